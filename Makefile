@@ -1,0 +1,77 @@
+# The front door. Every target first installs the packages that it needs (packages.txt), or says which are missing.
+# PRESET=cpu|cuda|asan|tsan chooses the build; without it, cuda where a GPU and nvcc are found, else cpu.
+
+SHELL := /bin/bash -o pipefail
+PRESET ?= $(shell if { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; } \
+	&& { command -v nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } >/dev/null 2>&1; then echo cuda; else echo cpu; fi)
+JOBS ?= $(shell nproc)
+BENCH ?= p2p
+
+configure = cmake --preset $(PRESET) --log-level=WARNING && cmake -B build/$(PRESET) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}'
+build = cmake --build --preset $(PRESET) -j $(JOBS)
+sources = git ls-files -co --exclude-standard -- "*.cpp" "*.hpp" | sort -u | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
+clang_format = $(shell command -v clang-format-14 || echo clang-format)
+
+.PHONY: help demo test long bench tsan asan format check-format tidy docs clean
+
+help:
+	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
+	@echo 'make test          build all and run every test but the long ones, on the GPUs too if there are any'
+	@echo 'make long          the long tests'
+	@echo 'make bench         measure beside MPI; BENCH="p2p ..." names the measurements'
+	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
+	@echo 'make format        clang-format all sources;  make check-format  only look'
+	@echo 'make tidy          clang-tidy'
+	@echo 'make docs          the guide, in build/docs/'
+	@echo 'make clean         remove build/'
+	@echo 'PRESET=cpu|cuda    where not the one that fits this machine ($(PRESET))'
+
+demo:
+	@scripts/install-packages build tool
+	@$(configure)
+	@$(build) --target dcgn_command
+	@mkdir -p build/demo
+	cd build/demo && ../$(PRESET)/bin/dcgn demo mandelbrot
+	@echo && echo 'The pictures:' && ls -1 $(CURDIR)/build/demo/*.png
+
+test:
+	@scripts/install-packages build tool test
+	@$(configure)
+	@$(build) --target all all_verify_interface_header_sets
+	@ctest --preset $(PRESET) -j $(JOBS)
+
+long:
+	@scripts/install-packages build tool test
+	@$(configure)
+	@$(build)
+	@ctest --test-dir build/$(PRESET) -L '^long$$' -j $(JOBS) --output-on-failure --no-tests=error
+
+bench:
+	@scripts/install-packages build tool mpi
+	@$(configure)
+	@$(build)
+	@for name in $(BENCH); do build/$(PRESET)/bin/dcgn bench $$name --peers mpi || exit; done
+
+tsan asan:
+	@$(MAKE) --no-print-directory test PRESET=$@
+
+format:
+	@scripts/install-packages lint
+	@$(sources) | xargs -r $(clang_format) -i
+
+check-format:
+	@scripts/install-packages lint
+	@$(sources) | xargs -r $(clang_format) --dry-run --Werror
+
+tidy:
+	@scripts/install-packages build tool test lint
+	@$(configure)
+	@scripts/tidy build/$(PRESET)
+
+docs:
+	@scripts/install-packages docs
+	@mkdocs build --quiet --strict --clean -f docs/mkdocs.yml -d $(CURDIR)/build/docs
+	@echo 'The guide: $(CURDIR)/build/docs/index.html'
+
+clean:
+	rm -rf build

@@ -1,0 +1,36 @@
+# Warnings, sanitizers, ccache. C++20 itself comes with the target dcgn, for C++ and for CUDA.
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  find_program(DCGN_CCACHE ccache)
+  mark_as_advanced(DCGN_CCACHE)
+  if(DCGN_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${DCGN_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${DCGN_CCACHE})
+  endif()
+endif()
+
+if(DCGN_SANITIZE)
+  # For the host's code; a GPU's code has compute-sanitizer.
+  set(sanitize -fsanitize=${DCGN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${sanitize}>")
+  add_link_options(${sanitize})
+endif()
+
+# Warnings for a target of ours. nvcc's generated host code is not pedantic ISO C++, hence no -Wpedantic there.
+function(dcgn_set_warnings target)
+  set(warnings -Wall -Wextra -Wshadow)
+  if(DCGN_WERROR)
+    list(APPEND warnings -Werror)
+  endif()
+  list(JOIN warnings "," warnings_for_nvcc)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;${warnings}>"
+                                           "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${warnings_for_nvcc}>")
+endfunction()

@@ -1,0 +1,27 @@
+// Fills memory of an emulated GPU and reads it back.
+#include <dcgn/device.hpp>
+#include <dcgn/version.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+struct Fill {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, int* out) const {
+    out[ctx.block_rank() * ctx.num_threads() + ctx.thread_rank()] = static_cast<int>(ctx.thread_rank()) + 1;
+  }
+};
+
+int main() {
+  setenv("DCGN_EMULATED_GPUS", "1", 1);
+  const dcgn::Device device(0);
+  const dcgn::DeviceBuffer<int> buffer(device, 8);
+  dcgn::Stream stream(device);
+  device.launch(stream, {.grid = 2, .block = 4}, Fill{}, buffer.data());
+  stream.synchronize();
+  std::array<int, 8> host{};
+  buffer.download(host.data());
+  const bool right = host == std::array<int, 8>{1, 2, 3, 4, 1, 2, 3, 4};
+  std::printf("Decagon %s: %s\n", dcgn::version.data(), right ? "right" : "wrong");
+  return right ? 0 : 1;
+}

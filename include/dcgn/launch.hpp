@@ -1,0 +1,79 @@
+// The shape of a launch, and a kernel object made ready for either kind of device.
+#pragma once
+
+#include <dcgn/dim3.hpp>
+#include <dcgn/gpu/context.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <typeinfo>
+#include <utility>
+
+namespace dcgn {
+
+struct Launch {
+  Dim3 grid;                     // blocks
+  Dim3 block;                    // threads in each
+  std::size_t shared_bytes = 0;  // dynamic shared memory of each block
+  // Blocks that communicate wait for each other, so all must be resident at once; a launch with more blocks than the
+  // device can hold is refused. false: blocks do not wait for each other and may run in turns.
+  bool resident = true;
+};
+
+namespace detail {
+
+std::string type_name(const std::type_info& type);
+
+// A kernel object with its arguments, type-erased. The CUDA members are empty where the caller's file was not
+// compiled by nvcc; they return a cudaError_t as int, 0 for success, and use the caller's own CUDA runtime.
+struct KernelImage {
+  std::string name;
+  std::function<void(gpu::Context&)> emulated;  // the work of one thread; called by all of them at once
+  std::function<int(const Launch&, void* stream)> cuda_launch;
+  std::function<int(const Launch&, int& blocks_per_multiprocessor)> cuda_occupancy;
+};
+
+#if defined(__CUDACC__)
+template <class Kernel, class... Args>
+__global__ void kernel_entry(const Kernel kernel, Args... args) {
+  gpu::Context context;
+  kernel(context, args...);
+}
+
+inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
+#endif
+
+// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied.
+template <class Kernel, class... Args>
+KernelImage make_image(const Kernel& kernel, const Args&... args) {
+  KernelImage image;
+  image.name = type_name(typeid(Kernel));
+  image.emulated = [kernel, args...](gpu::Context& context) {
+    // Every thread has its own copy of the arguments, as on a GPU.
+    std::apply([&](auto... own) { kernel(context, own...); }, std::make_tuple(args...));
+  };
+#if defined(__CUDACC__)
+  auto entry = kernel_entry<Kernel, Args...>;
+  image.cuda_launch = [entry, kernel, args...](const Launch& launch, void* stream) {
+    if (launch.shared_bytes > 48 * 1024) {
+      const cudaError_t raised = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                      static_cast<int>(launch.shared_bytes));
+      if (raised != cudaSuccess) return static_cast<int>(raised);
+    }
+    entry<<<to_cuda(launch.grid), to_cuda(launch.block), launch.shared_bytes, static_cast<cudaStream_t>(stream)>>>(
+        kernel, args...);
+    return static_cast<int>(cudaGetLastError());
+  };
+  image.cuda_occupancy = [entry](const Launch& launch, int& blocks) {
+    return static_cast<int>(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, entry, static_cast<int>(launch.block.volume()), launch.shared_bytes));
+  };
+#endif
+  return image;
+}
+
+}  // namespace detail
+}  // namespace dcgn

@@ -1,0 +1,59 @@
+// What Device and Stream stand on: one Backend per device, of either kind, alive until the process ends.
+//
+// Shapes are checked before they come here (device.cpp); pointers and sizes are as the caller gave them.
+#pragma once
+
+#include <dcgn/device.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace dcgn::device {
+
+// Work in order, for one device. Destroying it waits for its work and drops that work's errors.
+class StreamState {
+ public:
+  StreamState() = default;
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+  virtual ~StreamState() = default;
+
+  virtual void synchronize() = 0;
+  virtual bool idle() = 0;
+  virtual void* native() noexcept = 0;
+
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;
+  virtual void launch(const Launch& launch, const detail::KernelImage& image) = 0;
+};
+
+class Backend {
+ public:
+  explicit Backend(DeviceProperties properties) : properties_(std::move(properties)) {}
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  const DeviceProperties& properties() const noexcept { return properties_; }
+
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void free(void* memory) = 0;
+  virtual void* allocate_host(std::size_t bytes) = 0;
+  virtual void free_host(void* memory) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;
+
+  virtual std::unique_ptr<StreamState> make_stream() = 0;
+  // 0 where not even one block fits.
+  virtual int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) = 0;
+
+ private:
+  const DeviceProperties properties_;
+};
+
+// The value of an environment variable that must be a whole number from `low` to `high`, or `unset` where it is not
+// set. Throws Error(configuration) in one line that names variable, value and what was expected.
+int number_from_environment(const char* name, int low, int high, int unset);
+
+}  // namespace dcgn::device

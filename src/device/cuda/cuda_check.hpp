@@ -1,0 +1,65 @@
+// Return codes of the CUDA runtime as exceptions, and the current device as an object.
+#pragma once
+
+#include <dcgn/error.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+namespace dcgn::device {
+
+// Throws Error(code) that names the CUDA call and the device it was for.
+inline void check_cuda(cudaError_t result, const char* operation, const char* call, int device,
+                       Code code = Code::device) {
+  if (result != cudaSuccess)
+    throw Error(code, operation,
+                std::string(call) + " on device " + std::to_string(device) + ": " + cudaGetErrorName(result) + ": " +
+                    cudaGetErrorString(result));
+}
+
+// Makes `device` the calling thread's current one, and in the end what was current before.
+class CurrentDevice {
+ public:
+  CurrentDevice(int device, const char* operation) {
+    check_cuda(cudaGetDevice(&before_), operation, "cudaGetDevice", device);
+    if (before_ == device) return;
+    check_cuda(cudaSetDevice(device), operation, "cudaSetDevice", device);
+    changed_ = true;
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() {
+    // It was current a moment ago; if the driver has failed since, the next checked call says so.
+    if (changed_) static_cast<void>(cudaSetDevice(before_));
+  }
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+// A stream that does not wait for the legacy default stream, nor that one for it.
+class CudaStreamHandle {
+ public:
+  CudaStreamHandle(int device, const char* operation) : device_(device) {
+    const CurrentDevice current(device, operation);
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), operation, "cudaStreamCreateWithFlags",
+               device);
+  }
+  CudaStreamHandle(const CudaStreamHandle&) = delete;
+  CudaStreamHandle& operator=(const CudaStreamHandle&) = delete;
+  ~CudaStreamHandle() {
+    // At process end the driver may be gone already; its streams then are, too.
+    static_cast<void>(cudaStreamDestroy(stream_));
+  }
+
+  cudaStream_t get() const noexcept { return stream_; }
+  int device() const noexcept { return device_; }
+
+ private:
+  const int device_;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace dcgn::device

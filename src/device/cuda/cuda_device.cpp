@@ -1,0 +1,159 @@
+#include "cuda_device.hpp"
+
+#include "cuda_check.hpp"
+#include "cuda_stream.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dcgn::device {
+
+namespace {
+
+int attribute(cudaDeviceAttr which, const char* name, int device) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "Device", name, device);
+  return value;
+}
+
+DeviceProperties cuda_properties(int device) {
+  cudaDeviceProp found;
+  check_cuda(cudaGetDeviceProperties(&found, device), "Device", "cudaGetDeviceProperties", device);
+  DeviceProperties p;
+  p.name = found.name;
+  p.kind = DeviceKind::cuda;
+  p.multiprocessors = found.multiProcessorCount;
+  p.max_threads_per_block = found.maxThreadsPerBlock;
+  p.max_threads_per_multiprocessor = found.maxThreadsPerMultiProcessor;
+  p.max_blocks_per_multiprocessor =
+      attribute(cudaDevAttrMaxBlocksPerMultiprocessor, "cudaDevAttrMaxBlocksPerMultiprocessor", device);
+  p.shared_bytes_per_block = found.sharedMemPerBlockOptin;  // the image asks for more than 48 KB where it needs it
+  p.shared_bytes_per_multiprocessor = found.sharedMemPerMultiprocessor;
+  p.memory_bytes = found.totalGlobalMem;
+  p.compute_major = found.major;
+  p.compute_minor = found.minor;
+  return p;
+}
+
+// Kernels of this library may run for as long as the program does. So blocking calls wait for a stream of their own
+// and for nothing else; what makes the driver wait for the whole device says so.
+class CudaDevice final : public Backend {
+ public:
+  explicit CudaDevice(int index) : Backend(cuda_properties(index)), index_(index) {}
+
+  void* allocate(std::size_t bytes) override {
+    const CurrentDevice current(index_, "allocate");
+    void* memory = nullptr;
+    const cudaError_t result = cudaMalloc(&memory, bytes);
+    if (result != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());  // out of memory is no fault of the next call
+      throw Error(Code::device, "allocate",
+                  std::to_string(bytes) + " bytes are not to be had on device " + std::to_string(index_) + ": " +
+                      cudaGetErrorString(result));
+    }
+    return memory;
+  }
+
+  // cudaFree waits for all kernels on the device: call it after those that run for long have ended.
+  void free(void* memory) override {
+    const CurrentDevice current(index_, "free");
+    check_cuda(cudaFree(memory), "free", "cudaFree", index_);
+  }
+
+  void* allocate_host(std::size_t bytes) override {
+    const CurrentDevice current(index_, "allocate_host");
+    void* memory = nullptr;
+    check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "allocate_host",
+               "cudaHostAlloc", index_);
+    return std::memset(memory, 0, bytes);
+  }
+
+  // cudaFreeHost waits as cudaFree does.
+  void free_host(void* memory) override {
+    const CurrentDevice current(index_, "free_host");
+    check_cuda(cudaFreeHost(memory), "free_host", "cudaFreeHost", index_);
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    const CurrentDevice current(index_, "copy");
+    const Lease lease(*this, "copy");
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, lease.stream()), "copy", "cudaMemcpyAsync", index_);
+    check_cuda(cudaStreamSynchronize(lease.stream()), "copy", "cudaStreamSynchronize", index_);
+  }
+
+  void fill(void* memory, unsigned char value, std::size_t bytes) override {
+    const CurrentDevice current(index_, "fill");
+    const Lease lease(*this, "fill");
+    check_cuda(cudaMemsetAsync(memory, value, bytes, lease.stream()), "fill", "cudaMemsetAsync", index_);
+    check_cuda(cudaStreamSynchronize(lease.stream()), "fill", "cudaStreamSynchronize", index_);
+  }
+
+  std::unique_ptr<StreamState> make_stream() override { return std::make_unique<CudaStream>(index_); }
+
+  int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) override {
+    if (!image.cuda_occupancy)
+      throw Error(Code::unsupported, "launch",
+                  image.name +
+                      ": the file that launches it was not compiled by nvcc, so it cannot run on CUDA device " +
+                      std::to_string(index_));
+    const CurrentDevice current(index_, "launch");
+    int blocks = 0;
+    check_cuda(static_cast<cudaError_t>(image.cuda_occupancy(launch, blocks)), "launch", image.name.c_str(), index_);
+    return blocks;
+  }
+
+ private:
+  // A stream that nobody else uses for the time of one blocking call, so that callers do not wait for each other.
+  class Lease {
+   public:
+    Lease(CudaDevice& device, const char* operation) : device_(device) {
+      {
+        const std::lock_guard lock(device.mutex_);
+        if (!device.free_streams_.empty()) {
+          stream_ = std::move(device.free_streams_.back());
+          device.free_streams_.pop_back();
+        }
+      }
+      if (!stream_) stream_ = std::make_unique<CudaStreamHandle>(device.index_, operation);
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() {
+      const std::lock_guard lock(device_.mutex_);
+      device_.free_streams_.push_back(std::move(stream_));
+    }
+    cudaStream_t stream() const { return stream_->get(); }
+
+   private:
+    CudaDevice& device_;
+    std::unique_ptr<CudaStreamHandle> stream_;
+  };
+
+  const int index_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CudaStreamHandle>> free_streams_;
+};
+
+}  // namespace
+
+int cuda_device_count() {
+  // Lazy loading would load a kernel at its first launch, and wait for the device to do so: for ever, where the
+  // kernels that run there wait for this one. The user's own setting stands.
+  static_cast<void>(setenv("CUDA_MODULE_LOADING", "EAGER", 0));
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  check_cuda(result, "Device::count", "cudaGetDeviceCount", 0);
+  return count;
+}
+
+std::unique_ptr<Backend> make_cuda_device(int index) { return std::make_unique<CudaDevice>(index); }
+
+}  // namespace dcgn::device

@@ -1,0 +1,46 @@
+#include "cuda_stream.hpp"
+
+namespace dcgn::device {
+
+CudaStream::~CudaStream() {
+  // As the contract says, it waits for its work; what fails here is seen by the next call on this device.
+  static_cast<void>(cudaStreamSynchronize(stream_.get()));
+}
+
+void CudaStream::synchronize() {
+  const CurrentDevice current(stream_.device(), "synchronize");
+  const std::string call = last_kernel_.empty() ? "cudaStreamSynchronize" : last_kernel_ + " or work beside it";
+  check_cuda(cudaStreamSynchronize(stream_.get()), "synchronize", call.c_str(), stream_.device(), Code::kernel_failed);
+  last_kernel_.clear();
+}
+
+bool CudaStream::idle() {
+  const cudaError_t state = cudaStreamQuery(stream_.get());
+  if (state == cudaErrorNotReady) return false;
+  check_cuda(state, "idle", "cudaStreamQuery", stream_.device(), Code::kernel_failed);
+  return true;
+}
+
+void CudaStream::copy(void* to, const void* from, std::size_t bytes) {
+  const CurrentDevice current(stream_.device(), "copy");
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()), "copy", "cudaMemcpyAsync",
+             stream_.device());
+}
+
+void CudaStream::fill(void* memory, unsigned char value, std::size_t bytes) {
+  const CurrentDevice current(stream_.device(), "fill");
+  check_cuda(cudaMemsetAsync(memory, value, bytes, stream_.get()), "fill", "cudaMemsetAsync", stream_.device());
+}
+
+void CudaStream::launch(const Launch& launch, const detail::KernelImage& image) {
+  if (!image.cuda_launch)
+    throw Error(Code::unsupported, "launch",
+                image.name + ": the file that launches it was not compiled by nvcc, so it cannot run on CUDA device " +
+                    std::to_string(stream_.device()));
+  const CurrentDevice current(stream_.device(), "launch");
+  check_cuda(static_cast<cudaError_t>(image.cuda_launch(launch, stream_.get())), "launch", image.name.c_str(),
+             stream_.device());
+  last_kernel_ = image.name;
+}
+
+}  // namespace dcgn::device

@@ -1,0 +1,29 @@
+// The stream of a CUDA device.
+#pragma once
+
+#include "../backend.hpp"
+#include "cuda_check.hpp"
+
+#include <string>
+
+namespace dcgn::device {
+
+class CudaStream final : public StreamState {
+ public:
+  explicit CudaStream(int device) : stream_(device, "Stream") {}
+  ~CudaStream() override;
+
+  void synchronize() override;
+  bool idle() override;
+  void* native() noexcept override { return stream_.get(); }
+
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void fill(void* memory, unsigned char value, std::size_t bytes) override;
+  void launch(const Launch& launch, const detail::KernelImage& image) override;
+
+ private:
+  CudaStreamHandle stream_;
+  std::string last_kernel_;  // for the report of a fault, which CUDA does not attribute
+};
+
+}  // namespace dcgn::device

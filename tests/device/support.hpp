@@ -1,0 +1,82 @@
+// What the device tests have in common.
+#pragma once
+
+#include <dcgn/device.hpp>
+#include <dcgn/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dcgn::test {
+
+template <class T>
+std::vector<T> download(const DeviceBuffer<T>& buffer) {
+  std::vector<T> host(buffer.size());
+  buffer.download(host.data());
+  return host;
+}
+
+template <class T>
+DeviceBuffer<T> upload(const Device& device, const std::vector<T>& host) {
+  DeviceBuffer<T> buffer(device, host.size());
+  buffer.upload(host.data());
+  return buffer;
+}
+
+template <class T>
+DeviceBuffer<T> zeroed(const Device& device, std::size_t count) {
+  return upload(device, std::vector<T>(count));
+}
+
+// A word that host and kernels share.
+class SharedWord {
+ public:
+  explicit SharedWord(const Device& device)
+      : device_(device), word_(static_cast<std::uint32_t*>(device.allocate_host(sizeof(std::uint32_t)))) {}
+  SharedWord(const SharedWord&) = delete;
+  SharedWord& operator=(const SharedWord&) = delete;
+  ~SharedWord() { device_.free_host(word_); }
+  std::uint32_t* get() const { return word_; }
+  std::uint32_t& operator*() const { return *word_; }
+
+ private:
+  Device device_;
+  std::uint32_t* word_;
+};
+
+// Launches on a stream of its own and waits.
+template <class Kernel, class... Args>
+void run(const Device& device, const Launch& launch, const Kernel& kernel, const Args&... args) {
+  Stream stream(device);
+  device.launch(stream, launch, kernel, args...);
+  stream.synchronize();
+}
+
+// The error that `action` throws; its code is `ok` where it throws none.
+template <class Action>
+Error error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(Code::ok, "nothing", "was thrown");
+}
+
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "\"" << text << "\" lacks \"" << part << "\"";
+}
+
+// Tests of what only the emulated GPU does.
+class Emulated : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "this machine's devices are not emulated";
+  }
+};
+
+}  // namespace dcgn::test

@@ -1,0 +1,136 @@
+// Messages on the CPU: a communicator as one CPU rank sees it.
+//
+// Semantics are MPI's; the receiver of a message may be another CPU rank or a slot of a GPU. A Comm belongs to the
+// thread that attached it (in a job: the kernel's), and a call by any other thread throws Error(not_attached). Every
+// call may throw Error with the codes of error.hpp; a wait that outlasts the deadline stops the whole job.
+#pragma once
+
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/placement.hpp>
+#include <dcgn/span.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace dcgn {
+
+namespace job {
+class WorldState;  // src/job/world_state.hpp
+}
+
+class Comm {
+ public:
+  Comm(Comm&&) noexcept;
+  Comm& operator=(Comm&&) noexcept;
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  // Detaches: waits until what this rank has sent no longer needs it, then the rank has ended.
+  ~Comm();
+
+  int rank() const noexcept { return me_->rank; }
+  int size() const noexcept { return me_->size; }
+  Place place() const noexcept { return {me_->node, me_->cpu, me_->device, me_->slot}; }
+
+  // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
+  // when it has been received.
+  template <MessageBuffer Buffer>
+  void send(const Buffer& buffer, int to, int tag = 0) {
+    send_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  void send_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+
+  // Synchronous: returns once the matching receive has begun and the buffer may be used again.
+  template <MessageBuffer Buffer>
+  void ssend(const Buffer& buffer, int to, int tag = 0) {
+    ssend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  void ssend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+
+  // Buffered: never waits for the receiver; copies into the rank's space for buffered sends (Config::buffered_bytes).
+  template <MessageBuffer Buffer>
+  void bsend(const Buffer& buffer, int to, int tag = 0) {
+    bsend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  void bsend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+
+  // Receives from rank `from` or any_source, a message of tag `tag` or any_tag, the earliest that matches. Where it is
+  // longer than the buffer, the buffer holds its beginning and Error(truncated) is thrown.
+  template <MessageBuffer Buffer>
+  Status recv(Buffer&& buffer, int from, int tag = 0) {
+    return recv_bytes(as_span(buffer).data(), bytes_of(buffer), from, tag);
+  }
+  Status recv_bytes(void* data, std::int64_t capacity, int from, int tag = 0);
+
+  // Begins a send or a receive; the buffer belongs to it until it has been waited for.
+  template <MessageBuffer Buffer>
+  Request isend(const Buffer& buffer, int to, int tag = 0) {
+    return isend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  Request isend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+  template <MessageBuffer Buffer>
+  Request irecv(Buffer&& buffer, int from, int tag = 0) {
+    return irecv_bytes(as_span(buffer).data(), bytes_of(buffer), from, tag);
+  }
+  Request irecv_bytes(void* data, std::int64_t capacity, int from, int tag = 0);
+
+  // The result if the request is complete (it is then done with), nothing otherwise. A null request, or one that has
+  // been waited for, is complete.
+  std::optional<Status> test(const Request& request);
+  Status wait(const Request& request);
+  // Waits for all. `statuses`, if given, has one for each. Throws the first error once all are complete.
+  void wait_all(Span<const Request> requests, Status* statuses = nullptr);
+  // Waits for one and says which: -1 where none is active. Those that are complete take turns.
+  std::pair<std::int64_t, Status> wait_any(Span<const Request> requests);
+
+  // Waits until a message could be received, and tells its envelope; the message stays.
+  Status probe(int from, int tag);
+  // The same without waiting.
+  std::optional<Status> iprobe(int from, int tag);
+
+  // A send and a receive at once. The buffers must not overlap.
+  template <MessageBuffer Out, MessageBuffer In>
+  Status sendrecv(const Out& out, int to, int send_tag, In&& in, int from, int recv_tag) {
+    return sendrecv_bytes(as_span(out).data(), bytes_of(out), to, send_tag, as_span(in).data(), bytes_of(in), from,
+                          recv_tag);
+  }
+  Status sendrecv_bytes(const void* out, std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
+                        int from, int recv_tag);
+  // The same in one buffer. What is sent is copied into the rank's space for buffered sends first.
+  template <MessageBuffer Buffer>
+  Status sendrecv_replace(Buffer&& buffer, int to, int send_tag, int from, int recv_tag) {
+    return sendrecv_replace_bytes(as_span(buffer).data(), bytes_of(buffer), to, send_tag, from, recv_tag);
+  }
+  Status sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag);
+
+  // Collectives, by every rank in the same order: no rank leaves before all have entered; the root's buffer to all.
+  void barrier();
+  template <MessageBuffer Buffer>
+  void broadcast(Buffer&& buffer, int root) {
+    broadcast_bytes(as_span(buffer).data(), bytes_of(buffer), root);
+  }
+  void broadcast_bytes(void* data, std::int64_t bytes, int root);
+
+  // Waits until nothing that this rank has begun to send depends on it any more. Detaching does it too, but cannot
+  // throw.
+  void finish();
+
+ private:
+  friend class job::WorldState;
+  Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me);
+  template <class Buffer>
+  static std::int64_t bytes_of(const Buffer& buffer) {
+    return static_cast<std::int64_t>(as_span(buffer).size_bytes());
+  }
+  // Throws unless the calling thread is this rank.
+  message::Endpoint& mine(const char* operation) const;
+  void check(Code code, message::Call call) const;
+
+  std::shared_ptr<job::WorldState> world_;
+  message::Endpoint* me_;
+  const void* owner_;
+};
+
+}  // namespace dcgn

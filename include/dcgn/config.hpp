@@ -1,0 +1,60 @@
+// What a world of ranks looks like and how it behaves. A member that the program leaves alone takes its value from the
+// environment variable named beside it, else from the file that DCGN_CONFIG names (TOML, the variable's name in lower
+// case without DCGN_), else the default given here.
+#pragma once
+
+#include <dcgn/placement.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace dcgn {
+
+namespace detail {
+double setting(std::string_view name, double fallback, double least);
+std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64_t least, std::uint64_t most);
+std::optional<std::uint64_t> optional_setting(std::string_view name);
+bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback);
+}  // namespace detail
+
+struct Config {
+  // The nodes of the job, in order. All of them live in this process.
+  std::vector<NodeShape> nodes = {NodeShape{}};
+
+  // Seconds that a call may wait without anything happening before the job is stopped with a report. DCGN_DEADLINE
+  double deadline_s = detail::setting("DCGN_DEADLINE", 60.0, 1e-3);
+
+  // Messages up to this many bytes are sent eagerly, larger ones by rendezvous; at most half of a lane. Where it is not
+  // set: 1024 between ranks in host memory, which is where the two take equally long, 4096 elsewhere. DCGN_EAGER_BYTES
+  std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
+
+  // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to
+  // 16 KiB, about 4 MiB in all for each rank. DCGN_LANE_BYTES
+  std::uint64_t lane_bytes = detail::setting("DCGN_LANE_BYTES", 0, 0, 1u << 30);
+
+  // Space of each rank for eager messages that come before they are asked for; 0: 256 MiB for a CPU rank (taken only as
+  // it is used), 2 MiB for a slot. DCGN_UNEXPECTED_BYTES
+  std::uint64_t unexpected_bytes = detail::setting("DCGN_UNEXPECTED_BYTES", 0, 0, 1ull << 40);
+
+  // Space of each rank for bsend and sendrecv_replace; 0: 256 MiB for a CPU rank, 1 MiB for a slot. DCGN_BUFFERED_BYTES
+  std::uint64_t buffered_bytes = detail::setting("DCGN_BUFFERED_BYTES", 0, 0, 1ull << 40);
+
+  // Requests and unexpected messages that a rank can have at once; 0: 262144 for a CPU rank, 16384 for a slot.
+  // DCGN_REQUESTS
+  std::uint64_t requests = detail::setting("DCGN_REQUESTS", 0, 0, 1u << 24);
+
+  // Deterministic mode: all ranks on one thread, under a scheduler that this seeds. Emulated GPUs only. DCGN_SEED
+  std::optional<std::uint64_t> seed = detail::optional_setting("DCGN_SEED");
+
+  // What an error that a call in a kernel returns does: stop the job (as an exception that leaves a CPU kernel does),
+  // or nothing more. DCGN_ERRORS=fatal|returned
+  bool errors_fatal = detail::flag_setting("DCGN_ERRORS", "fatal", "returned", true);
+
+  // Whether ranks that share memory read each other's buffers directly; off: large messages are staged through lanes.
+  // DCGN_DIRECT=on|off
+  bool direct = detail::flag_setting("DCGN_DIRECT", "on", "off", true);
+};
+
+}  // namespace dcgn

@@ -1,0 +1,216 @@
+// Messages from inside a kernel: a communicator's device handle and the slots that it serves.
+//
+//   struct Ping {
+//     DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm) const {
+//       auto me = comm.slot(ctx.block_rank());        // this block is the rank of that slot
+//       auto block = dcgn::gpu::this_block(ctx);      // all of its threads take part in the calls
+//       int* x = ctx.shared<int>();
+//       me.recv(block, *x, 0);
+//       me.send(block, *x, 0);
+//     }
+//   };
+//
+// Semantics are MPI's. A call is made by all threads of its scope with the same arguments, and one call at a time per
+// slot. Calls return Code::ok or what went wrong; the job's report names the first error of each slot, and stops the
+// job unless Config::errors says otherwise. Memory order: a receive that returned sees the message; nothing else is
+// promised about other memory that the sender wrote.
+#pragma once
+
+#include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/scope.hpp>
+#include <dcgn/host_device.hpp>
+#include <dcgn/message/calls.hpp>
+#include <dcgn/span.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+
+namespace dcgn::gpu {
+
+// One slot, a rank. Trivially copyable.
+class Slot {
+ public:
+  DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : me_(&endpoint) {}
+
+  DCGN_HOST_DEVICE int rank() const { return me_->rank; }
+  DCGN_HOST_DEVICE int size() const { return me_->size; }      // ranks of the communicator
+  DCGN_HOST_DEVICE int slot() const { return me_->slot; }      // on this GPU
+  DCGN_HOST_DEVICE int device() const { return me_->device; }  // of this node
+  DCGN_HOST_DEVICE int node() const { return me_->node; }
+
+  // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
+  // when it has been received. Errors: invalid_rank, invalid_tag, invalid_size, null_buffer, out_of_resources,
+  // rank_ended, deadline, aborted.
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Code send(const Scope& scope, const Buffer& buffer, int to, int tag = 0) const {
+    return send_bytes(scope, as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Code send_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
+                                   int tag = 0) const {
+    return message::send(scope, *me_, message::Call::send, message::SendMode::standard, data, bytes, to, tag,
+                         message::user_context);
+  }
+
+  // Synchronous: returns once the matching receive has begun and the buffer may be used again.
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Code ssend(const Scope& scope, const Buffer& buffer, int to, int tag = 0) const {
+    return ssend_bytes(scope, as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Code ssend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
+                                    int tag = 0) const {
+    return message::send(scope, *me_, message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag,
+                         message::user_context);
+  }
+
+  // Buffered: never waits for the receiver; the message is copied into the slot's space for buffered sends
+  // (Config::buffered_bytes). out_of_resources where it does not fit.
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Code bsend(const Scope& scope, const Buffer& buffer, int to, int tag = 0) const {
+    return bsend_bytes(scope, as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Code bsend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
+                                    int tag = 0) const {
+    return message::send(scope, *me_, message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag,
+                         message::user_context);
+  }
+
+  // Receives from rank `from` or any_source, a message of tag `tag` or any_tag, the earliest that matches. Where it is
+  // longer than the buffer the code is truncated and the buffer holds its beginning.
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Status recv(const Scope& scope, Buffer&& buffer, int from, int tag = 0) const {
+    return recv_bytes(scope, as_span(buffer).data(), bytes_of(buffer), from, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Status recv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
+                                     int tag = 0) const {
+    return message::recv(scope, *me_, message::Call::recv, data, capacity, from, tag, message::user_context);
+  }
+
+  // Begins a send or a receive; the buffer belongs to it until it has been waited for, by the same scope.
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Request isend(const Scope& scope, const Buffer& buffer, int to, int tag = 0) const {
+    return isend_bytes(scope, as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
+                                       int tag = 0) const {
+    return message::isend(scope, *me_, message::SendMode::standard, data, bytes, to, tag, message::user_context);
+  }
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Request irecv(const Scope& scope, Buffer&& buffer, int from, int tag = 0) const {
+    return irecv_bytes(scope, as_span(buffer).data(), bytes_of(buffer), from, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Request irecv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
+                                       int tag = 0) const {
+    return message::irecv(scope, *me_, data, capacity, from, tag, message::user_context);
+  }
+
+  // Whether the request is complete; if so it is done with and `status` is filled.
+  template <class Scope>
+  DCGN_HOST_DEVICE bool test(const Scope& scope, const Request& request, Status* status = nullptr) const {
+    bool done = false;
+    const Status s = message::wait_all(scope, *me_, message::Call::test, true, &request, 1, nullptr, done);
+    if (status) *status = s;
+    return done || s.code != Code::ok;
+  }
+  // Waits until the request is complete. A null request, or one that has been waited for, is complete.
+  template <class Scope>
+  DCGN_HOST_DEVICE Status wait(const Scope& scope, const Request& request) const {
+    bool done = false;
+    return message::wait_all(scope, *me_, message::Call::wait, false, &request, 1, nullptr, done);
+  }
+  // Waits for all; returns the first error, or ok. `statuses`, if given, has one for each and is filled by the first
+  // thread of the scope.
+  template <class Scope>
+  DCGN_HOST_DEVICE Code wait_all(const Scope& scope, Span<const Request> requests, Status* statuses = nullptr) const {
+    bool done = false;
+    return message::wait_all(scope, *me_, message::Call::wait_all, false, requests.data(),
+                             static_cast<std::int64_t>(requests.size()), statuses, done)
+        .code;
+  }
+  // Waits for one and says which: -1 where none is active. Those that are complete take turns.
+  template <class Scope>
+  DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Span<const Request> requests, std::int64_t& index) const {
+    return message::wait_any(scope, *me_, message::Call::wait_any, false, requests.data(),
+                             static_cast<std::int64_t>(requests.size()), index);
+  }
+
+  // Waits until a message could be received, and tells its envelope; the message stays.
+  template <class Scope>
+  DCGN_HOST_DEVICE Status probe(const Scope& scope, int from, int tag) const {
+    bool found = false;
+    return message::probe(scope, *me_, false, from, tag, message::user_context, found);
+  }
+  // The same without waiting; `found` says whether there is one.
+  template <class Scope>
+  DCGN_HOST_DEVICE Status iprobe(const Scope& scope, int from, int tag, bool& found) const {
+    return message::probe(scope, *me_, true, from, tag, message::user_context, found);
+  }
+
+  // A send and a receive at once. The buffers must not overlap.
+  template <class Scope, MessageBuffer Out, MessageBuffer In>
+  DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Out& out, int to, int send_tag, In&& in, int from,
+                                   int recv_tag) const {
+    return message::sendrecv(scope, *me_, message::Call::sendrecv, message::SendMode::standard, as_span(out).data(),
+                             bytes_of(out), to, send_tag, as_span(in).data(), bytes_of(in), from, recv_tag,
+                             message::user_context);
+  }
+  // The same in one buffer. What is sent is copied into the slot's space for buffered sends first.
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Status sendrecv_replace(const Scope& scope, Buffer&& buffer, int to, int send_tag, int from,
+                                           int recv_tag) const {
+    const auto span = as_span(buffer);
+    return message::sendrecv(scope, *me_, message::Call::sendrecv_replace, message::SendMode::buffered, span.data(),
+                             bytes_of(buffer), to, send_tag, span.data(), bytes_of(buffer), from, recv_tag,
+                             message::user_context);
+  }
+
+  // Collectives, by every rank of the communicator in the same order: no rank leaves before all have entered; the
+  // root's buffer to all. Buffers are of the same size everywhere.
+  template <class Scope>
+  DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
+    return message::barrier(scope, *me_, message::collective_context);
+  }
+  template <class Scope, MessageBuffer Buffer>
+  DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
+    return message::broadcast(scope, *me_, as_span(buffer).data(), bytes_of(buffer), root, message::collective_context);
+  }
+
+  // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
+  template <class Scope>
+  DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
+    return message::flush(scope, *me_);
+  }
+
+ private:
+  template <class Buffer>
+  DCGN_HOST_DEVICE static std::int64_t bytes_of(const Buffer& buffer) {
+    return static_cast<std::int64_t>(as_span(buffer).size_bytes());
+  }
+
+  message::Endpoint* me_;
+};
+
+// A communicator on one GPU: what World::handle() gives and kernels take by value.
+class Comm {
+ public:
+  DCGN_HOST_DEVICE Comm() : slots_(nullptr), count_(0), size_(0) {}
+  DCGN_HOST_DEVICE Comm(message::Endpoint* slots, int count, int size) : slots_(slots), count_(count), size_(size) {}
+
+  // Slots on this GPU.
+  DCGN_HOST_DEVICE int slots() const { return count_; }
+  // Slot `index`, from 0 to slots() - 1.
+  DCGN_HOST_DEVICE Slot slot(unsigned index) const { return Slot(slots_[index]); }
+  DCGN_HOST_DEVICE int size() const { return size_; }  // ranks
+
+ private:
+  message::Endpoint* slots_;
+  int count_;
+  int size_;
+};
+
+}  // namespace dcgn::gpu

@@ -1,0 +1,110 @@
+// A job, the paper's way: say how many CPU kernels, GPUs and slots each node has, hand over the kernels, run.
+//
+//   dcgn::Job job({.nodes = {{.cpus = 1, .gpus = 2, .slots = 4}}});
+//   job.cpu([](dcgn::Comm& comm) { ... });                           // on every CPU rank
+//   job.gpu({.grid = dcgn::one_block_per_slot, .block = 128}, Worker{}, argument);   // on every GPU
+//   dcgn::Report report = job.run();
+#pragma once
+
+#include <dcgn/world.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dcgn {
+
+// As Launch::grid in Job::gpu: as many blocks as the GPU has slots.
+inline constexpr unsigned one_block_per_slot = 0;
+
+// What each rank did.
+struct RankReport {
+  int rank = 0;
+  Place place;
+  std::uint64_t sent_messages = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_messages = 0;
+  std::uint64_t received_bytes = 0;
+  double wait_s = 0;    // time in calls that had to wait
+  std::string failure;  // the first error of a call in a kernel, where Config::errors_fatal is off
+};
+
+struct Report {
+  double elapsed_s = 0;
+  std::vector<RankReport> ranks;
+};
+
+// The report as a table, a line a rank.
+std::string to_string(const Report& report);
+
+namespace detail {
+// After a GPU's last kernel: what its slots still have to send goes out. A block for each slot.
+struct FinishSlots {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm) const {
+    comm.slot(context.block_rank()).finish(gpu::this_warp(context));
+  }
+};
+}  // namespace detail
+
+class Job {
+ public:
+  explicit Job(Config config);
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  ~Job();
+
+  World& world() noexcept { return world_; }
+  const Placement& placement() const noexcept { return world_.placement(); }
+
+  // kernel(comm, args...) on every CPU rank that has none of its own.
+  template <class Kernel, class... Args>
+  Job& cpu(Kernel kernel, Args... args) {
+    set_cpu(-1, bind(std::move(kernel), std::move(args)...));
+    return *this;
+  }
+  // kernel(comm, args...) on one CPU rank. Throws Error(invalid_rank) where that is none.
+  template <class Kernel, class... Args>
+  Job& cpu_rank(int rank, Kernel kernel, Args... args) {
+    set_cpu(rank, bind(std::move(kernel), std::move(args)...));
+    return *this;
+  }
+  // A thread of the program's own will be this CPU rank: it calls attach(rank), and run() waits until it has detached.
+  Job& reserve(int rank);
+  Comm attach(int rank) { return world_.attach(rank); }
+
+  // kernel(context, comm, args...) on every GPU, or on one of gpus() counted through. Several on one GPU run one after
+  // the other; its slots go on from each to the next.
+  template <class Kernel, class... Args>
+  Job& gpu(const Launch& launch, const Kernel& kernel, const Args&... args) {
+    for (int g = 0; g < world_.gpus(); ++g) gpu_on(g, launch, kernel, args...);
+    return *this;
+  }
+  template <class Kernel, class... Args>
+  Job& gpu_on(int gpu, const Launch& launch, const Kernel& kernel, const Args&... args) {
+    const gpu::Comm comm = world_.handle(gpu);
+    add_gpu(gpu, launch, detail::make_image(kernel, comm, args...), detail::make_image(detail::FinishSlots{}, comm));
+    return *this;
+  }
+
+  // Starts everything, waits for all to end and reports. Once per job. Throws Error: configuration where a rank has no
+  // kernel; too_many_blocks; deadline or deadlock, with the report of who waits for whom; unreceived where messages
+  // were left; what a CPU kernel threw, as it was; what a call in a kernel returned, if Config::errors_fatal.
+  Report run();
+
+ private:
+  template <class Kernel, class... Args>
+  static std::function<void(Comm&)> bind(Kernel kernel, Args... args) {
+    return [kernel = std::move(kernel), args...](Comm& comm) mutable { kernel(comm, args...); };
+  }
+  void set_cpu(int rank, std::function<void(Comm&)> kernel);
+  void add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish);
+
+  World world_;
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace dcgn

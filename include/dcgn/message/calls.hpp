@@ -1,0 +1,284 @@
+// The point-to-point calls, one source for CPU threads and for kernels. Each is made by all threads of a scope with
+// the same arguments; buffers hold what any of those threads wrote before.
+#pragma once
+
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/goals.hpp>
+#include <dcgn/message/progress.hpp>
+#include <dcgn/message/wait.hpp>
+#include <dcgn/message/work.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+// A bad argument: remembered for the report, and the job is stopped where errors are fatal.
+DCGN_HOST_DEVICE inline Code fail(Endpoint& me, Code code, Call call, std::int64_t value, std::int64_t expected,
+                                  const Envelope& envelope = {}) {
+  if (code == Code::aborted) return code;
+  me.last_failure = {code, call, value, expected, envelope};
+  if (me.first_failure.code == Code::ok) me.first_failure = me.last_failure;
+  if (me.limits.errors_fatal) raise_alarm(me, Alarm::failure);
+  return code;
+}
+
+struct Argument {
+  Code code = Code::ok;
+  std::int64_t value = 0;
+  std::int64_t expected = 0;
+};
+
+// Checks what any message needs. `wild`: the source and the tag may be any.
+DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, std::int64_t bytes, int peer, int tag,
+                                       bool wild) {
+  if ((peer < 0 && !(wild && peer == any_source)) || peer >= me.size) return {Code::invalid_rank, peer, me.size - 1};
+  if (tag < 0 && !(wild && tag == any_tag)) return {Code::invalid_tag, tag, max_tag};
+  if (bytes < 0) return {Code::invalid_size, bytes, 0};
+  if (!buffer && bytes > 0) return {Code::null_buffer, bytes, 0};
+#if !defined(__CUDA_ARCH__)
+  // A GPU finds out when it has to wait, or the job does at its end: the word is not cheap for it to read.
+  if (!wild && load_acquire(me.ended[peer])) return {Code::rank_ended, peer, 0};
+#endif
+  return {};
+}
+
+// One caller at a time; the flag tells a second one. On a GPU it is a plain word: what it costs must not be felt, so it
+// finds most mistakes, not all.
+DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
+#if defined(__CUDA_ARCH__)
+  volatile std::uint32_t& busy = me.busy;
+  if (busy) return Code::concurrent_use;
+  busy = 1;
+#else
+  if (compare_exchange(me.busy, 0, 1) != 0) return Code::concurrent_use;
+  if (aborted(me)) {
+    store_release(me.busy, 0);
+    return Code::aborted;
+  }
+#endif
+  me.call = call;
+  return Code::ok;
+}
+
+DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
+  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) withdraw(me);
+  me.call = Call::none;
+  store_release(me.busy, 0);
+}
+
+// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
+// something to carry itself; all threads carry what there is. With `once` the call returns as soon as
+// nothing more can be done at once. Returns the result (a Work of Move::stop) to every thread.
+template <class Scope, class Goal>
+[[gnu::noinline]] DCGN_HOST_DEVICE Work operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
+  scope.sync();  // what the threads wrote to the buffers is visible to all of them
+  Work work;
+  Work result;
+  result.move = Work::Move::stop;
+  const auto describe = [&] { return goal.waited(); };
+  if (scope.leader()) {
+    result.code = enter(me, call);
+    if (result.code == Code::ok) result.code = goal.begin(work);
+  }
+  const bool entered = result.code != Code::concurrent_use && result.code != Code::aborted;
+  Waiter waiter(me);
+  for (;;) {
+    if (scope.leader()) {
+      if (result.code != Code::ok) {
+        work = result;
+      } else {
+        while (work.move == Work::Move::nothing) {
+          if (goal.done(result, work)) {
+            work = result;
+          } else if (work.move != Work::Move::nothing) {
+            break;
+          } else if (step(me, goal.source(), waiter.patient(), work)) {
+            waiter.progressed();
+          } else if (once) {
+            relax();
+            if (aborted(me)) result.code = Code::aborted;
+            work = result;
+          } else if (const Code code = waiter.pause(describe); code != Code::ok) {
+            result.code = code;
+            work = result;
+          }
+        }
+      }
+    }
+    work = scope.broadcast(work);
+    if (work.move == Work::Move::stop) break;
+    carry(scope, *me.phase, work);
+    scope.sync();
+    if (scope.leader()) {
+      if (work.move == Work::Move::take && aborted(me)) {
+        result.code = Code::aborted;
+      } else {
+        Work next;
+        finish(me, work, next);
+        work = next;
+        waiter.progressed();
+      }
+    }
+  }
+  if (scope.leader() && entered) leave(me, work.code);
+  return work;
+}
+
+DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Request* requests, std::int64_t count) {
+  if (count < 0) return {Code::invalid_size, count, 0};
+  if (!requests && count) return {Code::null_buffer, count, 0};
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
+    if (!requests[i].is_null() && requests[i].index() >= me.record_capacity)
+      return {Code::invalid_request, requests[i].index(), me.record_capacity};
+  }
+  return {};
+}
+
+// Runs a goal whose arguments have been checked, and remembers what goes wrong.
+template <class Scope, class Goal>
+DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goal, const Argument& argument,
+                          bool once = false) {
+  Work result;
+  if (argument.code == Code::ok) {
+    result = operate(scope, me, call, once, goal);
+    if (result.code != Code::ok && scope.leader()) {
+      const Waited w = goal.waited();
+      fail(me, result.code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
+           w.envelope);
+    }
+  } else {
+    result.code = argument.code;
+    if (scope.leader())
+      fail(me, argument.code, call, argument.value, argument.expected,
+           {.peer = static_cast<std::int32_t>(argument.value)});
+  }
+  return result;
+}
+
+DCGN_HOST_DEVICE inline Status status_from(const Work& result) {
+  Status status = result.status;
+  status.code = result.code;
+  return status;
+}
+
+DCGN_HOST_DEVICE inline Request request_from(const Work& result) {
+  if (result.code != Code::ok) return Request(result.code);
+  return Request(static_cast<std::uint32_t>(result.index), result.generation);
+}
+
+// ---- the calls. `me` is the rank's endpoint, `context` tells its user's messages from the library's own.
+
+template <class Scope>
+DCGN_HOST_DEVICE Code send(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
+                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+  SendGoal goal{me, data, static_cast<std::uint64_t>(bytes), to, tag, context, mode, true};
+  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
+                               int to, int tag, std::uint32_t context) {
+  SendGoal goal{me, data, static_cast<std::uint64_t>(bytes), to, tag, context, mode, false};
+  return request_from(run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Status recv(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity, int from,
+                             int tag, std::uint32_t context) {
+  ReceiveGoal goal{me, data, static_cast<std::uint64_t>(capacity), from, tag, context, true};
+  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
+                               std::uint32_t context) {
+  ReceiveGoal goal{me, data, static_cast<std::uint64_t>(capacity), from, tag, context, false};
+  return request_from(run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
+                                 std::int64_t bytes, int to, int send_tag, void* into, std::int64_t capacity, int from,
+                                 int recv_tag, std::uint32_t context) {
+  ExchangeGoal goal{{me, data, static_cast<std::uint64_t>(bytes), to, send_tag, context, mode, false},
+                    {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true}};
+  Argument argument = check(me, data, bytes, to, send_tag, false);
+  if (argument.code == Code::ok) argument = check(me, into, capacity, from, recv_tag, true);
+  return status_from(run(scope, me, call, goal, argument));
+}
+
+// `once`: returns at once; `found` says whether there was one.
+template <class Scope>
+DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int from, int tag, std::uint32_t context,
+                              bool& found) {
+  ProbeGoal goal{me, {from, tag, context, 0, 0}};
+  const Work result =
+      run(scope, me, once ? Call::iprobe : Call::probe, goal, check(me, nullptr, 0, from, tag, true), once);
+  found = result.index >= 0;
+  return status_from(result);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
+                                 std::int64_t count, Status* statuses, bool& done) {
+  AllGoal goal{me, requests, count, statuses};
+  const Work result = run(scope, me, call, goal, check_requests(me, requests, count), once);
+  done = result.index >= 0;
+  return status_from(result);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
+                                 std::int64_t count, std::int64_t& index) {
+  AnyGoal goal{me, requests, count};
+  const Work result = run(scope, me, call, goal, check_requests(me, requests, count), once);
+  index = result.index;
+  return status_from(result);
+}
+
+// Waits until nothing that this rank has begun to send depends on it any more.
+template <class Scope>
+DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
+  FlushGoal goal{me};
+  return run(scope, me, Call::finish, goal, {}).code;
+}
+
+// No rank leaves before all have entered: log2(size) rounds of empty messages (dissemination).
+template <class Scope>
+DCGN_HOST_DEVICE Code barrier(const Scope& scope, Endpoint& me, std::uint32_t context) {
+  for (int distance = 1; distance < me.size; distance *= 2) {
+    const Status s = sendrecv(scope, me, Call::barrier, SendMode::standard, nullptr, 0, (me.rank + distance) % me.size,
+                              0, nullptr, 0, (me.rank - distance + me.size) % me.size, 0, context);
+    if (s.code != Code::ok) return s.code;
+  }
+  return Code::ok;
+}
+
+// The root's bytes, to every rank: down a binomial tree. All ranks give the same root and number of bytes.
+template <class Scope>
+DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Endpoint& me, void* data, std::int64_t bytes, int root,
+                                std::uint32_t context) {
+  const Argument argument = check(me, data, bytes, root, 0, false);
+  if (argument.code != Code::ok) {
+    if (scope.leader()) fail(me, argument.code, Call::broadcast, argument.value, argument.expected);
+    return argument.code;
+  }
+  const int position = (me.rank - root + me.size) % me.size;
+  int bit = 1;
+  while (bit < me.size && !(position & bit)) bit *= 2;
+  if (position) {
+    const Status s = recv(scope, me, Call::broadcast, data, bytes, (position - bit + root) % me.size, 1, context);
+    if (s.code != Code::ok) return s.code;
+  }
+  for (bit /= 2; bit; bit /= 2) {
+    if (position + bit >= me.size) continue;
+    const Code code = send(scope, me, Call::broadcast, SendMode::standard, data, bytes,
+                           (position + bit + root) % me.size, 1, context);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+}  // namespace dcgn::message

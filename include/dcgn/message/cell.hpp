@@ -1,0 +1,177 @@
+// Cells: the 16-byte units of a lane, and the headers that messages begin with.
+//
+// A lane is a ring of cells in memory that its receiver reads cheaply. A cell carries 12 bytes beside their epoch,
+// which is one more than the number of times that the ring had been gone round when the cell was written; so one poll
+// of a cell yields its data, no cell is ever cleared, and zeroed memory is an empty lane.
+#pragma once
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/host_device.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+namespace dcgn::message {
+
+inline constexpr std::uint32_t cell_payload = 12;
+
+struct alignas(16) Cell {
+  std::uint32_t data[3];
+  std::uint32_t epoch;
+};
+
+// Writes a cell. On a GPU one 16-byte store; on the host the data, then the epoch with release order. With `release`,
+// whoever finds the cell and then acquires also sees all that the writing thread had seen before; a GPU pays for it.
+DCGN_HOST_DEVICE inline void write_cell(Cell& cell, std::uint32_t d0, std::uint32_t d1, std::uint32_t d2,
+                                        std::uint32_t epoch, [[maybe_unused]] bool release = false) {
+#if defined(__CUDA_ARCH__)
+  if (release) __threadfence_system();
+  asm volatile("st.relaxed.sys.global.v4.u32 [%0],{%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(&cell)), "r"(d0),
+               "r"(d1), "r"(d2), "r"(epoch)
+               : "memory");
+#else
+  cell.data[0] = d0;
+  cell.data[1] = d1;
+  cell.data[2] = d2;
+  store_release(cell.epoch, epoch);
+#endif
+}
+
+// Reads a cell into `out` if it has been written in this epoch; says whether it had.
+DCGN_HOST_DEVICE inline bool read_cell(const Cell& cell, std::uint32_t epoch, std::uint32_t (&out)[3]) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t found;
+  asm volatile("ld.relaxed.sys.global.v4.u32 {%0,%1,%2,%3},[%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(found)
+               : "l"(__cvta_generic_to_global(&cell))
+               : "memory");
+  return found == epoch;
+#else
+  if (load_acquire(cell.epoch) != epoch) return false;
+  out[0] = cell.data[0];
+  out[1] = cell.data[1];
+  out[2] = cell.data[2];
+  return true;
+#endif
+}
+
+// After a cell that was written with `release`: what its writer had seen is visible from here on.
+DCGN_HOST_DEVICE inline void acquire_after_cell() {
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+#endif
+}
+
+// How a message travels.
+enum class Kind : std::uint32_t {
+  small,  // up to 8 bytes, within the header cell
+  eager,  // header cell, then the payload's cells, all of them written at once
+  pull,   // the receiver reads the payload at `address`, then acknowledges (rendezvous within one memory)
+  offer,  // the receiver answers when it has matched; the payload follows as data (rendezvous between memories)
+  data,   // a piece of an offered payload, for the receive named in `record`
+};
+
+struct Header {
+  Kind kind = Kind::small;
+  std::uint32_t context = 0;  // which communicator, and whether the user's or the library's own messages
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t address = 0;  // pull: where the payload is;  small: the payload itself
+  std::uint32_t ack = 0;      // pull, offer: which of the sender's acknowledgement words to answer in
+  std::uint32_t record = 0;   // data: which of the receiver's records the payload is for
+};
+
+inline constexpr std::uint32_t max_header_cells = 3;
+inline constexpr std::uint64_t small_bytes = 8;
+
+DCGN_HOST_DEVICE inline std::uint32_t payload_cells(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>((bytes + cell_payload - 1) / cell_payload);
+}
+
+DCGN_HOST_DEVICE inline std::uint32_t header_cells(Kind kind) {
+  switch (kind) {
+    case Kind::small:
+    case Kind::eager:
+    case Kind::data: return 1;
+    case Kind::pull: return 3;
+    case Kind::offer: return 2;
+  }
+  return 1;
+}
+
+// What fits into a small header: the context must be below 512 and the tag below 65536.
+DCGN_HOST_DEVICE inline bool fits_small(std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
+  return bytes <= small_bytes && context < 512 && tag >= 0 && tag < 65536;
+}
+
+// The ring of a lane as either side sees it; positions count cells without end, modulo 2^32.
+struct Ring {
+  Cell* cells;
+  std::uint32_t shift;  // the ring has 2^shift cells
+
+  DCGN_HOST_DEVICE Cell& at(std::uint32_t position) const { return cells[position & ((1u << shift) - 1)]; }
+  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t position) const { return (position >> shift) + 1; }
+  DCGN_HOST_DEVICE std::uint32_t size() const { return 1u << shift; }
+};
+
+// The first word of a header: kind in bits 0-2; for small: bytes in 3-6, context in 7-15, tag in 16-31; else the
+// context in 16-31.
+DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t position, const Header& h) {
+  const auto kind = static_cast<std::uint32_t>(h.kind);
+  const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
+  const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
+  const std::uint32_t word = kind | h.context << 16;
+  switch (h.kind) {
+    case Kind::small:
+      write_cell(ring.at(position), low(h.address), high(h.address),
+                 kind | low(h.bytes) << 3 | h.context << 7 | static_cast<std::uint32_t>(h.tag) << 16,
+                 ring.epoch(position));
+      return;
+    case Kind::eager:
+      write_cell(ring.at(position), static_cast<std::uint32_t>(h.tag), low(h.bytes), word, ring.epoch(position));
+      return;
+    case Kind::data: write_cell(ring.at(position), h.record, low(h.bytes), word, ring.epoch(position)); return;
+    case Kind::pull:
+      // The later cells first: the receiver may act as soon as it has found the first one.
+      write_cell(ring.at(position + 2), low(h.address), high(h.address), 0, ring.epoch(position + 2));
+      [[fallthrough]];
+    case Kind::offer:
+      write_cell(ring.at(position + 1), low(h.bytes), high(h.bytes), 0, ring.epoch(position + 1));
+      write_cell(ring.at(position), static_cast<std::uint32_t>(h.tag), h.ack, word, ring.epoch(position),
+                 h.kind == Kind::pull);
+      return;
+  }
+}
+
+// Reads the header at `position` if all of its cells are there.
+DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
+  std::uint32_t d[3];
+  if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
+  h.kind = static_cast<Kind>(d[2] & 7);
+  h.context = d[2] >> 16;
+  h.tag = static_cast<std::int32_t>(d[0]);
+  h.bytes = d[1];
+  switch (h.kind) {
+    case Kind::small:
+      h.address = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+      h.bytes = d[2] >> 3 & 15;
+      h.context = d[2] >> 7 & 511;
+      h.tag = static_cast<std::int32_t>(d[2] >> 16);
+      return true;
+    case Kind::eager: return true;
+    case Kind::data: h.record = d[0]; return true;
+    case Kind::pull:
+    case Kind::offer: break;
+  }
+  h.ack = d[1];
+  if (!read_cell(ring.at(position + 1), ring.epoch(position + 1), d)) return false;
+  h.bytes = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+  if (h.kind == Kind::pull) {
+    if (!read_cell(ring.at(position + 2), ring.epoch(position + 2), d)) return false;
+    h.address = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+    acquire_after_cell();
+  }
+  return true;
+}
+
+}  // namespace dcgn::message

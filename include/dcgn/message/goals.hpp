@@ -1,0 +1,278 @@
+// What a call waits for: a send, a receive, a probe, some requests. All functions here are for a call's leader; see
+// operate() in calls.hpp.
+#pragma once
+
+#include <dcgn/message/progress.hpp>
+#include <dcgn/message/wait.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+DCGN_HOST_DEVICE inline Status status_of(const Record& r) {
+  return {r.envelope.peer, r.envelope.tag, static_cast<std::int64_t>(r.envelope.bytes), r.code};
+}
+
+DCGN_HOST_DEVICE inline Request request_of(const Endpoint& me, const Record* r) {
+  return Request(static_cast<std::uint32_t>(r - me.records), r->generation);
+}
+
+// The record of an active request; null where the request is null or has been waited for.
+DCGN_HOST_DEVICE inline Record* record_of(Endpoint& me, const Request& request) {
+  if (request.is_null() || request.index() >= me.records_used) return nullptr;
+  Record* r = &me.records[request.index()];
+  return r->state != State::idle && r->generation == request.generation() ? r : nullptr;
+}
+
+DCGN_HOST_DEVICE inline Waited waited_for(const Record& r) {
+  return {r.envelope, (r.flags & Record::is_receive) != 0, 0, r.flags & Record::is_receive ? r.capacity : 0};
+}
+
+// The result of a completed record, which is freed.
+DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Work& result) {
+  result.status = status_of(*r);
+  result.code = r->code;
+  free_record(me, r);
+}
+
+enum class SendMode : std::uint32_t { standard, synchronous, buffered };
+
+// Every goal has begin(work), done(result, work), waited() and source(), all for the leader: see operate().
+struct SendGoal {
+  Endpoint& me;
+  const void* data;
+  std::uint64_t bytes;
+  int peer, tag;
+  std::uint32_t context;
+  SendMode mode;
+  bool blocking;
+  Record* record = nullptr;
+  Request request{};
+
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) {
+    unsigned char* copy = nullptr;
+    if (mode == SendMode::buffered && bytes) {
+      copy = static_cast<unsigned char*>(me.buffer.allocate(bytes));
+      if (!copy) return Code::out_of_resources;
+    }
+    record = take_record(me);
+    if (!record) {
+      if (copy) me.buffer.free(copy);
+      return Code::out_of_resources;
+    }
+    record->envelope = {peer, tag, context, 0, bytes};
+    record->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+    record->flags = mode == SendMode::synchronous ? Record::synchronous
+                    : mode == SendMode::buffered  ? Record::buffered
+                                                  : 0;
+    if (mode == SendMode::buffered) record->buffer = copy;
+    request = request_of(me, record);
+    if (copy) {
+      work.move = Work::Move::copy;
+      work.after = After::buffered;
+      work.to = copy;
+      work.from = static_cast<const unsigned char*>(data);
+      work.bytes = bytes;
+      work.record = record;
+    } else {
+      start_send(me, record, work);
+    }
+    return Code::ok;
+  }
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+    if (!blocking || mode == SendMode::buffered) {
+      result.index = request.index();
+      result.generation = request.generation();
+      return true;
+    }
+    if (record->state != State::complete) return false;
+    collect(me, record, result);
+    return true;
+  }
+  DCGN_HOST_DEVICE Waited waited() const {
+    return record ? waited_for(*record) : Waited{{peer, tag, context, 0, bytes}, false, 0, 0};
+  }
+  DCGN_HOST_DEVICE int source() const { return peer; }  // an answer is likely to come from there
+};
+
+struct ReceiveGoal {
+  Endpoint& me;
+  void* data;
+  std::uint64_t capacity;
+  int peer, tag;
+  std::uint32_t context;
+  bool blocking;
+  Record* record = nullptr;
+  Request request{};
+
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) {
+    record = take_record(me);
+    if (!record) return Code::out_of_resources;
+    record->envelope = {peer, tag, context, 0, 0};
+    record->buffer = static_cast<unsigned char*>(data);
+    record->capacity = capacity;
+    record->flags = Record::is_receive;
+    request = request_of(me, record);
+    start_receive(me, record, work);
+    return Code::ok;
+  }
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+    if (!blocking) {
+      result.index = request.index();
+      result.generation = request.generation();
+      return true;
+    }
+    if (record->state != State::complete) return false;
+    collect(me, record, result);
+    return true;
+  }
+  DCGN_HOST_DEVICE Waited waited() const {
+    if (!record) return {{peer, tag, context, 0, capacity}, true, 0, capacity};
+    Waited w = waited_for(*record);
+    if (record->state == State::posted) w.envelope.bytes = capacity;
+    return w;
+  }
+  DCGN_HOST_DEVICE int source() const { return peer; }
+};
+
+// A send and a receive that go on together. With SendMode::buffered the receive may replace what is sent.
+struct ExchangeGoal {
+  SendGoal send;
+  ReceiveGoal receive;
+  Work received{};
+  bool receive_done = false;
+
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) { return send.begin(work); }
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work& work) {
+    if (!receive.record) {
+      result.code = receive.begin(work);
+      return result.code != Code::ok;
+    }
+    if (!receive_done) {
+      if (!receive.done(received, work)) return false;
+      receive_done = true;
+    }
+    // A buffered send frees its record when it is complete, any other one waits to be collected.
+    Record* sent = record_of(send.me, send.request);
+    if (sent && sent->state != State::complete) return false;
+    if (sent) free_record(send.me, sent);
+    result.status = received.status;
+    result.code = received.code;
+    return true;
+  }
+  DCGN_HOST_DEVICE Waited waited() const { return receive.record && !receive_done ? receive.waited() : send.waited(); }
+  DCGN_HOST_DEVICE int source() const { return receive.peer; }
+};
+
+// A message that could be received is left where it is.
+struct ProbeGoal {
+  Endpoint& me;
+  Envelope wanted;
+
+  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+    Record* before;
+    const Record* u = find_unexpected(me, wanted, &before);
+    if (!u) return false;
+    result.status = status_of(*u);
+    result.index = 0;
+    return true;
+  }
+  DCGN_HOST_DEVICE Waited waited() const { return {wanted, true, 0, 0}; }
+  DCGN_HOST_DEVICE int source() const { return wanted.peer; }
+};
+
+// All of the requests. `statuses` may be null.
+struct AllGoal {
+  Endpoint& me;
+  const Request* requests;
+  std::int64_t count;
+  Status* statuses;
+  std::int64_t next = 0;  // all before are complete
+
+  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+    for (; next < count; ++next) {
+      const Record* r = record_of(me, requests[next]);
+      if (r && r->state != State::complete) return false;
+    }
+    result.index = count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      Record* r = record_of(me, requests[i]);
+      Status status;
+      status.code = requests[i].code();
+      if (r) {
+        status = status_of(*r);
+        free_record(me, r);
+      }
+      if (status.code != Code::ok && result.code == Code::ok) {
+        result.code = status.code;
+        result.status = status;
+      }
+      if (result.code == Code::ok) result.status = status;
+      if (statuses) statuses[i] = status;
+    }
+    return true;
+  }
+  DCGN_HOST_DEVICE Waited waited() const {
+    Waited w;
+    for (std::int64_t i = count; i-- > next;) {
+      const Record* r = record_of(me, requests[i]);
+      if (!r || r->state == State::complete) continue;
+      const std::uint32_t open = w.requests + 1;
+      w = waited_for(*r);
+      w.requests = open;
+    }
+    return w;
+  }
+  DCGN_HOST_DEVICE int source() const {
+    const Record* r = next < count ? record_of(me, requests[next]) : nullptr;
+    return r ? r->envelope.peer : any_source;
+  }
+};
+
+// One of the requests, taking turns among those that are complete. The index is -1 where none is active.
+struct AnyGoal {
+  Endpoint& me;
+  const Request* requests;
+  std::int64_t count;
+
+  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+    bool active = false;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t at = (me.next_choice + i) % count;
+      Record* r = record_of(me, requests[at]);
+      if (!r) continue;
+      active = true;
+      if (r->state != State::complete) continue;
+      collect(me, r, result);
+      result.index = at;
+      me.next_choice = static_cast<std::uint32_t>(at + 1);
+      return true;
+    }
+    return !active;
+  }
+  DCGN_HOST_DEVICE Waited waited() const {
+    AllGoal all{me, requests, count, nullptr};
+    return all.waited();
+  }
+  DCGN_HOST_DEVICE int source() const { return any_source; }
+};
+
+// Every message that this rank has begun to send is on its way and every offer of it has been taken up.
+struct FlushGoal {
+  Endpoint& me;
+
+  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Work&, Work&) { return !me.queued && !me.announced.first && !me.streaming.first; }
+  DCGN_HOST_DEVICE Waited waited() const {
+    const Record* r = me.announced.first ? me.announced.first : me.streaming.first ? me.streaming.first : nullptr;
+    if (!r && me.queued) r = me.queued->first;
+    return r ? waited_for(*r) : Waited{};
+  }
+  DCGN_HOST_DEVICE int source() const { return any_source; }
+};
+
+}  // namespace dcgn::message

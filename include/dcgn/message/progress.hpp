@@ -1,0 +1,466 @@
+// Progress: everything that a rank does between waiting once and waiting again. Called by a call's leader alone.
+//
+// step() looks at the lanes into the rank, at its sends that wait for room and at the acknowledgements it expects, and
+// does one thing. Bytes in quantity are not moved here but returned as Work for all threads of the call; finish()
+// is told when they have moved. The larger functions are kept out of line: a kernel makes many calls, and one copy of
+// this is enough.
+#pragma once
+
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/work.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+namespace dcgn::message {
+
+DCGN_HOST_DEVICE inline std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+
+DCGN_HOST_DEVICE inline Record* take_record(Endpoint& me) {
+  Record* r = me.free_records;
+  if (r) {
+    me.free_records = r->next;
+  } else {
+    if (me.records_used == me.record_capacity) return nullptr;
+    r = &me.records[me.records_used++];
+    r->generation = 0;
+  }
+  if (++r->generation == 0) r->generation = 1;
+  r->moved = 0;
+  r->flags = 0;
+  r->code = Code::ok;
+  return r;
+}
+
+DCGN_HOST_DEVICE inline void free_record(Endpoint& me, Record* r) {
+  r->state = State::idle;
+  r->next = me.free_records;
+  me.free_records = r;
+}
+
+DCGN_HOST_DEVICE inline void complete(Endpoint& me, Record* r) {
+  r->state = State::complete;
+  if (r->flags & Record::is_receive) {
+    ++me.statistics.received_messages;
+    me.statistics.received_bytes += r->envelope.bytes;
+    if (r->envelope.bytes > r->capacity) r->code = Code::truncated;
+  } else {
+    ++me.statistics.sent_messages;
+    me.statistics.sent_bytes += r->envelope.bytes;
+    if (r->flags & Record::buffered) {
+      if (r->buffer) me.buffer.free(r->buffer);
+      free_record(me, r);
+    }
+  }
+}
+
+// The most payload bytes that are written to a ring at once. With their header they fill half of it: credits come in
+// quarters, so a sender that waits for half a ring is sure to get it.
+DCGN_HOST_DEVICE inline std::uint64_t largest_unit(const Ring& ring) {
+  return static_cast<std::uint64_t>(ring.size() / 2 - 1) * cell_payload;
+}
+
+// ---- sending
+
+// Whether the lane has room for so many cells; reads the credit again only where it must.
+DCGN_HOST_DEVICE inline bool has_room(OutLane& lane, std::uint32_t cells) {
+  if (lane.ring.size() - (lane.tail - lane.taken) >= cells) return true;
+  lane.taken = load_acquire(lane.credit->taken);
+  return lane.ring.size() - (lane.tail - lane.taken) >= cells;
+}
+
+// Whether other threads can read this memory at the address that I use.
+DCGN_HOST_DEVICE inline bool reachable([[maybe_unused]] const void* memory) {
+#if defined(__CUDA_ARCH__)
+  return __isGlobal(memory);
+#else
+  return true;
+#endif
+}
+
+DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
+  if (me.acks_free) {
+    ack = me.free_acks[--me.acks_free];
+  } else {
+    if (me.acks_used == me.ack_capacity) return false;
+    ack = me.acks_used++;
+  }
+  return true;
+}
+
+// Sends a queued record's message, or its announcement, if the lane has room.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+  const std::uint64_t bytes = r->envelope.bytes;
+  Header h;
+  h.context = r->envelope.context;
+  h.tag = r->envelope.tag;
+  h.bytes = bytes;
+  const bool announce = (r->flags & Record::synchronous) || bytes > lane.eager;
+  if (!announce) {
+    h.kind = fits_small(h.context, h.tag, bytes) ? Kind::small : Kind::eager;
+    const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
+    if (!has_room(lane, 1 + cells)) return false;
+    if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
+    write_header(lane.ring, lane.tail, h);
+    work.position = lane.tail + 1;
+    lane.tail += 1 + cells;
+    if (cells) {
+      work.move = Work::Move::push;
+      work.after = After::sent;
+      work.from = r->buffer;
+      work.bytes = bytes;
+      work.ring = lane.ring;
+      work.cells = cells;
+      work.record = r;
+    } else {
+      complete(me, r);
+    }
+  } else {
+    h.kind = lane.direct && reachable(r->buffer) ? Kind::pull : Kind::offer;
+    if (!has_room(lane, header_cells(h.kind)) || !take_ack(me, r->ack)) return false;
+    h.ack = r->ack;
+    h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
+    store_relaxed(lane.acks[r->ack], ack_none);
+    write_header(lane.ring, lane.tail, h);
+    lane.tail += header_cells(h.kind);
+    r->state = State::announced;
+    me.announced.append(r);
+  }
+  ++lane.sent;
+  ++me.statistics.activity;
+  return true;
+}
+
+// Starts a send: at once where it may, in the lane's queue otherwise.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void start_send(Endpoint& me, Record* r, Work& work) {
+  OutLane& lane = me.out[r->envelope.peer];
+  r->state = State::queued;
+  if (!lane.first && advance_send(me, lane, r, work)) return;
+  r->next = nullptr;
+  (lane.first ? lane.last->next : lane.first) = r;
+  lane.last = r;
+  if (!lane.queued) {
+    lane.queued = 1;
+    lane.next_queued = me.queued;
+    me.queued = &lane;
+  }
+}
+
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_queued(Endpoint& me, Work& work) {
+  OutLane** link = &me.queued;
+  while (*link) {
+    OutLane& lane = **link;
+    Record* r = lane.first;
+    Record* next = r->next;  // advance_send may put the record into another list
+    if (advance_send(me, lane, r, work)) {
+      lane.first = next;
+      if (!next) {
+        lane.last = nullptr;
+        lane.queued = 0;
+        *link = lane.next_queued;
+      }
+      return true;
+    }
+    link = &lane.next_queued;
+  }
+  return false;
+}
+
+DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free_acks[me.acks_free++] = ack; }
+
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_announced(Endpoint& me) {
+  Record* before = nullptr;
+  for (Record* r = me.announced.first; r; before = r, r = r->next) {
+    const std::uint64_t ack = load_acquire(me.out[r->envelope.peer].acks[r->ack]);
+    if (ack < ack_pulled) continue;
+    me.announced.remove(before, r);
+    free_ack(me, r->ack);
+    ++me.statistics.activity;
+    if (ack == ack_pulled) {
+      complete(me, r);
+    } else {
+      r->state = State::streaming;
+      r->address = ack - ack_accepted;
+      me.streaming.append(r);
+    }
+    return true;
+  }
+  return false;
+}
+
+// Sends the next piece of an accepted offer.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_streaming(Endpoint& me, Work& work) {
+  Record* before = nullptr;
+  for (Record* r = me.streaming.first; r; before = r, r = r->next) {
+    OutLane& lane = me.out[r->envelope.peer];
+    const std::uint64_t left = r->envelope.bytes - r->moved;
+    const std::uint64_t piece = least(left, largest_unit(lane.ring));
+    const std::uint32_t cells = payload_cells(piece);
+    if (!has_room(lane, 1 + cells)) continue;
+    Header h;
+    h.kind = Kind::data;
+    h.record = static_cast<std::uint32_t>(r->address);
+    h.bytes = piece;
+    write_header(lane.ring, lane.tail, h);
+    work.move = Work::Move::push;
+    work.after = After::piece_sent;
+    work.from = r->buffer + r->moved;
+    work.bytes = piece;
+    work.ring = lane.ring;
+    work.position = lane.tail + 1;
+    work.cells = cells;
+    work.record = r;
+    lane.tail += 1 + cells;
+    r->moved += piece;
+    if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
+    ++me.statistics.activity;
+    return true;
+  }
+  return false;
+}
+
+// ---- receiving
+
+// Takes cells off the lane and, a quarter of the ring at a time, tells the sender.
+DCGN_HOST_DEVICE inline void return_credit(InLane& lane, std::uint32_t cells) {
+  lane.head += cells;
+  if (lane.head - lane.returned >= lane.ring.size() / 4) {
+    store_release(lane.credit->taken, lane.head);
+    lane.returned = lane.head;
+  }
+}
+
+DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
+  store_release(lane.acks[ack], value);
+}
+
+// Before a pull: false where the sender has taken its buffer back, which it does only when the job is aborted.
+DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_unused]] std::uint32_t ack) {
+#if defined(__CUDA_ARCH__)
+  return true;  // device memory stays where it is while kernels run
+#else
+  return compare_exchange(lane.acks[ack], ack_none, ack_pulling) == ack_none;
+#endif
+}
+
+// A receive has met its message, announced by `h` from `source`: fetch the payload.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, Kind kind, std::uint64_t address,
+                                                     std::uint32_t ack, Work& work) {
+  InLane& lane = me.in[r->envelope.peer];
+  r->ack = ack;
+  if (kind == Kind::pull) {
+    r->state = State::streaming;  // neither posted nor complete until the bytes are here
+    if (!begin_pull(lane, ack)) return;
+    work.move = Work::Move::copy;
+    work.after = After::pulled;
+    work.to = r->buffer;
+    work.from = reinterpret_cast<const unsigned char*>(address);
+    work.bytes = least(r->envelope.bytes, r->capacity);
+    work.record = r;
+    work.lane = &lane;
+  } else if (r->envelope.bytes == 0) {
+    acknowledge(lane, ack, ack_pulled);
+    complete(me, r);
+  } else {
+    r->state = State::streaming;
+    acknowledge(lane, ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
+  }
+}
+
+// Puts a small message's payload into the receive's buffer.
+DCGN_HOST_DEVICE inline void receive_small(Endpoint& me, Record* r, std::uint64_t payload) {
+  const std::uint64_t bytes = least(r->envelope.bytes, r->capacity);
+  if (bytes) memcpy(r->buffer, &payload, bytes);
+  complete(me, r);
+}
+
+// Finds the first posted receive that this message matches, and takes it off the list.
+DCGN_HOST_DEVICE inline Record* match_posted(Endpoint& me, std::int32_t source, const Header& h) {
+  Record* before = nullptr;
+  for (Record* r = me.posted.first; r; before = r, r = r->next) {
+    if (!matches(r->envelope, source, h.tag, h.context)) continue;
+    me.posted.remove(before, r);
+    r->envelope.peer = source;
+    r->envelope.tag = h.tag;
+    r->envelope.bytes = h.bytes;
+    return r;
+  }
+  return nullptr;
+}
+
+// Keeps a message that no receive has asked for yet; false where there is no space.
+DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Header& h, Work& work) {
+  unsigned char* storage = nullptr;
+  if (h.kind == Kind::eager) {
+    storage = static_cast<unsigned char*>(me.arrivals.allocate(h.bytes));
+    if (!storage) return false;
+  }
+  Record* r = take_record(me);
+  if (!r) {
+    if (storage) me.arrivals.free(storage);
+    return false;
+  }
+  r->state = State::unexpected;
+  r->envelope = {source, h.tag, h.context, 0, h.bytes};
+  r->kind = h.kind;
+  r->buffer = storage;
+  r->address = h.address;
+  r->ack = h.ack;
+  me.unexpected.append(r);
+  ++me.unexpected_count;
+  if (storage) {
+    work.after = After::stored;
+    work.to = storage;
+    work.bytes = h.bytes;
+  }
+  return true;
+}
+
+// Takes the message at the head of the lane from `source`, if there is one.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_lane(Endpoint& me, std::int32_t source, Work& work) {
+  InLane& lane = me.in[source];
+  Header h;
+  if (!read_header(lane.ring, lane.head, h)) return false;
+  const std::uint32_t cells = h.kind == Kind::eager || h.kind == Kind::data ? payload_cells(h.bytes) : 0;
+  const std::uint32_t position = lane.head + header_cells(h.kind);
+  Record* r = nullptr;
+  if (h.kind == Kind::data) {
+    r = &me.records[h.record];
+    work.after = After::piece_received;
+    work.to = r->buffer + r->moved;
+    work.bytes = r->moved < r->capacity ? least(h.bytes, r->capacity - r->moved) : 0;
+    r->moved += h.bytes;
+  } else {
+    r = match_posted(me, source, h);
+    if (!r && !keep(me, source, h, work)) {
+      me.stalled = source;
+      return false;
+    }
+    ++lane.received;
+    if (r) {
+      switch (h.kind) {
+        case Kind::small: receive_small(me, r, h.address); break;
+        case Kind::eager:
+          work.after = After::received;
+          work.to = r->buffer;
+          work.bytes = least(h.bytes, r->capacity);
+          r->state = State::streaming;
+          break;
+        case Kind::pull:
+        case Kind::offer: fetch(me, r, h.kind, h.address, h.ack, work); break;
+        case Kind::data: break;
+      }
+    }
+  }
+  if (cells) {
+    work.move = Work::Move::take;
+    work.ring = lane.ring;
+    work.position = position;
+    work.cells = cells;
+    work.record = r;
+    work.lane = &lane;
+  } else {
+    return_credit(lane, header_cells(h.kind));
+  }
+  me.stalled = -1;
+  ++me.statistics.activity;
+  return true;
+}
+
+DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelope& wanted, Record** before) {
+  *before = nullptr;
+  for (Record* u = me.unexpected.first; u; *before = u, u = u->next)
+    if (matches(wanted, u->envelope.peer, u->envelope.tag, u->envelope.context)) return u;
+  return nullptr;
+}
+
+// Posts a receive; a message that came unexpected is matched at once.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void start_receive(Endpoint& me, Record* r, Work& work) {
+  Record* before;
+  Record* u = find_unexpected(me, r->envelope, &before);
+  if (!u) {
+    r->state = State::posted;
+    me.posted.append(r);
+    return;
+  }
+  me.unexpected.remove(before, u);
+  --me.unexpected_count;
+  ++me.statistics.activity;
+  r->envelope.peer = u->envelope.peer;
+  r->envelope.tag = u->envelope.tag;
+  r->envelope.bytes = u->envelope.bytes;
+  if (u->kind == Kind::eager) {
+    r->state = State::streaming;
+    work.move = Work::Move::copy;
+    work.after = After::unstored;
+    work.to = r->buffer;
+    work.from = u->buffer;
+    work.bytes = least(r->envelope.bytes, r->capacity);
+    work.record = r;
+    work.stored = u;
+    return;
+  }
+  if (u->kind == Kind::small)
+    receive_small(me, r, u->address);
+  else
+    fetch(me, r, u->kind, u->address, u->ack, work);
+  free_record(me, u);
+}
+
+// ---- both
+
+// Does one thing if there is one to do. `source` is the lane to look at first, or any_source; `all` looks at every
+// lane, otherwise a few beside it in turn.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
+  if (source >= 0 && poll_lane(me, source, work)) return true;
+  if (me.announced.first && advance_announced(me)) return true;
+  if (me.queued && advance_queued(me, work)) return true;
+  if (me.streaming.first && advance_streaming(me, work)) return true;
+  const std::int32_t looks = all || source < 0 || me.size < 4 ? me.size : 4;
+  for (std::int32_t i = 0; i < looks; ++i) {
+    const std::int32_t lane = me.next_source;
+    me.next_source = lane + 1 == me.size ? 0 : lane + 1;
+    if (poll_lane(me, lane, work)) return true;
+  }
+  return false;
+}
+
+// The bytes of `work` have moved.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void finish(Endpoint& me, const Work& work, Work& next) {
+  Record* r = work.record;
+  if (work.move == Work::Move::take) return_credit(*work.lane, 1 + work.cells);
+  switch (work.after) {
+    case After::nothing:
+    case After::stored: break;
+    case After::sent:
+    case After::received: complete(me, r); break;
+    case After::piece_sent:
+    case After::piece_received:
+      if (r->moved == r->envelope.bytes) complete(me, r);
+      break;
+    case After::pulled:
+      acknowledge(*work.lane, r->ack, ack_pulled);
+      complete(me, r);
+      break;
+    case After::unstored:
+      me.arrivals.free(work.stored->buffer);
+      free_record(me, work.stored);
+      complete(me, r);
+      break;
+    case After::buffered: start_send(me, r, next); break;
+  }
+}
+
+// The job is aborted and the caller's buffers will go: take announced sends back from receivers that have not begun to
+// read them, and wait for those that have.
+DCGN_HOST_DEVICE inline void withdraw([[maybe_unused]] Endpoint& me) {
+#if !defined(__CUDA_ARCH__)
+  for (Record* r = me.announced.first; r; r = r->next) {
+    std::uint64_t& ack = me.out[r->envelope.peer].acks[r->ack];
+    if (compare_exchange(ack, ack_none, ack_withdrawn) != ack_pulling) continue;
+    while (load_acquire(ack) == ack_pulling) relax();
+  }
+#endif
+}
+
+}  // namespace dcgn::message

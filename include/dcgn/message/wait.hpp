@@ -1,0 +1,130 @@
+// Waiting: deadlines, the abort word, and what a waiting rank tells the watchdog. Called by a call's leader alone.
+#pragma once
+
+#include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/endpoint.hpp>
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+// What a call waits for, as a report names it.
+struct Waited {
+  Envelope envelope;
+  bool is_receive = false;
+  std::uint32_t requests = 0;  // incomplete ones; 0 where the call waits for something else
+  std::uint64_t capacity = 0;  // of a receive's buffer
+};
+
+DCGN_HOST_DEVICE inline bool aborted(const Endpoint& me) {
+  return load_relaxed(*me.phase) == static_cast<std::uint32_t>(Phase::aborted);
+}
+
+// Tells the watchdog why the job should stop. The first alarm of a rank stands.
+DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
+  if (load_relaxed(me.notice->alarm) == static_cast<std::uint32_t>(Alarm::none)) {
+    me.notice->failure = me.last_failure;
+    store_release(me.notice->alarm, static_cast<std::uint32_t>(alarm));
+  }
+}
+
+class Waiter {
+ public:
+  static constexpr std::uint32_t look_every = 64;              // pauses between looks at the clock and the abort word
+  static constexpr std::uint64_t idle_after_ns = 100'000'000;  // then the rank counts as idle
+
+  DCGN_HOST_DEVICE explicit Waiter(Endpoint& me) : me_(me) {}
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  DCGN_HOST_DEVICE ~Waiter() {
+    if (begun_) me_.statistics.wait_ns += now_ns() - begun_;
+    set_idle(false);
+  }
+
+  // Whether it has been a while: time to look at every lane.
+  DCGN_HOST_DEVICE bool patient() const { return pauses_ % look_every == look_every - 1; }
+
+  // Something was done; the deadline counts from here.
+  DCGN_HOST_DEVICE void progressed() {
+    set_idle(false);
+    idle_since_ = 0;
+    ended_seen_ = false;
+  }
+
+  // Nothing could be done: lets others run. ok to go on waiting; otherwise why the call has to give up.
+  template <class Describe>
+  DCGN_HOST_DEVICE Code pause(const Describe& describe) {
+    relax();
+    return ++pauses_ % look_every == 0 ? look(describe()) : Code::ok;
+  }
+
+ private:
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code look(const Waited& w) {
+    const std::uint32_t phase = load_acquire(*me_.phase);
+    if (phase == static_cast<std::uint32_t>(Phase::aborted)) return gave_up_ == Code::ok ? Code::aborted : gave_up_;
+    const std::uint64_t now = now_ns();
+    if (!begun_) begun_ = now;
+    if (!idle_since_) idle_since_ = now;
+    const std::uint64_t waited = now - idle_since_;
+    if (waited > idle_after_ns) set_idle(true);
+    if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != surveyed_) {
+      publish(w, phase, waited);
+      surveyed_ = phase;
+    }
+    if (gave_up_ != Code::ok) {
+      // The watchdog has been told, and aborts the job once it knows what everybody waits for. Should it be gone:
+      return now - gave_up_at_ > 10'000'000'000u ? gave_up_ : Code::ok;
+    }
+    if (waited > me_.limits.deadline_ns) return give_up(Code::deadline, Alarm::deadline, now);
+    // Who has ended neither sends nor receives any more: one more look at everything, then the wait is hopeless.
+    if (w.requests <= 1 && w.envelope.peer >= 0 && w.envelope.peer != me_.rank &&
+        load_acquire(me_.ended[w.envelope.peer])) {
+      if (ended_seen_) return give_up(Code::rank_ended, Alarm::rank_ended, now);
+      ended_seen_ = true;
+    }
+    return Code::ok;
+  }
+
+  DCGN_HOST_DEVICE Code give_up(Code code, Alarm alarm, std::uint64_t now) {
+    gave_up_ = code;
+    gave_up_at_ = now;
+    set_idle(true);
+    raise_alarm(me_, alarm);
+    return Code::ok;
+  }
+
+  DCGN_HOST_DEVICE void set_idle(bool idle) {
+    if (idle == idle_) return;
+    idle_ = idle;
+    store_release(me_.notice->idle, idle ? 1u : 0u);
+  }
+
+  DCGN_HOST_DEVICE void publish(const Waited& w, std::uint32_t survey, std::uint64_t waited) {
+    Notice& n = *me_.notice;
+    n.arrived = me_.unexpected_count;
+    n.call = me_.call;
+    n.is_receive = w.is_receive;
+    n.stalled = me_.stalled;
+    n.requests = w.requests;
+    n.waits_for = w.envelope;
+    n.activity = me_.statistics.activity;
+    n.waited_ns = waited;
+    int i = 0;
+    for (const Record* u = me_.unexpected.first; u && i < notice_envelopes; u = u->next)
+      n.unexpected[i++] = u->envelope;
+    store_release(n.survey, survey);
+  }
+
+  Endpoint& me_;
+  std::uint32_t pauses_ = 0;
+  std::uint32_t surveyed_ = 0;
+  std::uint64_t begun_ = 0;
+  std::uint64_t idle_since_ = 0;
+  std::uint64_t gave_up_at_ = 0;
+  Code gave_up_ = Code::ok;
+  bool idle_ = false;
+  bool ended_seen_ = false;
+};
+
+}  // namespace dcgn::message

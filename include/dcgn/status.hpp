@@ -1,0 +1,51 @@
+// What a receive, a probe or a wait says, and the wildcards.
+#pragma once
+
+#include <dcgn/error.hpp>
+#include <dcgn/host_device.hpp>
+
+#include <cstdint>
+
+namespace dcgn {
+
+inline constexpr int any_source = -1;
+inline constexpr int any_tag = -1;
+// Tags are 0 .. max_tag.
+inline constexpr int max_tag = 0x7fffffff;
+
+struct Status {
+  int source = any_source;
+  int tag = any_tag;
+  std::int64_t bytes = 0;  // of the message as it was sent, which a truncated receive did not get in full
+  Code code = Code::ok;    // on the host always ok: what is not is thrown
+
+  // How many whole objects of T the message holds.
+  template <class T>
+  DCGN_HOST_DEVICE std::int64_t count() const {
+    return bytes / static_cast<std::int64_t>(sizeof(T));
+  }
+  DCGN_HOST_DEVICE explicit operator bool() const { return code == Code::ok; }
+};
+
+// A pending send or receive of one rank: a handle, cheap to copy. wait() and a successful test() make it null.
+class Request {
+ public:
+  DCGN_HOST_DEVICE Request() : index_(0), generation_(0), code_(Code::ok) {}
+  DCGN_HOST_DEVICE Request(std::uint32_t index, std::uint32_t generation)
+      : index_(index), generation_(generation), code_(Code::ok) {}
+  // A request that could not be made: carries the reason until it is waited for. Only kernels see one.
+  DCGN_HOST_DEVICE explicit Request(Code code) : index_(0), generation_(0), code_(code) {}
+
+  // Nothing to wait for.
+  DCGN_HOST_DEVICE bool is_null() const { return generation_ == 0; }
+  DCGN_HOST_DEVICE std::uint32_t index() const { return index_; }
+  DCGN_HOST_DEVICE std::uint32_t generation() const { return generation_; }
+  DCGN_HOST_DEVICE Code code() const { return code_; }
+
+ private:
+  std::uint32_t index_;
+  std::uint32_t generation_;  // 0 where null
+  Code code_;
+};
+
+}  // namespace dcgn

@@ -1,0 +1,132 @@
+// Settings from the environment and from the file that DCGN_CONFIG names.
+#include <dcgn/config.hpp>
+#include <dcgn/error.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+namespace dcgn::detail {
+
+namespace {
+
+constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes", "unexpected_bytes",
+                                   "buffered_bytes", "requests",    "seed",       "errors",
+                                   "direct"};
+
+[[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
+  throw Error(Code::configuration, "configuration",
+              std::string(source) + "=" + std::string(value) + ": expected " + std::string(expected));
+}
+
+// The file's keys and values as text; read anew whenever DCGN_CONFIG names another file.
+std::map<std::string, std::string, std::less<>> read_file(const std::string& path) {
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& e) {
+    std::ostringstream where;
+    where << path << ":" << e.source().begin.line << ": " << e.description();
+    throw Error(Code::configuration, "configuration", where.str());
+  }
+  std::map<std::string, std::string, std::less<>> values;
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const auto line = std::to_string(node.source().begin.line);
+    bool known = false;
+    for (const char* k : known_keys) known = known || name == k;
+    if (!known) {
+      std::string expected;
+      for (const char* k : known_keys) expected += std::string(expected.empty() ? "" : ", ") + k;
+      throw Error(Code::configuration, "configuration",
+                  path + ":" + line + ": unknown key '" + name + "', expected one of " + expected);
+    }
+    std::ostringstream text;
+    if (const auto* string = node.as_string())
+      text << string->get();
+    else if (const auto* integer = node.as_integer())
+      text << integer->get();
+    else if (const auto* real = node.as_floating_point())
+      text << real->get();
+    else
+      throw Error(Code::configuration, "configuration",
+                  path + ":" + line + ": " + name + " is neither number nor text");
+    values[name] = text.str();
+  }
+  return values;
+}
+
+struct Found {
+  std::string source;  // for messages: the variable, or the file and key
+  std::string value;
+};
+
+std::optional<Found> find(std::string_view name) {
+  if (const char* value = std::getenv(std::string(name).c_str())) return Found{std::string(name), value};
+  const char* path = std::getenv("DCGN_CONFIG");
+  if (!path) return std::nullopt;
+  const auto values = read_file(path);
+  std::string key(name.substr(std::string_view("DCGN_").size()));
+  for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto it = values.find(key);
+  if (it == values.end()) return std::nullopt;
+  return Found{std::string(path) + ": " + key, it->second};
+}
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+double setting(std::string_view name, double fallback, double least) {
+  const auto found = find(name);
+  if (!found) return fallback;
+  const auto value = parse<double>(found->value);
+  // The comparison is false for NaN too.
+  if (!value || !(*value >= least && *value <= 1e9)) {
+    std::ostringstream expected;
+    expected << "a number of seconds from " << least << " to 1e9";
+    refuse(found->source, found->value, expected.str());
+  }
+  return *value;
+}
+
+std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64_t least, std::uint64_t most) {
+  const auto found = find(name);
+  if (!found) return fallback;
+  const auto value = parse<std::uint64_t>(found->value);
+  if (!value || *value < least || *value > most)
+    refuse(found->source, found->value, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return *value;
+}
+
+std::optional<std::uint64_t> optional_setting(std::string_view name) {
+  const auto found = find(name);
+  if (!found) return std::nullopt;
+  const auto value = parse<std::uint64_t>(found->value);
+  if (!value) refuse(found->source, found->value, "a whole number");
+  return value;
+}
+
+bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback) {
+  const auto found = find(name);
+  if (!found) return fallback;
+  if (found->value == yes) return true;
+  if (found->value == no) return false;
+  refuse(found->source, found->value, std::string(yes) + " or " + std::string(no));
+}
+
+}  // namespace dcgn::detail

@@ -1,0 +1,144 @@
+#include "job/deadlock.hpp"
+
+#include "message/describe.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+
+namespace dcgn::job {
+
+namespace {
+
+using message::Envelope;
+using message::Notice;
+
+std::string peer_name(int peer) { return peer == any_source ? "any rank" : "rank " + std::to_string(peer); }
+std::string tag_name(int tag) { return tag == any_tag ? "any tag" : "tag " + std::to_string(tag); }
+
+bool of_the_library(const Notice& n) { return n.waits_for.context == message::collective_context; }
+
+// "recv from rank 2, tag 0, up to 8 bytes".
+std::string describe_wait(const Notice& n) {
+  const Envelope& e = n.waits_for;
+  std::string text = message::to_string(n.call);
+  if (of_the_library(n)) return text + ", for " + peer_name(e.peer);
+  if (n.requests > 1) text += " (" + std::to_string(n.requests) + " requests open, the first:";
+  const bool receives = n.is_receive != 0;
+  text += receives ? " from " : " to ";
+  text += peer_name(e.peer) + ", " + tag_name(e.tag);
+  const bool probes = n.call == message::Call::probe;
+  if (!probes) text += std::string(receives ? ", up to " : ", ") + std::to_string(e.bytes) + " bytes";
+  if (n.requests > 1) text += ")";
+  return text;
+}
+
+// The ranks that wait in a circle, each for the next; empty where there is none.
+std::vector<int> find_cycle(const std::vector<RankView>& ranks) {
+  const auto next = [&](int r) {
+    const RankView& v = ranks[static_cast<std::size_t>(r)];
+    return v.answered && !v.ended ? v.notice.waits_for.peer : any_source;
+  };
+  const int n = static_cast<int>(ranks.size());
+  std::vector<int> visited(ranks.size(), -1);
+  for (int start = 0; start < n; ++start) {
+    int r = start;
+    while (r >= 0 && r < n && visited[static_cast<std::size_t>(r)] < 0) {
+      visited[static_cast<std::size_t>(r)] = start;
+      r = next(r);
+    }
+    if (r < 0 || r >= n || visited[static_cast<std::size_t>(r)] != start) continue;
+    std::vector<int> cycle;
+    int at = r;
+    do {
+      cycle.push_back(at);
+      at = next(at);
+    } while (at != r);
+    std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+    return cycle;
+  }
+  return {};
+}
+
+// What came from where the rank waits, but with another tag.
+std::string find_mismatch(int rank, const Notice& n) {
+  if (!n.is_receive || of_the_library(n)) return {};
+  const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
+  for (int i = 0; i < listed; ++i) {
+    const Envelope& e = n.unexpected[i];
+    if (e.context != n.waits_for.context) continue;
+    if (n.waits_for.peer != any_source && n.waits_for.peer != e.peer) continue;
+    return "mismatch: rank " + std::to_string(rank) + " waits for " + tag_name(n.waits_for.tag) + " from " +
+           peer_name(n.waits_for.peer) + ", but rank " + std::to_string(e.peer) + " sent tag " + std::to_string(e.tag) +
+           " (" + std::to_string(e.bytes) + " bytes)";
+  }
+  return {};
+}
+
+std::string seconds(std::uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) * 1e-9);
+  return text;
+}
+
+}  // namespace
+
+std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks) {
+  constexpr int most_lines = 64;
+  std::string text = headline;
+  int lines = 0;
+  int left_out = 0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const RankView& v = ranks[r];
+    if (v.ended) continue;
+    if (lines++ >= most_lines) {
+      ++left_out;
+      continue;
+    }
+    text += "\n  rank " + std::to_string(r) + " (" + v.place + "): ";
+    if (!v.answered) {
+      text += "not in a call that waits";
+      continue;
+    }
+    const Notice& n = v.notice;
+    text += describe_wait(n) + "; waiting " + seconds(n.waited_ns);
+    const int peer = n.waits_for.peer;
+    if (peer >= 0 && static_cast<std::size_t>(peer) < ranks.size() && ranks[static_cast<std::size_t>(peer)].ended)
+      text += "; rank " + std::to_string(peer) + " has ended";
+    const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
+    for (int i = 0; i < listed; ++i)
+      if (n.unexpected[i].context == message::user_context)
+        text += "\n      arrived, not received: " + message::describe_message(n.unexpected[i]);
+    if (static_cast<int>(n.arrived) > listed)
+      text += "\n      and " + std::to_string(static_cast<int>(n.arrived) - listed) + " more";
+    if (n.stalled >= 0)
+      text += "\n      its space for unexpected messages is full, so a message from rank " + std::to_string(n.stalled) +
+              " cannot come in; raise Config::unexpected_bytes (DCGN_UNEXPECTED_BYTES) or requests (DCGN_REQUESTS)";
+  }
+  if (left_out) text += "\n  and " + std::to_string(left_out) + " more ranks";
+  std::string ended;
+  for (std::size_t r = 0, shown = 0; r < ranks.size(); ++r) {
+    if (!ranks[r].ended) continue;
+    if (++shown > 16) {
+      ended += ", ...";
+      break;
+    }
+    ended += (ended.empty() ? "" : ", ") + std::to_string(r);
+  }
+  if (!ended.empty()) text += "\nended: rank " + ended;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (!ranks[r].answered || ranks[r].ended) continue;
+    const std::string mismatch = find_mismatch(static_cast<int>(r), ranks[r].notice);
+    if (!mismatch.empty()) text += "\n" + mismatch;
+  }
+  const std::vector<int> cycle = find_cycle(ranks);
+  if (!cycle.empty()) {
+    text += "\ncycle: rank " + std::to_string(cycle.front());
+    for (std::size_t i = 1; i <= cycle.size(); ++i)
+      text += std::string(i == 1 ? " waits for rank " : ", which waits for rank ") +
+              std::to_string(cycle[i % cycle.size()]);
+  }
+  return text;
+}
+
+}  // namespace dcgn::job

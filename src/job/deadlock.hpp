@@ -1,0 +1,22 @@
+// The report of a job that cannot go on: who waits for whom, envelope by envelope.
+#pragma once
+
+#include <dcgn/message/endpoint.hpp>
+
+#include <string>
+#include <vector>
+
+namespace dcgn::job {
+
+// What the watchdog knows of one rank.
+struct RankView {
+  std::string place;
+  bool ended = false;
+  bool answered = false;  // the survey: the rank is in a call that waits, and `notice` says for what
+  message::Notice notice{};
+};
+
+// `headline` says why the job stops.
+std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks);
+
+}  // namespace dcgn::job

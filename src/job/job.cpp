@@ -1,0 +1,275 @@
+#include "device/emulated/schedule.hpp"
+#include "job/world_state.hpp"
+#include "message/describe.hpp"
+
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/job.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace dcgn {
+
+struct Job::Plan {
+  struct GpuKernel {
+    Launch launch;
+    detail::KernelImage image;
+  };
+  struct Gpu {
+    std::vector<GpuKernel> kernels;
+    detail::KernelImage finish;
+  };
+  std::function<void(Comm&)> every_cpu;
+  std::map<int, std::function<void(Comm&)>> cpu;
+  std::set<int> reserved;
+  std::vector<Gpu> gpus;
+  bool started = false;
+};
+
+namespace {
+
+// Everything that runs in a job, counted, so that run() can wait for it, and give up on what does not stop.
+class Runners {
+ public:
+  void begin(std::string name) {
+    const std::lock_guard lock(mutex_);
+    running_.insert(std::move(name));
+  }
+  void end(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    running_.erase(name);
+    changed_.notify_all();
+  }
+  bool idle() const {
+    const std::lock_guard lock(mutex_);
+    return running_.empty();
+  }
+  // Waits for all to end; once the world has been aborted, for `grace` longer. Returns who still runs.
+  std::set<std::string> wait(const job::WorldState& world, std::chrono::duration<double> grace) {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point aborted_at{};
+    std::unique_lock lock(mutex_);
+    while (!running_.empty()) {
+      changed_.wait_for(lock, std::chrono::milliseconds(20));
+      if (!world.aborted()) continue;
+      if (aborted_at == Clock::time_point{}) aborted_at = Clock::now();
+      if (Clock::now() - aborted_at > grace) break;
+    }
+    return running_;
+  }
+  // The first exception that is not merely an echo of the world's being stopped.
+  void fail(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+  std::exception_ptr error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::string> running_;
+  std::exception_ptr error_;
+};
+
+// Runs one rank's or GPU's work; an exception stops the world.
+template <class Body>
+void guarded(job::WorldState& world, Runners& runners, const std::string& who, Body&& body) {
+  try {
+    body();
+  } catch (const Error& e) {
+    // What the watchdog decided is told by its report, and what follows from it is no news.
+    if (e.code() != Code::aborted && e.code() != Code::deadline && !world.aborted())
+      runners.fail(std::current_exception());
+    world.abort({e.code(), who + ": " + e.what()});
+  } catch (const std::exception& e) {
+    if (!world.aborted()) runners.fail(std::current_exception());
+    world.abort({Code::aborted, who + " threw: " + e.what()});
+  } catch (...) {
+    if (!world.aborted()) runners.fail(std::current_exception());
+    world.abort({Code::aborted, who + " threw something that is no std::exception"});
+  }
+}
+
+void run_cpu(job::WorldState& world, int rank, const std::function<void(Comm&)>& kernel) {
+  Comm comm = world.attach(rank);
+  kernel(comm);
+  comm.finish();
+}
+
+RankReport report_of(job::WorldState& world, int rank, const message::RankMemory::Snapshot& s) {
+  const message::Statistics& t = s.endpoint.statistics;
+  RankReport r;
+  r.rank = rank;
+  r.place = world.placement().place(rank);
+  r.sent_messages = t.sent_messages;
+  r.sent_bytes = t.sent_bytes;
+  r.received_messages = t.received_messages;
+  r.received_bytes = t.received_bytes;
+  r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
+  const message::Failure& f = s.endpoint.first_failure;
+  if (f.code != Code::ok && r.place.is_slot())
+    r.failure = std::string(message::to_string(f.call)) + ": " + message::describe(f);
+  return r;
+}
+
+// Messages that were sent and never received, in words; empty where there are none.
+std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
+  constexpr int most_lines = 16;
+  std::string text;
+  std::uint64_t total = 0;
+  int lines = 0;
+  const auto line = [&](const std::string& what) {
+    if (lines++ < most_lines) text += "\n  " + what;
+  };
+  for (std::size_t to = 0; to < ranks.size(); ++to) {
+    for (const message::Envelope& e : ranks[to].unexpected) {
+      if (e.context != message::user_context) continue;
+      ++total;
+      line(message::describe_message(e) + " at rank " + std::to_string(to));
+    }
+    for (std::size_t from = 0; from < ranks.size(); ++from) {
+      const std::uint64_t in_lane = ranks[from].out[to].sent - ranks[to].in[from].received;
+      if (!in_lane) continue;
+      total += in_lane;
+      line(std::to_string(in_lane) + (in_lane == 1 ? " message" : " messages") + " from rank " + std::to_string(from) +
+           " at rank " + std::to_string(to));
+    }
+  }
+  if (!total) return {};
+  if (lines > most_lines) text += "\n  and more";
+  return std::to_string(total) + (total == 1 ? " message was" : " messages were") + " sent and never received:" + text;
+}
+
+}  // namespace
+
+Job::Job(Config config) : world_(std::move(config)), plan_(std::make_unique<Plan>()) {
+  plan_->gpus.resize(static_cast<std::size_t>(world_.gpus()));
+}
+Job::Job(Job&&) noexcept = default;
+Job& Job::operator=(Job&&) noexcept = default;
+Job::~Job() = default;
+
+void Job::set_cpu(int rank, std::function<void(Comm&)> kernel) {
+  if (rank < 0) {
+    plan_->every_cpu = std::move(kernel);
+    return;
+  }
+  const Place place = placement().place(rank);
+  if (place.is_slot())
+    throw Error(Code::invalid_rank, "job",
+                "rank " + std::to_string(rank) + " is " + to_string(place) + ", no CPU rank");
+  plan_->cpu[rank] = std::move(kernel);
+}
+
+Job& Job::reserve(int rank) {
+  set_cpu(rank, nullptr);
+  plan_->cpu.erase(rank);
+  plan_->reserved.insert(rank);
+  return *this;
+}
+
+void Job::add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish) {
+  if (launch.grid.volume() == one_block_per_slot) launch.grid = Dim3(static_cast<unsigned>(world_.handle(gpu).slots()));
+  Plan::Gpu& plan = plan_->gpus.at(static_cast<std::size_t>(gpu));
+  plan.kernels.push_back({launch, std::move(image)});
+  plan.finish = std::move(finish);
+}
+
+Report Job::run() {
+  Plan& plan = *plan_;
+  if (std::exchange(plan.started, true)) throw Error(Code::configuration, "job", "a job runs once");
+  const std::shared_ptr<job::WorldState> world = world_.state_;
+  const auto runners = std::make_shared<Runners>();
+
+  // What is to run: a name for each, and its body. The bodies own what they use: should one not stop, it is left alone.
+  std::vector<std::pair<std::string, std::function<void()>>> bodies;
+  for (int r = 0; r < world_.size(); ++r) {
+    if (placement().place(r).is_slot() || plan.reserved.contains(r)) continue;
+    const auto own = plan.cpu.find(r);
+    const std::function<void(Comm&)> kernel = own != plan.cpu.end() ? own->second : plan.every_cpu;
+    if (!kernel)
+      throw Error(Code::configuration, "job",
+                  "rank " + std::to_string(r) + " (" + world->place_of(r) + ") has no kernel: give one with Job::cpu");
+    bodies.emplace_back("rank " + std::to_string(r) + " (" + world->place_of(r) + ")",
+                        [world, r, kernel] { run_cpu(*world, r, kernel); });
+  }
+  for (int g = 0; g < world_.gpus(); ++g) {
+    Plan::Gpu& gpu = plan.gpus[static_cast<std::size_t>(g)];
+    const Place place = placement().place(world->first_rank_of_gpu(g));
+    const std::string name = "GPU " + std::to_string(place.device) + " of node " + std::to_string(place.node);
+    if (gpu.kernels.empty()) throw Error(Code::configuration, "job", name + " has no kernel: give one with Job::gpu");
+    bodies.emplace_back(name, [world, g, kernels = gpu.kernels, finish = gpu.finish] {
+      const Device device = world->devices()[static_cast<std::size_t>(g)];
+      const int first = world->first_rank_of_gpu(g);
+      const int slots = world->slots_of_gpu(g);
+      Stream stream(device);
+      for (const Plan::GpuKernel& k : kernels) {
+        device.launch(stream, k.launch, k.image);
+        stream.synchronize();
+      }
+      device.launch(stream,
+                    {.grid = Dim3(static_cast<unsigned>(slots)), .block = Dim3(gpu::warp_size), .resident = false},
+                    finish);
+      stream.synchronize();
+      for (int s = 0; s < slots; ++s) world->detach(first + s);
+    });
+  }
+
+  const auto start = std::chrono::steady_clock::now();
+  const auto run_body = [world, runners](const std::string& name, const std::function<void()>& body) {
+    guarded(*world, *runners, name, body);
+    runners->end(name);
+  };
+  for (const auto& [name, body] : bodies) runners->begin(name);
+  std::vector<std::thread> threads;
+  if (world_.config().seed) {
+    device::Schedule schedule(*world_.config().seed);
+    for (const auto& [name, body] : bodies) schedule.add(name, [&run_body, &name, &body] { run_body(name, body); });
+    schedule.run();
+  } else {
+    for (const auto& [name, body] : bodies)
+      threads.emplace_back([run_body, name = name, body = body] { run_body(name, body); });
+  }
+  const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
+  for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();
+  if (stuck.empty() && !world->aborted()) {
+    // Threads of the program's own end in their own time.
+    for (const int r : plan.reserved)
+      while (!world->memory().ended(r) && !world->aborted()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  Report report;
+  report.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  if (world->aborted()) {
+    std::string text = world->verdict().text;
+    for (const std::string& name : stuck) text += "\n" + name + " did not stop within 10 s and was left running";
+    const std::exception_ptr error = runners->error();
+    if (error && stuck.empty()) std::rethrow_exception(error);
+    throw Error(world->verdict().code, "job", text);
+  }
+
+  std::vector<message::RankMemory::Snapshot> ranks;
+  for (int r = 0; r < world_.size(); ++r) {
+    ranks.push_back(world->memory().snapshot(r));
+    report.ranks.push_back(report_of(*world, r, ranks.back()));
+  }
+  // A failed call that came too late for the watchdog to see.
+  for (const message::RankMemory::Snapshot& s : ranks) {
+    const message::Failure& f = s.endpoint.first_failure;
+    if (f.code != Code::ok && s.endpoint.limits.errors_fatal)
+      throw Error(f.code, message::to_string(f.call), message::describe(f), s.endpoint.rank,
+                  world->place_of(s.endpoint.rank));
+  }
+  const std::string lost = left_over(ranks);
+  if (!lost.empty()) throw Error(Code::unreceived, "job", lost);
+  return report;
+}
+
+}  // namespace dcgn

@@ -1,0 +1,151 @@
+// The watchdog: one thread a world, which sleeps, looks whether a rank has raised an alarm or all of them wait, asks
+// them for what, and stops them with a report.
+//
+// A deadlock is proven by two surveys: if every rank that has not ended answers both from within a wait that found
+// nothing to do, and none did anything in between, then there was a moment between the two at which none was active
+// and nothing was on its way, so nothing can happen any more.
+#include "job/deadlock.hpp"
+#include "job/world_state.hpp"
+#include "message/describe.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+namespace dcgn::job {
+
+namespace {
+using namespace std::chrono_literals;
+using message::Alarm;
+using message::Phase;
+constexpr auto look_every = 10ms;
+constexpr auto answer_within = 1s;
+}  // namespace
+
+bool WorldState::set_phase(std::uint32_t phase) {
+  const std::lock_guard lock(mutex_);
+  if (verdict_.code != Code::ok) return false;
+  memory_.set_phase(phase);
+  return true;
+}
+
+bool WorldState::alarmed() const {
+  for (int r = 0; r < memory_.size(); ++r)
+    if (load_relaxed(memory_.notice(r).alarm) != 0) return true;
+  return false;
+}
+
+bool WorldState::all_idle() const {
+  bool somebody = false;
+  for (int r = 0; r < memory_.size(); ++r) {
+    if (memory_.ended(r)) continue;
+    somebody = true;
+    if (!load_relaxed(memory_.notice(r).idle)) return false;
+  }
+  return somebody;
+}
+
+bool WorldState::survey() {
+  if (!set_phase(++survey_)) return false;
+  const auto until = std::chrono::steady_clock::now() + answer_within;
+  for (;;) {
+    bool all = true;
+    for (int r = 0; r < memory_.size() && all; ++r)
+      all = memory_.ended(r) || load_acquire(memory_.notice(r).survey) == survey_;
+    if (all || std::chrono::steady_clock::now() > until || aborted() || closing_.load(std::memory_order_relaxed))
+      return all;
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+namespace {
+
+std::vector<RankView> view(const WorldState& world, message::RankMemory& memory, std::uint32_t survey) {
+  std::vector<RankView> ranks(static_cast<std::size_t>(memory.size()));
+  for (int r = 0; r < memory.size(); ++r) {
+    RankView& v = ranks[static_cast<std::size_t>(r)];
+    v.place = world.place_of(r);
+    v.ended = memory.ended(r);
+    v.answered = !v.ended && load_acquire(memory.notice(r).survey) == survey;
+    if (v.answered) {
+      const message::Notice& n = memory.notice(r);
+      v.notice.call = n.call;
+      v.notice.is_receive = n.is_receive;
+      v.notice.arrived = n.arrived;
+      v.notice.stalled = n.stalled;
+      v.notice.requests = n.requests;
+      v.notice.waits_for = n.waits_for;
+      v.notice.activity = n.activity;
+      v.notice.waited_ns = n.waited_ns;
+      for (int i = 0; i < message::notice_envelopes; ++i) v.notice.unexpected[i] = n.unexpected[i];
+    }
+  }
+  return ranks;
+}
+
+}  // namespace
+
+void WorldState::decide_alarm() {
+  for (int r = 0; r < memory_.size(); ++r) {
+    const auto alarm = static_cast<Alarm>(load_acquire(memory_.notice(r).alarm));
+    const std::string who = "rank " + std::to_string(r) + " (" + place_of(r) + ")";
+    switch (alarm) {
+      case Alarm::none: continue;
+      case Alarm::failure: {
+        const message::Failure& f = memory_.notice(r).failure;
+        abort({f.code, who + ": " + message::to_string(f.call) + ": " + message::describe(f)});
+        return;
+      }
+      case Alarm::deadline:
+      case Alarm::rank_ended: {
+        survey();
+        char deadline[32];
+        std::snprintf(deadline, sizeof deadline, "%g s", config_.deadline_s);
+        const bool ended = alarm == Alarm::rank_ended;
+        abort({ended ? Code::deadlock : Code::deadline,
+               deadlock_report(ended ? "deadlock: " + who + " waits for a rank that has ended"
+                                     : "the deadline of " + std::string(deadline) + " has passed for " + who,
+                               view(*this, memory_, survey_))});
+        return;
+      }
+    }
+  }
+}
+
+bool WorldState::proven_deadlock() {
+  if (!survey()) return false;
+  const std::vector<RankView> first = view(*this, memory_, survey_);
+  if (!survey()) return false;
+  const std::vector<RankView> second = view(*this, memory_, survey_);
+  std::size_t waiting = 0;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    // A rank that ended between the surveys was active.
+    if (first[r].ended != second[r].ended) return false;
+    if (first[r].ended) continue;
+    if (!first[r].answered || !second[r].answered || first[r].notice.activity != second[r].notice.activity)
+      return false;
+    ++waiting;
+  }
+  abort({Code::deadlock,
+         deadlock_report(waiting == 1 ? "deadlock: the one rank that has not ended waits for what cannot come"
+                                      : "deadlock: all " + std::to_string(waiting) +
+                                            " ranks that have not ended wait, and none can go on",
+                         second)});
+  return true;
+}
+
+void WorldState::watch() {
+  auto next_survey = std::chrono::steady_clock::now();
+  while (!closing_.load(std::memory_order_acquire) && !aborted()) {
+    std::this_thread::sleep_for(look_every);
+    if (alarmed()) {
+      decide_alarm();
+    } else if (std::chrono::steady_clock::now() >= next_survey && all_idle()) {
+      if (proven_deadlock()) return;
+      set_phase(static_cast<std::uint32_t>(Phase::running));
+      next_survey = std::chrono::steady_clock::now() + 1s;
+    }
+  }
+}
+
+}  // namespace dcgn::job

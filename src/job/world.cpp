@@ -1,0 +1,145 @@
+#include "job/world_state.hpp"
+
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/world.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace dcgn {
+
+namespace job {
+
+namespace {
+
+std::vector<Device> take_devices(const Placement& placement) {
+  int wanted = 0;
+  for (int node = 0; node < placement.nodes(); ++node) wanted += placement.shape(node).gpus;
+  const int available = wanted ? Device::count() : 0;
+  if (wanted > available)
+    throw Error(Code::configuration, "world",
+                "the nodes ask for " + std::to_string(wanted) + " GPUs, this machine has " + std::to_string(available) +
+                    "; DCGN_EMULATED_GPUS=" + std::to_string(wanted) + " gives that many emulated ones");
+  std::vector<Device> devices;
+  for (int g = 0; g < wanted; ++g) devices.emplace_back(g);
+  return devices;
+}
+
+std::vector<int> ranks_of_gpus(const Placement& placement) {
+  std::vector<int> first;
+  for (int node = 0; node < placement.nodes(); ++node) {
+    const NodeShape& s = placement.shape(node);
+    for (int g = 0; g < s.gpus; ++g) first.push_back(placement.first_rank(node) + s.cpus + g * s.slots);
+  }
+  return first;
+}
+
+Config checked(Config config) {
+  if (!(config.deadline_s > 0))
+    throw Error(Code::configuration, "world",
+                "a deadline of " + std::to_string(config.deadline_s) + " s, expected more than 0");
+  return config;
+}
+
+}  // namespace
+
+WorldState::WorldState(Config config)
+    : config_(checked(std::move(config))),
+      placement_(config_.nodes),
+      devices_(take_devices(placement_)),
+      first_ranks_(ranks_of_gpus(placement_)),
+      memory_(config_, placement_, devices_),
+      seats_(static_cast<std::size_t>(placement_.size()), Seat::free) {
+  if (config_.seed)
+    for (const Device& d : devices_)
+      if (d.kind() != DeviceKind::emulated)
+        throw Error(Code::configuration, "world",
+                    "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
+                        d.properties().name + "; set DCGN_EMULATED_GPUS");
+  watchdog_ = std::thread([this] { watch(); });
+}
+
+WorldState::~WorldState() {
+  closing_.store(true, std::memory_order_release);
+  watchdog_.join();
+}
+
+int WorldState::slots_of_gpu(int gpu) const {
+  return placement_.shape(placement_.place(first_rank_of_gpu(gpu)).node).slots;
+}
+
+Comm WorldState::attach(int rank) {
+  const std::lock_guard lock(mutex_);
+  const auto is_cpu = [&](int r) { return !placement_.place(r).is_slot(); };
+  if (rank == -1) {
+    for (int r = 0; r < placement_.size() && rank < 0; ++r)
+      if (is_cpu(r) && seats_[static_cast<std::size_t>(r)] == Seat::free) rank = r;
+    if (rank < 0) throw Error(Code::invalid_rank, "attach", "no CPU rank is free");
+  }
+  const Place place = placement_.place(rank);  // throws where the rank is out of range
+  if (place.is_slot())
+    throw Error(Code::invalid_rank, "attach",
+                "rank " + std::to_string(rank) + " is " + to_string(place) + "; a thread can be a CPU rank only");
+  Seat& seat = seats_[static_cast<std::size_t>(rank)];
+  if (seat != Seat::free)
+    throw Error(Code::invalid_rank, "attach",
+                "rank " + std::to_string(rank) + (seat == Seat::taken ? " is attached already" : " has ended"));
+  seat = Seat::taken;
+  return Comm(shared_from_this(), *memory_.endpoint(rank));
+}
+
+void WorldState::detach(int rank) {
+  const std::lock_guard lock(mutex_);
+  seats_[static_cast<std::size_t>(rank)] = Seat::left;
+  memory_.set_ended(rank);
+}
+
+void WorldState::abort(Verdict verdict) {
+  const std::lock_guard lock(mutex_);
+  if (verdict_.code != Code::ok) return;
+  verdict_ = std::move(verdict);
+  memory_.set_phase(static_cast<std::uint32_t>(message::Phase::aborted));
+  aborted_.store(true, std::memory_order_release);
+}
+
+Verdict WorldState::verdict() const {
+  const std::lock_guard lock(mutex_);
+  return verdict_;
+}
+
+}  // namespace job
+
+World::World(Config config) : state_(std::make_shared<job::WorldState>(std::move(config))) {}
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+World::~World() = default;
+
+const Config& World::config() const noexcept { return state_->config(); }
+const Placement& World::placement() const noexcept { return state_->placement(); }
+Comm World::attach(int rank) { return state_->attach(rank); }
+int World::gpus() const noexcept { return static_cast<int>(state_->devices().size()); }
+
+namespace {
+void check_gpu(int gpu, int gpus) {
+  if (gpu < 0 || gpu >= gpus)
+    throw Error(Code::device, "world",
+                "GPU " + std::to_string(gpu) + " is out of range, " +
+                    (gpus ? "expected 0.." + std::to_string(gpus - 1) : "the world has none"));
+}
+}  // namespace
+
+Device World::device(int gpu) const {
+  check_gpu(gpu, gpus());
+  return state_->devices()[static_cast<std::size_t>(gpu)];
+}
+
+gpu::Comm World::handle(int gpu) const {
+  check_gpu(gpu, gpus());
+  return {state_->memory().endpoint(state_->first_rank_of_gpu(gpu)), state_->slots_of_gpu(gpu), size()};
+}
+
+void World::abort(const std::string& reason) { state_->abort({Code::aborted, reason}); }
+bool World::aborted() const noexcept { return state_->aborted(); }
+std::string World::report() const { return state_->verdict().text; }
+
+}  // namespace dcgn

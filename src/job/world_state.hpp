@@ -1,0 +1,78 @@
+// What a World, its Comms and a Job share: the ranks' memory, who is attached, why it was stopped.
+#pragma once
+
+#include "message/memory.hpp"
+
+#include <dcgn/comm.hpp>
+#include <dcgn/config.hpp>
+#include <dcgn/device.hpp>
+#include <dcgn/error.hpp>
+#include <dcgn/placement.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace dcgn::job {
+
+// Why a world stopped.
+struct Verdict {
+  Code code = Code::ok;
+  std::string text;
+};
+
+class WorldState : public std::enable_shared_from_this<WorldState> {
+ public:
+  explicit WorldState(Config config);
+  ~WorldState();
+  WorldState(const WorldState&) = delete;
+  WorldState& operator=(const WorldState&) = delete;
+
+  const Config& config() const noexcept { return config_; }
+  const Placement& placement() const noexcept { return placement_; }
+  const std::vector<Device>& devices() const noexcept { return devices_; }
+  message::RankMemory& memory() noexcept { return memory_; }
+  // First rank of the GPU, counted through the nodes.
+  int first_rank_of_gpu(int gpu) const { return first_ranks_.at(static_cast<std::size_t>(gpu)); }
+  int slots_of_gpu(int gpu) const;
+  std::string place_of(int rank) const { return to_string(placement_.place(rank)); }
+
+  Comm attach(int rank);
+  // The rank has ended: nothing will be sent or received by it any more.
+  void detach(int rank);
+
+  // Stops all ranks. The first verdict stands.
+  void abort(Verdict verdict);
+  bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
+  Verdict verdict() const;
+
+ private:
+  enum class Seat : unsigned char { free, taken, left };
+
+  void watch();
+  // Asks every rank what it waits for. True if all that have not ended answered.
+  bool survey();
+  bool alarmed() const;
+  bool all_idle() const;
+  bool set_phase(std::uint32_t phase);
+  void decide_alarm();
+  bool proven_deadlock();
+
+  Config config_;
+  Placement placement_;
+  std::vector<Device> devices_;
+  std::vector<int> first_ranks_;  // [gpu]
+  message::RankMemory memory_;
+  mutable std::mutex mutex_;
+  std::vector<Seat> seats_;  // [rank], of CPU ranks
+  Verdict verdict_;
+  std::atomic<bool> aborted_{false};
+  std::atomic<bool> closing_{false};
+  std::uint32_t survey_ = static_cast<std::uint32_t>(message::Phase::survey);
+  std::thread watchdog_;
+};
+
+}  // namespace dcgn::job

@@ -1,0 +1,18 @@
+// Messages and failures in words.
+#pragma once
+
+#include <dcgn/message/endpoint.hpp>
+
+#include <string>
+
+namespace dcgn::message {
+
+const char* to_string(Call call);
+
+// "message of 16 bytes from rank 2 with tag 7".
+std::string describe_message(const Envelope& envelope);
+
+// What was wrong with a call: names the bad value and what was expected.
+std::string describe(const Failure& failure);
+
+}  // namespace dcgn::message

@@ -1,0 +1,274 @@
+#include "message/memory.hpp"
+
+#include <dcgn/error.hpp>
+#include <dcgn/message/progress.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace dcgn::message {
+
+namespace {
+
+// Sizes of what a rank owns. A CPU rank's memory is taken from the system only as it is touched, so it can be generous.
+struct Capacity {
+  std::uint64_t arrivals, buffer;
+  std::uint32_t records, acks;
+};
+
+Capacity capacity_of(const Config& config, bool cpu) {
+  const auto choose = [](std::uint64_t configured, std::uint64_t fallback) {
+    return configured ? configured : fallback;
+  };
+  return {choose(config.unexpected_bytes, cpu ? 256u << 20 : 2u << 20),
+          choose(config.buffered_bytes, cpu ? 256u << 20 : 1u << 20),
+          static_cast<std::uint32_t>(choose(config.requests, cpu ? 262144 : 16384)), cpu ? 65536u : 4096u};
+}
+
+std::uint32_t lane_shift(const Config& config, int ranks) {
+  constexpr std::uint64_t rank_budget = 4u << 20;
+  constexpr std::uint64_t least = 64, most = 1024;  // cells
+  std::uint64_t cells = std::clamp(rank_budget / static_cast<std::uint64_t>(ranks) / sizeof(Cell), least, most);
+  if (config.lane_bytes) cells = std::max<std::uint64_t>(config.lane_bytes / sizeof(Cell), 16);
+  return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
+}
+
+}  // namespace
+
+// Where the pieces lie, in the order in which lay_out() takes them.
+struct RankMemory::Layout {
+  struct Rank {
+    Endpoint* endpoint;
+    OutLane* out;
+    InLane* in;
+    Record* records;
+    std::uint32_t* free_acks;
+    std::uint64_t *near_acks, *far_acks;
+    void *arrivals, *buffer;
+  };
+  struct Pair {
+    Cell* ring;
+    Credit* credit;
+  };
+  std::vector<Rank> ranks;
+  std::vector<Pair> pairs;  // [receiver * size + sender]
+};
+
+Region& RankMemory::region(int space) {
+  return space == host_space ? host_ : device_regions_[static_cast<std::size_t>(space)];
+}
+
+void RankMemory::lay_out(Layout& layout) {
+  const auto n = endpoints_.size();
+  const std::size_t cells = std::size_t{1} << lane_shift(config_, size());
+  layout.ranks.resize(n);
+  layout.pairs.resize(n * n);
+  notices_ = pinned_.take<Notice>(n);
+  ended_ = pinned_.take<std::uint32_t>(n, 64);
+  host_phase_ = host_.take<std::uint32_t>(1, 64);
+  for (std::size_t g = 0; g < devices_.size(); ++g) device_phases_[g] = device_regions_[g].take<std::uint32_t>(1, 64);
+  // The slots of a GPU lie side by side: its handle is the first one's address.
+  for (std::size_t r = 0; r < n; ++r) layout.ranks[r].endpoint = region(spaces_[r]).take<Endpoint>(1);
+  for (std::size_t r = 0; r < n; ++r) {
+    Layout::Rank& rank = layout.ranks[r];
+    Region& own = region(spaces_[r]);
+    const Capacity capacity = capacity_of(config_, gpus_[r] < 0);
+    rank.out = own.take<OutLane>(n, 64);
+    rank.in = own.take<InLane>(n, 64);
+    rank.records = own.take<Record>(capacity.records, 64);
+    rank.free_acks = own.take<std::uint32_t>(capacity.acks);
+    rank.near_acks = own.take<std::uint64_t>(capacity.acks, 64);
+    rank.far_acks = has_cuda_ ? pinned_.take<std::uint64_t>(capacity.acks, 64) : rank.near_acks;
+    rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
+    rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
+    for (std::size_t s = 0; s < n; ++s) {
+      Region& shared = spaces_[r] == spaces_[s] ? own : pinned_;
+      layout.pairs[r * n + s] = {shared.take<Cell>(cells, 64), shared.take<Credit>(1)};
+    }
+  }
+}
+
+RankMemory::RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices)
+    : config_(config), placement_(placement), devices_(std::move(devices)) {
+  const auto n = static_cast<std::size_t>(placement.size());
+  gpus_.resize(n);
+  spaces_.resize(n);
+  endpoints_.resize(n);
+  device_regions_.resize(devices_.size());
+  device_bases_.resize(devices_.size());
+  device_phases_.resize(devices_.size());
+  int gpu = 0;
+  for (std::size_t r = 0; r < n; ++r) {
+    const Place place = placement.place(static_cast<int>(r));
+    gpus_[r] = place.is_slot() ? gpu : -1;
+    const bool cuda = place.is_slot() && devices_[static_cast<std::size_t>(gpu)].kind() == DeviceKind::cuda;
+    spaces_[r] = cuda ? gpu : host_space;
+    has_cuda_ = has_cuda_ || cuda;
+    if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
+  }
+
+  Layout layout;
+  lay_out(layout);
+  host_bytes_ = host_.used();
+  host_base_ = mmap(nullptr, host_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (host_base_ == MAP_FAILED) {
+    host_base_ = nullptr;
+    throw Error(Code::out_of_resources, "world",
+                "the system refused " + std::to_string(host_bytes_ >> 20) + " MiB of address space for " +
+                    std::to_string(n) + " ranks (" + std::strerror(errno) +
+                    "); lower Config::unexpected_bytes and buffered_bytes");
+  }
+  host_.place(host_base_);
+  // Pinned memory is the same for all devices; without a CUDA device it is ordinary memory.
+  if (has_cuda_) {
+    pinned_base_ = devices_.front().allocate_host(pinned_.used());
+  } else {
+    pinned_base_ =
+        mmap(nullptr, pinned_.used(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pinned_base_ == MAP_FAILED) {
+      pinned_base_ = nullptr;
+      munmap(host_base_, host_bytes_);
+      throw Error(Code::out_of_resources, "world", "the system refused memory for lanes");
+    }
+  }
+  pinned_.place(pinned_base_);
+  for (std::size_t g = 0; g < devices_.size(); ++g) {
+    if (devices_[g].kind() != DeviceKind::cuda) continue;
+    const std::size_t bytes = device_regions_[g].used();
+    device_bases_[g] = devices_[g].allocate(bytes);
+    devices_[g].fill(device_bases_[g], 0, bytes);
+  }
+  for (std::size_t g = 0; g < devices_.size(); ++g) device_regions_[g].place(device_bases_[g]);
+  lay_out(layout);
+
+  Limits limits{};
+  limits.deadline_ns = static_cast<std::uint64_t>(config.deadline_s * 1e9);
+  const std::uint32_t shift = lane_shift(config, size());
+  for (std::size_t r = 0; r < n; ++r) {
+    const Layout::Rank& own = layout.ranks[r];
+    const Capacity capacity = capacity_of(config, gpus_[r] < 0);
+    const Place place = placement.place(static_cast<int>(r));
+    endpoints_[r] = own.endpoint;
+    limits.errors_fatal = place.is_slot() && config.errors_fatal;
+
+    Endpoint e{.rank = static_cast<int>(r),
+               .size = static_cast<int>(n),
+               .node = place.node,
+               .device = place.device,
+               .slot = place.slot,
+               .cpu = place.cpu,
+               .out = own.out,
+               .in = own.in,
+               .queued = nullptr,
+               .next_source = 0,
+               .next_choice = 0,
+               .records = own.records,
+               .record_capacity = capacity.records,
+               .records_used = 0,
+               .free_records = nullptr,
+               .free_acks = own.free_acks,
+               .ack_capacity = capacity.acks,
+               .acks_used = 0,
+               .acks_free = 0,
+               .busy = 0,
+               .posted = {},
+               .unexpected = {},
+               .announced = {},
+               .streaming = {},
+               .unexpected_count = 0,
+               .stalled = -1,
+               .arrivals = Arena(own.arrivals, capacity.arrivals),
+               .buffer = Arena(own.buffer, capacity.buffer),
+               .limits = limits,
+               .phase = spaces_[r] == host_space ? host_phase_ : device_phases_[static_cast<std::size_t>(spaces_[r])],
+               .ended = ended_,
+               .notice = &notices_[r],
+               .call = Call::none,
+               .statistics = {},
+               .first_failure = {},
+               .last_failure = {}};
+    std::vector<OutLane> out(n);
+    std::vector<InLane> in(n);
+    for (std::size_t p = 0; p < n; ++p) {
+      const bool near = spaces_[p] == spaces_[r];
+      const Layout::Pair& to = layout.pairs[p * n + r];
+      const Layout::Pair& from = layout.pairs[r * n + p];
+      out[p].ring = {to.ring, shift};
+      out[p].credit = to.credit;
+      out[p].acks = near ? own.near_acks : own.far_acks;
+      out[p].direct = near && config.direct;
+      const bool in_host = near && spaces_[r] == host_space;
+      out[p].eager = static_cast<std::uint32_t>(
+          std::min(config.eager_bytes.value_or(in_host ? 1024 : 4096), largest_unit(out[p].ring)));
+      in[p].ring = {from.ring, shift};
+      in[p].credit = from.credit;
+      in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
+    }
+    if (host_resident(static_cast<int>(r))) {
+      std::copy(out.begin(), out.end(), own.out);
+      std::copy(in.begin(), in.end(), own.in);
+      new (own.endpoint) Endpoint(e);
+    } else {
+      const Device& device = devices_[static_cast<std::size_t>(spaces_[r])];
+      device.copy(own.out, out.data(), n * sizeof(OutLane));
+      device.copy(own.in, in.data(), n * sizeof(InLane));
+      device.copy(own.endpoint, &e, sizeof(Endpoint));
+    }
+  }
+}
+
+RankMemory::~RankMemory() {
+  if (host_base_) munmap(host_base_, host_bytes_);
+  if (pinned_base_) {
+    if (has_cuda_)
+      devices_.front().free_host(pinned_base_);
+    else
+      munmap(pinned_base_, pinned_.used());
+  }
+  for (std::size_t g = 0; g < devices_.size(); ++g)
+    if (device_bases_[g]) devices_[g].free(device_bases_[g]);
+}
+
+void RankMemory::set_phase(std::uint32_t phase) {
+  store_release(*host_phase_, phase);
+  for (std::size_t g = 0; g < devices_.size(); ++g)
+    if (device_bases_[g]) devices_[g].copy(device_phases_[g], &phase, sizeof phase);
+}
+
+RankMemory::Snapshot RankMemory::snapshot(int rank) const {
+  const auto n = endpoints_.size();
+  const int space = spaces_[static_cast<std::size_t>(rank)];
+  const auto fetch = [&](void* to, const void* from, std::size_t bytes) {
+    if (space == host_space)
+      std::memcpy(to, from, bytes);
+    else
+      devices_[static_cast<std::size_t>(space)].copy(to, from, bytes);
+  };
+  alignas(Endpoint) unsigned char bytes[sizeof(Endpoint)];
+  fetch(bytes, endpoint(rank), sizeof(Endpoint));
+  Snapshot s{
+      .endpoint = *std::launder(reinterpret_cast<const Endpoint*>(bytes)), .out = {}, .in = {}, .unexpected = {}};
+  s.out.resize(n);
+  s.in.resize(n);
+  fetch(s.out.data(), s.endpoint.out, n * sizeof(OutLane));
+  fetch(s.in.data(), s.endpoint.in, n * sizeof(InLane));
+  Record record;
+  for (const Record* r = s.endpoint.unexpected.first; r; r = record.next) {
+    fetch(&record, r, sizeof record);
+    s.unexpected.push_back(record.envelope);
+  }
+  for (const Record* r = s.endpoint.posted.first; r; r = record.next) {
+    fetch(&record, r, sizeof record);
+    ++s.posted;
+  }
+  return s;
+}
+
+}  // namespace dcgn::message

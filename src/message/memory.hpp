@@ -1,0 +1,96 @@
+// The memory of all ranks of a process: endpoints, lanes, acknowledgement words, records; and where each part lies.
+#pragma once
+
+#include <dcgn/config.hpp>
+#include <dcgn/device.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/placement.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace dcgn::message {
+
+// A region hands out pieces of one zeroed allocation. It is gone through twice: first to add up, then to hand out.
+class Region {
+ public:
+  template <class T>
+  T* take(std::size_t count, std::size_t align = alignof(T)) {
+    used_ = (used_ + align - 1) / align * align;
+    T* piece = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
+    used_ += count * sizeof(T);
+    return piece;
+  }
+  std::size_t used() const noexcept { return used_; }
+  // Begins again, handing out `base`.
+  void place(void* base) noexcept {
+    base_ = static_cast<unsigned char*>(base);
+    used_ = 0;
+  }
+
+ private:
+  unsigned char* base_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+// A rank whose memory is the host's: a CPU kernel or a slot of an emulated GPU. Others: the device that has it.
+inline constexpr int host_space = -1;
+
+class RankMemory {
+ public:
+  // `devices[g]` is GPU g of the process, counted through the nodes.
+  RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices);
+  ~RankMemory();
+  RankMemory(const RankMemory&) = delete;
+  RankMemory& operator=(const RankMemory&) = delete;
+
+  int size() const noexcept { return static_cast<int>(endpoints_.size()); }
+  int gpu_of(int rank) const { return gpus_[static_cast<std::size_t>(rank)]; }
+  // The endpoint at its own address: to be dereferenced on the host only where host_resident(rank).
+  Endpoint* endpoint(int rank) const { return endpoints_[static_cast<std::size_t>(rank)]; }
+  bool host_resident(int rank) const { return spaces_[static_cast<std::size_t>(rank)] == host_space; }
+
+  Notice& notice(int rank) const { return notices_[rank]; }
+  bool ended(int rank) const { return load_acquire(ended_[rank]) != 0; }
+  void set_ended(int rank) { store_release(ended_[rank], 1); }
+  // Tells every rank: a Phase, or the number of a survey.
+  void set_phase(std::uint32_t phase);
+
+  // A copy of a rank's endpoint and of its side of the lanes, fetched from the device where it lies there. The rank
+  // must not be in a call.
+  struct Snapshot {
+    Endpoint endpoint;
+    std::vector<OutLane> out;
+    std::vector<InLane> in;
+    std::vector<Envelope> unexpected;
+    std::uint64_t posted = 0;
+  };
+  Snapshot snapshot(int rank) const;
+
+ private:
+  struct Layout;
+  void lay_out(Layout& layout);
+  Region& region(int space);
+
+  Config config_;
+  Placement placement_;
+  std::vector<Device> devices_;
+  std::vector<int> gpus_;    // [rank], -1 for a CPU kernel
+  std::vector<int> spaces_;  // [rank], host_space or an index into devices_
+  Region host_, pinned_;
+  std::vector<Region> device_regions_;
+  void* host_base_ = nullptr;
+  std::size_t host_bytes_ = 0;
+  void* pinned_base_ = nullptr;
+  std::vector<void*> device_bases_;
+  std::vector<Endpoint*> endpoints_;
+  Notice* notices_ = nullptr;
+  std::uint32_t* ended_ = nullptr;
+  std::uint32_t* host_phase_ = nullptr;
+  std::vector<std::uint32_t*> device_phases_;
+  bool has_cuda_ = false;
+};
+
+}  // namespace dcgn::message

@@ -21,7 +21,8 @@ namespace device {
 
 namespace context = boost::context::detail;
 
-// Runs between two fibers, on data of both; so nothing here may be instrumented for ThreadSanitizer.
+// Runs between two fibers, on data of both; so nothing here, nor what it calls, may be instrumented for
+// ThreadSanitizer.
 struct Fiber::Switch {
   Fiber* from;
   Fiber* to;
@@ -34,7 +35,7 @@ struct Fiber::Switch {
     const void* low = nullptr;
     std::size_t bytes = 0;
     __sanitizer_finish_switch_fiber(how->to->asan_frames_, &low, &bytes);
-    if (!from.size_) from.stack_ = {static_cast<std::byte*>(const_cast<void*>(low)), bytes};
+    if (from.is_thread_) from.stack_ = {static_cast<std::byte*>(const_cast<void*>(low)), bytes};
 #endif
     from.context_ = arrival.fctx;
     if constexpr (!sanitizer::tsan)
@@ -47,8 +48,9 @@ struct Fiber::Switch {
   DCGN_NO_TSAN static void enter(context::transfer_t arrival) {
     Fiber& self = *static_cast<const Switch*>(arrival.data)->to;
     land(arrival);
-    sanitizer::acquire(&self);
-    sanitizer::acquire(self.stack_.low);  // whoever had this stack before has done with it
+    sanitizer::acquire(&self);                 // who added it
+    sanitizer::acquire(&dcgn::detail::agent);  // the start of the thread that carries it
+    sanitizer::acquire(self.stack_.low);       // whoever had this stack before has done with it
     Fiber& next = self.run();
     sanitizer::release(self.stack_.low);
     self.ended_ = true;
@@ -66,7 +68,7 @@ std::atomic<int> tsan_fibers{0};
 }  // namespace
 #endif
 
-Fiber::Fiber(StackSize size) : size_(size) {
+Fiber::Fiber(StackSize size) : is_thread_(false), size_(size) {
 #if defined(DCGN_TSAN)
   // Here and not at the first switch, lest a fiber seem to come after what its predecessor in turn has done.
   prepare();
@@ -78,19 +80,19 @@ Fiber::Fiber(StackSize size) : size_(size) {
 Fiber::~Fiber() {
 #if defined(DCGN_TSAN)
   if (tsan_owned_) __tsan_destroy_fiber(tsan_);
-  if (size_ && stack_) {
+  if (!is_thread_) {
     tsan_fibers.fetch_sub(1, std::memory_order_relaxed);
     release_stack(stack_);
   }
 #else
-  if (size_ && stack_) release_stack(stack_);  // never begun, or left in the middle
+  if (!is_thread_ && stack_) release_stack(stack_);  // never begun, or left in the middle
 #endif
 }
 
 Fiber& Fiber::run() { std::abort(); }  // the thread's own fiber is never begun
 
 void Fiber::prepare() noexcept {
-  stack_ = acquire_stack(*size_);
+  stack_ = acquire_stack(size_);
   context_ = context::make_fcontext(stack_.high(), stack_.bytes, &Switch::enter);
 }
 
@@ -108,7 +110,10 @@ DCGN_NO_TSAN void Fiber::switch_to(Fiber& to) noexcept {
   __sanitizer_start_switch_fiber(ended_ ? nullptr : &asan_frames_, to.stack_.low, to.stack_.bytes);
 #endif
 #if defined(DCGN_TSAN)
-  if (!size_) tsan_ = __tsan_get_current_fiber();
+  if (is_thread_) {
+    tsan_ = __tsan_get_current_fiber();
+    sanitizer::release(&dcgn::detail::agent);
+  }
   if (tsan_ != to.tsan_) __tsan_switch_to_fiber(to.tsan_, __tsan_switch_to_fiber_no_sync);
 #endif
   Switch::land(context::jump_fcontext(to.context_, const_cast<Switch*>(&how)));

@@ -4,7 +4,6 @@
 #include "stack.hpp"
 
 #include <cstdint>
-#include <optional>
 
 namespace dcgn::device {
 
@@ -41,7 +40,8 @@ class Fiber {
 
   void* context_ = nullptr;  // where it goes on; null before it began
   Stack stack_;
-  std::optional<StackSize> size_;  // none for the thread itself
+  const bool is_thread_ = true;  // the thread itself, on the stack that it came with
+  const StackSize size_ = StackSize::kernel;
   bool ended_ = false;
   Exceptions exceptions_;
   void* agent_ = nullptr;

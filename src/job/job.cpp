@@ -1,4 +1,5 @@
 #include "device/emulated/schedule.hpp"
+#include "device/processor.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
@@ -9,6 +10,7 @@
 #include <condition_variable>
 #include <exception>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -98,6 +100,9 @@ void guarded(job::WorldState& world, Runners& runners, const std::string& who, B
 }
 
 void run_cpu(job::WorldState& world, int rank, const std::function<void(Comm&)>& kernel) {
+  // In deterministic mode the ranks are fibers of one thread.
+  std::optional<device::BusyThread> busy;
+  if (!world.config().seed) busy.emplace();
   Comm comm = world.attach(rank);
   kernel(comm);
   comm.finish();

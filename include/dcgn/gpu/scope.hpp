@@ -36,12 +36,18 @@ class WarpScope {
   DCGN_HOST_DEVICE void sync() const { context_.sync_warp(); }
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
+    T result = value;
+#if defined(__CUDA_ARCH__)
     constexpr unsigned words = (sizeof(T) + 7) / 8;
     std::uint64_t bits[words] = {};
     memcpy(bits, &value, sizeof(T));
     for (unsigned i = 0; i < words; ++i) bits[i] = context_.shuffle(bits[i], 0);
-    T result = value;
     memcpy(&result, bits, sizeof(T));
+#else
+    // On the host the lanes can read each other's stacks.
+    const auto leaders = reinterpret_cast<const T*>(context_.shuffle(reinterpret_cast<std::uintptr_t>(&value), 0));
+    if (!leader()) result = *leaders;
+#endif
     context_.sync_warp();  // a shuffle alone does not order memory
     return result;
   }

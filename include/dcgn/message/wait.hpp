@@ -39,6 +39,7 @@ class Waiter {
   Waiter& operator=(const Waiter&) = delete;
   DCGN_HOST_DEVICE ~Waiter() {
     if (begun_) me_.statistics.wait_ns += now_ns() - begun_;
+    rested();
     set_idle(false);
   }
 
@@ -47,6 +48,7 @@ class Waiter {
 
   // Something was done; the deadline counts from here.
   DCGN_HOST_DEVICE void progressed() {
+    rested();
     set_idle(false);
     idle_since_ = 0;
     ended_seen_ = false;
@@ -92,6 +94,13 @@ class Waiter {
     set_idle(true);
     raise_alarm(me_, alarm);
     return Code::ok;
+  }
+
+  // The next pause is a short one again.
+  DCGN_HOST_DEVICE void rested() {
+#if !defined(__CUDA_ARCH__)
+    if (pauses_) detail::relax_reset_host();
+#endif
   }
 
   DCGN_HOST_DEVICE void set_idle(bool idle) {

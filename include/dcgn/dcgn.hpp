@@ -1,0 +1,16 @@
+// All of Decagon's host and kernel interface. The headers that it includes can be had one by one.
+#pragma once
+
+#include <dcgn/comm.hpp>
+#include <dcgn/config.hpp>
+#include <dcgn/device.hpp>
+#include <dcgn/error.hpp>
+#include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/comm.hpp>
+#include <dcgn/gpu/context.hpp>
+#include <dcgn/job.hpp>
+#include <dcgn/placement.hpp>
+#include <dcgn/span.hpp>
+#include <dcgn/status.hpp>
+#include <dcgn/version.hpp>
+#include <dcgn/world.hpp>

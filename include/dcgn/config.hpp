@@ -26,8 +26,9 @@ struct Config {
   // Seconds that a call may wait without anything happening before the job is stopped with a report. DCGN_DEADLINE
   double deadline_s = detail::setting("DCGN_DEADLINE", 60.0, 1e-3);
 
-  // Messages up to this many bytes are sent eagerly, larger ones by rendezvous; at most half of a lane. Where it is not
-  // set: 1024 between ranks in host memory, which is where the two take equally long, 4096 elsewhere. DCGN_EAGER_BYTES
+  // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a lane. Where it is not
+  // set: 512 between ranks in host memory, where a rendezvous is as fast from 256 bytes on when both sides are ready
+  // and eager sends are there to let the sender go on; 4096 elsewhere. DCGN_EAGER_BYTES
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
   // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to

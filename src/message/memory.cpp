@@ -206,7 +206,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       out[p].direct = near && config.direct;
       const bool in_host = near && spaces_[r] == host_space;
       out[p].eager = static_cast<std::uint32_t>(
-          std::min(config.eager_bytes.value_or(in_host ? 1024 : 4096), largest_unit(out[p].ring)));
+          std::min(config.eager_bytes.value_or(in_host ? 512 : 4096), largest_unit(out[p].ring)));
       in[p].ring = {from.ring, shift};
       in[p].credit = from.credit;
       in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;

@@ -97,7 +97,7 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
     }
     text += "\n  rank " + std::to_string(r) + " (" + v.place + "): ";
     if (!v.answered) {
-      text += "not in a call that waits";
+      text += v.attached ? "not in a call that waits" : "no thread has attached as it";
       continue;
     }
     const Notice& n = v.notice;

@@ -12,6 +12,7 @@ namespace dcgn::job {
 struct RankView {
   std::string place;
   bool ended = false;
+  bool attached = true;   // for a CPU rank: a thread has attached as it
   bool answered = false;  // the survey: the rank is in a call that waits, and `notice` says for what
   message::Notice notice{};
 };

@@ -108,6 +108,18 @@ void run_cpu(job::WorldState& world, int rank, const std::function<void(Comm&)>&
   comm.finish();
 }
 
+// Threads of the program's own end in their own time; but they have to begin.
+void wait_for_reserved(job::WorldState& world, const std::set<int>& ranks) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(world.config().deadline_s);
+  for (const int r : ranks)
+    while (!world.memory().ended(r) && !world.aborted()) {
+      if (!world.attached(r) && std::chrono::steady_clock::now() > until)
+        world.abort({Code::deadline, "rank " + std::to_string(r) + " (" + world.place_of(r) +
+                                         ") was reserved, and no thread has attached as it"});
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
 RankReport report_of(job::WorldState& world, int rank, const message::RankMemory::Snapshot& s) {
   const message::Statistics& t = s.endpoint.statistics;
   RankReport r;
@@ -244,11 +256,7 @@ Report Job::run() {
   }
   const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
   for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();
-  if (stuck.empty() && !world->aborted()) {
-    // Threads of the program's own end in their own time.
-    for (const int r : plan.reserved)
-      while (!world->memory().ended(r) && !world->aborted()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  if (stuck.empty()) wait_for_reserved(*world, plan.reserved);
   Report report;
   report.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 

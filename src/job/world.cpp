@@ -94,6 +94,11 @@ void WorldState::detach(int rank) {
   memory_.set_ended(rank);
 }
 
+bool WorldState::attached(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return seats_[static_cast<std::size_t>(rank)] != Seat::free;
+}
+
 void WorldState::abort(Verdict verdict) {
   const std::lock_guard lock(mutex_);
   if (verdict_.code != Code::ok) return;

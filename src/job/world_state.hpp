@@ -44,6 +44,9 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   // The rank has ended: nothing will be sent or received by it any more.
   void detach(int rank);
 
+  // Whether a thread has ever been this CPU rank.
+  bool attached(int rank) const;
+
   // Stops all ranks. The first verdict stands.
   void abort(Verdict verdict);
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }

@@ -327,8 +327,8 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   if (h.kind == Kind::data) {
     r = &me.records[h.record];
     work.after = After::piece_received;
-    work.to = r->buffer + r->moved;
     work.bytes = r->moved < r->capacity ? least(h.bytes, r->capacity - r->moved) : 0;
+    if (work.bytes) work.to = r->buffer + r->moved;
     r->moved += h.bytes;
   } else {
     r = match_posted(me, source, h);
@@ -341,6 +341,10 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
       switch (h.kind) {
         case Kind::small: receive_small(me, r, h.address); break;
         case Kind::eager:
+          if (!cells) {
+            complete(me, r);
+            break;
+          }
           work.after = After::received;
           work.to = r->buffer;
           work.bytes = least(h.bytes, r->capacity);

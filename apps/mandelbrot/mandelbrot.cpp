@@ -1,0 +1,76 @@
+#include "apps/mandelbrot/mandelbrot.hpp"
+
+#include "apps/mandelbrot/strips.hpp"
+#include "apps/mandelbrot/worker_kernel.hpp"
+
+#include <algorithm>
+
+namespace dcgn::mandelbrot {
+
+namespace {
+
+// Hands out strips until all have come back, and sends everybody home.
+void run_master(Comm& comm, const Task& task, StripBook& book, std::vector<Pixel>& picture,
+                const std::function<void(int, int)>& progress) {
+  for (int working = comm.size() - 1; working > 0;) {
+    Strip done;
+    const int worker = comm.recv(done, any_source, request).source;
+    if (done.rows) {
+      book.take_back(worker, done);
+      const auto offset = static_cast<std::size_t>(done.first) * static_cast<std::size_t>(task.width);
+      comm.recv(Span(picture.data() + offset, pixels_in(task, done)), worker, result);
+      if (progress) progress(book.rows_returned(), task.height);
+    }
+    const Strip next = book.hand_out(worker);
+    comm.send(next, worker, order);
+    if (next.rows == 0) --working;
+  }
+}
+
+}  // namespace
+
+Outcome run(const Options& options, const std::function<void(int, int)>& progress) {
+  validate(options);
+  const Task& task = options.task;
+  const int rows = std::min(options.strip, task.height);
+
+  Config config;
+  config.nodes = {options.nodes};
+  Job job(config);
+
+  Outcome outcome;
+  outcome.pixels.resize(pixels_in(task, {0, task.height}));
+  StripBook book(task.height, rows, job.placement().size());
+  job.cpu(cpu_worker, task);
+  job.cpu_rank(master, [&](Comm& comm) { run_master(comm, task, book, outcome.pixels, progress); });
+
+  std::vector<DeviceBuffer<Pixel>> memory;
+  const std::size_t pixels_per_slot = pixels_in(task, {0, rows});
+  const Launch launch{
+      .grid = one_block_per_slot, .block = static_cast<unsigned>(options.threads), .shared_bytes = sizeof(Strip)};
+  for (int g = 0; g < job.world().gpus(); ++g) {
+    memory.emplace_back(job.world().device(g), pixels_per_slot * static_cast<std::size_t>(options.nodes.slots));
+    job.gpu_on(g, launch, SlotWorker{}, task, memory.back().data(), pixels_per_slot);
+  }
+
+  const Report report = job.run();
+  outcome.elapsed_s = report.elapsed_s;
+  outcome.owners = book.owners();
+  for (const RankReport& r : report.ranks) outcome.ranks.push_back({r, 0, 0});
+  for (int s = 0; s < book.strips(); ++s) {
+    RankWork& work = outcome.ranks[static_cast<std::size_t>(outcome.owners[static_cast<std::size_t>(s)])];
+    ++work.strips;
+    work.rows += std::min(rows, task.height - s * rows);
+  }
+  return outcome;
+}
+
+std::int64_t count_wrong(const Task& task, const std::vector<Pixel>& pixels) {
+  std::int64_t wrong = 0;
+  std::size_t i = 0;
+  for (int row = 0; row < task.height; ++row)
+    for (int column = 0; column < task.width; ++column) wrong += !(pixels[i++] == pixel_at(task, row, column));
+  return wrong;
+}
+
+}  // namespace dcgn::mandelbrot

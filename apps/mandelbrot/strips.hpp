@@ -1,0 +1,37 @@
+// The master's book: which strip is with whom (Stuart and Owens 2009, section 4: a strip is allocated, marked as in
+// progress, and returned).
+#pragma once
+
+#include "apps/mandelbrot/pixel.hpp"
+
+#include <vector>
+
+namespace dcgn::mandelbrot {
+
+class StripBook {
+ public:
+  // `height` rows in strips of `rows` (the last one may be lower), for ranks 0 .. ranks - 1.
+  StripBook(int height, int rows, int ranks);
+
+  // The next strip, in progress at `rank` from now on; an empty one where all have been handed out.
+  Strip hand_out(int rank);
+  // What is in progress at `rank`; empty: nothing.
+  Strip in_progress(int rank) const { return in_progress_[static_cast<std::size_t>(rank)]; }
+  // `rank` has returned its strip. Throws Error(configuration) unless that is the one in progress there.
+  void take_back(int rank, Strip strip);
+
+  int strips() const { return static_cast<int>(owners_.size()); }
+  // Who returned each strip, from the top; -1: nobody yet.
+  const std::vector<int>& owners() const { return owners_; }
+  int rows_returned() const { return rows_returned_; }
+  bool complete() const { return rows_returned_ == height_; }
+
+ private:
+  int height_, rows_;
+  int next_row_ = 0;
+  int rows_returned_ = 0;
+  std::vector<Strip> in_progress_;
+  std::vector<int> owners_;
+};
+
+}  // namespace dcgn::mandelbrot

@@ -1,0 +1,106 @@
+// The measurement itself: two ends that are threads with a mailbox between them, so that the checks are checked without
+// the library that they are to check.
+#include "bench/p2p.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+using namespace dcgn::bench;
+
+namespace {
+
+class Mailbox {
+ public:
+  void put(const void* data, std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !full_; });
+    content_.assign(static_cast<const unsigned char*>(data), static_cast<const unsigned char*>(data) + bytes);
+    full_ = true;
+    changed_.notify_all();
+  }
+  void take(void* data, std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return full_; });
+    if (bytes) std::memcpy(data, content_.data(), bytes);
+    full_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<unsigned char> content_;
+  bool full_ = false;
+};
+
+struct End {
+  Mailbox& to;
+  Mailbox& from;
+  std::int64_t corrupt = -1;  // a byte of large messages that arrives wrong
+
+  unsigned rank() const { return 0; }
+  unsigned size() const { return 1; }
+  bool leader() const { return true; }
+  void sync() const {}
+  bool send(const void* data, std::int64_t bytes) const {
+    to.put(data, static_cast<std::size_t>(bytes));
+    return true;
+  }
+  bool recv(void* data, std::int64_t bytes) const {
+    from.take(data, static_cast<std::size_t>(bytes));
+    if (corrupt >= 0 && corrupt < bytes && bytes > 16) static_cast<unsigned char*>(data)[corrupt] ^= 0x10;
+    return true;
+  }
+};
+
+Samples measure_with(std::int64_t corrupt_first, std::int64_t corrupt_second) {
+  constexpr std::int64_t bytes = 200 << 10;  // large: few rounds
+  Mailbox there, back;
+  std::vector<unsigned char> memory(4 * bytes);
+  std::uint64_t control[2][2] = {};
+  Samples samples{};
+  const Plan plan{bytes, 1'000'000};
+  std::thread second([&] {
+    follow(End{back, there, corrupt_second}, {memory.data() + 2 * bytes, memory.data() + 3 * bytes, control[1]}, plan);
+  });
+  lead(End{there, back, corrupt_first}, {memory.data(), memory.data() + bytes, control[0]}, plan, samples);
+  second.join();
+  return samples;
+}
+
+TEST(Ping, CountsRoundsAndFindsNothingWrong) {
+  const Samples s = measure_with(-1, -1);
+  EXPECT_EQ(s.wrong, 0u);
+  EXPECT_GE(s.blocks * s.rounds, least_rounds_large);
+  EXPECT_LE(s.blocks, Samples::most_blocks);
+  for (std::uint64_t k = 0; k < s.blocks; ++k) EXPECT_GT(s.ns[k], 0u);
+}
+
+TEST(Ping, CountsWrongBytesOfBothEnds) {
+  EXPECT_EQ(measure_with(70'000, -1).wrong, 1u);
+  EXPECT_EQ(measure_with(-1, 0).wrong, 1u);
+  EXPECT_EQ(measure_with(5, 9).wrong, 2u);
+}
+
+TEST(P2p, EveryPathAndScopeDeliversWhatWasSent) {
+  for (const Path path : {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot})
+    for (const Scope scope : {Scope::thread, Scope::warp, Scope::block}) {
+      const Row row = measure(path, scope, 150'000, 64, 1e-3);
+      EXPECT_EQ(row.wrong, 0u) << name_of(path) << " " << name_of(scope);
+      EXPECT_GT(row.p50_us, 0);
+      EXPECT_LE(row.p50_us, row.p99_us);
+    }
+}
+
+TEST(P2p, TheLimitIsAPositiveBandwidth) {
+  const Row row = measure_limit(Path::cpu_cpu, 1 << 20, 1e-3);
+  EXPECT_GT(row.gb_per_s, 0.01);
+  EXPECT_LT(row.gb_per_s, 10'000);
+}
+
+}  // namespace

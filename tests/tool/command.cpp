@@ -1,0 +1,57 @@
+#include "command.hpp"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace dcgn::test {
+
+namespace {
+
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (std::filesystem::temp_directory_path() / "dcgn_tool_XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+    name_ = name;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(name_, ignored);
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+std::string content_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+const std::string& scratch_folder() {
+  static const Scratch scratch;
+  return scratch.name();
+}
+
+Result run_dcgn(const std::string& arguments, const std::string& environment) {
+  const std::string& folder = scratch_folder();
+  const std::string command = "cd '" + folder + "' && env -u DCGN_SEED -u DCGN_EMULATED_GPUS " + environment + " '" +
+                              DCGN_COMMAND + "' " + arguments + " >'" + folder + "/.out' 2>'" + folder + "/.err'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(folder + "/.out"), content_of(folder + "/.err")};
+}
+
+bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
+
+}  // namespace dcgn::test

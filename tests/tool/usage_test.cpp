@@ -1,0 +1,89 @@
+// Mistakes: one line on stderr that names the value, nothing on stdout, and the exit code that --help documents.
+#include "command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn;
+
+namespace {
+
+struct Mistake {
+  const char* arguments;
+  int code;
+  const char* named;  // what the line must contain
+  const char* environment = "";
+};
+
+const Mistake mistakes[] = {
+    {"", 2, "info, demo, bench"},
+    {"nonsense", 2, "nonsense"},
+    {"demo", 2, "mandelbrot, pingpong"},
+    {"demo nonsense", 2, "nonsense"},
+    {"--nonsense", 2, "--nonsense"},
+    {"info --nonsense 3", 2, "--nonsense"},
+    {"info --cpus 0 --gpus 0", 2, "0 CPU kernels"},
+    {"info --nodes 0", 2, "'0'"},
+    {"info", 2, "abc", "DCGN_EMULATED_GPUS=abc"},
+    {"info", 2, "DCGN_DEADLINE=soon", "DCGN_DEADLINE=soon"},
+    {"info", 2, "/nonexistent.toml", "DCGN_CONFIG=/nonexistent.toml"},
+    {"demo mandelbrot --cpus 0", 2, "0 CPU ranks"},
+    {"demo mandelbrot --cpus -1", 2, "'-1'"},
+    {"demo mandelbrot --cpus many", 2, "'many'"},
+    {"demo mandelbrot --cpus 1 --gpus 0", 2, "1 rank"},
+    {"demo mandelbrot --gpus 9", 2, "9 GPUs"},
+    {"demo mandelbrot --slots 200", 2, "200 blocks"},
+    {"demo mandelbrot --threads 2000", 2, "'2000'"},
+    {"demo mandelbrot --size 0x5", 2, "0x5"},
+    {"demo mandelbrot --size 12", 2, "--size 12"},
+    {"demo mandelbrot --size 9x99999999999999999999", 2, "99999999999999999999"},
+    {"demo mandelbrot --region 1 0 0 1", 2, "from 1 to 0"},
+    {"demo mandelbrot --region 0 1 1 1", 2, "from 1 to 1"},
+    {"demo mandelbrot --region 0 1 0 nan", 2, "'nan'"},
+    {"demo mandelbrot --region 0 1", 2, "--region"},
+    {"demo mandelbrot --center inf 0", 2, "'inf'"},
+    {"demo mandelbrot --width 0", 2, "'0'"},
+    {"demo mandelbrot --strip 0", 2, "'0'"},
+    {"demo mandelbrot --iterations 0", 2, "'0'"},
+    {"demo mandelbrot --output /nonexistent/x.png", 3, "/nonexistent/x.png"},
+    {"demo mandelbrot --owners /", 3, "/:"},
+    {"demo mandelbrot --output x.png --owners x.png", 2, "x.png"},
+    {"demo mandelbrot --json /nonexistent/x.json", 3, "/nonexistent/x.json"},
+    {"demo pingpong --between gpu,gpu", 2, "gpu,gpu"},
+    {"demo pingpong --sizes 4,5", 2, "5"},
+    {"demo pingpong --rounds 0", 2, "'0'"},
+};
+
+TEST(Usage, MistakesGetOneLineThatNamesTheValue) {
+  for (const Mistake& m : mistakes) {
+    SCOPED_TRACE(std::string(m.environment) + " dcgn " + m.arguments);
+    const Result r = run_dcgn(m.arguments, m.environment);
+    EXPECT_EQ(r.code, m.code) << r.err;
+    EXPECT_EQ(r.out, "");
+    EXPECT_TRUE(is_one_line(r.err)) << r.err;
+    EXPECT_EQ(r.err.rfind("dcgn: ", 0), 0u) << r.err;
+    EXPECT_NE(r.err.find(m.named), std::string::npos) << r.err;
+  }
+}
+
+TEST(Usage, AFailedStartLeavesNoPictures) {
+  run_dcgn("demo mandelbrot --slots 200 --output left.png");
+  EXPECT_FALSE(std::filesystem::exists(dcgn::test::scratch_folder() + "/left.png"));
+}
+
+TEST(Usage, EveryLevelHasHelpWithExamples) {
+  for (const char* level : {"", "info", "demo", "demo mandelbrot", "demo pingpong"}) {
+    const Result r = run_dcgn(std::string(level) + " --help");
+    EXPECT_EQ(r.code, 0) << level;
+    EXPECT_EQ(r.err, "");
+    EXPECT_NE(r.out.find("Examples:"), std::string::npos) << level;
+  }
+  EXPECT_NE(run_dcgn("--help").out.find("Exit codes:"), std::string::npos);
+  const Result version = run_dcgn("--version");
+  EXPECT_EQ(version.code, 0);
+  EXPECT_TRUE(is_one_line(version.out));
+}
+
+}  // namespace

@@ -1,0 +1,20 @@
+// The subcommands of dcgn. Each adds its options to `parent` and, if it is the one that was given, sets `chosen` to
+// what is to be done; that returns the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace dcgn::tool {
+
+using Action = std::function<int()>;
+
+void add_info(CLI::App& parent, Action& chosen);
+void add_demo_mandelbrot(CLI::App& parent, Action& chosen);
+void add_demo_pingpong(CLI::App& parent, Action& chosen);
+#if defined(DCGN_HAS_BENCH)
+void add_bench_p2p(CLI::App& parent, Action& chosen);
+#endif
+
+}  // namespace dcgn::tool

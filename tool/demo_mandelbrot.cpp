@@ -1,0 +1,217 @@
+// dcgn demo mandelbrot
+#include "apps/mandelbrot/mandelbrot.hpp"
+#include "apps/mandelbrot/picture.hpp"
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/progress.hpp"
+#include "tool/table.hpp"
+#include "tool/values.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace dcgn::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* help =
+    "The main job: a fractal by a dynamic work queue of CPU ranks and GPU slots\n\n"
+    "The Mandelbrot set by a dynamic work queue. Rank 0, a CPU rank, is the master: it takes whoever asks next, by\n"
+    "any-source receives, and hands out strips; slots of GPUs (a block each) and the other CPU ranks compute them and\n"
+    "send the pixels back. Kernels send and receive while they run. Two runs rarely share the work in the same way:\n"
+    "the second picture shows who computed what.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  dcgn demo mandelbrot                                  two pictures in the current directory\n"
+    "  dcgn demo mandelbrot --cpus 1 --gpus 1 --slots 4      slots alone compute\n"
+    "  dcgn demo mandelbrot --center -0.7436447860 0.1318252536 --width 3e-5 --iterations 8000\n"
+    "  dcgn demo mandelbrot --size 640x480 --strip 1 --check --json\n"
+    "  DCGN_SEED=7 dcgn demo mandelbrot --size 96x64         one interleaving, again and again\n";
+
+struct Arguments {
+  mandelbrot::Options options;
+  ShapeOptions shape;
+  JsonOption json;
+  std::string size = "1200x800";
+  std::vector<double> center{-0.65, 0.0}, region;
+  double width = 3.3;
+  std::string output = "mandelbrot.png", owners = "mandelbrot_ranks.png";
+  bool check = false;
+};
+
+void set_size(const std::string& text, mandelbrot::Task& task) {
+  const std::vector<std::string> parts = split(text, 'x');
+  std::string wrong = "not WIDTHxHEIGHT";
+  if (parts.size() == 2) {
+    std::string width = parts[0], height = parts[1];
+    const CLI::Validator extent = whole_number(1, 1 << 15);
+    wrong = extent(width);
+    if (wrong.empty()) wrong = extent(height);
+    if (wrong.empty()) {
+      task.width = std::stoi(width);
+      task.height = std::stoi(height);
+      return;
+    }
+  }
+  throw Error(Code::configuration, "mandelbrot", "--size " + text + ": " + wrong + ", as in 1200x800");
+}
+
+void set_region(const Arguments& a, mandelbrot::Task& task) {
+  if (!a.region.empty()) {
+    task.region = {a.region[0], a.region[1], a.region[2], a.region[3]};
+    return;
+  }
+  const double half_width = a.width / 2, half_height = half_width * task.height / task.width;
+  task.region = {a.center[0] - half_width, a.center[0] + half_width, a.center[1] - half_height,
+                 a.center[1] + half_height};
+}
+
+Json to_json(const mandelbrot::Options& o, const mandelbrot::Outcome& outcome, const Arguments& a,
+             std::optional<std::int64_t> wrong) {
+  const mandelbrot::Task& t = o.task;
+  const double pixels = static_cast<double>(t.width) * t.height;
+  Json ranks = Json::array();
+  for (const mandelbrot::RankWork& w : outcome.ranks) {
+    const RankReport& r = w.report;
+    ranks.push_back({{"rank", r.rank},
+                     {"place", to_string(r.place)},
+                     {"strips", w.strips},
+                     {"rows", w.rows},
+                     {"share", static_cast<double>(w.rows) / t.height},
+                     {"sent_messages", r.sent_messages},
+                     {"sent_bytes", r.sent_bytes},
+                     {"received_messages", r.received_messages},
+                     {"received_bytes", r.received_bytes},
+                     {"wait_s", r.wait_s}});
+  }
+  Json document = {
+      {"what", "mandelbrot"},
+      {"size", {t.width, t.height}},
+      {"region", {t.region.xmin, t.region.xmax, t.region.ymin, t.region.ymax}},
+      {"iterations", t.iterations},
+      {"strip", o.strip},
+      {"threads", o.threads},
+      {"nodes", {{"cpus", o.nodes.cpus}, {"gpus", o.nodes.gpus}, {"slots", o.nodes.slots}, {"count", o.nodes.count}}},
+      {"elapsed_s", outcome.elapsed_s},
+      {"pixels_per_s", pixels / outcome.elapsed_s},
+      {"owners", outcome.owners},
+      {"ranks", ranks},
+      {"output", a.output},
+      {"output_owners", a.owners}};
+  if (wrong) document["wrong"] = *wrong;
+  return document;
+}
+
+void print_report(const mandelbrot::Options& o, const mandelbrot::Outcome& outcome) {
+  using enum Table::Align;
+  Table table({{"rank"},
+               {"place", left},
+               {"strips"},
+               {"rows"},
+               {"share"},
+               {"sent"},
+               {"bytes"},
+               {"received"},
+               {"bytes"},
+               {"waiting"}});
+  std::uint64_t messages = 0, bytes = 0;
+  for (const mandelbrot::RankWork& w : outcome.ranks) {
+    const RankReport& r = w.report;
+    messages += r.sent_messages;
+    bytes += r.sent_bytes;
+    const bool is_master = r.rank == 0;
+    table.add({fmt::to_string(r.rank), to_string(r.place) + (is_master ? " (master)" : ""),
+               is_master ? "-" : fmt::to_string(w.strips), is_master ? "-" : fmt::to_string(w.rows),
+               is_master ? "-" : fmt::format("{:.1f} %", 100.0 * w.rows / o.task.height),
+               fmt::to_string(r.sent_messages), bytes_text(static_cast<double>(r.sent_bytes)),
+               fmt::to_string(r.received_messages), bytes_text(static_cast<double>(r.received_bytes)),
+               fmt::format("{:.3f} s", r.wait_s)});
+  }
+  const double pixels = static_cast<double>(o.task.width) * o.task.height;
+  fmt::print("{}\n{} x {} pixels in {} strips by {} ranks: {:.3f} s, {:.2f} million pixels/s, {} messages, {}\n",
+             table.text(), o.task.width, o.task.height, outcome.owners.size(), outcome.ranks.size(), outcome.elapsed_s,
+             pixels / outcome.elapsed_s * 1e-6, messages, bytes_text(static_cast<double>(bytes)));
+}
+
+int run(Arguments& a) {
+  mandelbrot::Options& o = a.options;
+  set_size(a.size, o.task);
+  set_region(a, o.task);
+  o.nodes = a.shape.shape();
+  mandelbrot::validate(o);
+  if (a.output == a.owners)
+    throw Error(Code::configuration, "mandelbrot", "--owners " + a.owners + ": expected another file than --output");
+  image::PngFile output(a.output), owners(a.owners);
+  a.json.check();
+
+  mandelbrot::Outcome outcome;
+  {
+    Progress progress("mandelbrot");
+    outcome = mandelbrot::run(o, [&](int done, int rows) { progress.update(done, rows); });
+  }
+  output.write(fractal_picture(o, outcome));
+  owners.write(ranks_picture(o, outcome));
+  std::optional<std::int64_t> wrong;
+  if (a.check) wrong = mandelbrot::count_wrong(o.task, outcome.pixels);
+
+  a.json.write(to_json(o, outcome, a, wrong).dump(2));
+  if (!a.json.on_stdout()) {
+    print_report(o, outcome);
+    fmt::print("{}: the set\n{}: who computed which strip\n", a.output, a.owners);
+    if (wrong) fmt::print("check: {} of {} pixels are wrong\n", *wrong, outcome.pixels.size());
+  }
+  return wrong.value_or(0) ? exit_job_failed : exit_ok;
+}
+
+}  // namespace
+
+void add_demo_mandelbrot(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<Arguments>();
+  mandelbrot::Options& o = a->options;
+  CLI::App* app = parent.add_subcommand("mandelbrot", help);
+  app->add_option("--size", a->size, "Width and height of the picture in pixels")
+      ->type_name("WIDTHxHEIGHT")
+      ->capture_default_str();
+  CLI::Option* center = app->add_option("--center", a->center, "The middle of the region")
+                            ->expected(2)
+                            ->type_name("X Y")
+                            ->check(finite_number())
+                            ->default_str("-0.65 0");
+  CLI::Option* width = app->add_option("--width", a->width, "The region's width; its height follows from the size")
+                           ->type_name("W")
+                           ->check(positive_number())
+                           ->capture_default_str();
+  app->add_option("--region", a->region, "The region by its borders, instead of the above")
+      ->expected(4)
+      ->type_name("XMIN XMAX YMIN YMAX")
+      ->check(finite_number())
+      ->excludes(center)
+      ->excludes(width);
+  app->add_option("--iterations", o.task.iterations, "Iterations at most for a pixel")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 30))
+      ->capture_default_str();
+  app->add_option("--strip", o.strip, "Rows that are handed out at a time")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 15))
+      ->capture_default_str();
+  a->shape.add_to(*app);
+  app->add_option("--threads", o.threads, "Threads of each slot's block")
+      ->type_name("N")
+      ->check(whole_number(1, 1024))
+      ->capture_default_str();
+  app->add_option("--output", a->output, "The fractal")->type_name("PNG")->capture_default_str();
+  app->add_option("--owners", a->owners, "Who computed which strip")->type_name("PNG")->capture_default_str();
+  app->add_flag("--check", a->check, "Compute all again on this thread and compare every pixel");
+  a->json.add_to(*app, "The table and the totals");
+  app->footer(std::string(examples) + "\n" + exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+}  // namespace dcgn::tool

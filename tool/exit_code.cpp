@@ -1,0 +1,32 @@
+#include "tool/exit_code.hpp"
+
+namespace dcgn::tool {
+
+int exit_code_of(Code code) {
+  switch (code) {
+    case Code::ok: return exit_ok;
+    case Code::configuration:
+    case Code::too_many_blocks:
+    case Code::unsupported: return exit_usage;
+    case Code::io: return exit_io;
+    case Code::invalid_rank:
+    case Code::invalid_tag:
+    case Code::invalid_size:
+    case Code::null_buffer:
+    case Code::truncated:
+    case Code::invalid_request:
+    case Code::not_attached:
+    case Code::concurrent_use:
+    case Code::rank_ended:
+    case Code::out_of_resources:
+    case Code::deadline:
+    case Code::deadlock:
+    case Code::aborted:
+    case Code::unreceived:
+    case Code::kernel_failed:
+    case Code::device: return exit_job_failed;
+  }
+  return exit_job_failed;
+}
+
+}  // namespace dcgn::tool

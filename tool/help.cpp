@@ -1,0 +1,51 @@
+#include "tool/help.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace dcgn::tool {
+
+std::string HelpFormatter::make_subcommand(const CLI::App* app) const {
+  const std::string& text = app->get_description();
+  return fmt::format("  {:<{}}{}\n", app->get_name(), column_width_ - 2, text.substr(0, text.find('\n')));
+}
+
+std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
+  return option->get_type_size() == 0 ? std::string() : " " + option->get_type_name();
+}
+
+std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
+  const std::string value = option->get_default_str();
+  return option->get_description() + (value.empty() ? value : " [" + value + "]");
+}
+
+std::string describe(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* where = &app;  // the innermost subcommand that was given
+  std::string name = app.get_name();
+  while (!where->get_subcommands().empty()) {
+    where = where->get_subcommands().front();
+    name += " " + where->get_name();
+  }
+  std::string text = error.what();
+  std::vector<std::string> strangers = where->remaining();
+  if (strangers.empty()) strangers = app.remaining(true);
+  std::vector<std::string> choices;
+  for (const CLI::App* sub : where->get_subcommands([](const CLI::App*) { return true; }))
+    choices.push_back(sub->get_name());
+  if (!strangers.empty()) {
+    // An option says more than the value that was meant for it.
+    const auto option = std::find_if(strangers.begin(), strangers.end(), [](const auto& s) { return s[0] == '-'; });
+    const std::string& stranger = option != strangers.end() ? *option : strangers.front();
+    text =
+        stranger + ": expected " +
+        (choices.empty() || stranger[0] == '-' ? "an option of " + name : fmt::format("{}", fmt::join(choices, ", ")));
+  } else if (!choices.empty()) {
+    text = fmt::format("{}: expected one more word: {}", name, fmt::join(choices, ", "));
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return fmt::format("{} (see {} --help)", text, name);
+}
+
+}  // namespace dcgn::tool

@@ -1,0 +1,171 @@
+// dcgn info
+#include "dcgn_parts.hpp"
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/residency.hpp"
+#include "tool/settings.hpp"
+#include "tool/table.hpp"
+#include "tool/values.hpp"
+
+#include <dcgn/device.hpp>
+#include <dcgn/version.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace dcgn::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int block_threads = 128;
+constexpr int most_ranks_shown = 64;
+
+struct Arguments {
+  ShapeOptions shape;
+  JsonOption json;
+};
+
+struct Link {
+  std::string between, through;
+};
+
+std::vector<Link> links() {
+  const int devices = Device::count();
+  std::vector<Link> links = {{"CPU ranks", "memory of this process"}};
+  if (devices == 0) return links;
+  if (Device(0).kind() == DeviceKind::emulated) {
+    links.push_back({"slots of one emulated GPU", "host memory"});
+    links.push_back({"slots and CPU ranks", "host memory"});
+    if (devices > 1) links.push_back({"slots of two emulated GPUs", "host memory"});
+  } else {
+    links.push_back({"slots of one GPU", "its own memory"});
+    links.push_back({"slots and CPU ranks", "pinned host memory"});
+    if (devices > 1) links.push_back({"slots of two GPUs", "pinned host memory"});
+  }
+  return links;
+}
+
+const char* to_string(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::emulated: return "emulated";
+    case DeviceKind::cuda: return "CUDA";
+  }
+  return "";
+}
+
+Json to_json(const Arguments& a, const Placement& placement) {
+  Json document = {{"version", version},
+                   {"build", {{"type", build_type}, {"compiler", build_compiler}, {"sanitizers", build_sanitizers}}}};
+  for (const Part& part : build_parts) document["build"]["parts"][part.name] = part.state;
+  document["devices"] = Json::array();
+  for (int d = 0; d < Device::count(); ++d) {
+    const DeviceProperties p = Device(d).properties();
+    document["devices"].push_back({{"index", d},
+                                   {"kind", to_string(p.kind)},
+                                   {"name", p.name},
+                                   {"compute", fmt::format("{}.{}", p.compute_major, p.compute_minor)},
+                                   {"multiprocessors", p.multiprocessors},
+                                   {"memory_bytes", p.memory_bytes},
+                                   {"max_threads_per_block", p.max_threads_per_block},
+                                   {"shared_bytes_per_block", p.shared_bytes_per_block},
+                                   {"resident_blocks_of_128_threads", resident_blocks(Device(d), block_threads)}});
+  }
+  document["links"] = Json::array();
+  for (const Link& link : links()) document["links"].push_back({{"between", link.between}, {"through", link.through}});
+  const NodeShape shape = a.shape.shape();
+  document["placement"] = {{"cpus", shape.cpus},   {"gpus", shape.gpus},       {"slots", shape.slots},
+                           {"nodes", shape.count}, {"size", placement.size()}, {"ranks", Json::array()}};
+  for (int r = 0; r < std::min(placement.size(), 1 << 16); ++r) {
+    const Place place = placement.place(r);
+    Json entry = {{"rank", r}, {"node", place.node}};
+    if (place.is_slot()) {
+      entry["gpu"] = place.device;
+      entry["slot"] = place.slot;
+    } else {
+      entry["cpu"] = place.cpu;
+    }
+    document["placement"]["ranks"].push_back(entry);
+  }
+  document["settings"] = Json::array();
+  for (const Setting& s : settings_in_force())
+    document["settings"].push_back({{"name", s.name}, {"value", s.value}, {"from", s.from}});
+  return document;
+}
+
+void print_devices() {
+  using enum Table::Align;
+  Table table({{"device"}, {"kind", left}, {"name", left}, {"multiprocessors"}, {"memory"}, {"blocks of 128 at once"}});
+  for (int d = 0; d < Device::count(); ++d) {
+    const DeviceProperties p = Device(d).properties();
+    table.add({fmt::to_string(d), to_string(p.kind), p.name, fmt::to_string(p.multiprocessors),
+               bytes_text(static_cast<double>(p.memory_bytes)),
+               fmt::to_string(resident_blocks(Device(d), block_threads))});
+  }
+  fmt::print("Devices\n{}\n", Device::count() ? table.text() : "none\n");
+}
+
+void print_placement(const NodeShape& shape, const Placement& placement) {
+  fmt::print("Ranks of {} node{} with {} CPU kernels and {} GPUs of {} slots: {}\n", shape.count,
+             shape.count == 1 ? "" : "s", shape.cpus, shape.gpus, shape.slots, placement.size());
+  const int shown = placement.size() <= most_ranks_shown ? placement.size() : most_ranks_shown / 2;
+  Table table({{"rank"}, {"place", Table::Align::left}});
+  for (int r = 0; r < shown; ++r) table.add({fmt::to_string(r), dcgn::to_string(placement.place(r))});
+  if (shown < placement.size()) {
+    table.add({"...", fmt::format("{} more", placement.size() - shown - 1)});
+    table.add({fmt::to_string(placement.size() - 1), dcgn::to_string(placement.place(placement.size() - 1))});
+  }
+  fmt::print("{}\n", table.text());
+}
+
+void print_all(const Arguments& a, const Placement& placement) {
+  using enum Table::Align;
+  fmt::print("Decagon {}, {}, {}{}{}\n\n", version, build_type, build_compiler,
+             *build_sanitizers ? ", sanitizers: " : "", build_sanitizers);
+  Table parts({{"part", left}, {"in this build", left}});
+  for (const Part& part : build_parts) parts.add({part.name, part.state});
+  fmt::print("{}\n", parts.text());
+  print_devices();
+  Table table({{"between", left}, {"messages go through", left}});
+  for (const Link& link : links()) table.add({link.between, link.through});
+  fmt::print("Links\n{}\n", table.text());
+  print_placement(a.shape.shape(), placement);
+  Table settings({{"setting", left}, {"value", left}, {"from", left}});
+  for (const Setting& s : settings_in_force()) settings.add({s.name, s.value, s.from});
+  fmt::print("Settings\n{}", settings.text());
+}
+
+int run(const Arguments& a) {
+  const Placement placement({a.shape.shape()});
+  settings_in_force();  // throws what is wrong with them before anything is printed
+  a.json.check();
+  if (a.json.given()) a.json.write(to_json(a, placement).dump(2));
+  if (!a.json.on_stdout()) print_all(a, placement);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_info(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<Arguments>();
+  CLI::App* app = parent.add_subcommand("info",
+                                        "What is here: devices, links, placement of ranks, settings\n\n"
+                                        "The build and its optional parts, the devices and what links them, which rank "
+                                        "of a job is where, and the settings\n"
+                                        "in force with their origin.");
+  a->shape.add_to(*app);
+  a->json.add_to(*app, "All of it");
+  app->footer(std::string("Examples:\n"
+                          "  dcgn info\n"
+                          "  dcgn info --cpus 2 --gpus 8 --slots 132 --nodes 4     which rank would be where\n"
+                          "  DCGN_EMULATED_GPUS=4 dcgn info --json\n\n"
+                          "Settings come from the environment, else from the TOML file that DCGN_CONFIG names.\n\n") +
+              exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+}  // namespace dcgn::tool

@@ -1,0 +1,81 @@
+// dcgn: what the library can do, shown and measured.
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/help.hpp"
+
+#include <dcgn/error.hpp>
+#include <dcgn/version.hpp>
+
+#include <fmt/core.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace dcgn::tool {
+
+namespace {
+
+// The library's errors begin with its name already.
+void print_error(std::string text) {
+  if (text.rfind("dcgn: ", 0) != 0) text.insert(0, "dcgn: ");
+  if (text.back() != '\n') text += '\n';
+  fmt::print(stderr, "{}", text);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Message passing in which GPUs are ranks: a kernel that is still running sends and receives.");
+  app.name("dcgn");
+  app.set_version_flag("--version", "dcgn " + std::string(version), "The version, and nothing else");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.require_subcommand(1);
+  app.footer(std::string("Examples:\n"
+                         "  dcgn info                       what is here: devices, links, ranks, settings\n"
+                         "  dcgn demo mandelbrot            the main job, and two pictures of it\n"
+                         "  dcgn demo pingpong --between cpu,slot\n"
+                         "  dcgn bench p2p --peers mpi      latency and bandwidth beside MPI\n"
+                         "  dcgn demo mandelbrot --help     every level explains itself\n\n") +
+             exit_codes_help);
+  Action chosen;
+  add_info(app, chosen);
+  CLI::App* demo = app.add_subcommand("demo", "Demonstrations: mandelbrot, pingpong");
+  demo->require_subcommand(1);
+  demo->footer(
+      "Examples:\n"
+      "  dcgn demo mandelbrot --cpus 2 --gpus 1 --slots 4\n"
+      "  dcgn demo pingpong --between slot,slot --sizes 4,1M\n");
+  add_demo_mandelbrot(*demo, chosen);
+  add_demo_pingpong(*demo, chosen);
+#if defined(DCGN_HAS_BENCH)
+  CLI::App* bench = app.add_subcommand("bench", "Measurements: p2p");
+  bench->require_subcommand(1);
+  bench->footer("Examples:\n  dcgn bench p2p -b 8 -e 1M -f 4 --pairs cpu-cpu --peers mpi\n");
+  add_bench_p2p(*bench, chosen);
+#endif
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    print_error(describe(app, e));
+    return exit_usage;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+}  // namespace dcgn::tool
+
+int main(int argc, char** argv) {
+  using namespace dcgn::tool;
+  try {
+    return run(argc, argv);
+  } catch (const dcgn::Error& e) {
+    print_error(e.what());
+    return exit_code_of(e.code());
+  } catch (const std::exception& e) {
+    print_error(e.what());
+    return exit_job_failed;
+  }
+}

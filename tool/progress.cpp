@@ -1,0 +1,30 @@
+#include "tool/progress.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace dcgn::tool {
+
+Progress::Progress(std::string label)
+    : label_(std::move(label)), shown_(isatty(STDERR_FILENO) == 1), begun_(std::chrono::steady_clock::now()) {}
+
+Progress::~Progress() {
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::update(int done, int total) {
+  if (!shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (done < total && now - last_ < std::chrono::milliseconds(50)) return;
+  last_ = now;
+  constexpr int width = 40;
+  const int filled = static_cast<int>(static_cast<long>(done) * width / total);
+  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3d}%  {:.1f} s", label_, "", filled, "", width - filled,
+             static_cast<int>(static_cast<long>(done) * 100 / total),
+             std::chrono::duration<double>(now - begun_).count());
+  drawn_ = true;
+}
+
+}  // namespace dcgn::tool

@@ -1,0 +1,25 @@
+// A progress bar on stderr, where that is a terminal; nothing elsewhere.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace dcgn::tool {
+
+class Progress {
+ public:
+  explicit Progress(std::string label);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();  // wipes the bar
+
+  void update(int done, int total);
+
+ private:
+  std::string label_;
+  bool shown_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point begun_, last_;
+};
+
+}  // namespace dcgn::tool

@@ -1,0 +1,130 @@
+#include "tool/values.hpp"
+
+#include <dcgn/device.hpp>
+#include <dcgn/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace dcgn::tool {
+
+namespace {
+
+template <class Number>
+bool parse(const std::string& text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        std::int64_t value = 0;
+        if (parse(text, value) && value >= least && value <= most) return std::string();
+        return fmt::format("'{}': expected a whole number from {} to {}", text, least, most);
+      },
+      "");
+}
+
+CLI::Validator finite_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        if (parse(text, value) && std::isfinite(value)) return std::string();
+        return fmt::format("'{}': expected a finite number", text);
+      },
+      "");
+}
+
+CLI::Validator positive_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        if (parse(text, value) && std::isfinite(value) && value > 0) return std::string();
+        return fmt::format("'{}': expected a finite number above 0", text);
+      },
+      "");
+}
+
+CLI::Validator words_of(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](std::string& text) {
+        for (const std::string& word : split(text, ','))
+          if (std::find(words.begin(), words.end(), word) == words.end())
+            return fmt::format("'{}': expected {}", word, fmt::join(words, ", "));
+        return std::string();
+      },
+      "");
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
+    parts.push_back(text.substr(begin, end - begin));
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+void ShapeOptions::add_to(CLI::App& app) {
+  app.add_option("--cpus", cpus, "CPU ranks of each node")
+      ->type_name("N")
+      ->check(whole_number(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--gpus", gpus, "GPUs of each node [2, or what there is]")
+      ->type_name("N")
+      ->check(whole_number(0, 1 << 20));
+  app.add_option("--slots", slots, "Slots, which are ranks, of each GPU [3; 16 on CUDA]")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
+  app.add_option("--nodes", nodes, "Nodes, all of them in this process")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20))
+      ->capture_default_str();
+}
+
+NodeShape ShapeOptions::shape() const {
+  const int devices = Device::count();
+  const bool real = devices > 0 && Device(0).kind() == DeviceKind::cuda;
+  return {.cpus = cpus,
+          .gpus = gpus >= 0 ? gpus : std::min(2, devices / nodes),
+          .slots = slots > 0 ? slots
+                   : real    ? 16
+                             : 3,
+          .count = nodes};
+}
+
+void JsonOption::add_to(CLI::App& app, const std::string& what) {
+  option = app.add_option("--json", file, what + " as one JSON document, on stdout or in FILE")
+               ->expected(0, 1)
+               ->type_name("[FILE]");
+}
+
+void JsonOption::check() const {
+  if (file.empty()) return;
+  std::FILE* stream = std::fopen(file.c_str(), "a");
+  if (!stream) throw Error(Code::io, "json", file + ": cannot be written: " + std::strerror(errno));
+  std::fclose(stream);
+}
+
+void JsonOption::write(const std::string& document) const {
+  if (!given()) return;
+  if (file.empty()) {
+    fmt::print("{}\n", document);
+    return;
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "w"), &std::fclose);
+  if (!stream || std::fputs((document + "\n").c_str(), stream.get()) < 0 || std::fflush(stream.get()) != 0)
+    throw Error(Code::io, "json", file + ": not written: " + std::strerror(errno));
+}
+
+}  // namespace dcgn::tool

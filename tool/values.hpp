@@ -1,0 +1,45 @@
+// What the options take. Each validator names the value and what was expected; dcgn says so in one line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <dcgn/placement.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most);
+CLI::Validator finite_number();
+CLI::Validator positive_number();
+// One of `words`, or several, separated by commas.
+CLI::Validator words_of(std::vector<std::string> words);
+
+std::vector<std::string> split(const std::string& text, char separator);
+
+// --cpus, --gpus, --slots and --nodes. What is not given is chosen once the devices are known.
+struct ShapeOptions {
+  int cpus = 2, gpus = -1, slots = -1, nodes = 1;
+
+  void add_to(CLI::App& app);
+  NodeShape shape() const;
+};
+
+// --json [FILE].
+struct JsonOption {
+  CLI::Option* option = nullptr;
+  std::string file;
+
+  void add_to(CLI::App& app, const std::string& what);
+  // Whether the document goes to stdout, which then has nothing else.
+  bool on_stdout() const { return option->count() > 0 && file.empty(); }
+  bool given() const { return option->count() > 0; }
+  // Throws Error(io) where the file cannot be written, before the work.
+  void check() const;
+  // Prints or writes `document`.
+  void write(const std::string& document) const;
+};
+
+}  // namespace dcgn::tool

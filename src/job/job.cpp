@@ -99,13 +99,17 @@ void guarded(job::WorldState& world, Runners& runners, const std::string& who, B
   }
 }
 
-void run_cpu(job::WorldState& world, int rank, const std::function<void(Comm&)>& kernel) {
+void run_cpu(job::WorldState& world, Runners& runners, const std::string& who, int rank,
+             const std::function<void(Comm&)>& kernel) {
   // In deterministic mode the ranks are fibers of one thread.
   std::optional<device::BusyThread> busy;
   if (!world.config().seed) busy.emplace();
   Comm comm = world.attach(rank);
-  kernel(comm);
-  comm.finish();
+  // In here, so that the exception is known for what it is before the rank is detached.
+  guarded(world, runners, who, [&] {
+    kernel(comm);
+    comm.finish();
+  });
 }
 
 // Threads of the program's own end in their own time; but they have to begin.
@@ -214,8 +218,8 @@ Report Job::run() {
     if (!kernel)
       throw Error(Code::configuration, "job",
                   "rank " + std::to_string(r) + " (" + world->place_of(r) + ") has no kernel: give one with Job::cpu");
-    bodies.emplace_back("rank " + std::to_string(r) + " (" + world->place_of(r) + ")",
-                        [world, r, kernel] { run_cpu(*world, r, kernel); });
+    const std::string name = "rank " + std::to_string(r) + " (" + world->place_of(r) + ")";
+    bodies.emplace_back(name, [world, runners, name, r, kernel] { run_cpu(*world, *runners, name, r, kernel); });
   }
   for (int g = 0; g < world_.gpus(); ++g) {
     Plan::Gpu& gpu = plan.gpus[static_cast<std::size_t>(g)];

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -237,7 +238,7 @@ RankMemory::~RankMemory() {
 }
 
 void RankMemory::set_phase(std::uint32_t phase) {
-  store_release(*host_phase_, phase);
+  std::atomic_ref<std::uint32_t>(*host_phase_).store(phase, std::memory_order_release);
   for (std::size_t g = 0; g < devices_.size(); ++g)
     if (device_bases_[g]) devices_[g].copy(device_phases_[g], &phase, sizeof phase);
 }

@@ -6,6 +6,7 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +55,8 @@ class RankMemory {
 
   Notice& notice(int rank) const { return notices_[rank]; }
   bool ended(int rank) const { return load_acquire(ended_[rank]) != 0; }
-  void set_ended(int rank) { store_release(ended_[rank], 1); }
+  // This and set_phase() are called with a lock held, so they are no points where a deterministic schedule may switch.
+  void set_ended(int rank) { std::atomic_ref<std::uint32_t>(ended_[rank]).store(1, std::memory_order_release); }
   // Tells every rank: a Phase, or the number of a survey.
   void set_phase(std::uint32_t phase);
 

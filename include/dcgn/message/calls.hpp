@@ -125,11 +125,13 @@ template <class Scope, class Goal>
   return work;
 }
 
-DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Request* requests, std::int64_t count) {
+// `made`: one that could not be made is an error at once. Where all are waited for, it is one in its turn.
+DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Request* requests, std::int64_t count,
+                                                bool made) {
   if (count < 0) return {Code::invalid_size, count, 0};
   if (!requests && count) return {Code::null_buffer, count, 0};
   for (std::int64_t i = 0; i < count; ++i) {
-    if (requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
+    if (made && requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
     if (!requests[i].is_null() && requests[i].index() >= me.record_capacity)
       return {Code::invalid_request, requests[i].index(), me.record_capacity};
   }
@@ -144,7 +146,11 @@ DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goa
   if (argument.code == Code::ok) {
     result = operate(scope, me, call, once, goal);
     if (result.code != Code::ok && scope.leader()) {
-      const Waited w = goal.waited();
+      Waited w = goal.waited();
+      if (result.code == Code::truncated) {  // the receive is over: its result says more
+        w.envelope = {result.status.source, result.status.tag, 0, 0, static_cast<std::uint64_t>(result.status.bytes)};
+        w.capacity = result.bytes;
+      }
       fail(me, result.code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
            w.envelope);
     }
@@ -224,7 +230,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, Status* statuses, bool& done) {
   AllGoal goal{me, requests, count, statuses};
-  const Work result = run(scope, me, call, goal, check_requests(me, requests, count), once);
+  const Work result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
   done = result.index >= 0;
   return status_from(result);
 }
@@ -233,7 +239,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, std::int64_t& index) {
   AnyGoal goal{me, requests, count};
-  const Work result = run(scope, me, call, goal, check_requests(me, requests, count), once);
+  const Work result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
   index = result.index;
   return status_from(result);
 }
@@ -261,7 +267,8 @@ template <class Scope>
 DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Endpoint& me, void* data, std::int64_t bytes, int root,
                                 std::uint32_t context) {
   const Argument argument = check(me, data, bytes, root, 0, false);
-  if (argument.code != Code::ok) {
+  // A root that has ended has sent before it did.
+  if (argument.code != Code::ok && argument.code != Code::rank_ended) {
     if (scope.leader()) fail(me, argument.code, Call::broadcast, argument.value, argument.expected);
     return argument.code;
   }

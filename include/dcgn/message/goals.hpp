@@ -26,13 +26,16 @@ DCGN_HOST_DEVICE inline Record* record_of(Endpoint& me, const Request& request) 
 }
 
 DCGN_HOST_DEVICE inline Waited waited_for(const Record& r) {
-  return {r.envelope, (r.flags & Record::is_receive) != 0, 0, r.flags & Record::is_receive ? r.capacity : 0};
+  Waited w{r.envelope, (r.flags & Record::is_receive) != 0, 0, r.flags & Record::is_receive ? r.capacity : 0};
+  if (r.state == State::posted) w.envelope.bytes = r.capacity;
+  return w;
 }
 
 // The result of a completed record, which is freed.
 DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Work& result) {
   result.status = status_of(*r);
   result.code = r->code;
+  result.bytes = r->capacity;
   free_record(me, r);
 }
 
@@ -129,9 +132,7 @@ struct ReceiveGoal {
   }
   DCGN_HOST_DEVICE Waited waited() const {
     if (!record) return {{peer, tag, context, 0, capacity}, true, 0, capacity};
-    Waited w = waited_for(*record);
-    if (record->state == State::posted) w.envelope.bytes = capacity;
-    return w;
+    return waited_for(*record);
   }
   DCGN_HOST_DEVICE int source() const { return peer; }
 };
@@ -159,6 +160,7 @@ struct ExchangeGoal {
     if (sent) free_record(send.me, sent);
     result.status = received.status;
     result.code = received.code;
+    result.bytes = received.bytes;
     return true;
   }
   DCGN_HOST_DEVICE Waited waited() const { return receive.record && !receive_done ? receive.waited() : send.waited(); }
@@ -209,6 +211,7 @@ struct AllGoal {
       if (status.code != Code::ok && result.code == Code::ok) {
         result.code = status.code;
         result.status = status;
+        result.bytes = r ? r->capacity : 0;
       }
       if (result.code == Code::ok) result.status = status;
       if (statuses) statuses[i] = status;

@@ -31,7 +31,8 @@ DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
 
 class Waiter {
  public:
-  static constexpr std::uint32_t look_every = 64;              // pauses between looks at the clock and the abort word
+  static constexpr std::uint32_t look_every = 64;  // pauses between looks at the clock and the abort word
+  static constexpr std::uint32_t counts_from = 8;  // pauses; a shorter wait is not worth two looks at the clock
   static constexpr std::uint64_t idle_after_ns = 100'000'000;  // then the rank counts as idle
 
   DCGN_HOST_DEVICE explicit Waiter(Endpoint& me) : me_(me) {}
@@ -58,6 +59,7 @@ class Waiter {
   template <class Describe>
   DCGN_HOST_DEVICE Code pause(const Describe& describe) {
     relax();
+    if (pauses_ == counts_from) begun_ = now_ns();
     return ++pauses_ % look_every == 0 ? look(describe()) : Code::ok;
   }
 
@@ -66,7 +68,6 @@ class Waiter {
     const std::uint32_t phase = load_acquire(*me_.phase);
     if (phase == static_cast<std::uint32_t>(Phase::aborted)) return gave_up_ == Code::ok ? Code::aborted : gave_up_;
     const std::uint64_t now = now_ns();
-    if (!begun_) begun_ = now;
     if (!idle_since_) idle_since_ = now;
     const std::uint64_t waited = now - idle_since_;
     if (waited > idle_after_ns) set_idle(true);

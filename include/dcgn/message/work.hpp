@@ -29,7 +29,7 @@ struct Work {
   After after = After::nothing;
   unsigned char* to = nullptr;
   const unsigned char* from = nullptr;
-  std::uint64_t bytes = 0;     // to move; a take discards what its cells hold beyond
+  std::uint64_t bytes = 0;     // to move; a take discards what its cells hold beyond; stop: a receive's capacity
   Ring ring{};                 // push, take
   std::uint32_t position = 0;  // the first payload cell
   std::uint32_t cells = 0;

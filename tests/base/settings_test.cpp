@@ -1,0 +1,114 @@
+// Where a Config's members come from.
+#include <dcgn/config.hpp>
+#include <dcgn/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+// A variable for the time of a test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+class File {
+ public:
+  explicit File(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("dcgn_settings_" + std::to_string(getpid()) + ".toml")) {
+    std::ofstream(path_) << text;
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string refusal() {
+  try {
+    const dcgn::Config config;
+    return "no error";
+  } catch (const dcgn::Error& e) {
+    EXPECT_EQ(e.code(), dcgn::Code::configuration);
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "more than one line";
+    return e.what();
+  }
+}
+
+TEST(Settings, HaveDefaults) {
+  const dcgn::Config config;
+  EXPECT_EQ(config.deadline_s, 60);
+  EXPECT_FALSE(config.eager_bytes);
+  EXPECT_FALSE(config.seed);
+  EXPECT_TRUE(config.errors_fatal);
+  EXPECT_TRUE(config.direct);
+}
+
+TEST(Settings, ProgramBeforeEnvironmentBeforeFileBeforeDefault) {
+  const File file("deadline = 7.5\nrequests = 99\nlane_bytes = 2048\nerrors = 'returned'\n");
+  const Variable config_file("DCGN_CONFIG", file.path());
+  const Variable requests("DCGN_REQUESTS", "100");
+  const Variable lane("DCGN_LANE_BYTES", "4096");
+  const dcgn::Config config{.lane_bytes = 512};
+  EXPECT_EQ(config.deadline_s, 7.5);
+  EXPECT_EQ(config.requests, 100u);
+  EXPECT_EQ(config.lane_bytes, 512u);
+  EXPECT_FALSE(config.errors_fatal);
+  EXPECT_EQ(config.buffered_bytes, 0u);
+}
+
+TEST(Settings, NameTheVariableItsValueAndWhatWasExpected) {
+  for (const char* value : {"", "-1", "0", "soon", "nan", "inf", "5s", "1e99"}) {
+    const Variable deadline("DCGN_DEADLINE", value);
+    const std::string message = refusal();
+    EXPECT_NE(message.find("DCGN_DEADLINE=" + std::string(value) + ":"), std::string::npos) << message;
+    EXPECT_NE(message.find("expected a number of seconds"), std::string::npos) << message;
+  }
+  for (const char* name : {"DCGN_EAGER_BYTES", "DCGN_LANE_BYTES", "DCGN_REQUESTS", "DCGN_SEED"})
+    for (const char* value : {"", "-4", "1.5", "many", "99999999999999999999"}) {
+      const Variable variable(name, value);
+      const std::string message = refusal();
+      EXPECT_NE(message.find(std::string(name) + "=" + value + ":"), std::string::npos) << message;
+      EXPECT_NE(message.find("expected a whole number"), std::string::npos) << message;
+    }
+  const Variable errors("DCGN_ERRORS", "maybe");
+  EXPECT_NE(refusal().find("DCGN_ERRORS=maybe: expected fatal or returned"), std::string::npos);
+}
+
+TEST(Settings, NameTheLineOfAFileThatIsWrong) {
+  {
+    const File file("deadline = 1\n\ndeadlne = 2\n");
+    const Variable config_file("DCGN_CONFIG", file.path());
+    EXPECT_NE(refusal().find(file.path() + ":3: unknown key 'deadlne'"), std::string::npos) << refusal();
+  }
+  {
+    const File file("deadline = = 1\n");
+    const Variable config_file("DCGN_CONFIG", file.path());
+    EXPECT_NE(refusal().find(file.path() + ":1:"), std::string::npos) << refusal();
+  }
+  {
+    const File file("requests = 'few'\n");
+    const Variable config_file("DCGN_CONFIG", file.path());
+    EXPECT_NE(refusal().find(file.path() + ": requests=few: expected a whole number"), std::string::npos) << refusal();
+  }
+  const Variable config_file("DCGN_CONFIG", "/no/such/file.toml");
+  EXPECT_NE(refusal().find("/no/such/file.toml"), std::string::npos) << refusal();
+}
+
+}  // namespace

@@ -1,0 +1,211 @@
+// What goes wrong in a kernel, on either side, ends the job with a line that names it.
+#include <dcgn/job.hpp>
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using dcgn::Code;
+using dcgn::Comm;
+using dcgn::Config;
+using dcgn::Error;
+using dcgn::Job;
+
+constexpr dcgn::Launch one_warp{.grid = dcgn::one_block_per_slot, .block = 32};
+
+template <class Body>
+Error error_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& e) {
+    return e;
+  }
+  ADD_FAILURE() << "no error";
+  return Error(Code::ok, "", "");
+}
+
+void expect_error(const Error& e, Code code, const std::string& text) {
+  EXPECT_EQ(e.code(), code) << e.what();
+  EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << "not said: " << text << "\n" << e.what();
+  EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "more than one line: " << e.what();
+}
+
+struct Nothing {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context&, dcgn::gpu::Comm) const {}
+};
+
+struct SendBytes {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, const void* data, long bytes, int to,
+                                   int tag) const {
+    comm.slot(ctx.block_rank()).send_bytes(dcgn::gpu::this_warp(ctx), data, bytes, to, tag);
+  }
+};
+
+struct ReceiveOne {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm) const {
+    int x = 0;
+    comm.slot(ctx.block_rank()).recv(dcgn::gpu::this_warp(ctx), x, 0);
+  }
+};
+
+TEST(Failure, BadArgumentsOfACpuRankAreNamed) {
+  Job job({.nodes = {{.cpus = 2}}});
+  job.cpu([](Comm& comm) {
+    if (comm.rank() != 1) return;
+    char c = 0;
+    const auto bad = [&](Code code, const std::string& text, auto&& call) {
+      const Error e = error_of(call);
+      expect_error(e, code, text);
+      EXPECT_EQ(e.rank(), 1);
+      EXPECT_EQ(e.place(), "CPU 1, node 0");
+    };
+    bad(Code::invalid_rank, "send: rank 2 is out of range, expected 0..1", [&] { comm.send(c, 2); });
+    bad(Code::invalid_rank, "send: rank -1 is out of range", [&] { comm.send(c, dcgn::any_source); });
+    bad(Code::invalid_rank, "recv: rank -7 is out of range", [&] { comm.recv(c, -7); });
+    bad(Code::invalid_rank, "broadcast: rank 5 is out of range", [&] { comm.broadcast(c, 5); });
+    bad(Code::invalid_tag, "isend: tag -1 is out of range, expected 0..2147483647", [&] { comm.isend(c, 1, -1); });
+    bad(Code::invalid_tag, "irecv: tag -2 is out of range", [&] { comm.irecv(c, 0, -2); });
+    bad(Code::invalid_size, "ssend: a size of -5 bytes, expected 0 or more", [&] { comm.ssend_bytes(&c, -5, 0); });
+    bad(Code::invalid_size, "recv: a size of -1 bytes", [&] { comm.recv_bytes(&c, -1, 0); });
+    bad(Code::null_buffer, "bsend: a null buffer with 3 bytes", [&] { comm.bsend_bytes(nullptr, 3, 0); });
+    bad(Code::null_buffer, "recv: a null buffer with 8 bytes", [&] { comm.recv_bytes(nullptr, 8, 0); });
+    bad(Code::invalid_request, "wait: request 4000000000 is not one of this rank's",
+        [&] { comm.wait(dcgn::Request(4'000'000'000u, 1)); });
+  });
+  job.run();
+}
+
+TEST(Failure, BadArgumentsOfASlotEndTheJob) {
+  const auto run = [](const void* data, long bytes, int to, int tag) {
+    return error_of([&] {
+      Job job({.nodes = {{.gpus = 1, .slots = 2}}});
+      job.gpu(one_warp, SendBytes{}, data, bytes, to, tag);
+      job.run();
+    });
+  };
+  expect_error(run(nullptr, 0, 12, 0), Code::invalid_rank, "send: rank 12 is out of range, expected 0..1");
+  expect_error(run(nullptr, 0, 0, -3), Code::invalid_tag, "send: tag -3 is out of range");
+  expect_error(run(nullptr, -8, 0, 0), Code::invalid_size, "send: a size of -8 bytes");
+  expect_error(run(nullptr, 8, 0, 0), Code::null_buffer, "send: a null buffer with 8 bytes");
+}
+
+TEST(Failure, OfASlotIsOnlyReportedWhereTheProgramWantsIt) {
+  Config config{.nodes = {{.gpus = 1, .slots = 1}}};
+  config.errors_fatal = false;
+  Job job(config);
+  job.gpu(one_warp, SendBytes{}, static_cast<const void*>(nullptr), 0L, 12, 0);
+  const dcgn::Report report = job.run();
+  EXPECT_EQ(report.ranks.at(0).failure, "send: rank 12 is out of range, expected 0..0");
+  EXPECT_NE(to_string(report).find("rank 12 is out of range"), std::string::npos);
+}
+
+TEST(Failure, AFatalOneOfASlotStopsThoseWhoWait) {
+  Job job({.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}}});
+  job.cpu([](Comm& comm) {
+    int x = 0;
+    comm.recv(x, 1);
+  });
+  job.gpu(one_warp, SendBytes{}, static_cast<const void*>(nullptr), 0L, 12, 0);
+  const Error e = error_of([&] { job.run(); });
+  EXPECT_TRUE(e.code() == Code::invalid_rank || e.code() == Code::deadlock) << e.what();
+}
+
+TEST(Failure, AnExceptionOfACpuKernelComesOutAsItWasAndStopsTheOthers) {
+  Job job({.nodes = {{.cpus = 2, .gpus = 1, .slots = 1}}});
+  job.cpu([](Comm& comm) {
+    int x = 0;
+    if (comm.rank() == 0) throw std::out_of_range("my own");
+    comm.recv(x, 0);
+  });
+  job.gpu(one_warp, ReceiveOne{});
+  try {
+    job.run();
+    FAIL() << "no exception";
+  } catch (const std::out_of_range& e) {
+    EXPECT_STREQ(e.what(), "my own");
+  }
+}
+
+TEST(Failure, AnErrorThatTheKernelCatchesDoesNotEndTheJob) {
+  Job job({.nodes = {{.cpus = 2}}});
+  job.cpu([](Comm& comm) {
+    int x = comm.rank();
+    EXPECT_THROW(comm.send(x, 17), Error);
+    comm.sendrecv_replace(x, 1 - comm.rank(), 0, 1 - comm.rank(), 0);
+    EXPECT_EQ(x, 1 - comm.rank());
+  });
+  EXPECT_EQ(job.run().ranks.size(), 2u);
+}
+
+TEST(Failure, MessagesThatNobodyReceivedAreNamed) {
+  Job job({.nodes = {{.cpus = 2}}});
+  job.cpu([](Comm& comm) {
+    const char c[3] = {};
+    if (comm.rank() == 0) {
+      comm.send(c, 1, 5);
+      comm.send(c, 1, 6);
+    }
+    char into[3];
+    if (comm.rank() == 1) comm.recv(into, 0, 6);
+    comm.barrier();
+  });
+  const Error e = error_of([&] { job.run(); });
+  EXPECT_EQ(e.code(), Code::unreceived);
+  EXPECT_NE(std::string(e.what()).find("message of 3 bytes from rank 0 with tag 5 at rank 1"), std::string::npos)
+      << e.what();
+}
+
+TEST(Failure, ARankWithoutAKernelIsNamed) {
+  Job no_cpu({.nodes = {{.cpus = 2}}});
+  no_cpu.cpu_rank(0, [](Comm&) {});
+  expect_error(error_of([&] { no_cpu.run(); }), Code::configuration, "rank 1 (CPU 1, node 0) has no kernel");
+  Job no_gpu({.nodes = {{.gpus = 1}}});
+  expect_error(error_of([&] { no_gpu.run(); }), Code::configuration, "GPU 0 of node 0 has no kernel");
+  Job twice({.nodes = {{.cpus = 1}}});
+  twice.cpu([](Comm&) {});
+  twice.run();
+  expect_error(error_of([&] { twice.run(); }), Code::configuration, "a job runs once");
+}
+
+TEST(Failure, MoreGpusOrBlocksThanThereAreAreNamed) {
+  expect_error(error_of([] { const dcgn::World world({.nodes = {{.gpus = 65}}}); }), Code::configuration,
+               "ask for 65 GPUs, this machine has " + std::to_string(dcgn::Device::count()));
+  Job job({.nodes = {{.gpus = 1}}});
+  job.gpu({.grid = 1'000'000, .block = 64}, Nothing{});
+  const Error e = error_of([&] { job.run(); });
+  expect_error(e, Code::too_many_blocks, "1000000 blocks of 64 threads");
+  const int most = dcgn::Device(0).max_resident_blocks({.grid = 1, .block = 64}, Nothing{}, dcgn::gpu::Comm());
+  EXPECT_NE(std::string(e.what()).find("at most " + std::to_string(most)), std::string::npos) << e.what();
+}
+
+TEST(Failure, AThreadThatIsNoRankIsTold) {
+  Job job({.nodes = {{.cpus = 1}}});
+  job.cpu([](Comm& comm) {
+    std::thread stranger([&comm] {
+      int x = 0;
+      const Error e = error_of([&] { comm.send(x, 0); });
+      expect_error(e, Code::not_attached, "send: the calling thread is not rank 0");
+    });
+    stranger.join();
+  });
+  job.run();
+}
+
+TEST(Failure, ARankIsAttachedOnce) {
+  dcgn::World world({.nodes = {{.cpus = 2, .gpus = 1, .slots = 1}}});
+  const Comm first = world.attach();
+  EXPECT_EQ(first.rank(), 0);
+  expect_error(error_of([&] { world.attach(0); }), Code::invalid_rank, "rank 0 is attached already");
+  expect_error(error_of([&] { world.attach(2); }), Code::invalid_rank, "rank 2 is slot 0 of GPU 0, node 0");
+  expect_error(error_of([&] { world.attach(3); }), Code::invalid_rank, "rank 3 is out of range, expected 0..2");
+  { const Comm second = world.attach(); }
+  expect_error(error_of([&] { world.attach(1); }), Code::invalid_rank, "rank 1 has ended");
+  expect_error(error_of([&] { world.attach(); }), Code::invalid_rank, "no CPU rank is free");
+}
+
+}  // namespace

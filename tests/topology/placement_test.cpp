@@ -1,0 +1,105 @@
+// Rank numbering: Stuart and Owens 2009, section 3.2.3.
+#include <dcgn/error.hpp>
+#include <dcgn/placement.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using dcgn::NodeShape;
+using dcgn::Place;
+using dcgn::Placement;
+
+// The paper's words, counted out: consecutive within a node, nodes in order, CPU kernels first, then GPU by GPU.
+std::vector<Place> count_out(const std::vector<NodeShape>& nodes) {
+  std::vector<Place> places;
+  int node = 0;
+  for (const NodeShape& s : nodes)
+    for (int i = 0; i < s.count; ++i, ++node) {
+      for (int c = 0; c < s.cpus; ++c) places.push_back({.node = node, .cpu = c});
+      for (int g = 0; g < s.gpus; ++g)
+        for (int k = 0; k < s.slots; ++k) places.push_back({.node = node, .device = g, .slot = k});
+    }
+  return places;
+}
+
+void expect_counted_out(const std::vector<NodeShape>& nodes) {
+  const Placement placement(nodes);
+  const std::vector<Place> places = count_out(nodes);
+  ASSERT_EQ(placement.size(), static_cast<int>(places.size()));
+  for (int r = 0; r < placement.size(); ++r) {
+    const Place got = placement.place(r);
+    const Place& want = places[static_cast<std::size_t>(r)];
+    ASSERT_EQ(got.node, want.node) << "rank " << r;
+    ASSERT_EQ(got.cpu, want.cpu) << "rank " << r;
+    ASSERT_EQ(got.device, want.device) << "rank " << r;
+    ASSERT_EQ(got.slot, want.slot) << "rank " << r;
+    ASSERT_EQ(placement.rank(want), r);
+  }
+}
+
+TEST(Placement, OfThePapersClusterOfFourNodes) {
+  expect_counted_out({{.cpus = 2, .gpus = 2, .slots = 1, .count = 4}});
+  const Placement placement({{.cpus = 2, .gpus = 2, .slots = 1, .count = 4}});
+  EXPECT_EQ(placement.size(), 16);
+  EXPECT_EQ(to_string(placement.place(5)), "CPU 1, node 1");
+  EXPECT_EQ(to_string(placement.place(7)), "slot 0 of GPU 1, node 1");
+}
+
+TEST(Placement, OfNodesThatDiffer) {
+  expect_counted_out(
+      {{.cpus = 1}, {.gpus = 2, .slots = 3}, {.cpus = 3, .gpus = 1, .slots = 2, .count = 2}, {.cpus = 2}});
+}
+
+TEST(Placement, OfTenMillionRanksIsArithmetic) {
+  const Placement placement({{.cpus = 32, .gpus = 8, .slots = 128, .count = 4000},
+                             {.cpus = 0, .gpus = 8, .slots = 132, .count = 4000},
+                             {.cpus = 1056, .count = 2000}});
+  EXPECT_EQ(placement.size(), 10'000 * 1056);
+  for (std::int64_t r = 0; r < placement.size(); r += 104'729) {
+    const Place place = placement.place(static_cast<int>(r));
+    EXPECT_EQ(placement.rank(place), r);
+    EXPECT_EQ(place.node, r / 1056);
+  }
+}
+
+std::string refusal(const std::vector<NodeShape>& nodes) {
+  try {
+    const Placement placement(nodes);
+    return "no error";
+  } catch (const dcgn::Error& e) {
+    EXPECT_EQ(e.code(), dcgn::Code::configuration);
+    return e.what();
+  }
+}
+
+TEST(Placement, RefusesShapesThatMakeNoSense) {
+  EXPECT_NE(refusal({}).find("no nodes"), std::string::npos);
+  EXPECT_NE(refusal({{.cpus = 0, .gpus = 0}}).find("has no rank"), std::string::npos);
+  EXPECT_NE(refusal({{.cpus = -3}}).find("-3 CPU kernels"), std::string::npos);
+  EXPECT_NE(refusal({{.gpus = 1, .slots = 0}}).find("0 slots a GPU"), std::string::npos);
+  EXPECT_NE(refusal({{.cpus = 1, .count = 0}}).find("0 nodes"), std::string::npos);
+  EXPECT_NE(refusal({{.cpus = 1 << 20, .count = 1 << 20}}).find("more than 2147483647 ranks"), std::string::npos);
+  EXPECT_NE(refusal({{.cpus = 0, .gpus = std::numeric_limits<int>::max(), .slots = 9}}).find("more than"),
+            std::string::npos);
+}
+
+TEST(Placement, NamesARankOrPlaceThatIsNotThere) {
+  const Placement placement({{.cpus = 1, .gpus = 1, .slots = 2}});
+  for (const int rank : {-1, 3}) try {
+      placement.place(rank);
+      FAIL();
+    } catch (const dcgn::Error& e) {
+      EXPECT_EQ(e.code(), dcgn::Code::invalid_rank);
+      EXPECT_NE(std::string(e.what()).find("rank " + std::to_string(rank) + " is out of range, expected 0..2"),
+                std::string::npos);
+    }
+  EXPECT_THROW(placement.rank({.node = 0, .device = 0, .slot = 2}), dcgn::Error);
+  EXPECT_THROW(placement.rank({.node = 1, .cpu = 0}), dcgn::Error);
+}
+
+}  // namespace

@@ -91,6 +91,7 @@ void relax_host() {
 
 void relax_reset_host() {
   if (device::carrier) device::carrier->progressed();
+  const device::Unobserved here;  // the fibers of a carrier share its thread's backoff
   device::backoff.reset();
 }
 

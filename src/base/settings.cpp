@@ -40,25 +40,26 @@ std::map<std::string, std::string, std::less<>> read_file(const std::string& pat
   std::map<std::string, std::string, std::less<>> values;
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    const auto line = std::to_string(node.source().begin.line);
+    std::ostringstream wrong;
+    wrong << path << ":" << node.source().begin.line << ": ";
     bool known = false;
     for (const char* k : known_keys) known = known || name == k;
     if (!known) {
-      std::string expected;
-      for (const char* k : known_keys) expected += std::string(expected.empty() ? "" : ", ") + k;
-      throw Error(Code::configuration, "configuration",
-                  path + ":" + line + ": unknown key '" + name + "', expected one of " + expected);
+      wrong << "unknown key '" << name << "', expected one of";
+      for (const char* k : known_keys) wrong << " " << k;
+      throw Error(Code::configuration, "configuration", wrong.str());
     }
     std::ostringstream text;
-    if (const auto* string = node.as_string())
+    if (const auto* string = node.as_string()) {
       text << string->get();
-    else if (const auto* integer = node.as_integer())
+    } else if (const auto* integer = node.as_integer()) {
       text << integer->get();
-    else if (const auto* real = node.as_floating_point())
+    } else if (const auto* real = node.as_floating_point()) {
       text << real->get();
-    else
-      throw Error(Code::configuration, "configuration",
-                  path + ":" + line + ": " + name + " is neither number nor text");
+    } else {
+      wrong << name << " is neither number nor text";
+      throw Error(Code::configuration, "configuration", wrong.str());
+    }
     values[name] = text.str();
   }
   return values;

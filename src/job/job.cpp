@@ -210,7 +210,11 @@ Report Job::run() {
   const auto runners = std::make_shared<Runners>();
 
   // What is to run: a name for each, and its body. The bodies own what they use: should one not stop, it is left alone.
-  std::vector<std::pair<std::string, std::function<void()>>> bodies;
+  struct Body {
+    std::string name;
+    std::function<void()> run;
+  };
+  std::vector<Body> bodies;
   for (int r = 0; r < world_.size(); ++r) {
     if (placement().place(r).is_slot() || plan.reserved.contains(r)) continue;
     const auto own = plan.cpu.find(r);
@@ -219,44 +223,45 @@ Report Job::run() {
       throw Error(Code::configuration, "job",
                   "rank " + std::to_string(r) + " (" + world->place_of(r) + ") has no kernel: give one with Job::cpu");
     const std::string name = "rank " + std::to_string(r) + " (" + world->place_of(r) + ")";
-    bodies.emplace_back(name, [world, runners, name, r, kernel] { run_cpu(*world, *runners, name, r, kernel); });
+    bodies.push_back({name, [world, runners, name, r, kernel] { run_cpu(*world, *runners, name, r, kernel); }});
   }
   for (int g = 0; g < world_.gpus(); ++g) {
     Plan::Gpu& gpu = plan.gpus[static_cast<std::size_t>(g)];
     const Place place = placement().place(world->first_rank_of_gpu(g));
     const std::string name = "GPU " + std::to_string(place.device) + " of node " + std::to_string(place.node);
     if (gpu.kernels.empty()) throw Error(Code::configuration, "job", name + " has no kernel: give one with Job::gpu");
-    bodies.emplace_back(name, [world, g, kernels = gpu.kernels, finish = gpu.finish] {
-      const Device device = world->devices()[static_cast<std::size_t>(g)];
-      const int first = world->first_rank_of_gpu(g);
-      const int slots = world->slots_of_gpu(g);
-      Stream stream(device);
-      for (const Plan::GpuKernel& k : kernels) {
-        device.launch(stream, k.launch, k.image);
-        stream.synchronize();
-      }
-      device.launch(stream,
-                    {.grid = Dim3(static_cast<unsigned>(slots)), .block = Dim3(gpu::warp_size), .resident = false},
-                    finish);
-      stream.synchronize();
-      for (int s = 0; s < slots; ++s) world->detach(first + s);
-    });
+    bodies.push_back(
+        {name, [world, g, kernels = gpu.kernels, finish = gpu.finish] {
+           const Device device = world->devices()[static_cast<std::size_t>(g)];
+           const int first = world->first_rank_of_gpu(g);
+           const int slots = world->slots_of_gpu(g);
+           Stream stream(device);
+           for (const Plan::GpuKernel& k : kernels) {
+             device.launch(stream, k.launch, k.image);
+             stream.synchronize();
+           }
+           device.launch(stream,
+                         {.grid = Dim3(static_cast<unsigned>(slots)), .block = Dim3(gpu::warp_size), .resident = false},
+                         finish);
+           stream.synchronize();
+           for (int s = 0; s < slots; ++s) world->detach(first + s);
+         }});
   }
 
   const auto start = std::chrono::steady_clock::now();
-  const auto run_body = [world, runners](const std::string& name, const std::function<void()>& body) {
-    guarded(*world, *runners, name, body);
-    runners->end(name);
+  const auto run_body = [world, runners](const Body& body) {
+    guarded(*world, *runners, body.name, body.run);
+    runners->end(body.name);
   };
-  for (const auto& [name, body] : bodies) runners->begin(name);
+  for (const Body& body : bodies) runners->begin(body.name);
   std::vector<std::thread> threads;
   if (world_.config().seed) {
     device::Schedule schedule(*world_.config().seed);
-    for (const auto& [name, body] : bodies) schedule.add(name, [&run_body, &name, &body] { run_body(name, body); });
+    for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
     schedule.run();
   } else {
-    for (const auto& [name, body] : bodies)
-      threads.emplace_back([run_body, name = name, body = body] { run_body(name, body); });
+    threads.reserve(bodies.size());
+    for (const Body& body : bodies) threads.emplace_back([run_body, body] { run_body(body); });
   }
   const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
   for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();

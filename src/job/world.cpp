@@ -21,6 +21,7 @@ std::vector<Device> take_devices(const Placement& placement) {
                 "the nodes ask for " + std::to_string(wanted) + " GPUs, this machine has " + std::to_string(available) +
                     "; DCGN_EMULATED_GPUS=" + std::to_string(wanted) + " gives that many emulated ones");
   std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(wanted));
   for (int g = 0; g < wanted; ++g) devices.emplace_back(g);
   return devices;
 }

@@ -74,10 +74,11 @@ TEST(Stuck, ASendToARankThatEndedIsStopped) {
   }
 }
 
+struct Nothing {
+  DCGN_HOST_DEVICE void operator()(gpu::Context&, gpu::Comm) const {}
+};
+
 TEST_F(EmulatedJob, AReceiveFromASlotThatEndedIsStopped) {
-  struct Nothing {
-    DCGN_HOST_DEVICE void operator()(gpu::Context&, gpu::Comm) const {}
-  };
   Job job(config_of({{.cpus = 1, .gpus = 1, .slots = 2}}, long_deadline));
   job.cpu([](Comm& comm) {
     int x = 0;
@@ -119,16 +120,17 @@ TEST_F(EmulatedJob, ASlotThatNeverReceivesRunsIntoTheDeadline) {
 }
 
 // What is slow is not stuck: a rank computes for longer than a survey's patience, another one waits for it.
+struct Relay {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, int* buffer) const {
+    const gpu::Slot me = comm.slot(0);
+    me.recv(gpu::this_warp(context), *buffer, 2);
+    me.send(gpu::this_warp(context), *buffer, 0);
+  }
+};
+
 TEST_F(EmulatedJob, IsNotTakenForDeadlockedWhereARankIsMerelySlow) {
   Job job(config_of({{.cpus = 3, .gpus = 1, .slots = 1}}, 20));
   std::vector<int> buffers(4);
-  struct Relay {
-    DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, int* buffer) const {
-      const gpu::Slot me = comm.slot(0);
-      me.recv(gpu::this_warp(context), *buffer, 2);
-      me.send(gpu::this_warp(context), *buffer, 0);
-    }
-  };
   job.cpu([](Comm& comm) {
     int x = 0;
     if (comm.rank() == 0) {

@@ -26,6 +26,11 @@
 #include <string>
 #include <vector>
 
+#if defined(__CUDACC__)
+// A script for CPU ranks is instantiated for the host alone, whatever its operator is marked.
+#pragma nv_diag_suppress 20011, 20014
+#endif
+
 namespace dcgn::test {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -55,15 +60,18 @@ struct Memory {
   DCGN_HOST_DEVICE int rank_of(int its_role) const { return swapped ? 1 - its_role : its_role; }
 
   // Remembered by the scope's leader.
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void note(const Port& me, int at, std::int64_t value) const {
     if (me.leader()) values[at] = value;
   }
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void note(const Port& me, int at, Code code) const {
     note(me, at, static_cast<std::int64_t>(code));
   }
   // Source (as a role), tag, bytes and code, in four values.
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void note(const Port& me, int at, const Status& s) const {
     note(me, at, s.source < 0 ? s.source : rank_of(s.source));
@@ -71,16 +79,19 @@ struct Memory {
     note(me, at + 2, s.bytes);
     note(me, at + 3, s.code);
   }
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void add(const Port& me, int at, std::int64_t value) const {
     if (me.leader()) values[at] += value;
   }
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void keep(const Port& me, int at, const Request& request) const {
     if (me.leader()) requests[at] = request;
     me.sync();
   }
   // Bytes that depend on `seed`.
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void fill(const Port& me, std::int64_t offset, std::int64_t count, std::int64_t seed) const {
     if (me.leader())
@@ -88,6 +99,7 @@ struct Memory {
     me.sync();
   }
   // Adds to a value how many bytes are not those of `seed`.
+  DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void count_wrong(const Port& me, int at, std::int64_t offset, std::int64_t count,
                                     std::int64_t seed) const {
@@ -107,6 +119,7 @@ struct RunScript {
   struct Body {
     const Script& script;
     const Memory& memory;
+    DCGN_TEST_ON_PORT
     template <class Port>
     DCGN_HOST_DEVICE void operator()(const Port& port) const {
       script(port, memory);

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -60,7 +61,12 @@ int run(int argc, char** argv) {
     print_error(describe(app, e));
     return exit_usage;
   }
-  return chosen();
+  const int result = chosen();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    print_error("standard output could not be written");
+    return exit_io;
+  }
+  return result;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // where this build can drive them, and 2 emulated GPUs where there are none.
 #pragma once
 
+#include <dcgn/error.hpp>
 #include <dcgn/launch.hpp>
 
 #include <cstddef>
@@ -115,7 +116,7 @@ class DeviceBuffer {
 
  public:
   DeviceBuffer(Device device, std::size_t count)
-      : device_(device), count_(count), data_(static_cast<T*>(device.allocate(count * sizeof(T)))) {}
+      : device_(device), count_(count), data_(static_cast<T*>(device.allocate(checked_bytes(count)))) {}
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : device_(other.device_), count_(std::exchange(other.count_, 0)), data_(std::exchange(other.data_, nullptr)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
@@ -137,6 +138,14 @@ class DeviceBuffer {
   void download(T* host) const { device_.copy(host, data_, size_bytes()); }
 
  private:
+  static std::size_t checked_bytes(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / sizeof(T))
+      throw Error(
+          Code::device, "allocate",
+          std::to_string(count) + " objects of " + std::to_string(sizeof(T)) + " bytes are more than memory has");
+    return count * sizeof(T);
+  }
+
   Device device_;
   std::size_t count_;
   T* data_;

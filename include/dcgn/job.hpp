@@ -28,8 +28,9 @@ struct RankReport {
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_messages = 0;
   std::uint64_t received_bytes = 0;
-  double wait_s = 0;    // time in calls that had to wait
-  std::string failure;  // the first error of a call in a kernel, where Config::errors_fatal is off
+  double wait_s = 0;                // time in calls that had to wait
+  std::uint64_t open_receives = 0;  // begun by irecv and never matched
+  std::string failure;              // the first error of a call in a kernel, where Config::errors_fatal is off
 };
 
 struct Report {
@@ -62,7 +63,7 @@ class Job {
   // kernel(comm, args...) on every CPU rank that has none of its own.
   template <class Kernel, class... Args>
   Job& cpu(Kernel kernel, Args... args) {
-    set_cpu(-1, bind(std::move(kernel), std::move(args)...));
+    set_every_cpu(bind(std::move(kernel), std::move(args)...));
     return *this;
   }
   // kernel(comm, args...) on one CPU rank. Throws Error(invalid_rank) where that is none.
@@ -99,6 +100,7 @@ class Job {
   static std::function<void(Comm&)> bind(Kernel kernel, Args... args) {
     return [kernel = std::move(kernel), args...](Comm& comm) mutable { kernel(comm, args...); };
   }
+  void set_every_cpu(std::function<void(Comm&)> kernel);
   void set_cpu(int rank, std::function<void(Comm&)> kernel);
   void add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish);
 

@@ -134,9 +134,11 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
   const std::vector<int> cycle = find_cycle(ranks);
   if (!cycle.empty()) {
     text += "\ncycle: rank " + std::to_string(cycle.front());
-    for (std::size_t i = 1; i <= cycle.size(); ++i)
+    constexpr std::size_t most_links = 24;
+    for (std::size_t i = 1; i <= std::min(cycle.size(), most_links); ++i)
       text += std::string(i == 1 ? " waits for rank " : ", which waits for rank ") +
               std::to_string(cycle[i % cycle.size()]);
+    if (cycle.size() > most_links) text += ", and so on through " + std::to_string(cycle.size()) + " ranks";
   }
   return text;
 }

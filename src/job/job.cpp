@@ -134,6 +134,7 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   r.received_messages = t.received_messages;
   r.received_bytes = t.received_bytes;
   r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
+  r.open_receives = s.posted;
   const message::Failure& f = s.endpoint.first_failure;
   if (f.code != Code::ok && r.place.is_slot())
     r.failure = std::string(message::to_string(f.call)) + ": " + message::describe(f);
@@ -177,11 +178,9 @@ Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&&) noexcept = default;
 Job::~Job() = default;
 
+void Job::set_every_cpu(std::function<void(Comm&)> kernel) { plan_->every_cpu = std::move(kernel); }
+
 void Job::set_cpu(int rank, std::function<void(Comm&)> kernel) {
-  if (rank < 0) {
-    plan_->every_cpu = std::move(kernel);
-    return;
-  }
   const Place place = placement().place(rank);
   if (place.is_slot())
     throw Error(Code::invalid_rank, "job",

@@ -8,6 +8,14 @@
 
 namespace dcgn {
 
+namespace detail {
+void slot_out_of_range(unsigned index, int slots) {
+  throw Error(Code::invalid_rank, "slot",
+              "slot " + std::to_string(index) + " is out of range, " +
+                  (slots ? "expected 0.." + std::to_string(slots - 1) : "the GPU has none"));
+}
+}  // namespace detail
+
 namespace job {
 
 namespace {
@@ -35,10 +43,21 @@ std::vector<int> ranks_of_gpus(const Placement& placement) {
   return first;
 }
 
+// The ranges of the environment variables, for what the program sets itself.
 Config checked(Config config) {
-  if (!(config.deadline_s > 0))
+  const auto refuse = [](const char* member, const std::string& value, const std::string& expected) {
     throw Error(Code::configuration, "world",
-                "a deadline of " + std::to_string(config.deadline_s) + " s, expected more than 0");
+                std::string("Config::") + member + "=" + value + ": expected " + expected);
+  };
+  if (!(config.deadline_s > 0 && config.deadline_s <= 1e9))
+    refuse("deadline_s", std::to_string(config.deadline_s), "more than 0 and at most 1e9 seconds");
+  const auto at_most = [&](const char* member, std::uint64_t value, std::uint64_t most) {
+    if (value > most) refuse(member, std::to_string(value), "at most " + std::to_string(most));
+  };
+  at_most("lane_bytes", config.lane_bytes, 1u << 30);
+  at_most("unexpected_bytes", config.unexpected_bytes, 1ull << 40);
+  at_most("buffered_bytes", config.buffered_bytes, 1ull << 40);
+  at_most("requests", config.requests, 1u << 24);
   return config;
 }
 

@@ -46,7 +46,7 @@ std::string describe(const Failure& f) {
     case Code::concurrent_use: return "another thread is in a call for the same rank, expected one call at a time";
     case Code::rank_ended: return "rank " + std::to_string(f.envelope.peer) + " has ended, so this can never complete";
     case Code::out_of_resources:
-      if (f.call == Call::bsend || f.call == Call::sendrecv_replace)
+      if (f.expected)  // the copy of a buffered send
         return "no room for a copy of " + std::to_string(f.envelope.bytes) +
                " bytes; raise Config::buffered_bytes (DCGN_BUFFERED_BYTES)";
       return "too many requests and unexpected messages at once; raise Config::requests (DCGN_REQUESTS)";

@@ -24,6 +24,11 @@
 #include <dcgn/status.hpp>
 
 #include <cstdint>
+#include <cstdio>
+
+namespace dcgn::detail {
+[[noreturn]] void slot_out_of_range(unsigned index, int slots);
+}
 
 namespace dcgn::gpu {
 
@@ -203,8 +208,19 @@ class Comm {
 
   // Slots on this GPU.
   DCGN_HOST_DEVICE int slots() const { return count_; }
-  // Slot `index`, from 0 to slots() - 1.
-  DCGN_HOST_DEVICE Slot slot(unsigned index) const { return Slot(slots_[index]); }
+  // Slot `index`, from 0 to slots() - 1. Any other ends the launch: with Error(invalid_rank) on an emulated GPU, with a
+  // line on stdout and a trap on CUDA.
+  DCGN_HOST_DEVICE Slot slot(unsigned index) const {
+    if (index >= static_cast<unsigned>(count_)) {
+#if defined(__CUDA_ARCH__)
+      printf("dcgn: slot %u is out of range, expected 0..%d\n", index, count_ - 1);
+      __trap();
+#else
+      detail::slot_out_of_range(index, count_);
+#endif
+    }
+    return Slot(slots_[index]);
+  }
   DCGN_HOST_DEVICE int size() const { return size_; }  // ranks
 
  private:

@@ -96,8 +96,7 @@ template <class Scope, class Goal>
           } else if (step(me, goal.source(), waiter.patient(), work)) {
             waiter.progressed();
           } else if (once) {
-            relax();
-            if (aborted(me)) result.code = Code::aborted;
+            result.code = waiter.poll(describe);
             work = result;
           } else if (const Code code = waiter.pause(describe); code != Code::ok) {
             result.code = code;

@@ -50,6 +50,7 @@ struct SendGoal {
   std::uint32_t context;
   SendMode mode;
   bool blocking;
+  bool no_room = false;  // for the copy of a buffered send
   Record* record = nullptr;
   Request request{};
 
@@ -57,7 +58,8 @@ struct SendGoal {
     unsigned char* copy = nullptr;
     if (mode == SendMode::buffered && bytes) {
       copy = static_cast<unsigned char*>(me.buffer.allocate(bytes));
-      if (!copy) return Code::out_of_resources;
+      no_room = !copy;
+      if (no_room) return Code::out_of_resources;
     }
     record = take_record(me);
     if (!record) {
@@ -94,7 +96,7 @@ struct SendGoal {
     return true;
   }
   DCGN_HOST_DEVICE Waited waited() const {
-    return record ? waited_for(*record) : Waited{{peer, tag, context, 0, bytes}, false, 0, 0};
+    return record ? waited_for(*record) : Waited{{peer, tag, context, 0, bytes}, false, 0, no_room ? bytes : 0};
   }
   DCGN_HOST_DEVICE int source() const { return peer; }  // an answer is likely to come from there
 };

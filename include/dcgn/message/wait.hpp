@@ -31,8 +31,7 @@ DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
 
 class Waiter {
  public:
-  static constexpr std::uint32_t look_every = 64;  // pauses between looks at the clock and the abort word
-  static constexpr std::uint32_t counts_from = 8;  // pauses; a shorter wait is not worth two looks at the clock
+  static constexpr std::uint32_t look_every = 64;              // pauses between looks at the clock and the abort word
   static constexpr std::uint64_t idle_after_ns = 100'000'000;  // then the rank counts as idle
 
   DCGN_HOST_DEVICE explicit Waiter(Endpoint& me) : me_(me) {}
@@ -59,8 +58,20 @@ class Waiter {
   template <class Describe>
   DCGN_HOST_DEVICE Code pause(const Describe& describe) {
     relax();
-    if (pauses_ == counts_from) begun_ = now_ns();
+    if (!begun_) begun_ = now_ns();
     return ++pauses_ % look_every == 0 ? look(describe()) : Code::ok;
+  }
+
+  // A call that does not wait found nothing: lets others run. It answers surveys, so that a report names it, but since
+  // its rank can do something else instead of polling again, it is neither idle nor held to the deadline.
+  template <class Describe>
+  DCGN_HOST_DEVICE Code poll(const Describe& describe) {
+    relax();
+    const std::uint32_t phase = load_acquire(*me_.phase);
+    if (phase == static_cast<std::uint32_t>(Phase::aborted)) return Code::aborted;
+    if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != load_relaxed(me_.notice->survey))
+      publish(describe(), phase, 0);
+    return Code::ok;
   }
 
  private:

@@ -49,7 +49,12 @@ void map(std::vector<Stack>& free, std::size_t bytes) {
   }
 }
 
-void unmap(Stack stack) noexcept { munmap(stack.low - page(), stack.bytes + page()); }
+void unmap(Stack stack) noexcept {
+#if defined(DCGN_ASAN)
+  __asan_unpoison_memory_region(stack.low, stack.bytes);  // for whatever is mapped here next
+#endif
+  munmap(stack.low - page(), stack.bytes + page());
+}
 
 struct Pool {
   std::vector<Stack> free[2];

@@ -127,6 +127,7 @@ bool WorldState::proven_deadlock() {
       return false;
     ++waiting;
   }
+  if (waiting == 0) return false;  // all have ended meanwhile
   abort({Code::deadlock,
          deadlock_report(waiting == 1 ? "deadlock: the one rank that has not ended waits for what cannot come"
                                       : "deadlock: all " + std::to_string(waiting) +

@@ -180,9 +180,10 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .acks_free = 0,
                .busy = 0,
                .posted = {},
-               .unexpected = {},
                .announced = {},
                .streaming = {},
+               .unexpected = {},
+               .arrivals_counted = 0,
                .unexpected_count = 0,
                .stalled = -1,
                .arrivals = Arena(own.arrivals, capacity.arrivals),
@@ -261,10 +262,11 @@ RankMemory::Snapshot RankMemory::snapshot(int rank) const {
   fetch(s.out.data(), s.endpoint.out, n * sizeof(OutLane));
   fetch(s.in.data(), s.endpoint.in, n * sizeof(InLane));
   Record record;
-  for (const Record* r = s.endpoint.unexpected.first; r; r = record.next) {
-    fetch(&record, r, sizeof record);
-    s.unexpected.push_back(record.envelope);
-  }
+  for (const List& list : s.endpoint.unexpected)
+    for (const Record* r = list.first; r; r = record.next) {
+      fetch(&record, r, sizeof record);
+      s.unexpected.push_back(record.envelope);
+    }
   for (const Record* r = s.endpoint.posted.first; r; r = record.next) {
     fetch(&record, r, sizeof record);
     ++s.posted;

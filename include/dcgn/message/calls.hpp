@@ -43,17 +43,32 @@ DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, s
   return {};
 }
 
-// One caller at a time; the flag tells a second one. On a GPU it is a plain word: what it costs must not be felt, so it
-// finds most mistakes, not all.
-DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
+// One caller at a time; the flag tells a second one, and hands the endpoint on in order. All callers of a slot are on
+// its GPU, so there the flag is at device scope, which costs less.
+DCGN_HOST_DEVICE inline bool take_flag(std::uint32_t& busy) {
 #if defined(__CUDA_ARCH__)
-  volatile std::uint32_t& busy = me.busy;
-  if (busy) return Code::concurrent_use;
-  busy = 1;
+  std::uint32_t old;
+  asm volatile("atom.cas.acq_rel.gpu.b32 %0,[%1],%2,%3;" : "=r"(old) : "l"(&busy), "r"(0), "r"(1) : "memory");
+  return old == 0;
 #else
-  if (compare_exchange(me.busy, 0, 1) != 0) return Code::concurrent_use;
+  return compare_exchange(busy, 0, 1) == 0;
+#endif
+}
+
+DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.b32 [%0],%1;" ::"l"(&busy), "r"(0) : "memory");
+#else
+  store_release(busy, 0);
+#endif
+}
+
+DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
+  if (!take_flag(me.busy)) return Code::concurrent_use;
+#if !defined(__CUDA_ARCH__)
+  // On a GPU the word is looked at when a call has to wait.
   if (aborted(me)) {
-    store_release(me.busy, 0);
+    give_flag(me.busy);
     return Code::aborted;
   }
 #endif
@@ -64,7 +79,7 @@ DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
 DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
   if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) withdraw(me);
   me.call = Call::none;
-  store_release(me.busy, 0);
+  give_flag(me.busy);
 }
 
 // Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find

@@ -74,6 +74,7 @@ struct Record {
   Code code;
   std::uint32_t flags;
   Call call;
+  std::uint64_t order;  // unexpected: counts arrivals
 
   static constexpr std::uint32_t is_receive = 1;
   static constexpr std::uint32_t synchronous = 2;
@@ -134,6 +135,15 @@ struct List {
     if (last == r) last = before;
   }
 };
+
+// Unexpected messages lie in lists by context and tag, each in order of arrival: a receive of one tag looks through one
+// of them, however many messages of other tags have come.
+inline constexpr std::uint32_t unexpected_lists = 64;
+
+DCGN_HOST_DEVICE inline std::uint32_t unexpected_list(std::uint32_t context, std::int32_t tag) {
+  const std::uint32_t mixed = (static_cast<std::uint32_t>(tag) ^ context << 5) * 0x9e3779b1u;
+  return mixed >> 26;
+}
 
 struct Statistics {
   std::uint64_t sent_messages = 0, sent_bytes = 0;
@@ -201,7 +211,9 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;
   std::uint32_t ack_capacity, acks_used, acks_free;
   std::uint32_t busy;  // 1 during a call
-  List posted, unexpected, announced, streaming;
+  List posted, announced, streaming;
+  List unexpected[unexpected_lists];
+  std::uint64_t arrivals_counted;
   std::uint32_t unexpected_count;
   std::int32_t stalled;  // as in Notice
   Arena arrivals;        // payloads of unexpected messages

@@ -306,7 +306,8 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   r->buffer = storage;
   r->address = h.address;
   r->ack = h.ack;
-  me.unexpected.append(r);
+  r->order = ++me.arrivals_counted;
+  me.unexpected[unexpected_list(h.context, h.tag)].append(r);
   ++me.unexpected_count;
   if (storage) {
     work.after = After::stored;
@@ -371,11 +372,25 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   return true;
 }
 
+// The earliest unexpected message that matches, and the record in front of it in its list.
 DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelope& wanted, Record** before) {
   *before = nullptr;
-  for (Record* u = me.unexpected.first; u; *before = u, u = u->next)
-    if (matches(wanted, u->envelope.peer, u->envelope.tag, u->envelope.context)) return u;
-  return nullptr;
+  if (!me.unexpected_count) return nullptr;
+  const bool any = wanted.tag == any_tag;
+  const std::uint32_t first = any ? 0 : unexpected_list(wanted.context, wanted.tag);
+  const std::uint32_t last = any ? unexpected_lists - 1 : first;
+  Record* found = nullptr;
+  for (std::uint32_t list = first; list <= last; ++list) {
+    Record* previous = nullptr;
+    for (Record* u = me.unexpected[list].first; u; previous = u, u = u->next) {
+      if (found && u->order > found->order) break;
+      if (!matches(wanted, u->envelope.peer, u->envelope.tag, u->envelope.context)) continue;
+      found = u;
+      *before = previous;
+      break;
+    }
+  }
+  return found;
 }
 
 // Posts a receive; a message that came unexpected is matched at once.
@@ -387,7 +402,7 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
     me.posted.append(r);
     return;
   }
-  me.unexpected.remove(before, u);
+  me.unexpected[unexpected_list(u->envelope.context, u->envelope.tag)].remove(before, u);
   --me.unexpected_count;
   ++me.statistics.activity;
   r->envelope.peer = u->envelope.peer;

@@ -83,8 +83,13 @@ class Waiter {
     const std::uint64_t waited = now - idle_since_;
     if (waited > idle_after_ns) set_idle(true);
     if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != surveyed_) {
-      publish(w, phase, waited);
-      surveyed_ = phase;
+      // Answered at the next look: by then every lane has been looked at since the survey began. What was found before
+      // proves nothing, should this thread have been away from the processor in between.
+      if (phase == noticed_) {
+        publish(w, phase, waited);
+        surveyed_ = phase;
+      }
+      noticed_ = phase;
     }
     if (gave_up_ != Code::ok) {
       // The watchdog has been told, and aborts the job once it knows what everybody waits for. Should it be gone:
@@ -132,14 +137,15 @@ class Waiter {
     n.activity = me_.statistics.activity;
     n.waited_ns = waited;
     int i = 0;
-    for (const Record* u = me_.unexpected.first; u && i < notice_envelopes; u = u->next)
-      n.unexpected[i++] = u->envelope;
+    for (const List& list : me_.unexpected)
+      for (const Record* u = list.first; u && i < notice_envelopes; u = u->next) n.unexpected[i++] = u->envelope;
     store_release(n.survey, survey);
   }
 
   Endpoint& me_;
   std::uint32_t pauses_ = 0;
-  std::uint32_t surveyed_ = 0;
+  std::uint32_t noticed_ = 0;   // the survey that was seen last
+  std::uint32_t surveyed_ = 0;  // and the one that was answered last
   std::uint64_t begun_ = 0;
   std::uint64_t idle_since_ = 0;
   std::uint64_t gave_up_at_ = 0;

@@ -329,7 +329,7 @@ TEST_F(EmulatedJob, RanksKnowWhoAndWhereTheyAre) {
   Job job(config_of({{.cpus = 1, .gpus = 1, .slots = 4}, {.cpus = 2, .gpus = 1, .slots = 3}}, 20));
   std::vector<int> seen(8 * 10, -1);
   job.cpu([&](Comm& comm) {
-    int* mine = &seen[static_cast<std::size_t>(8 * comm.rank())];
+    int* mine = &seen[8 * static_cast<std::size_t>(comm.rank())];
     mine[0] = comm.rank();
     mine[1] = comm.size();
     mine[2] = comm.place().cpu;

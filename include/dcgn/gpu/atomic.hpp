@@ -112,7 +112,8 @@ DCGN_HOST_DEVICE inline void store_relaxed(T& word, std::type_identity_t<T> valu
 #endif
 }
 
-// Adds to an integer and returns what it held; acquires and releases.
+// Adds to an integer and returns what it held; acquires and releases. Between a GPU and the host, or two GPUs without
+// native peer atomics, only where their link has atomic operations: PCIe as a rule has not.
 template <Word T>
 requires std::is_integral_v<T> DCGN_HOST_DEVICE inline T fetch_add(T& word, std::type_identity_t<T> value) {
   schedule_point();

@@ -127,6 +127,8 @@ bool WorldState::proven_deadlock() {
       return false;
     ++waiting;
   }
+  // Who polls answers surveys too, but is not idle, and may do something else.
+  if (!all_idle()) return false;
   if (waiting == 0) return false;  // all have ended meanwhile
   abort({Code::deadlock,
          deadlock_report(waiting == 1 ? "deadlock: the one rank that has not ended waits for what cannot come"

@@ -48,6 +48,7 @@ Comm::~Comm() {
 void Comm::finish() { check(message::flush(scope, mine("finish")), message::Call::finish); }
 
 message::Endpoint& Comm::mine(const char* operation) const {
+  if (!world_) throw Error(Code::not_attached, operation, "this Comm has been moved from; use the one it was moved to");
   if (owner_ != this_agent())
     throw Error(Code::not_attached, operation,
                 "the calling thread is not rank " + std::to_string(rank()) +

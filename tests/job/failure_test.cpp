@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -194,6 +195,18 @@ TEST(Failure, AThreadThatIsNoRankIsTold) {
     stranger.join();
   });
   job.run();
+}
+
+TEST(Failure, ACommThatWasMovedFromIsNoRankAnyMore) {
+  dcgn::World world({.nodes = {{.cpus = 1}}});
+  Comm from = world.attach();
+  Comm to = std::move(from);
+  int x = 7;
+  expect_error(error_of([&] { from.send(x, 0); }), Code::not_attached, "send: this Comm has been moved from");
+  to.send(x, 0);
+  int got = 0;
+  to.recv(got, 0);
+  EXPECT_EQ(got, 7);
 }
 
 TEST(Failure, ARankIsAttachedOnce) {

@@ -6,6 +6,7 @@
 // this is enough.
 #pragma once
 
+#include <dcgn/gpu/clock.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/work.hpp>
 
@@ -477,7 +478,9 @@ DCGN_HOST_DEVICE inline void withdraw([[maybe_unused]] Endpoint& me) {
   for (Record* r = me.announced.first; r; r = r->next) {
     std::uint64_t& ack = me.out[r->envelope.peer].acks[r->ack];
     if (compare_exchange(ack, ack_none, ack_withdrawn) != ack_pulling) continue;
-    while (load_acquire(ack) == ack_pulling) relax();
+    // A copy is soon done; a reader that has died in the middle of one must not hold up the others.
+    const std::uint64_t since = now_ns();
+    while (load_acquire(ack) == ack_pulling && now_ns() - since < 10'000'000'000u) relax();
   }
 #endif
 }

@@ -41,8 +41,8 @@ class Image {
   std::vector<Colour> pixels_;
 };
 
-// A PNG file to be: opened at once, so that a path that cannot be written is known before the work, and written at the
-// end. Until then an older file stays as it is, and a new one goes with the object.
+// A PNG file to be: tried at once, so that a path that cannot be written is known before the work, and there whole at the
+// end or not at all. Until then an older file stays as it is.
 class PngFile {
  public:
   // Throws Error(io), naming the path, where it cannot be written.
@@ -57,8 +57,7 @@ class PngFile {
 
  private:
   std::string path_;
-  int file_;
-  bool created_;
+  int stream_ = -1;  // a pipe's or a device's, held open
 };
 
 }  // namespace dcgn::image

@@ -47,9 +47,21 @@ TEST_F(PngFileTest, HoldsThePixelsThatWereWritten) {
   EXPECT_EQ(bytes, (std::vector<unsigned char>{255, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 200, 30}));
 }
 
-TEST_F(PngFileTest, NewFileGoesWhenNothingWasWritten) {
-  { const PngFile file(path_); }
+TEST_F(PngFileTest, NewFileIsThereOnceItIsWrittenAndAlone) {
+  PngFile file(path_);
   EXPECT_FALSE(std::filesystem::exists(path_));
+  file.write(Image(1, 1));
+  EXPECT_TRUE(std::filesystem::exists(path_));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(PngFileTest, LinkStaysALink) {
+  const std::filesystem::path link = folder_ / "link.png";
+  std::ofstream(path_) << "old";
+  std::filesystem::create_symlink(path_, link);
+  PngFile(link.string()).write(Image(1, 1));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_GT(std::filesystem::file_size(path_), 3u);
 }
 
 TEST_F(PngFileTest, OldFileStaysAsItIsUntilThen) {

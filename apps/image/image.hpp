@@ -41,8 +41,8 @@ class Image {
   std::vector<Colour> pixels_;
 };
 
-// A PNG file to be: tried at once, so that a path that cannot be written is known before the work, and there whole at the
-// end or not at all. Until then an older file stays as it is.
+// A PNG file to be: tried at once, so that a path that cannot be written is known before the work, and there whole at
+// the end or not at all. Until then an older file stays as it is.
 class PngFile {
  public:
   // Throws Error(io), naming the path, where it cannot be written.

@@ -4,6 +4,7 @@
 #include <dcgn/world.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace dcgn {
@@ -134,7 +135,20 @@ Verdict WorldState::verdict() const {
 
 }  // namespace job
 
-World::World(Config config) : state_(std::make_shared<job::WorldState>(std::move(config))) {}
+namespace {
+std::shared_ptr<job::WorldState> make_state(Config config) {
+  const int ranks = Placement(config.nodes).size();
+  try {
+    return std::make_shared<job::WorldState>(std::move(config));
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::out_of_resources, "world",
+                "the system refused memory for " + std::to_string(ranks) +
+                    " ranks, which grows with their square; expected fewer ranks in one process");
+  }
+}
+}  // namespace
+
+World::World(Config config) : state_(make_state(std::move(config))) {}
 World::World(World&&) noexcept = default;
 World& World::operator=(World&&) noexcept = default;
 World::~World() = default;

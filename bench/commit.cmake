@@ -1,8 +1,12 @@
-# Writes OUTPUT, a header that names the commit of the tree in SOURCE, if it is not the same already.
+# Writes OUTPUT, a header that names the commit of the tree in SOURCE, if it is not the same already. Where the tree came
+# without its repository, the environment's GPU_COMMIT names it (see scripts/gpu).
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --tags OUTPUT_VARIABLE commit ERROR_QUIET
                 OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status)
 if(NOT status EQUAL 0 OR NOT commit)
   set(commit unknown)
+  if(DEFINED ENV{GPU_COMMIT})
+    set(commit $ENV{GPU_COMMIT})
+  endif()
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
 // Written by the build.

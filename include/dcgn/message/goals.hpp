@@ -39,6 +39,19 @@ DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Work& result) {
   free_record(me, r);
 }
 
+// Whether a call that started `r` may return: at once with its request, or with its result when it is complete.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool settled(Endpoint& me, Record* r, const Request& request, bool blocking,
+                                                       Work& result) {
+  if (!blocking) {
+    result.index = request.index();
+    result.generation = request.generation();
+    return true;
+  }
+  if (r->state != State::complete) return false;
+  collect(me, r, result);
+  return true;
+}
+
 enum class SendMode : std::uint32_t { standard, synchronous, buffered };
 
 // Every goal has begin(work), done(result, work), waited() and source(), all for the leader: see operate().
@@ -85,15 +98,8 @@ struct SendGoal {
     }
     return Code::ok;
   }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
-    if (!blocking || mode == SendMode::buffered) {
-      result.index = request.index();
-      result.generation = request.generation();
-      return true;
-    }
-    if (record->state != State::complete) return false;
-    collect(me, record, result);
-    return true;
+  DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+    return settled(me, record, request, blocking && mode != SendMode::buffered, result);
   }
   DCGN_HOST_DEVICE Waited waited() const {
     return record ? waited_for(*record) : Waited{{peer, tag, context, 0, bytes}, false, 0, no_room ? bytes : 0};
@@ -122,16 +128,7 @@ struct ReceiveGoal {
     start_receive(me, record, work);
     return Code::ok;
   }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
-    if (!blocking) {
-      result.index = request.index();
-      result.generation = request.generation();
-      return true;
-    }
-    if (record->state != State::complete) return false;
-    collect(me, record, result);
-    return true;
-  }
+  DCGN_HOST_DEVICE bool done(Work& result, Work&) { return settled(me, record, request, blocking, result); }
   DCGN_HOST_DEVICE Waited waited() const {
     if (!record) return {{peer, tag, context, 0, capacity}, true, 0, capacity};
     return waited_for(*record);

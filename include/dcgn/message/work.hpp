@@ -107,14 +107,14 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
 #endif
 }
 
-// Moves the bytes. Cells of a take may still be on their way, written by threads that are in their call now; false
-// where the job was aborted meanwhile.
+// Moves the bytes. Cells of a take may still be on their way, written by threads that are in their call now; where the
+// job is aborted meanwhile they are left.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool carry(const Scope& scope, const std::uint32_t& phase, const Work& w) {
+[[gnu::noinline]] DCGN_HOST_DEVICE void carry(const Scope& scope, const std::uint32_t& phase, const Work& w) {
   switch (w.move) {
     case Work::Move::nothing:
-    case Work::Move::stop: return true;
-    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return true;
+    case Work::Move::stop: return;
+    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
     case Work::Move::push:
       for (std::uint32_t i = scope.rank(); i < w.cells; i += scope.size()) {
         const std::uint64_t offset = static_cast<std::uint64_t>(i) * cell_payload;
@@ -122,20 +122,19 @@ template <class Scope>
         load_words(d, w.from + offset, w.bytes - offset);
         write_cell(w.ring.at(w.position + i), d[0], d[1], d[2], w.ring.epoch(w.position + i));
       }
-      return true;
+      return;
     case Work::Move::take:
       for (std::uint32_t i = scope.rank(); i < w.cells; i += scope.size()) {
         const std::uint64_t offset = static_cast<std::uint64_t>(i) * cell_payload;
         std::uint32_t d[3];
         for (std::uint32_t spins = 1; !read_cell(w.ring.at(w.position + i), w.ring.epoch(w.position + i), d); ++spins) {
-          if (spins % 64 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+          if (spins % 64 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return;
           relax();
         }
         if (offset < w.bytes) store_words(w.to + offset, d, w.bytes - offset);
       }
-      return true;
+      return;
   }
-  return true;
 }
 
 }  // namespace dcgn::message

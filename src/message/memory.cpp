@@ -179,6 +179,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .acks_used = 0,
                .acks_free = 0,
                .busy = 0,
+               .stopped = 0,
                .posted = {},
                .announced = {},
                .streaming = {},

@@ -1,6 +1,8 @@
 // What the device tests have in common.
 #pragma once
 
+#include "tests/expect.hpp"
+
 #include <dcgn/device.hpp>
 #include <dcgn/error.hpp>
 
@@ -53,22 +55,6 @@ void run(const Device& device, const Launch& launch, const Kernel& kernel, const
   Stream stream(device);
   device.launch(stream, launch, kernel, args...);
   stream.synchronize();
-}
-
-// The error that `action` throws; its code is `ok` where it throws none.
-template <class Action>
-Error error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::ok, "nothing", "was thrown");
-}
-
-inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "\"" << text << "\" lacks \"" << part << "\"";
 }
 
 // Tests of what only the emulated GPU does.

@@ -1,4 +1,6 @@
 // What goes wrong in a kernel, on either side, ends the job with a line that names it.
+#include "tests/expect.hpp"
+
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>
@@ -16,23 +18,14 @@ using dcgn::Comm;
 using dcgn::Config;
 using dcgn::Error;
 using dcgn::Job;
+using dcgn::test::contains;
+using dcgn::test::error_of;
 
 constexpr dcgn::Launch one_warp{.grid = dcgn::one_block_per_slot, .block = 32};
 
-template <class Body>
-Error error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(Code::ok, "", "");
-}
-
 void expect_error(const Error& e, Code code, const std::string& text) {
   EXPECT_EQ(e.code(), code) << e.what();
-  EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << "not said: " << text << "\n" << e.what();
+  EXPECT_TRUE(contains(e.what(), text));
   EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "more than one line: " << e.what();
 }
 

@@ -1,6 +1,8 @@
 // What some of the job tests have in common.
 #pragma once
 
+#include "tests/expect.hpp"
+
 #include <dcgn/error.hpp>
 #include <dcgn/job.hpp>
 
@@ -35,11 +37,6 @@ inline Stopped run_to_error(Job& job) {
   }
   stopped.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return stopped;
-}
-
-inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "\"" << text << "\" lacks \"" << part << "\"";
 }
 
 // Jobs whose kernels use the host's memory, or that only an emulated GPU can run.

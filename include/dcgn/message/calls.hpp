@@ -65,19 +65,23 @@ DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
 
 DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
   if (!take_flag(me.busy)) return Code::concurrent_use;
+  bool stopped = me.stopped != 0;
 #if !defined(__CUDA_ARCH__)
-  // On a GPU the word is looked at when a call has to wait.
-  if (aborted(me)) {
+  stopped = stopped || aborted(me);  // on a GPU the word is looked at when a call has to wait
+#endif
+  if (stopped) {
     give_flag(me.busy);
     return Code::aborted;
   }
-#endif
   me.call = call;
   return Code::ok;
 }
 
 DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
-  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) withdraw(me);
+  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) {
+    me.stopped = 1;
+    withdraw(me);
+  }
   me.call = Call::none;
   give_flag(me.busy);
 }

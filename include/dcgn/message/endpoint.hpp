@@ -210,7 +210,8 @@ struct alignas(64) Endpoint {
   Record* free_records;
   std::uint32_t* free_acks;
   std::uint32_t ack_capacity, acks_used, acks_free;
-  std::uint32_t busy;  // 1 during a call
+  std::uint32_t busy;     // 1 during a call
+  std::uint32_t stopped;  // 1 once a call gave up for good: buffers of its posted receives may be gone
   List posted, announced, streaming;
   List unexpected[unexpected_lists];
   std::uint64_t arrivals_counted;

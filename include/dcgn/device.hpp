@@ -126,7 +126,10 @@ class DeviceBuffer {
     return *this;
   }
   ~DeviceBuffer() {
-    if (data_) device_.free(data_);
+    try {
+      device_.free(data_);
+    } catch (const Error&) {  // a device that has faulted; that was reported where it was met
+    }
   }
 
   T* data() const noexcept { return data_; }

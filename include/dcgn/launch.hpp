@@ -63,9 +63,13 @@ KernelImage make_image(const Kernel& kernel, const Args&... args) {
                                                       static_cast<int>(launch.shared_bytes));
       if (raised != cudaSuccess) return static_cast<int>(raised);
     }
-    entry<<<to_cuda(launch.grid), to_cuda(launch.block), launch.shared_bytes, static_cast<cudaStream_t>(stream)>>>(
-        kernel, args...);
-    return static_cast<int>(cudaGetLastError());
+    // Not <<<>>> and cudaGetLastError(), which also returns, and clears, the error of an earlier call.
+    cudaLaunchConfig_t config{};
+    config.gridDim = to_cuda(launch.grid);
+    config.blockDim = to_cuda(launch.block);
+    config.dynamicSmemBytes = launch.shared_bytes;
+    config.stream = static_cast<cudaStream_t>(stream);
+    return static_cast<int>(cudaLaunchKernelEx(&config, entry, kernel, args...));
   };
   image.cuda_occupancy = [entry](const Launch& launch, int& blocks) {
     return static_cast<int>(cudaOccupancyMaxActiveBlocksPerMultiprocessor(

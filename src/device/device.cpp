@@ -70,7 +70,10 @@ std::string in_numbers(Dim3 d) {
   return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
 }
 
-std::uint64_t volume(Dim3 d) { return std::uint64_t{d.x} * d.y * d.z; }
+std::uint64_t volume(Dim3 d) {
+  const std::uint64_t plane = std::uint64_t{d.x} * d.y;  // fits
+  return plane && d.z > UINT64_MAX / plane ? UINT64_MAX : plane * d.z;
+}
 
 void check_shape(const DeviceProperties& device, const Launch& launch, const std::string& kernel) {
   const auto refuse = [&](const std::string& why) { throw Error(Code::configuration, "launch", kernel + ": " + why); };
@@ -80,6 +83,8 @@ void check_shape(const DeviceProperties& device, const Launch& launch, const std
     refuse("a block of " + in_numbers(launch.block) + " threads is empty, expected at least 1 in each direction");
   if (volume(launch.grid) > 0x7fffffffu)
     refuse("a grid of " + in_numbers(launch.grid) + " blocks is too large, expected at most 2147483647");
+  if (device.kind == DeviceKind::cuda && (launch.grid.y > 65535 || launch.grid.z > 65535))
+    refuse("a grid of " + in_numbers(launch.grid) + " blocks is too large, expected at most 65535 along y and z");
   if (volume(launch.block) > static_cast<unsigned>(device.max_threads_per_block) || launch.block.z > 64)
     refuse("a block of " + in_numbers(launch.block) + " threads is too large, expected at most " +
            std::to_string(device.max_threads_per_block) + ", and at most 64 along z");
@@ -152,6 +157,7 @@ void Device::fill(void* memory, unsigned char value, std::size_t bytes) const {
 }
 
 void Device::check_stream(const Stream& stream, const char* operation) const {
+  if (!stream.state_) throw Error(Code::configuration, operation, "the stream has been moved from");
   if (stream.backend_ != backend_)
     throw Error(Code::configuration, operation, "the stream belongs to another device than " + std::to_string(index_));
 }

@@ -195,7 +195,8 @@ void sync_warp(EmulatedThread& thread) { thread.block.exchange(thread, Call::syn
 std::uint64_t shuffle(EmulatedThread& thread, std::uint64_t value, unsigned lane) {
   const auto& given = thread.block.exchange(thread, Call::shuffle, value, false);
   const device::sanitizer::Unobserved here;
-  return lane < gpu::warp_size && given.present >> lane & 1 ? given.values[lane] : value;
+  lane %= gpu::warp_size;  // as CUDA has it
+  return given.present >> lane & 1 ? given.values[lane] : value;
 }
 
 std::uint32_t ballot(EmulatedThread& thread, bool predicate) {

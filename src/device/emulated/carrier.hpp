@@ -5,7 +5,6 @@
 
 #include "fiber.hpp"
 
-#include <atomic>
 #include <cstdint>
 
 namespace dcgn::device {

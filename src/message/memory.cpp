@@ -4,6 +4,7 @@
 #include <dcgn/message/progress.hpp>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,7 +42,27 @@ std::uint32_t lane_shift(const Config& config, int ranks) {
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
 
+// For what must not throw: a device that has faulted refuses everything, and its fault is reported where it was met.
+template <class Action>
+void quietly(Action&& action) {
+  try {
+    action();
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
+
+// Zeroed memory of the system, taken from it only as it is touched.
+RankMemory::Block RankMemory::map_memory(std::size_t bytes) const {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw Error(Code::out_of_resources, "world",
+                "the system refused " + std::to_string(bytes >> 20) + " MiB of address space for " +
+                    std::to_string(size()) + " ranks (" + std::strerror(errno) +
+                    "); lower Config::unexpected_bytes and buffered_bytes");
+  return {memory, [bytes](void* p) { munmap(p, bytes); }};
+}
 
 // Where the pieces lie, in the order in which lay_out() takes them.
 struct RankMemory::Layout {
@@ -103,7 +124,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
   spaces_.resize(n);
   endpoints_.resize(n);
   device_regions_.resize(devices_.size());
-  device_bases_.resize(devices_.size());
+  device_blocks_.resize(devices_.size());
   device_phases_.resize(devices_.size());
   int gpu = 0;
   for (std::size_t r = 0; r < n; ++r) {
@@ -115,38 +136,35 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
     if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
   }
 
+  // What is written at once, whatever the ranks do later; more than there is would end the process, not fail here.
+  const std::uint64_t needed = n * n * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
+  const std::uint64_t installed =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (needed > installed)
+    throw Error(Code::out_of_resources, "world",
+                std::to_string(n) + " ranks in one process need " + std::to_string(needed >> 20) +
+                    " MiB for what they know of each other, expected at most the machine's " +
+                    std::to_string(installed >> 20) + " MiB");
   Layout layout;
   lay_out(layout);
-  host_bytes_ = host_.used();
-  host_base_ = mmap(nullptr, host_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (host_base_ == MAP_FAILED) {
-    host_base_ = nullptr;
-    throw Error(Code::out_of_resources, "world",
-                "the system refused " + std::to_string(host_bytes_ >> 20) + " MiB of address space for " +
-                    std::to_string(n) + " ranks (" + std::strerror(errno) +
-                    "); lower Config::unexpected_bytes and buffered_bytes");
-  }
-  host_.place(host_base_);
+  host_block_ = map_memory(host_.used());
   // Pinned memory is the same for all devices; without a CUDA device it is ordinary memory.
-  if (has_cuda_) {
-    pinned_base_ = devices_.front().allocate_host(pinned_.used());
-  } else {
-    pinned_base_ =
-        mmap(nullptr, pinned_.used(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (pinned_base_ == MAP_FAILED) {
-      pinned_base_ = nullptr;
-      munmap(host_base_, host_bytes_);
-      throw Error(Code::out_of_resources, "world", "the system refused memory for lanes");
-    }
-  }
-  pinned_.place(pinned_base_);
+  if (has_cuda_)
+    pinned_block_ = {devices_.front().allocate_host(pinned_.used()),
+                     [device = devices_.front()](void* p) { quietly([&] { device.free_host(p); }); }};
+  else
+    pinned_block_ = map_memory(pinned_.used());
   for (std::size_t g = 0; g < devices_.size(); ++g) {
-    if (devices_[g].kind() != DeviceKind::cuda) continue;
     const std::size_t bytes = device_regions_[g].used();
-    device_bases_[g] = devices_[g].allocate(bytes);
-    devices_[g].fill(device_bases_[g], 0, bytes);
+    if (devices_[g].kind() == DeviceKind::cuda) {
+      device_blocks_[g] = {devices_[g].allocate(bytes),
+                           [device = devices_[g]](void* p) { quietly([&] { device.free(p); }); }};
+      devices_[g].fill(device_blocks_[g].get(), 0, bytes);
+    }
+    device_regions_[g].place(device_blocks_[g].get());
   }
-  for (std::size_t g = 0; g < devices_.size(); ++g) device_regions_[g].place(device_bases_[g]);
+  host_.place(host_block_.get());
+  pinned_.place(pinned_block_.get());
   lay_out(layout);
 
   Limits limits{};
@@ -227,22 +245,11 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
   }
 }
 
-RankMemory::~RankMemory() {
-  if (host_base_) munmap(host_base_, host_bytes_);
-  if (pinned_base_) {
-    if (has_cuda_)
-      devices_.front().free_host(pinned_base_);
-    else
-      munmap(pinned_base_, pinned_.used());
-  }
-  for (std::size_t g = 0; g < devices_.size(); ++g)
-    if (device_bases_[g]) devices_[g].free(device_bases_[g]);
-}
-
 void RankMemory::set_phase(std::uint32_t phase) {
   std::atomic_ref<std::uint32_t>(*host_phase_).store(phase, std::memory_order_release);
+  // A device that takes no copy any more has no kernel that could read it.
   for (std::size_t g = 0; g < devices_.size(); ++g)
-    if (device_bases_[g]) devices_[g].copy(device_phases_[g], &phase, sizeof phase);
+    if (device_blocks_[g]) quietly([&] { devices_[g].copy(device_phases_[g], &phase, sizeof phase); });
 }
 
 RankMemory::Snapshot RankMemory::snapshot(int rank) const {

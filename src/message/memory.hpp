@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,12 +44,10 @@ class RankMemory {
  public:
   // `devices[g]` is GPU g of the process, counted through the nodes.
   RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices);
-  ~RankMemory();
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
 
   int size() const noexcept { return static_cast<int>(endpoints_.size()); }
-  int gpu_of(int rank) const { return gpus_[static_cast<std::size_t>(rank)]; }
   // The endpoint at its own address: to be dereferenced on the host only where host_resident(rank).
   Endpoint* endpoint(int rank) const { return endpoints_[static_cast<std::size_t>(rank)]; }
   bool host_resident(int rank) const { return spaces_[static_cast<std::size_t>(rank)] == host_space; }
@@ -72,7 +71,10 @@ class RankMemory {
   Snapshot snapshot(int rank) const;
 
  private:
+  // Memory that is given back when it goes.
+  using Block = std::unique_ptr<void, std::function<void(void*)>>;
   struct Layout;
+  Block map_memory(std::size_t bytes) const;
   void lay_out(Layout& layout);
   Region& region(int space);
 
@@ -83,10 +85,8 @@ class RankMemory {
   std::vector<int> spaces_;  // [rank], host_space or an index into devices_
   Region host_, pinned_;
   std::vector<Region> device_regions_;
-  void* host_base_ = nullptr;
-  std::size_t host_bytes_ = 0;
-  void* pinned_base_ = nullptr;
-  std::vector<void*> device_bases_;
+  Block host_block_, pinned_block_;
+  std::vector<Block> device_blocks_;  // null where the device is emulated
   std::vector<Endpoint*> endpoints_;
   Notice* notices_ = nullptr;
   std::uint32_t* ended_ = nullptr;

@@ -30,9 +30,10 @@ class Comm {
   // Detaches: waits until what this rank has sent no longer needs it, then the rank has ended.
   ~Comm();
 
-  int rank() const noexcept { return me_->rank; }
-  int size() const noexcept { return me_->size; }
-  Place place() const noexcept { return {me_->node, me_->cpu, me_->device, me_->slot}; }
+  // -1, and no ranks, once it has been moved from.
+  int rank() const noexcept { return me_ ? me_->rank : -1; }
+  int size() const noexcept { return me_ ? me_->size : 0; }
+  Place place() const noexcept { return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot}; }
 
   // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
   // when it has been received.
@@ -129,8 +130,9 @@ class Comm {
   void check(Code code, message::Call call) const;
 
   std::shared_ptr<job::WorldState> world_;
-  message::Endpoint* me_;
+  message::Endpoint* me_;  // null once moved from
   const void* owner_;
+  int exceptions_;  // under way when this was made
 };
 
 }  // namespace dcgn

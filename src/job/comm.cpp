@@ -24,22 +24,26 @@ const void* this_agent() {
 }  // namespace
 
 Comm::Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me)
-    : world_(std::move(world)), me_(&me), owner_(this_agent()) {}
+    : world_(std::move(world)), me_(&me), owner_(this_agent()), exceptions_(std::uncaught_exceptions()) {}
 
-Comm::Comm(Comm&& other) noexcept : world_(std::move(other.world_)), me_(other.me_), owner_(other.owner_) {}
+Comm::Comm(Comm&& other) noexcept
+    : world_(std::move(other.world_)),
+      me_(std::exchange(other.me_, nullptr)),
+      owner_(other.owner_),
+      exceptions_(other.exceptions_) {}
 
 Comm& Comm::operator=(Comm&& other) noexcept {
   std::swap(world_, other.world_);
   std::swap(me_, other.me_);
   std::swap(owner_, other.owner_);
+  std::swap(exceptions_, other.exceptions_);
   return *this;
 }
 
 Comm::~Comm() {
   if (!world_) return;
-  if (std::uncaught_exceptions() > 0 && !world_->aborted())
-    world_->abort(
-        {Code::aborted, "rank " + std::to_string(rank()) + " (" + to_string(place()) + ") left with an exception"});
+  if (std::uncaught_exceptions() > exceptions_ && !world_->aborted())
+    world_->abort({Code::aborted, world_->name_of(rank()) + " left with an exception"});
   // What goes wrong now is the watchdog's to report: a destructor does not throw.
   if (!world_->aborted()) message::flush(scope, *me_);
   world_->detach(rank());

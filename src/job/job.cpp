@@ -3,7 +3,6 @@
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
-#include <dcgn/gpu/relax.hpp>
 #include <dcgn/job.hpp>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace dcgn {
@@ -118,8 +118,7 @@ void wait_for_reserved(job::WorldState& world, const std::set<int>& ranks) {
   for (const int r : ranks)
     while (!world.memory().ended(r) && !world.aborted()) {
       if (!world.attached(r) && std::chrono::steady_clock::now() > until)
-        world.abort({Code::deadline, "rank " + std::to_string(r) + " (" + world.place_of(r) +
-                                         ") was reserved, and no thread has attached as it"});
+        world.abort({Code::deadline, world.name_of(r) + " was reserved, and no thread has attached as it"});
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
@@ -185,6 +184,7 @@ void Job::set_cpu(int rank, std::function<void(Comm&)> kernel) {
   if (place.is_slot())
     throw Error(Code::invalid_rank, "job",
                 "rank " + std::to_string(rank) + " is " + to_string(place) + ", no CPU rank");
+  plan_->reserved.erase(rank);
   plan_->cpu[rank] = std::move(kernel);
 }
 
@@ -196,7 +196,8 @@ Job& Job::reserve(int rank) {
 }
 
 void Job::add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish) {
-  if (launch.grid.volume() == one_block_per_slot) launch.grid = Dim3(static_cast<unsigned>(world_.handle(gpu).slots()));
+  if (launch.grid.x == one_block_per_slot && launch.grid.y == 1 && launch.grid.z == 1)
+    launch.grid = Dim3(static_cast<unsigned>(world_.handle(gpu).slots()));
   Plan::Gpu& plan = plan_->gpus.at(static_cast<std::size_t>(gpu));
   plan.kernels.push_back({launch, std::move(image)});
   plan.finish = std::move(finish);
@@ -204,7 +205,9 @@ void Job::add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::Ker
 
 Report Job::run() {
   Plan& plan = *plan_;
-  if (std::exchange(plan.started, true)) throw Error(Code::configuration, "job", "a job runs once");
+  if (plan.started) throw Error(Code::configuration, "job", "a job runs once");
+  if (device::Carrier::current())
+    throw Error(Code::configuration, "job", "run() was called in a rank of another job, expected a thread of its own");
   const std::shared_ptr<job::WorldState> world = world_.state_;
   const auto runners = std::make_shared<Runners>();
 
@@ -218,10 +221,8 @@ Report Job::run() {
     if (placement().place(r).is_slot() || plan.reserved.contains(r)) continue;
     const auto own = plan.cpu.find(r);
     const std::function<void(Comm&)> kernel = own != plan.cpu.end() ? own->second : plan.every_cpu;
-    if (!kernel)
-      throw Error(Code::configuration, "job",
-                  "rank " + std::to_string(r) + " (" + world->place_of(r) + ") has no kernel: give one with Job::cpu");
-    const std::string name = "rank " + std::to_string(r) + " (" + world->place_of(r) + ")";
+    if (!kernel) throw Error(Code::configuration, "job", world->name_of(r) + " has no kernel: give one with Job::cpu");
+    const std::string name = world->name_of(r);
     bodies.push_back({name, [world, runners, name, r, kernel] { run_cpu(*world, *runners, name, r, kernel); }});
   }
   for (int g = 0; g < world_.gpus(); ++g) {
@@ -247,6 +248,7 @@ Report Job::run() {
          }});
   }
 
+  plan.started = true;
   const auto start = std::chrono::steady_clock::now();
   const auto run_body = [world, runners](const Body& body) {
     guarded(*world, *runners, body.name, body.run);
@@ -254,13 +256,23 @@ Report Job::run() {
   };
   for (const Body& body : bodies) runners->begin(body.name);
   std::vector<std::thread> threads;
-  if (world_.config().seed) {
-    device::Schedule schedule(*world_.config().seed);
-    for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
-    schedule.run();
-  } else {
-    threads.reserve(bodies.size());
-    for (const Body& body : bodies) threads.emplace_back([run_body, body] { run_body(body); });
+  threads.reserve(bodies.size());
+  std::size_t started = 0;
+  try {
+    if (const auto seed = world_.config().seed) {
+      threads.emplace_back([run_body, bodies, seed] {
+        device::Schedule schedule(*seed);
+        for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
+        schedule.run();
+      });
+      started = bodies.size();
+    } else {
+      for (; started < bodies.size(); ++started)
+        threads.emplace_back([run_body, body = bodies[started]] { run_body(body); });
+    }
+  } catch (const std::system_error& e) {
+    world->abort({Code::out_of_resources, "the system gives no thread for " + bodies[started].name + ": " + e.what()});
+    for (; started < bodies.size(); ++started) runners->end(bodies[started].name);
   }
   const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
   for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();

@@ -89,7 +89,7 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
 void WorldState::decide_alarm() {
   for (int r = 0; r < memory_.size(); ++r) {
     const auto alarm = static_cast<Alarm>(load_acquire(memory_.notice(r).alarm));
-    const std::string who = "rank " + std::to_string(r) + " (" + place_of(r) + ")";
+    const std::string who = name_of(r);
     switch (alarm) {
       case Alarm::none: continue;
       case Alarm::failure: {

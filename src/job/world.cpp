@@ -1,10 +1,10 @@
 #include "job/world_state.hpp"
 
-#include <dcgn/gpu/relax.hpp>
 #include <dcgn/world.hpp>
 
-#include <algorithm>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace dcgn {
@@ -44,7 +44,8 @@ std::vector<int> ranks_of_gpus(const Placement& placement) {
   return first;
 }
 
-// The ranges of the environment variables, for what the program sets itself.
+// What the environment variables are checked for, for what the program sets itself; a deadline may be as short as it
+// likes.
 Config checked(Config config) {
   const auto refuse = [](const char* member, const std::string& value, const std::string& expected) {
     throw Error(Code::configuration, "world",
@@ -141,10 +142,14 @@ std::shared_ptr<job::WorldState> make_state(Config config) {
   try {
     return std::make_shared<job::WorldState>(std::move(config));
   } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  } catch (const std::system_error& e) {
     throw Error(Code::out_of_resources, "world",
-                "the system refused memory for " + std::to_string(ranks) +
-                    " ranks, which grows with their square; expected fewer ranks in one process");
+                std::string("the system gives no thread for the watchdog: ") + e.what());
   }
+  throw Error(Code::out_of_resources, "world",
+              "the system refused memory for " + std::to_string(ranks) +
+                  " ranks, which grows with their square; expected fewer ranks in one process");
 }
 }  // namespace
 

@@ -39,6 +39,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   int first_rank_of_gpu(int gpu) const { return first_ranks_.at(static_cast<std::size_t>(gpu)); }
   int slots_of_gpu(int gpu) const;
   std::string place_of(int rank) const { return to_string(placement_.place(rank)); }
+  std::string name_of(int rank) const { return "rank " + std::to_string(rank) + " (" + place_of(rank) + ")"; }
 
   Comm attach(int rank);
   // The rank has ended: nothing will be sent or received by it any more.

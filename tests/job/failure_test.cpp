@@ -4,7 +4,12 @@
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -201,7 +206,59 @@ TEST(Failure, ACommThatWasMovedFromIsNoRankAnyMore) {
   int got = 0;
   to.recv(got, 0);
   EXPECT_EQ(got, 7);
+  EXPECT_EQ(from.rank(), -1);
 }
+
+TEST(Failure, AGridThatIsTooLargeOrEmptyIsNotTakenForOneBlockPerSlot) {
+  for (const dcgn::Dim3 grid : {dcgn::Dim3(65536, 65536), dcgn::Dim3(0, 5), dcgn::Dim3(1u << 22, 1u << 21, 1u << 21)}) {
+    Job job({.nodes = {{.gpus = 1, .slots = 2}}});
+    job.gpu({.grid = grid, .block = 32}, Nothing{});
+    const Error e = error_of([&] { job.run(); });
+    expect_error(e, Code::configuration, "a grid of " + std::to_string(grid.x) + " x " + std::to_string(grid.y));
+  }
+}
+
+// A rank that begins and ends while some other exception passes by has not left with it.
+struct RanksInItsDestructor {
+  bool& aborted;
+  ~RanksInItsDestructor() {
+    dcgn::World world({.nodes = {{.cpus = 1}}});
+    { const Comm comm = world.attach(0); }
+    aborted = world.aborted();
+  }
+};
+
+TEST(Failure, ACommOutlivesAnExceptionThatIsNotItsOwn) {
+  bool aborted = true;
+  try {
+    const RanksInItsDestructor passed{aborted};
+    throw std::runtime_error("on its way");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_FALSE(aborted);
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// In a process of its own, which lets itself have no more memory than a few threads' stacks.
+void run_without_memory_for_threads() {
+  Job job({.nodes = {{.cpus = 16}}, .unexpected_bytes = 1 << 20, .buffered_bytes = 1 << 20, .requests = 1024});
+  job.cpu([](Comm& comm) { comm.barrier(); });
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  const rlim_t bytes = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (40u << 20);
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  const Error e = error_of([&] { job.run(); });
+  std::fprintf(stderr, "%s\n", e.what());
+  std::_Exit(e.code() == Code::out_of_resources ? 0 : 1);
+}
+
+TEST(FailureDeathTest, AThreadThatTheSystemRefusesIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_without_memory_for_threads(), testing::ExitedWithCode(0), "the system gives no thread for rank");
+}
+#endif
 
 TEST(Failure, ARankIsAttachedOnce) {
   dcgn::World world({.nodes = {{.cpus = 2, .gpus = 1, .slots = 1}}});

@@ -274,6 +274,15 @@ TEST(BadInput, OfAJobIsRefusedNamingTheValue) {
     const Stopped s = run_to_error(job);
     EXPECT_EQ(s.code, Code::configuration);
     EXPECT_TRUE(contains(s.what, "GPU 0 of node 0 has no kernel"));
+    job.gpu({.grid = one_block_per_slot, .block = 32}, Nothing{});
+    EXPECT_EQ(run_to_error(job).code, Code::ok) << "a job that was refused has not run";
+  }
+  {
+    Job job(config_of({{.cpus = 1}}, 20));
+    bool ran = false;
+    job.reserve(0).cpu_rank(0, [&](Comm&) { ran = true; });
+    EXPECT_EQ(run_to_error(job).code, Code::ok);
+    EXPECT_TRUE(ran) << "what is said last counts";
   }
   {
     Job job(config_of({{.cpus = 1}}, 20));

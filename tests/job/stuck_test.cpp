@@ -1,8 +1,12 @@
 // More jobs that cannot go on (see deadlock_test.cpp), and one that can.
 #include "support.hpp"
 
+#include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -148,6 +152,27 @@ TEST_F(EmulatedJob, IsNotTakenForDeadlockedWhereARankIsMerelySlow) {
   job.gpu({.grid = one_block_per_slot, .block = 32}, Relay{}, buffers.data());
   const Stopped s = run_to_error(job);
   EXPECT_EQ(s.code, Code::ok) << s.what;
+}
+
+// One that does not even end when the job is stopped is left behind, and named.
+TEST(Stuck, ARankThatDoesNotStopIsLeftRunning) {
+  for (const bool scheduled : {false, true}) {
+    static std::atomic<bool> let_go, gone;
+    let_go = gone = false;
+    Config config = config_of({{.cpus = 2}}, long_deadline);
+    if (scheduled) config.seed = 1;
+    Job job(config);
+    job.cpu([](Comm& comm) {
+      if (comm.rank() == 1) throw std::runtime_error("enough");
+      while (!let_go) relax();
+      gone = true;
+    });
+    const Stopped s = run_to_error(job);
+    EXPECT_TRUE(contains(s.what, "enough"));
+    EXPECT_TRUE(contains(s.what, "rank 0 (CPU 0, node 0) did not stop within 10 s and was left running"));
+    let_go = true;
+    while (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST(Stuck, FullSpaceForUnexpectedMessagesIsNamed) {

@@ -12,8 +12,8 @@
 //
 // Semantics are MPI's. A call is made by all threads of its scope with the same arguments, and one call at a time per
 // slot. Calls return Code::ok or what went wrong; the job's report names the first error of each slot, and stops the
-// job unless Config::errors says otherwise. Memory order: a receive that returned sees the message; nothing else is
-// promised about other memory that the sender wrote.
+// job unless Config::errors_fatal says otherwise. Memory order: a receive that returned sees the message; nothing else
+// is promised about other memory that the sender wrote.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>

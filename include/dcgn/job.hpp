@@ -73,8 +73,9 @@ class Job {
     return *this;
   }
   // A thread of the program's own will be this CPU rank: it calls attach(rank), and run() waits until it has detached.
+  // attach() throws Error(invalid_rank) where the rank is not reserved, or is attached already.
   Job& reserve(int rank);
-  Comm attach(int rank) { return world_.attach(rank); }
+  Comm attach(int rank);
 
   // kernel(context, comm, args...) on every GPU, or on one of gpus() counted through. Several on one GPU run one after
   // the other; its slots go on from each to the next.

@@ -27,25 +27,28 @@ struct Status {
   DCGN_HOST_DEVICE explicit operator bool() const { return code == Code::ok; }
 };
 
-// A pending send or receive of one rank: a handle, cheap to copy. wait() and a successful test() make it null.
+// A pending send or receive of one rank: a handle, cheap to copy. Calls do not change it: once it has been waited for,
+// every copy of it is inactive, and waiting for one again returns at once.
 class Request {
  public:
-  DCGN_HOST_DEVICE Request() : index_(0), generation_(0), code_(Code::ok) {}
-  DCGN_HOST_DEVICE Request(std::uint32_t index, std::uint32_t generation)
-      : index_(index), generation_(generation), code_(Code::ok) {}
+  DCGN_HOST_DEVICE Request() = default;
+  DCGN_HOST_DEVICE Request(int rank, std::uint32_t index, std::uint32_t generation)
+      : rank_(rank), index_(index), generation_(generation) {}
   // A request that could not be made: carries the reason until it is waited for. Only kernels see one.
-  DCGN_HOST_DEVICE explicit Request(Code code) : index_(0), generation_(0), code_(code) {}
+  DCGN_HOST_DEVICE explicit Request(Code code) : code_(code) {}
 
   // Nothing to wait for.
   DCGN_HOST_DEVICE bool is_null() const { return generation_ == 0; }
+  DCGN_HOST_DEVICE int rank() const { return rank_; }  // whose it is
   DCGN_HOST_DEVICE std::uint32_t index() const { return index_; }
   DCGN_HOST_DEVICE std::uint32_t generation() const { return generation_; }
   DCGN_HOST_DEVICE Code code() const { return code_; }
 
  private:
-  std::uint32_t index_;
-  std::uint32_t generation_;  // 0 where null
-  Code code_;
+  std::int32_t rank_ = -1;
+  std::uint32_t index_ = 0;
+  std::uint32_t generation_ = 0;  // 0 where null
+  Code code_ = Code::ok;
 };
 
 }  // namespace dcgn

@@ -195,6 +195,13 @@ Job& Job::reserve(int rank) {
   return *this;
 }
 
+Comm Job::attach(int rank) {
+  if (!plan_->reserved.contains(rank))
+    throw Error(Code::invalid_rank, "attach",
+                "rank " + std::to_string(rank) + " is not reserved, expected one that Job::reserve was called for");
+  return world_.attach(rank);
+}
+
 void Job::add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish) {
   if (launch.grid.x == one_block_per_slot && launch.grid.y == 1 && launch.grid.z == 1)
     launch.grid = Dim3(static_cast<unsigned>(world_.handle(gpu).slots()));

@@ -87,29 +87,26 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
 }  // namespace
 
 void WorldState::decide_alarm() {
+  const auto alarm_of = [this](int r) { return static_cast<Alarm>(load_acquire(memory_.notice(r).alarm)); };
+  // A call that failed comes first: a rank that waits for one that has failed and ended is what follows from it.
   for (int r = 0; r < memory_.size(); ++r) {
-    const auto alarm = static_cast<Alarm>(load_acquire(memory_.notice(r).alarm));
-    const std::string who = name_of(r);
-    switch (alarm) {
-      case Alarm::none: continue;
-      case Alarm::failure: {
-        const message::Failure& f = memory_.notice(r).failure;
-        abort({f.code, who + ": " + message::to_string(f.call) + ": " + message::describe(f)});
-        return;
-      }
-      case Alarm::deadline:
-      case Alarm::rank_ended: {
-        survey();
-        char deadline[32];
-        std::snprintf(deadline, sizeof deadline, "%g s", config_.deadline_s);
-        const bool ended = alarm == Alarm::rank_ended;
-        abort({ended ? Code::deadlock : Code::deadline,
-               deadlock_report(ended ? "deadlock: " + who + " waits for a rank that has ended"
-                                     : "the deadline of " + std::string(deadline) + " has passed for " + who,
-                               view(*this, memory_, survey_))});
-        return;
-      }
-    }
+    if (alarm_of(r) != Alarm::failure) continue;
+    const message::Failure& f = memory_.notice(r).failure;
+    abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f)});
+    return;
+  }
+  for (int r = 0; r < memory_.size(); ++r) {
+    const Alarm alarm = alarm_of(r);
+    if (alarm == Alarm::none) continue;
+    survey();
+    char deadline[32];
+    std::snprintf(deadline, sizeof deadline, "%g s", config_.deadline_s);
+    const bool ended = alarm == Alarm::rank_ended;
+    abort({ended ? Code::rank_ended : Code::deadline,
+           deadlock_report(ended ? name_of(r) + " waits for a rank that has ended"
+                                 : "the deadline of " + std::string(deadline) + " has passed for " + name_of(r),
+                           view(*this, memory_, survey_))});
+    return;
   }
 }
 
@@ -130,6 +127,7 @@ bool WorldState::proven_deadlock() {
   // Who polls answers surveys too, but is not idle, and may do something else.
   if (!all_idle()) return false;
   if (waiting == 0) return false;  // all have ended meanwhile
+  if (alarmed()) return false;     // a rank knows more
   abort({Code::deadlock,
          deadlock_report(waiting == 1 ? "deadlock: the one rank that has not ended waits for what cannot come"
                                       : "deadlock: all " + std::to_string(waiting) +

@@ -35,14 +35,21 @@ std::string describe(const Failure& f) {
   const std::string value = std::to_string(f.value);
   const std::string expected = std::to_string(f.expected);
   switch (f.code) {
-    case Code::invalid_rank: return "rank " + value + " is out of range, expected 0.." + expected;
+    case Code::invalid_rank:
+      return std::string(f.call == Call::broadcast ? "root " : "rank ") + value + " is out of range, expected 0.." +
+             expected;
     case Code::invalid_tag: return "tag " + value + " is out of range, expected 0.." + expected;
     case Code::invalid_size: return "a size of " + value + " bytes, expected 0 or more";
     case Code::null_buffer: return "a null buffer with " + value + " bytes, expected a buffer or 0 bytes";
     case Code::truncated:
+      if (f.call == Call::broadcast)
+        return "the root's " + std::to_string(f.envelope.bytes) + " bytes do not fit the buffer of " + expected +
+               " bytes; all ranks give the same size";
       return describe_message(f.envelope) + " does not fit the buffer of " + expected +
              " bytes; it holds the beginning";
-    case Code::invalid_request: return "request " + value + " is not one of this rank's, expected below " + expected;
+    case Code::invalid_request:
+      if (f.value != f.expected) return "a request of rank " + value + ", expected one of rank " + expected;
+      return "a request that this rank has never made, expected one that isend or irecv returned";
     case Code::concurrent_use: return "another thread is in a call for the same rank, expected one call at a time";
     case Code::rank_ended: return "rank " + std::to_string(f.envelope.peer) + " has ended, so this can never complete";
     case Code::out_of_resources:

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <string>
 #include <utility>
@@ -40,6 +41,16 @@ std::uint32_t lane_shift(const Config& config, int ranks) {
   std::uint64_t cells = std::clamp(rank_budget / static_cast<std::uint64_t>(ranks) / sizeof(Cell), least, most);
   if (config.lane_bytes) cells = std::max<std::uint64_t>(config.lane_bytes / sizeof(Cell), 16);
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
+}
+
+// Bytes that programs can have without others being sent to swap.
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::uint64_t kib = 0;
+  while (file >> word)
+    if (word == "MemAvailable:" && file >> kib) return kib << 10;
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 // For what must not throw: a device that has faulted refuses everything, and its fault is reported where it was met.
@@ -136,15 +147,14 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
     if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
   }
 
-  // What is written at once, whatever the ranks do later; more than there is would end the process, not fail here.
+  // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
   const std::uint64_t needed = n * n * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
-  const std::uint64_t installed =
-      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  if (needed > installed)
+  const std::uint64_t most = available_memory() / 2;
+  if (needed > most)
     throw Error(Code::out_of_resources, "world",
                 std::to_string(n) + " ranks in one process need " + std::to_string(needed >> 20) +
-                    " MiB for what they know of each other, expected at most the machine's " +
-                    std::to_string(installed >> 20) + " MiB");
+                    " MiB for what they know of each other, expected at most " + std::to_string(most >> 20) +
+                    " MiB, half of the machine's free memory");
   Layout layout;
   lay_out(layout);
   host_block_ = map_memory(host_.used());

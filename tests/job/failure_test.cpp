@@ -66,15 +66,27 @@ TEST(Failure, BadArgumentsOfACpuRankAreNamed) {
     bad(Code::invalid_rank, "send: rank 2 is out of range, expected 0..1", [&] { comm.send(c, 2); });
     bad(Code::invalid_rank, "send: rank -1 is out of range", [&] { comm.send(c, dcgn::any_source); });
     bad(Code::invalid_rank, "recv: rank -7 is out of range", [&] { comm.recv(c, -7); });
-    bad(Code::invalid_rank, "broadcast: rank 5 is out of range", [&] { comm.broadcast(c, 5); });
+    bad(Code::invalid_rank, "broadcast: root 5 is out of range", [&] { comm.broadcast(c, 5); });
     bad(Code::invalid_tag, "isend: tag -1 is out of range, expected 0..2147483647", [&] { comm.isend(c, 1, -1); });
     bad(Code::invalid_tag, "irecv: tag -2 is out of range", [&] { comm.irecv(c, 0, -2); });
     bad(Code::invalid_size, "ssend: a size of -5 bytes, expected 0 or more", [&] { comm.ssend_bytes(&c, -5, 0); });
     bad(Code::invalid_size, "recv: a size of -1 bytes", [&] { comm.recv_bytes(&c, -1, 0); });
     bad(Code::null_buffer, "bsend: a null buffer with 3 bytes", [&] { comm.bsend_bytes(nullptr, 3, 0); });
     bad(Code::null_buffer, "recv: a null buffer with 8 bytes", [&] { comm.recv_bytes(nullptr, 8, 0); });
-    bad(Code::invalid_request, "wait: request 4000000000 is not one of this rank's",
-        [&] { comm.wait(dcgn::Request(4'000'000'000u, 1)); });
+    bad(Code::invalid_request, "wait: a request of rank 0, expected one of rank 1",
+        [&] { comm.wait(dcgn::Request(0, 0, 1)); });
+    const dcgn::Request open = comm.irecv(c, 1, 9);
+    const std::string never = "a request that this rank has never made";
+    bad(Code::invalid_request, "wait: " + never, [&] { comm.wait(dcgn::Request(1, 4'000'000'000u, 1)); });
+    bad(Code::invalid_request, "test: " + never,
+        [&] { comm.test(dcgn::Request(1, open.index(), open.generation() + 1)); });
+    bad(Code::invalid_request, "wait_any: " + never, [&] {
+      const dcgn::Request requests[] = {open, dcgn::Request(1, open.index() + 1, 1)};
+      comm.wait_any(requests);
+    });
+    comm.send(c, 1, 9);
+    comm.wait(open);
+    comm.wait(open);  // inactive now
   });
   job.run();
 }
@@ -103,15 +115,18 @@ TEST(Failure, OfASlotIsOnlyReportedWhereTheProgramWantsIt) {
   EXPECT_NE(to_string(report).find("rank 12 is out of range"), std::string::npos);
 }
 
-TEST(Failure, AFatalOneOfASlotStopsThoseWhoWait) {
-  Job job({.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}}});
-  job.cpu([](Comm& comm) {
-    int x = 0;
-    comm.recv(x, 1);
-  });
-  job.gpu(one_warp, SendBytes{}, static_cast<const void*>(nullptr), 0L, 12, 0);
-  const Error e = error_of([&] { job.run(); });
-  EXPECT_TRUE(e.code() == Code::invalid_rank || e.code() == Code::deadlock) << e.what();
+TEST(Failure, AFatalOneOfASlotIsWhatThoseWhoWaitForItHear) {
+  for (int i = 0; i < 10; ++i) {
+    Job job({.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}}});
+    job.cpu([](Comm& comm) {
+      int x = 0;
+      comm.recv(x, 1);
+    });
+    job.gpu(one_warp, SendBytes{}, static_cast<const void*>(nullptr), 0L, 12, 0);
+    const Error e = error_of([&] { job.run(); });
+    expect_error(e, Code::invalid_rank,
+                 "rank 1 (slot 0 of GPU 0, node 0): send: rank 12 is out of range, expected 0..1");
+  }
 }
 
 TEST(Failure, AnExceptionOfACpuKernelComesOutAsItWasAndStopsTheOthers) {
@@ -216,6 +231,20 @@ TEST(Failure, AGridThatIsTooLargeOrEmptyIsNotTakenForOneBlockPerSlot) {
     const Error e = error_of([&] { job.run(); });
     expect_error(e, Code::configuration, "a grid of " + std::to_string(grid.x) + " x " + std::to_string(grid.y));
   }
+}
+
+TEST(Failure, WhatRunsOutIsNamed) {
+  expect_error(error_of([] { const dcgn::World world({.nodes = {{.cpus = 1'000'000}}}); }), Code::out_of_resources,
+               "1000000 ranks in one process need");
+  Job job({.nodes = {{.cpus = 1}}, .buffered_bytes = 64, .requests = 4});
+  job.cpu([](Comm& comm) {
+    int x[5] = {};
+    for (int i = 0; i < 4; ++i) comm.irecv(x[i], 0, i);
+    expect_error(error_of([&] { comm.irecv(x[4], 0, 4); }), Code::out_of_resources, "(DCGN_REQUESTS)");
+    expect_error(error_of([&] { comm.bsend(std::vector<char>(65), 0); }), Code::out_of_resources,
+                 "no room for a copy of 65 bytes; raise Config::buffered_bytes (DCGN_BUFFERED_BYTES)");
+  });
+  job.run();
 }
 
 // A rank that begins and ends while some other exception passes by has not left with it.

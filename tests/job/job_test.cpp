@@ -149,7 +149,7 @@ struct MakeMistake {
       case 4: got = me.recv_bytes(warp, nullptr, 24, 0).code; break;
       case 5: got = me.broadcast(warp, x, 9); break;
       case 6: got = me.send(warp, x, any_source); break;
-      default: got = me.wait(warp, Request(1u << 30, 1)).code; break;
+      default: got = me.wait(warp, Request(me.rank(), 1u << 30, 1)).code; break;
     }
     if (warp.leader()) *code = got;
   }
@@ -166,9 +166,9 @@ const Mistake mistakes[] = {
     {Code::invalid_tag, "send", "tag -5 is out of range, expected 0..2147483647"},
     {Code::invalid_size, "send", "a size of -8 bytes, expected 0 or more"},
     {Code::null_buffer, "recv", "a null buffer with 24 bytes, expected a buffer or 0 bytes"},
-    {Code::invalid_rank, "broadcast", "rank 9 is out of range, expected 0..2"},
+    {Code::invalid_rank, "broadcast", "root 9 is out of range, expected 0..2"},
     {Code::invalid_rank, "send", "rank -1 is out of range, expected 0..2"},
-    {Code::invalid_request, "wait", "request 1073741824 is not one of this rank's"},
+    {Code::invalid_request, "wait", "a request that this rank has never made"},
 };
 
 TEST_F(EmulatedJob, BadInputInAKernelStopsTheJobByDefaultAndIsReportedOtherwise) {
@@ -232,7 +232,7 @@ TEST(BadInput, OnTheCpuThrowsOneLineThatNamesTheValue) {
     EXPECT_EQ(message_of([&] { comm.bsend_bytes(nullptr, 16, 0); }, Code::null_buffer),
               "dcgn: bsend: a null buffer with 16 bytes, expected a buffer or 0 bytes" + where);
     EXPECT_EQ(message_of([&] { comm.broadcast(x, 5); }, Code::invalid_rank),
-              "dcgn: broadcast: rank 5 is out of range, expected 0..1" + where);
+              "dcgn: broadcast: root 5 is out of range, expected 0..1" + where);
     EXPECT_EQ(message_of([&] { comm.probe(0, -2); }, Code::invalid_tag),
               "dcgn: probe: tag -2 is out of range, expected 0..2147483647" + where);
     EXPECT_EQ(message_of([&] { comm.sendrecv(x, 1, 0, x, 8, 0); }, Code::invalid_rank),
@@ -276,6 +276,11 @@ TEST(BadInput, OfAJobIsRefusedNamingTheValue) {
     EXPECT_TRUE(contains(s.what, "GPU 0 of node 0 has no kernel"));
     job.gpu({.grid = one_block_per_slot, .block = 32}, Nothing{});
     EXPECT_EQ(run_to_error(job).code, Code::ok) << "a job that was refused has not run";
+  }
+  {
+    Job job(config_of({{.cpus = 2}}, 20));
+    job.reserve(1);
+    EXPECT_TRUE(contains(error_of([&] { job.attach(0); }).what(), "attach: rank 0 is not reserved"));
   }
   {
     Job job(config_of({{.cpus = 1}}, 20));

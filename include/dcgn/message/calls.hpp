@@ -150,8 +150,8 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
   if (!requests && count) return {Code::null_buffer, count, 0};
   for (std::int64_t i = 0; i < count; ++i) {
     if (made && requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
-    if (!requests[i].is_null() && requests[i].index() >= me.record_capacity)
-      return {Code::invalid_request, requests[i].index(), me.record_capacity};
+    if (!requests[i].is_null() && requests[i].rank() != me.rank)
+      return {Code::invalid_request, requests[i].rank(), me.rank};
   }
   return {};
 }
@@ -164,7 +164,7 @@ DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goa
   if (argument.code == Code::ok) {
     result = operate(scope, me, call, once, goal);
     if (result.code != Code::ok && scope.leader()) {
-      Waited w = goal.waited();
+      Waited w = result.code == Code::invalid_request ? Waited{} : goal.waited();
       if (result.code == Code::truncated) {  // the receive is over: its result says more
         w.envelope = {result.status.source, result.status.tag, 0, 0, static_cast<std::uint64_t>(result.status.bytes)};
         w.capacity = result.bytes;
@@ -187,9 +187,9 @@ DCGN_HOST_DEVICE inline Status status_from(const Work& result) {
   return status;
 }
 
-DCGN_HOST_DEVICE inline Request request_from(const Work& result) {
+DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Work& result) {
   if (result.code != Code::ok) return Request(result.code);
-  return Request(static_cast<std::uint32_t>(result.index), result.generation);
+  return Request(me.rank, static_cast<std::uint32_t>(result.index), result.generation);
 }
 
 // ---- the calls. `me` is the rank's endpoint, `context` tells its user's messages from the library's own.
@@ -205,7 +205,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
                                int to, int tag, std::uint32_t context) {
   SendGoal goal{me, data, static_cast<std::uint64_t>(bytes), to, tag, context, mode, false};
-  return request_from(run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
+  return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
 }
 
 template <class Scope>
@@ -219,7 +219,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
                                std::uint32_t context) {
   ReceiveGoal goal{me, data, static_cast<std::uint64_t>(capacity), from, tag, context, false};
-  return request_from(run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
+  return request_from(me, run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
 }
 
 template <class Scope>

@@ -15,12 +15,19 @@ DCGN_HOST_DEVICE inline Status status_of(const Record& r) {
 }
 
 DCGN_HOST_DEVICE inline Request request_of(const Endpoint& me, const Record* r) {
-  return Request(static_cast<std::uint32_t>(r - me.records), r->generation);
+  return Request(me.rank, static_cast<std::uint32_t>(r - me.records), r->generation);
+}
+
+// Whether this rank has ever made such a request, of those that say so.
+DCGN_HOST_DEVICE inline bool was_made(const Endpoint& me, const Request& request) {
+  if (request.is_null()) return true;
+  return request.index() < me.records_used &&
+         static_cast<std::int32_t>(request.generation() - me.records[request.index()].generation) <= 0;
 }
 
 // The record of an active request; null where the request is null or has been waited for.
 DCGN_HOST_DEVICE inline Record* record_of(Endpoint& me, const Request& request) {
-  if (request.is_null() || request.index() >= me.records_used) return nullptr;
+  if (request.is_null() || !was_made(me, request)) return nullptr;
   Record* r = &me.records[request.index()];
   return r->state != State::idle && r->generation == request.generation() ? r : nullptr;
 }
@@ -130,7 +137,7 @@ struct ReceiveGoal {
   }
   DCGN_HOST_DEVICE bool done(Work& result, Work&) { return settled(me, record, request, blocking, result); }
   DCGN_HOST_DEVICE Waited waited() const {
-    if (!record) return {{peer, tag, context, 0, capacity}, true, 0, capacity};
+    if (!record) return {{peer, tag, context, 0, capacity}, true, 0, 0};
     return waited_for(*record);
   }
   DCGN_HOST_DEVICE int source() const { return peer; }
@@ -184,6 +191,12 @@ struct ProbeGoal {
   DCGN_HOST_DEVICE int source() const { return wanted.peer; }
 };
 
+DCGN_HOST_DEVICE inline Code all_made(const Endpoint& me, const Request* requests, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    if (!was_made(me, requests[i])) return Code::invalid_request;
+  return Code::ok;
+}
+
 // All of the requests. `statuses` may be null.
 struct AllGoal {
   Endpoint& me;
@@ -192,7 +205,7 @@ struct AllGoal {
   Status* statuses;
   std::int64_t next = 0;  // all before are complete
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
   [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
     for (; next < count; ++next) {
       const Record* r = record_of(me, requests[next]);
@@ -240,7 +253,7 @@ struct AnyGoal {
   const Request* requests;
   std::int64_t count;
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
   [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
     bool active = false;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -88,10 +88,7 @@ void time_copies(Row& row, double seconds, const Copy& copy) {
     for (std::uint64_t i = 0; i < copies; ++i) copy();
     us.push_back(static_cast<double>(now_ns() - block_begin) * 1e-3 / static_cast<double>(copies));
   }
-  row.rounds = blocks * copies;
-  row.p50_us = percentile(us, 50);
-  row.p99_us = percentile(us, 99);
-  row.gb_per_s = row.p50_us > 0 ? static_cast<double>(row.bytes) * 1e-3 / row.p50_us : 0;
+  set_figures(row, us, copies);
 }
 
 }  // namespace

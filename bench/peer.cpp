@@ -47,9 +47,12 @@ std::vector<Row> run_mpi_peer(const std::vector<std::int64_t>& sizes, double sec
     ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
   }
   const char* launcher = std::getenv("DCGN_MPIRUN");
-  const std::string command = fmt::format("{} -n 2 --bind-to none {}{} {} {}", launcher ? launcher : "mpirun",
-                                          std::thread::hardware_concurrency() < 2 ? "--oversubscribe " : "",
-                                          quoted(program()), seconds, fmt::join(sizes, " "));
+  // In the foreground, so that ^C reaches it; and it ends with this program, however that ends.
+  const std::string command = fmt::format(
+      "exec setpriv --pdeathsig TERM timeout --foreground --kill-after=10 {:.0f} {} -n 2 --bind-to none {}{} {} {}",
+      600 + 2 * seconds * static_cast<double>(sizes.size()), launcher ? launcher : "mpirun",
+      std::thread::hardware_concurrency() < 2 ? "--oversubscribe " : "", quoted(program()), seconds,
+      fmt::join(sizes, " "));
   std::FILE* pipe = ::popen(command.c_str(), "r");
   if (!pipe) throw Error(Code::io, "bench", "--peers mpi: cannot run " + command);
   std::string text;
@@ -66,6 +69,9 @@ std::vector<Row> run_mpi_peer(const std::vector<std::int64_t>& sizes, double sec
   } catch (const nlohmann::json::exception& e) {
     throw Error(Code::io, "bench", "--peers mpi: " + command + " printed no rows: " + e.what());
   }
+  if (rows.size() != sizes.size())
+    throw Error(Code::io, "bench",
+                fmt::format("--peers mpi: {} rows, expected {}, from: {}", rows.size(), sizes.size(), command));
   return rows;
 }
 

@@ -21,15 +21,20 @@ struct Row {
   std::uint64_t wrong = 0;        // bytes
 };
 
-// Fills in what the samples say.
+// Fills in what blocks of `rounds` say: `us` has what a message, or a copy, took in each of them.
+inline void set_figures(Row& row, const std::vector<double>& us, std::uint64_t rounds) {
+  row.rounds = us.size() * rounds;
+  row.p50_us = percentile(us, 50);
+  row.p99_us = percentile(us, 99);
+  row.gb_per_s = row.p50_us > 0 ? static_cast<double>(row.bytes) * 1e-3 / row.p50_us : 0;
+}
+
+// The same for the samples of messages to and fro.
 inline void set_figures(Row& row, const Samples& s) {
   std::vector<double> us;
   for (std::uint64_t k = 0; k < s.blocks; ++k)
     us.push_back(static_cast<double>(s.ns[k]) * 1e-3 / 2 / static_cast<double>(s.rounds));
-  row.rounds = s.blocks * s.rounds;
-  row.p50_us = percentile(us, 50);
-  row.p99_us = percentile(us, 99);
-  row.gb_per_s = row.p50_us > 0 ? static_cast<double>(row.bytes) * 1e-3 / row.p50_us : 0;
+  set_figures(row, us, s.rounds);
   row.wrong = s.wrong;
 }
 

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace dcgn::tool {
@@ -52,6 +53,15 @@ std::vector<Scope> parse_scopes(const std::string& text) {
   return scopes;
 }
 
+// MPI is the only peer so far.
+bool asks_for_mpi(const std::string& peers) {
+  const std::vector<std::string> names = split(peers, ',');
+  const bool none = std::find(names.begin(), names.end(), "none") != names.end();
+  if (none && names.size() > 1)
+    throw Error(Code::configuration, "bench", fmt::format("--peers {}: expected none alone, or mpi", peers));
+  return !none;
+}
+
 // A table as it grows: ours, the limit, and the peer where there is one for this pair.
 class Printer {
  public:
@@ -81,7 +91,7 @@ class Printer {
   bool quiet_;
 };
 
-int run(const Arguments& a) {
+int run(Arguments& a) {
   const std::int64_t begin = parse_bytes("-b", a.begin), end = parse_bytes("-e", a.end);
   if (begin > end)
     throw Error(Code::configuration, "bench", fmt::format("-b {}: expected no more than -e {}", a.begin, a.end));
@@ -92,9 +102,9 @@ int run(const Arguments& a) {
       throw Error(Code::configuration, "bench",
                   fmt::format("--pairs {}: this machine has no GPU; DCGN_EMULATED_GPUS=1 gives it an emulated one",
                               bench::name_of(path)));
-  const bool mpi = a.peers == "mpi";
+  const bool mpi = asks_for_mpi(a.peers);
   if (mpi) bench::find_mpi_peer();
-  a.json.check();
+  a.json.open();
 
   const bool quiet = a.json.on_stdout();
   const std::string machine = bench::machine(), commit = bench::commit(), date = bench::date_now(),

@@ -1,6 +1,7 @@
 // dcgn demo mandelbrot
 #include "apps/mandelbrot/mandelbrot.hpp"
 #include "apps/mandelbrot/picture.hpp"
+#include "base/output_file.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/progress.hpp"
@@ -139,24 +140,35 @@ void print_report(const mandelbrot::Options& o, const mandelbrot::Outcome& outco
              pixels / outcome.elapsed_s * 1e-6, messages, bytes_text(static_cast<double>(bytes)));
 }
 
+void expect_two_files(const char* option, const base::OutputFile& file, const char* other_option,
+                      const base::OutputFile& other) {
+  if (file.same_file(other))
+    throw Error(
+        Code::configuration, "mandelbrot",
+        fmt::format("{} {}: expected another file than {} {}", option, file.path(), other_option, other.path()));
+}
+
 int run(Arguments& a) {
   mandelbrot::Options& o = a.options;
   set_size(a.size, o.task);
   set_region(a, o.task);
   o.nodes = a.shape.shape();
   mandelbrot::validate(o);
-  if (a.output == a.owners)
-    throw Error(Code::configuration, "mandelbrot", "--owners " + a.owners + ": expected another file than --output");
-  image::PngFile output(a.output), owners(a.owners);
-  a.json.check();
+  base::OutputFile output(a.output), owners(a.owners);
+  a.json.open();
+  expect_two_files("--owners", owners, "--output", output);
+  if (a.json.output) {
+    expect_two_files("--json", *a.json.output, "--output", output);
+    expect_two_files("--json", *a.json.output, "--owners", owners);
+  }
 
   mandelbrot::Outcome outcome;
   {
     Progress progress("mandelbrot");
     outcome = mandelbrot::run(o, [&](int done, int rows) { progress.update(done, rows); });
   }
-  output.write(fractal_picture(o, outcome));
-  owners.write(ranks_picture(o, outcome));
+  image::write_png(output, fractal_picture(o, outcome));
+  image::write_png(owners, ranks_picture(o, outcome));
   std::optional<std::int64_t> wrong;
   if (a.check) wrong = mandelbrot::count_wrong(o.task, outcome.pixels);
 

@@ -41,12 +41,12 @@ std::int64_t parse_bytes(const std::string& text) {
   return *bytes;
 }
 
-int run(const Arguments& a) {
+int run(Arguments& a) {
   std::vector<std::pair<std::string, Between>> pairs;
   for (const std::string& text : split(a.between, '|')) pairs.emplace_back(text, parse_between(text));
   std::vector<std::int64_t> sizes;
   for (const std::string& text : split(a.sizes, ',')) sizes.push_back(parse_bytes(text));
-  a.json.check();
+  a.json.open();
 
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   using enum Table::Align;

@@ -139,10 +139,10 @@ void print_all(const Arguments& a, const Placement& placement) {
   fmt::print("Settings\n{}", settings.text());
 }
 
-int run(const Arguments& a) {
+int run(Arguments& a) {
   const Placement placement({a.shape.shape()});
   settings_in_force();  // throws what is wrong with them before anything is printed
-  a.json.check();
+  a.json.open();
   if (a.json.given()) a.json.write(to_json(a, placement).dump(2));
   if (!a.json.on_stdout()) print_all(a, placement);
   return exit_ok;

@@ -6,22 +6,26 @@
 #include <dcgn/error.hpp>
 #include <dcgn/version.hpp>
 
-#include <fmt/core.h>
-
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 
 namespace dcgn::tool {
 
 namespace {
 
-// The library's errors begin with its name already.
+// The library's errors begin with its name already. Where stderr cannot be written, the exit code says all.
 void print_error(std::string text) {
   if (text.rfind("dcgn: ", 0) != 0) text.insert(0, "dcgn: ");
   if (text.back() != '\n') text += '\n';
-  fmt::print(stderr, "{}", text);
+  static_cast<void>(std::fputs(text.c_str(), stderr));
+}
+
+int stdout_failed() {
+  print_error("standard output could not be written");
+  return exit_io;
 }
 
 int run(int argc, char** argv) {
@@ -57,16 +61,15 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    print_error(describe(app, e));
-    return exit_usage;
+    if (e.get_exit_code() != 0) {
+      print_error(describe(app, e));
+      return exit_usage;
+    }
+    const int result = app.exit(e);  // prints --help or --version
+    chosen = [result] { return result; };
   }
   const int result = chosen();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    print_error("standard output could not be written");
-    return exit_io;
-  }
-  return result;
+  return std::fflush(stdout) != 0 || std::ferror(stdout) ? stdout_failed() : result;
 }
 
 }  // namespace
@@ -80,7 +83,11 @@ int main(int argc, char** argv) {
   } catch (const dcgn::Error& e) {
     print_error(e.what());
     return exit_code_of(e.code());
+  } catch (const std::bad_alloc&) {
+    print_error("memory ran out: expected a smaller job, by its size or its ranks");
+    return exit_job_failed;
   } catch (const std::exception& e) {
+    if (std::ferror(stdout)) return stdout_failed();  // fmt throws where it cannot print
     print_error(e.what());
     return exit_job_failed;
   }

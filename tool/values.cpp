@@ -1,17 +1,12 @@
 #include "tool/values.hpp"
 
 #include <dcgn/device.hpp>
-#include <dcgn/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 namespace dcgn::tool {
 
@@ -109,22 +104,15 @@ void JsonOption::add_to(CLI::App& app, const std::string& what) {
                ->type_name("[FILE]");
 }
 
-void JsonOption::check() const {
-  if (file.empty()) return;
-  std::FILE* stream = std::fopen(file.c_str(), "a");
-  if (!stream) throw Error(Code::io, "json", file + ": cannot be written: " + std::strerror(errno));
-  std::fclose(stream);
+void JsonOption::open() {
+  if (!file.empty()) output.emplace(file);
 }
 
-void JsonOption::write(const std::string& document) const {
-  if (!given()) return;
-  if (file.empty()) {
+void JsonOption::write(const std::string& document) {
+  if (output)
+    output->write(document + "\n");
+  else if (given())
     fmt::print("{}\n", document);
-    return;
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "w"), &std::fclose);
-  if (!stream || std::fputs((document + "\n").c_str(), stream.get()) < 0 || std::fflush(stream.get()) != 0)
-    throw Error(Code::io, "json", file + ": not written: " + std::strerror(errno));
 }
 
 }  // namespace dcgn::tool

@@ -1,11 +1,14 @@
 // What the options take. Each validator names the value and what was expected; dcgn says so in one line.
 #pragma once
 
+#include "base/output_file.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <dcgn/placement.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,15 +34,16 @@ struct ShapeOptions {
 struct JsonOption {
   CLI::Option* option = nullptr;
   std::string file;
+  std::optional<base::OutputFile> output;  // once it is open, where there is a FILE
 
   void add_to(CLI::App& app, const std::string& what);
   // Whether the document goes to stdout, which then has nothing else.
   bool on_stdout() const { return option->count() > 0 && file.empty(); }
   bool given() const { return option->count() > 0; }
   // Throws Error(io) where the file cannot be written, before the work.
-  void check() const;
+  void open();
   // Prints or writes `document`.
-  void write(const std::string& document) const;
+  void write(const std::string& document);
 };
 
 }  // namespace dcgn::tool

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
+
+namespace dcgn::base {
+class OutputFile;
+}
 
 namespace dcgn::image {
 
@@ -41,23 +44,7 @@ class Image {
   std::vector<Colour> pixels_;
 };
 
-// A PNG file to be: tried at once, so that a path that cannot be written is known before the work, and there whole at
-// the end or not at all. Until then an older file stays as it is.
-class PngFile {
- public:
-  // Throws Error(io), naming the path, where it cannot be written.
-  explicit PngFile(std::string path);
-  PngFile(const PngFile&) = delete;
-  PngFile& operator=(const PngFile&) = delete;
-  ~PngFile();
-
-  const std::string& path() const { return path_; }
-  // Throws Error(io).
-  void write(const Image& image);
-
- private:
-  std::string path_;
-  int stream_ = -1;  // a pipe's or a device's, held open
-};
+// The picture as a PNG file. Throws Error(io).
+void write_png(base::OutputFile& output, const Image& image);
 
 }  // namespace dcgn::image

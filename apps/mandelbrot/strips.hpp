@@ -15,8 +15,6 @@ class StripBook {
 
   // The next strip, in progress at `rank` from now on; an empty one where all have been handed out.
   Strip hand_out(int rank);
-  // What is in progress at `rank`; empty: nothing.
-  Strip in_progress(int rank) const { return in_progress_[static_cast<std::size_t>(rank)]; }
   // `rank` has returned its strip. Throws Error(configuration) unless that is the one in progress there.
   void take_back(int rank, Strip strip);
 
@@ -24,13 +22,12 @@ class StripBook {
   // Who returned each strip, from the top; -1: nobody yet.
   const std::vector<int>& owners() const { return owners_; }
   int rows_returned() const { return rows_returned_; }
-  bool complete() const { return rows_returned_ == height_; }
 
  private:
   int height_, rows_;
   int next_row_ = 0;
   int rows_returned_ = 0;
-  std::vector<Strip> in_progress_;
+  std::vector<Strip> in_progress_;  // at each rank; empty: nothing
   std::vector<int> owners_;
 };
 

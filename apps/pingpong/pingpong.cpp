@@ -4,7 +4,6 @@
 
 #include <dcgn/job.hpp>
 
-#include <memory>
 #include <vector>
 
 namespace dcgn::pingpong {

@@ -17,6 +17,7 @@ double setting(std::string_view name, double fallback, double least);
 std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64_t least, std::uint64_t most);
 std::optional<std::uint64_t> optional_setting(std::string_view name);
 bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback);
+std::string setting_origin(std::string_view name);  // "environment", the file's path, or "default"
 }  // namespace detail
 
 struct Config {
@@ -32,7 +33,7 @@ struct Config {
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
   // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to
-  // 16 KiB, about 4 MiB in all for each rank. DCGN_LANE_BYTES
+  // 16 KiB, about 4 MiB in all for each of up to 4096 ranks. DCGN_LANE_BYTES
   std::uint64_t lane_bytes = detail::setting("DCGN_LANE_BYTES", 0, 0, 1u << 30);
 
   // Space of each rank for eager messages that come before they are asked for; 0: 256 MiB for a CPU rank (taken only as

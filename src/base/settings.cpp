@@ -3,9 +3,13 @@
 #include <dcgn/error.hpp>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -27,11 +31,30 @@ constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes"
               std::string(source) + "=" + std::string(value) + ": expected " + std::string(expected));
 }
 
-// The file's keys and values as text; read anew whenever DCGN_CONFIG names another file.
+// With as many digits as it takes to be read as the same number again.
+std::string text_of(double value) {
+  std::array<char, 32> text{};  // 24 suffice
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general).ptr};
+}
+
+std::string content_of(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), &std::fclose);
+  std::string content;
+  std::array<char, 4096> piece;
+  if (file)
+    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get()))
+      content.append(piece.data(), got);
+  if (!file || std::ferror(file.get()))
+    throw Error(Code::io, "configuration", "DCGN_CONFIG=" + path + ": cannot be read: " + std::strerror(errno));
+  return content;
+}
+
+// The file's keys and values as text. Each look-up reads it anew, nine of them a Config: nothing is kept that could be
+// out of date, and a job's start takes far longer.
 std::map<std::string, std::string, std::less<>> read_file(const std::string& path) {
   toml::table table;
   try {
-    table = toml::parse_file(path);
+    table = toml::parse(content_of(path), path);
   } catch (const toml::parse_error& e) {
     std::ostringstream where;
     where << path << ":" << e.source().begin.line << ": " << e.description();
@@ -49,18 +72,16 @@ std::map<std::string, std::string, std::less<>> read_file(const std::string& pat
       for (const char* k : known_keys) wrong << " " << k;
       throw Error(Code::configuration, "configuration", wrong.str());
     }
-    std::ostringstream text;
     if (const auto* string = node.as_string()) {
-      text << string->get();
+      values[name] = string->get();
     } else if (const auto* integer = node.as_integer()) {
-      text << integer->get();
+      values[name] = std::to_string(integer->get());
     } else if (const auto* real = node.as_floating_point()) {
-      text << real->get();
+      values[name] = text_of(real->get());
     } else {
       wrong << name << " is neither number nor text";
       throw Error(Code::configuration, "configuration", wrong.str());
     }
-    values[name] = text.str();
   }
   return values;
 }
@@ -68,10 +89,11 @@ std::map<std::string, std::string, std::less<>> read_file(const std::string& pat
 struct Found {
   std::string source;  // for messages: the variable, or the file and key
   std::string value;
+  std::string origin;
 };
 
 std::optional<Found> find(std::string_view name) {
-  if (const char* value = std::getenv(std::string(name).c_str())) return Found{std::string(name), value};
+  if (const char* value = std::getenv(std::string(name).c_str())) return Found{std::string(name), value, "environment"};
   const char* path = std::getenv("DCGN_CONFIG");
   if (!path) return std::nullopt;
   const auto values = read_file(path);
@@ -79,7 +101,7 @@ std::optional<Found> find(std::string_view name) {
   for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto it = values.find(key);
   if (it == values.end()) return std::nullopt;
-  return Found{std::string(path) + ": " + key, it->second};
+  return Found{std::string(path) + ": " + key, it->second, path};
 }
 
 template <class Number>
@@ -128,6 +150,11 @@ bool flag_setting(std::string_view name, std::string_view yes, std::string_view 
   if (found->value == yes) return true;
   if (found->value == no) return false;
   refuse(found->source, found->value, std::string(yes) + " or " + std::string(no));
+}
+
+std::string setting_origin(std::string_view name) {
+  const auto found = find(name);
+  return found ? found->origin : "default";
 }
 
 }  // namespace dcgn::detail

@@ -1,14 +1,14 @@
-// Pictures: files that appear only when they are written, and text.
+// Pictures, as files too, and text.
 #include "apps/image/image.hpp"
 #include "apps/image/text.hpp"
+#include "base/output_file.hpp"
+#include "tests/expect.hpp"
 
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>
-#include <dcgn/error.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -16,71 +16,32 @@ using namespace dcgn::image;
 
 namespace {
 
-class PngFileTest : public testing::Test {
- protected:
-  PngFileTest() {
-    folder_ = std::filesystem::temp_directory_path() / ("dcgn_png_" + std::to_string(::getpid()) + "_" +
-                                                        testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directory(folder_);
-    path_ = (folder_ / "x.png").string();
-  }
-  ~PngFileTest() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
-  std::string path_;
-};
-
-TEST_F(PngFileTest, HoldsThePixelsThatWereWritten) {
+TEST(Png, HoldsThePixelsThatWereWritten) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("dcgn_" + std::to_string(::getpid()) + ".png");
   Image image(3, 2);
   image.at(2, 1) = {10, 200, 30};
   image.at(0, 0) = {255, 0, 1};
-  PngFile(path_).write(image);
+  dcgn::base::OutputFile file(path);
+  write_png(file, image);
 
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
-  ASSERT_TRUE(png_image_begin_read_from_file(&header, path_.c_str()));
+  ASSERT_TRUE(png_image_begin_read_from_file(&header, path.c_str()));
   header.format = PNG_FORMAT_RGB;
   ASSERT_EQ(header.width, 3u);
   ASSERT_EQ(header.height, 2u);
   std::vector<unsigned char> bytes(18);
   ASSERT_TRUE(png_image_finish_read(&header, nullptr, bytes.data(), 0, nullptr));
   EXPECT_EQ(bytes, (std::vector<unsigned char>{255, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 200, 30}));
+  std::filesystem::remove(path);
 }
 
-TEST_F(PngFileTest, NewFileIsThereOnceItIsWrittenAndAlone) {
-  PngFile file(path_);
-  EXPECT_FALSE(std::filesystem::exists(path_));
-  file.write(Image(1, 1));
-  EXPECT_TRUE(std::filesystem::exists(path_));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
-}
-
-TEST_F(PngFileTest, LinkStaysALink) {
-  const std::filesystem::path link = folder_ / "link.png";
-  std::ofstream(path_) << "old";
-  std::filesystem::create_symlink(path_, link);
-  PngFile(link.string()).write(Image(1, 1));
-  EXPECT_TRUE(std::filesystem::is_symlink(link));
-  EXPECT_GT(std::filesystem::file_size(path_), 3u);
-}
-
-TEST_F(PngFileTest, OldFileStaysAsItIsUntilThen) {
-  std::ofstream(path_) << "a long old text that is longer than the picture that replaces it, by far: " +
-                              std::string(1000, '.');
-  { const PngFile file(path_); }
-  EXPECT_GT(std::filesystem::file_size(path_), 1000u);
-  PngFile(path_).write(Image(1, 1));
-  EXPECT_LT(std::filesystem::file_size(path_), 200u);
-}
-
-TEST_F(PngFileTest, NamesThePathThatCannotBeWritten) {
-  try {
-    const PngFile file((folder_ / "none" / "x.png").string());
-    FAIL();
-  } catch (const dcgn::Error& e) {
-    EXPECT_EQ(e.code(), dcgn::Code::io);
-    EXPECT_NE(std::string(e.what()).find("none/x.png"), std::string::npos);
-  }
+TEST(Png, NamesThePathThatCannotBeWritten) {
+  dcgn::base::OutputFile file("/dev/full");
+  const dcgn::Error error = dcgn::test::error_of([&] { write_png(file, Image(1, 1)); });
+  EXPECT_EQ(error.code(), dcgn::Code::io);
+  EXPECT_TRUE(dcgn::test::contains(error.what(), "/dev/full: not written: "));
 }
 
 TEST(Text, DrawsWithinItsBoxAndClipsAtTheBorder) {

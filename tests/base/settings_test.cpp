@@ -40,12 +40,12 @@ class File {
   std::filesystem::path path_;
 };
 
-std::string refusal() {
+std::string refusal(dcgn::Code code = dcgn::Code::configuration) {
   try {
     const dcgn::Config config;
     return "no error";
   } catch (const dcgn::Error& e) {
-    EXPECT_EQ(e.code(), dcgn::Code::configuration);
+    EXPECT_EQ(e.code(), code);
     EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "more than one line";
     return e.what();
   }
@@ -71,6 +71,24 @@ TEST(Settings, ProgramBeforeEnvironmentBeforeFileBeforeDefault) {
   EXPECT_EQ(config.lane_bytes, 512u);
   EXPECT_FALSE(config.errors_fatal);
   EXPECT_EQ(config.buffered_bytes, 0u);
+}
+
+TEST(Settings, NumbersOfAFileKeepAllTheirDigits) {
+  const File file("deadline = 1234567.5\nrequests = 100000.0\n");
+  const Variable config_file("DCGN_CONFIG", file.path());
+  const dcgn::Config config;
+  EXPECT_EQ(config.deadline_s, 1234567.5);
+  EXPECT_EQ(config.requests, 100000u);
+}
+
+TEST(Settings, KnowTheirOrigin) {
+  const File file("deadline = 7.5\nrequests = 99\n");
+  const Variable config_file("DCGN_CONFIG", file.path());
+  const Variable requests("DCGN_REQUESTS", "100");
+  EXPECT_EQ(dcgn::detail::setting_origin("DCGN_DEADLINE"), file.path());
+  EXPECT_EQ(dcgn::detail::setting_origin("DCGN_REQUESTS"), "environment");
+  EXPECT_EQ(dcgn::detail::setting_origin("DCGN_CONFIG"), "environment");
+  EXPECT_EQ(dcgn::detail::setting_origin("DCGN_SEED"), "default");
 }
 
 TEST(Settings, NameTheVariableItsValueAndWhatWasExpected) {
@@ -107,8 +125,15 @@ TEST(Settings, NameTheLineOfAFileThatIsWrong) {
     const Variable config_file("DCGN_CONFIG", file.path());
     EXPECT_NE(refusal().find(file.path() + ": requests=few: expected a whole number"), std::string::npos) << refusal();
   }
-  const Variable config_file("DCGN_CONFIG", "/no/such/file.toml");
-  EXPECT_NE(refusal().find("/no/such/file.toml"), std::string::npos) << refusal();
+  {
+    const Variable config_file("DCGN_CONFIG", "/no/such/file.toml");
+    const std::string message = refusal(dcgn::Code::io);
+    EXPECT_NE(message.find("DCGN_CONFIG=/no/such/file.toml: cannot be read: No such file"), std::string::npos)
+        << message;
+  }
+  const Variable folder("DCGN_CONFIG", "/tmp");
+  const std::string message = refusal(dcgn::Code::io);
+  EXPECT_NE(message.find("DCGN_CONFIG=/tmp: cannot be read: Is a directory"), std::string::npos) << message;
 }
 
 }  // namespace

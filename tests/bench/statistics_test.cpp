@@ -47,4 +47,13 @@ TEST(Row, IsHalfARoundTripOverBlocks) {
   EXPECT_EQ(row.wrong, 4u);
 }
 
+TEST(Row, OfCopiesIsWhatEachTook) {
+  Row row{.bytes = 4000};
+  set_figures(row, {1, 2, 3}, 10);
+  EXPECT_DOUBLE_EQ(row.p50_us, 2);
+  EXPECT_DOUBLE_EQ(row.p99_us, 3);
+  EXPECT_DOUBLE_EQ(row.gb_per_s, 2);
+  EXPECT_EQ(row.rounds, 30u);
+}
+
 }  // namespace

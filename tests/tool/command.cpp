@@ -44,10 +44,10 @@ const std::string& scratch_folder() {
   return scratch.name();
 }
 
-Result run_dcgn(const std::string& arguments, const std::string& environment) {
+Result run_dcgn(const std::string& arguments, const std::string& environment, const std::string& output) {
   const std::string& folder = scratch_folder();
   const std::string command = "cd '" + folder + "' && env -u DCGN_SEED -u DCGN_EMULATED_GPUS " + environment + " '" +
-                              DCGN_COMMAND + "' " + arguments + " >'" + folder + "/.out' 2>'" + folder + "/.err'";
+                              DCGN_COMMAND + "' " + arguments + " >'" + output + "' 2>.err";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(folder + "/.out"), content_of(folder + "/.err")};
 }

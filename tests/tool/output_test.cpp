@@ -122,12 +122,20 @@ TEST(Bench, RowsHaveWhatResultsAreToHave) {
   }
 }
 
+TEST(Bench, APeerInAListIsAsked) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  // Whether it is not built or cannot be run, its name is in the line.
+  const Result r = run_dcgn("bench p2p --peers mpi,mpi --pairs cpu-cpu -e 8 --time 0.001", "DCGN_MPIRUN=false");
+  EXPECT_EQ(r.code, 3);
+  EXPECT_NE(r.err.find("--peers mpi: "), std::string::npos) << r.err;
+}
+
 TEST(Bench, MistakesNameTheValue) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
   for (const auto& [arguments, named] :
        {std::pair("-b 0", "-b 0"), std::pair("-b 1M -e 8", "1M"), std::pair("-f 1", "'1'"),
         std::pair("--pairs cpu-gpu", "cpu-gpu"), std::pair("--scope grid", "grid"), std::pair("--time nan", "nan"),
-        std::pair("--peers nccl", "nccl")}) {
+        std::pair("--peers nccl", "nccl"), std::pair("--peers mpi,none", "mpi,none")}) {
     const Result r = run_dcgn(std::string("bench p2p ") + arguments);
     EXPECT_EQ(r.code, 2);
     EXPECT_TRUE(dcgn::test::is_one_line(r.err)) << r.err;

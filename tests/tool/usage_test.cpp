@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn;
@@ -28,7 +29,7 @@ const Mistake mistakes[] = {
     {"info --nodes 0", 2, "'0'"},
     {"info", 2, "abc", "DCGN_EMULATED_GPUS=abc"},
     {"info", 2, "DCGN_DEADLINE=soon", "DCGN_DEADLINE=soon"},
-    {"info", 2, "/nonexistent.toml", "DCGN_CONFIG=/nonexistent.toml"},
+    {"info", 3, "/nonexistent.toml", "DCGN_CONFIG=/nonexistent.toml"},
     {"demo mandelbrot --cpus 0", 2, "0 CPU ranks"},
     {"demo mandelbrot --cpus -1", 2, "'-1'"},
     {"demo mandelbrot --cpus many", 2, "'many'"},
@@ -49,7 +50,9 @@ const Mistake mistakes[] = {
     {"demo mandelbrot --iterations 0", 2, "'0'"},
     {"demo mandelbrot --output /nonexistent/x.png", 3, "/nonexistent/x.png"},
     {"demo mandelbrot --owners /", 3, "/:"},
-    {"demo mandelbrot --output x.png --owners x.png", 2, "x.png"},
+    {"demo mandelbrot --output x.png --owners ./x.png", 2, "--owners ./x.png: expected another file than --output x"},
+    {"demo mandelbrot --output x.png --json x.png", 2, "--json x.png: expected another file than --output x.png"},
+    {"demo mandelbrot --owners x.png --json x.png", 2, "--json x.png: expected another file than --owners x.png"},
     {"demo mandelbrot --json /nonexistent/x.json", 3, "/nonexistent/x.json"},
     {"demo pingpong --between gpu,gpu", 2, "gpu,gpu"},
     {"demo pingpong --sizes 4,5", 2, "5"},
@@ -68,9 +71,29 @@ TEST(Usage, MistakesGetOneLineThatNamesTheValue) {
   }
 }
 
-TEST(Usage, AFailedStartLeavesNoPictures) {
-  run_dcgn("demo mandelbrot --slots 200 --output left.png");
-  EXPECT_FALSE(std::filesystem::exists(dcgn::test::scratch_folder() + "/left.png"));
+TEST(Usage, AFailedStartLeavesNoFilesAndOldOnesAsTheyWere) {
+  const std::string& folder = dcgn::test::scratch_folder();
+  std::ofstream(folder + "/old.png") << "old";
+  std::ofstream(folder + "/old.json") << "old";
+  for (const char* name : {"left", "old"}) {
+    std::string arguments = "demo mandelbrot --slots 200 --output ";
+    arguments.append(name).append(".png --json ").append(name).append(".json");
+    EXPECT_EQ(run_dcgn(arguments).code, 2);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder + "/left.png"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/left.json"));
+  EXPECT_EQ(std::filesystem::file_size(folder + "/old.png"), 3u);
+  EXPECT_EQ(std::filesystem::file_size(folder + "/old.json"), 3u);
+}
+
+TEST(Usage, OutputThatCannotBeWrittenIsSaidInOneLine) {
+  // More than a buffer, less than one, and what the parser itself prints.
+  for (const char* arguments : {"info --cpus 5000 --json", "info", "--help", "demo mandelbrot --help", "--version"}) {
+    const Result r = run_dcgn(arguments, "", "/dev/full");
+    EXPECT_EQ(r.code, 3) << arguments;
+    EXPECT_EQ(r.err, "dcgn: standard output could not be written\n") << arguments;
+  }
+  EXPECT_EQ(run_dcgn("nonsense 2>/dev/full #").code, 2);
 }
 
 TEST(Usage, EveryLevelHasHelpWithExamples) {

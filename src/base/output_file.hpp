@@ -1,0 +1,43 @@
+// A file that a run writes once its work is done: a picture, a JSON document, a checkpoint.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dcgn::base {
+
+// Tried at once, so that a path that cannot be written is known before the work, and there whole at the end or not at
+// all: until then an older file stays as it is. Links are followed and an older file's mode is kept. A pipe or a device
+// gets its content as a stream. Where the folder takes no new file, the older one is written over in place.
+class OutputFile {
+ public:
+  // Throws Error(io), naming the path, where it cannot be written.
+  explicit OutputFile(std::string path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  const std::string& path() const { return path_; }
+  // Whether one would replace the other, by whatever name or link. Pipes and devices are never the same file: they take
+  // one after the other.
+  bool same_file(const OutputFile& other) const { return !target_.empty() && target_ == other.target_; }
+
+  // Both at most once. Throw Error(io), naming the path; `content` may throw what it likes, and then no file is left.
+  void write(std::string_view content);
+  void write(const std::function<void(std::FILE*)>& content);
+
+ private:
+  [[noreturn]] void fail(const char* what, int error) const;
+  void fill(int file, const std::function<void(std::FILE*)>& content) const;
+
+  std::string path_;
+  std::string target_;  // the regular file that the path means, behind all links; empty: a stream
+  mode_t mode_ = 0;     // the target's
+  int stream_ = -1;     // a pipe's or a device's, held open
+};
+
+}  // namespace dcgn::base

@@ -1,6 +1,8 @@
 # What the library needs, and what it can do without. Every optional part that is off is noted with its reason and the
 # way to turn it on; dcgn_print_summary() prints the notes at the end of the configure step.
 
+include(DcgnSwitch)
+
 set(dcgn_parts "")
 
 # dcgn_note(<part> <on|off> <reason>)
@@ -30,7 +32,7 @@ endif()
 
 # CUDA -----------------------------------------------------------------------------------------------------------------
 set(dcgn_has_cuda OFF)
-string(TOUPPER "${DCGN_CUDA}" dcgn_cuda_asked)
+dcgn_read_switch(DCGN_CUDA dcgn_cuda_asked)
 if(dcgn_cuda_asked STREQUAL "OFF")
   dcgn_note(CUDA off "-DDCGN_CUDA=ON compiles it, AUTO does where a GPU is found")
 else()
@@ -72,7 +74,7 @@ endif()
 
 # MPI: no public header and nothing of the core needs it. ----------------------------------------------------------------
 set(dcgn_has_mpi OFF)
-string(TOUPPER "${DCGN_MPI}" dcgn_mpi_asked)
+dcgn_read_switch(DCGN_MPI dcgn_mpi_asked)
 if(dcgn_mpi_asked STREQUAL "OFF")
   dcgn_note(MPI off "-DDCGN_MPI=ON builds the peers of the measurements")
 else()

@@ -36,7 +36,8 @@ enum class Code : std::int32_t {
 // The code's name as it is spelt above.
 std::string_view to_string(Code code) noexcept;
 
-// The one exception type of the library. what() is one line (a deadlock report has more):
+// The one exception type of the library. what() is one line; a report of who waits, or of what was never received, has
+// more:
 // "dcgn: send: rank 12 is out of range, expected 0..7 [rank 3: slot 1 of GPU 0, node 0]".
 class Error : public std::runtime_error {
  public:

@@ -31,7 +31,7 @@ struct Status {
 // every copy of it is inactive, and waiting for one again returns at once.
 class Request {
  public:
-  DCGN_HOST_DEVICE Request() = default;
+  Request() = default;
   DCGN_HOST_DEVICE Request(int rank, std::uint32_t index, std::uint32_t generation)
       : rank_(rank), index_(index), generation_(generation) {}
   // A request that could not be made: carries the reason until it is waited for. Only kernels see one.

@@ -36,6 +36,13 @@ struct DeviceProperties {
   int compute_minor = 0;
 };
 
+// How kernels of one device get at the memory of another.
+struct DeviceLink {
+  bool direct = false;          // by loads and stores at its address; else somebody must copy
+  bool native_atomics = false;  // atomic operations work there, too
+  int performance_rank = 0;     // among the links of this machine; the lower the faster
+};
+
 // Work for one device, done in the order in which it was given. Waits for its work when destroyed.
 class Stream {
  public:
@@ -68,6 +75,12 @@ class Device {
   int index() const noexcept { return index_; }
   const DeviceProperties& properties() const noexcept;
   DeviceKind kind() const noexcept { return properties().kind; }
+
+  // The link to `other`, as the machine has it; changes nothing.
+  DeviceLink link_to(const Device& other) const;
+  // Whether kernels of this device can read and write the memory of `other` at its address; from the first call on that
+  // says so, they may. The devices must be idle at that call: it maps memory, which waits for kernels that run.
+  bool can_reach(const Device& other) const;
 
   // Device memory, 256-byte aligned, not cleared; null for zero bytes. On an emulated GPU the host can reach it too.
   // Throws Error(device) where there is not enough.

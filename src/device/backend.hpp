@@ -44,6 +44,10 @@ class Backend {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;
 
+  // `other` is another device of the same kind.
+  virtual DeviceLink link_to(const Backend& other) = 0;
+  virtual bool reach(const Backend& other) = 0;
+
   virtual std::unique_ptr<StreamState> make_stream() = 0;
   // 0 where not even one block fits.
   virtual int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) = 0;

@@ -136,6 +136,16 @@ Device::Device(int index) : index_(index) {
 
 const DeviceProperties& Device::properties() const noexcept { return backend_->properties(); }
 
+DeviceLink Device::link_to(const Device& other) const {
+  if (index_ == other.index_) return {.direct = true, .native_atomics = true};
+  return kind() == other.kind() ? backend_->link_to(*other.backend_) : DeviceLink();
+}
+
+bool Device::can_reach(const Device& other) const {
+  if (index_ == other.index_) return true;
+  return kind() == other.kind() && backend_->reach(*other.backend_);
+}
+
 void* Device::allocate(std::size_t bytes) const { return bytes ? backend_->allocate(bytes) : nullptr; }
 void Device::free(void* memory) const {
   if (memory) backend_->free(memory);

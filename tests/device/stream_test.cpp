@@ -62,6 +62,27 @@ TEST(Device, RefusesAnIndexThatDoesNotExist) {
   EXPECT_TRUE(contains(error.what(), "expected 0.." + std::to_string(Device::count() - 1)));
 }
 
+TEST(Device, ReachesItsOwnMemory) {
+  const Device device(0);
+  EXPECT_TRUE(device.can_reach(Device(0)));
+  EXPECT_TRUE(device.link_to(Device(0)).direct);
+}
+
+TEST(Device, ReachesAnotherJustWhereTheirLinkIsDirectAndThenItsKernelsWriteThere) {
+  if (Device::count() < 2) GTEST_SKIP() << "one device only";
+  const Device here(0), there(1);
+  const bool direct = here.link_to(there).direct;
+  EXPECT_EQ(here.can_reach(there), direct);
+  EXPECT_EQ(here.can_reach(there), direct) << "asked once more";
+  if (here.kind() == DeviceKind::emulated) {
+    EXPECT_TRUE(direct);
+  }
+  if (!direct) GTEST_SKIP() << "the devices do not reach each other";
+  const auto word = zeroed<std::uint32_t>(there, 1);
+  run(here, {.grid = 1, .block = 1}, Set{}, word.data(), 19u);
+  EXPECT_EQ(download(word)[0], 19u);
+}
+
 TEST(Stream, WorkIsDoneInOrder) {
   const Device device(0);
   const auto counter = zeroed<std::uint64_t>(device, 1);

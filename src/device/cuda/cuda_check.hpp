@@ -1,4 +1,4 @@
-// Return codes of the CUDA runtime as exceptions, and the current device as an object.
+// Return codes of the CUDA runtime as exceptions; the calling thread's state (current device, capture mode) as objects.
 #pragma once
 
 #include <dcgn/error.hpp>
@@ -37,6 +37,19 @@ class CurrentDevice {
  private:
   int before_ = 0;
   bool changed_ = false;
+};
+
+// While one lives, the calling thread's calls are allowed although another thread captures a graph in global mode: they
+// are no part of what it captures.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // what was in force before, meanwhile
 };
 
 // A stream that does not wait for the legacy default stream, nor that one for it.

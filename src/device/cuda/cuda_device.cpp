@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -92,6 +93,23 @@ class CudaDevice final : public Backend {
     check_cuda(cudaStreamSynchronize(lease.stream()), "fill", "cudaStreamSynchronize", index_);
   }
 
+  DeviceLink link_to(const Backend& other) override {
+    const int peer = index_of(other);
+    DeviceLink link;
+    link.direct = maps(peer);
+    if (!link.direct) return link;
+    link.native_atomics = link_attribute(cudaDevP2PAttrNativeAtomicSupported, peer) != 0;
+    link.performance_rank = link_attribute(cudaDevP2PAttrPerformanceRank, peer);
+    return link;
+  }
+
+  bool reach(const Backend& other) override {
+    const int peer = index_of(other);
+    const std::lock_guard lock(mutex_);
+    if (const auto known = reached_.find(peer); known != reached_.end()) return known->second;
+    return reached_.emplace(peer, maps(peer) && enable(peer)).first->second;
+  }
+
   std::unique_ptr<StreamState> make_stream() override { return std::make_unique<CudaStream>(index_); }
 
   int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) override {
@@ -107,6 +125,32 @@ class CudaDevice final : public Backend {
   }
 
  private:
+  static int index_of(const Backend& other) { return static_cast<const CudaDevice&>(other).index_; }
+
+  bool maps(int peer) const {
+    int can = 0;
+    check_cuda(cudaDeviceCanAccessPeer(&can, index_, peer), "link", "cudaDeviceCanAccessPeer", index_);
+    return can != 0;
+  }
+
+  int link_attribute(cudaDeviceP2PAttr which, int peer) const {
+    int value = 0;
+    check_cuda(cudaDeviceGetP2PAttribute(&value, which, index_, peer), "link", "cudaDeviceGetP2PAttribute", index_);
+    return value;
+  }
+
+  // False where the two could, but the system has no more connections to give.
+  bool enable(int peer) const {
+    const RelaxedCapture relaxed;
+    const CurrentDevice current(index_, "can_reach");
+    const cudaError_t result = cudaDeviceEnablePeerAccess(peer, 0);
+    if (result != cudaSuccess) static_cast<void>(cudaGetLastError());  // what follows is no fault of the next call
+    if (result == cudaErrorPeerAccessAlreadyEnabled) return true;      // by the program, or another library
+    if (result == cudaErrorTooManyPeers || result == cudaErrorPeerAccessUnsupported) return false;
+    check_cuda(result, "can_reach", "cudaDeviceEnablePeerAccess", index_);
+    return true;
+  }
+
   // A stream that nobody else uses for the time of one blocking call, so that callers do not wait for each other.
   class Lease {
    public:
@@ -136,6 +180,7 @@ class CudaDevice final : public Backend {
   const int index_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CudaStreamHandle>> free_streams_;
+  std::map<int, bool> reached_;  // peers that were asked for
 };
 
 }  // namespace

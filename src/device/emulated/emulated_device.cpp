@@ -78,6 +78,10 @@ class EmulatedDevice final : public Backend {
     std::memset(memory, value, bytes);
   }
 
+  // All of them live in one memory.
+  DeviceLink link_to(const Backend&) override { return {.direct = true, .native_atomics = true}; }
+  bool reach(const Backend&) override { return true; }
+
   std::unique_ptr<StreamState> make_stream() override { return std::make_unique<EmulatedStream>(*this); }
 
   int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage&) override {

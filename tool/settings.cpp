@@ -30,6 +30,8 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_SEED", c.seed ? fmt::to_string(*c.seed) : "none: threads");
   add("DCGN_ERRORS", c.errors_fatal ? "fatal" : "returned");
   add("DCGN_DIRECT", c.direct ? "on" : "off");
+  add("DCGN_P2P", c.p2p ? "on" : "off");
+  add("DCGN_COPY_ENGINE", c.copy_engine ? "on" : "off");
   return settings;
 }
 

@@ -57,6 +57,14 @@ struct Config {
   // Whether ranks that share memory read each other's buffers directly; off: large messages are staged through lanes.
   // DCGN_DIRECT=on|off
   bool direct = detail::flag_setting("DCGN_DIRECT", "on", "off", true);
+
+  // Whether GPUs talk through each other's memory, where their link allows it; off: all that passes between two GPUs is
+  // staged through pinned host memory. DCGN_P2P=on|off
+  bool p2p = detail::flag_setting("DCGN_P2P", "on", "off", true);
+
+  // Whether large messages may be moved by the GPUs' copy engines; off: by the threads that send or receive them.
+  // DCGN_COPY_ENGINE=on|off
+  bool copy_engine = detail::flag_setting("DCGN_COPY_ENGINE", "on", "off", true);
 };
 
 }  // namespace dcgn

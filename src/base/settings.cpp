@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes", "unexpected_bytes",
                                    "buffered_bytes", "requests",    "seed",       "errors",
-                                   "direct"};
+                                   "direct",         "p2p",         "copy_engine"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",
@@ -49,8 +49,8 @@ std::string content_of(const std::string& path) {
   return content;
 }
 
-// The file's keys and values as text. Each look-up reads it anew, nine of them a Config: nothing is kept that could be
-// out of date, and a job's start takes far longer.
+// The file's keys and values as text. Each look-up reads it anew, eleven of them a Config: nothing is kept that could
+// be out of date, and a job's start takes far longer.
 std::map<std::string, std::string, std::less<>> read_file(const std::string& path) {
   toml::table table;
   try {

@@ -58,6 +58,24 @@ TEST(Settings, HaveDefaults) {
   EXPECT_FALSE(config.seed);
   EXPECT_TRUE(config.errors_fatal);
   EXPECT_TRUE(config.direct);
+  EXPECT_TRUE(config.p2p);
+  EXPECT_TRUE(config.copy_engine);
+}
+
+TEST(Settings, SwitchesAreOnOrOffAndNothingElse) {
+  {
+    const File file("p2p = 'off'\n");
+    const Variable config_file("DCGN_CONFIG", file.path());
+    const Variable copy_engine("DCGN_COPY_ENGINE", "off");
+    const dcgn::Config config;
+    EXPECT_FALSE(config.p2p);
+    EXPECT_FALSE(config.copy_engine);
+    EXPECT_TRUE(config.direct);
+  }
+  for (const char* name : {"DCGN_DIRECT", "DCGN_P2P", "DCGN_COPY_ENGINE"}) {
+    const Variable variable(name, "0");
+    EXPECT_NE(refusal().find(std::string(name) + "=0: expected on or off"), std::string::npos) << refusal();
+  }
 }
 
 TEST(Settings, ProgramBeforeEnvironmentBeforeFileBeforeDefault) {

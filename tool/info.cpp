@@ -7,6 +7,7 @@
 #include "tool/table.hpp"
 #include "tool/values.hpp"
 
+#include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
 #include <dcgn/version.hpp>
 
@@ -14,7 +15,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace dcgn::tool {
 
@@ -34,7 +39,7 @@ struct Link {
   std::string between, through;
 };
 
-std::vector<Link> links() {
+std::vector<Link> links(bool p2p) {
   const int devices = Device::count();
   std::vector<Link> links = {{"CPU ranks", "memory of this process"}};
   if (devices == 0) return links;
@@ -45,8 +50,24 @@ std::vector<Link> links() {
   } else {
     links.push_back({"slots of one GPU", "its own memory"});
     links.push_back({"slots and CPU ranks", "pinned host memory"});
-    if (devices > 1) links.push_back({"slots of two GPUs", "pinned host memory"});
+    if (devices > 1)
+      links.push_back({"slots of two GPUs", p2p ? "the memory of one of them if direct, else pinned host memory"
+                                                : "pinned host memory: DCGN_P2P=off"});
   }
+  return links;
+}
+
+struct GpuLink {
+  int from, to;
+  DeviceLink link;
+};
+
+// Of every two GPUs, both ways; all staged without peer access.
+std::vector<GpuLink> gpu_links(bool p2p) {
+  std::vector<GpuLink> links;
+  for (int from = 0; from < Device::count(); ++from)
+    for (int to = 0; to < Device::count(); ++to)
+      if (from != to) links.push_back({from, to, p2p ? Device(from).link_to(Device(to)) : DeviceLink()});
   return links;
 }
 
@@ -76,7 +97,16 @@ Json to_json(const Arguments& a, const Placement& placement) {
                                    {"resident_blocks_of_128_threads", resident_blocks(Device(d), block_threads)}});
   }
   document["links"] = Json::array();
-  for (const Link& link : links()) document["links"].push_back({{"between", link.between}, {"through", link.through}});
+  const bool p2p = Config().p2p;
+  for (const Link& link : links(p2p))
+    document["links"].push_back({{"between", link.between}, {"through", link.through}});
+  document["gpu_links"] = Json::array();
+  for (const GpuLink& l : gpu_links(p2p))
+    document["gpu_links"].push_back({{"from", l.from},
+                                     {"to", l.to},
+                                     {"link", l.link.direct ? "direct" : "staged"},
+                                     {"native_atomics", l.link.native_atomics},
+                                     {"performance_rank", l.link.performance_rank}});
   const NodeShape shape = a.shape.shape();
   document["placement"] = {{"cpus", shape.cpus},   {"gpus", shape.gpus},       {"slots", shape.slots},
                            {"nodes", shape.count}, {"size", placement.size()}, {"ranks", Json::array()}};
@@ -109,6 +139,30 @@ void print_devices() {
   fmt::print("Devices\n{}\n", Device::count() ? table.text() : "none\n");
 }
 
+void print_links() {
+  using enum Table::Align;
+  const bool p2p = Config().p2p;
+  Table table({{"between", left}, {"messages go through", left}});
+  for (const Link& link : links(p2p)) table.add({link.between, link.through});
+  fmt::print("Links\n{}\n", table.text());
+  if (Device::count() < 2) return;
+
+  // A line for all GPUs that one GPU is linked to in the same way.
+  using Line = std::tuple<int, bool, bool, int>;
+  std::map<Line, std::string> lines;
+  for (const auto& [from, to, link] : gpu_links(p2p)) {
+    std::string& peers = lines[{from, !link.direct, !link.native_atomics, link.performance_rank}];
+    peers += fmt::format("{}{}", peers.empty() ? "" : " ", to);
+  }
+  Table gpus({{"from GPU"}, {"to GPU", left}, {"link", left}, {"atomics", left}, {"performance rank"}});
+  for (const auto& [line, peers] : lines) {
+    const auto& [from, staged, no_atomics, rank] = line;
+    gpus.add({fmt::to_string(from), peers, staged ? "staged" : "direct",
+              staged ? "-" : (no_atomics ? "no" : "native"), staged ? "-" : fmt::to_string(rank)});
+  }
+  fmt::print("Links between GPUs{}\n{}\n", p2p ? "" : ": all staged through host memory, DCGN_P2P=off", gpus.text());
+}
+
 void print_placement(const NodeShape& shape, const Placement& placement) {
   fmt::print("Ranks of {} node{} with {} CPU kernels and {} GPUs of {} slots: {}\n", shape.count,
              shape.count == 1 ? "" : "s", shape.cpus, shape.gpus, shape.slots, placement.size());
@@ -130,9 +184,7 @@ void print_all(const Arguments& a, const Placement& placement) {
   for (const Part& part : build_parts) parts.add({part.name, part.state});
   fmt::print("{}\n", parts.text());
   print_devices();
-  Table table({{"between", left}, {"messages go through", left}});
-  for (const Link& link : links()) table.add({link.between, link.through});
-  fmt::print("Links\n{}\n", table.text());
+  print_links();
   print_placement(a.shape.shape(), placement);
   Table settings({{"setting", left}, {"value", left}, {"from", left}});
   for (const Setting& s : settings_in_force()) settings.add({s.name, s.value, s.from});

@@ -36,6 +36,21 @@ TEST(Info, SaysWhatIsHere) {
   EXPECT_EQ(r.out.find('\033'), std::string::npos) << "no colours where there is no terminal";
 }
 
+TEST(Info, SaysHowGpusReachEachOther) {
+  const Result on = run_dcgn("info", "DCGN_EMULATED_GPUS=3");
+  EXPECT_NE(on.out.find("0 2     direct  native"), std::string::npos) << on.out;
+  EXPECT_EQ(on.out.find("staged"), std::string::npos) << on.out;
+  const Result off = run_dcgn("info", "DCGN_EMULATED_GPUS=3 DCGN_P2P=off");
+  EXPECT_NE(off.out.find("all staged through host memory, DCGN_P2P=off"), std::string::npos) << off.out;
+  EXPECT_EQ(off.out.find("direct  "), std::string::npos) << off.out;
+  const json links = document_of(run_dcgn("info --json", "DCGN_EMULATED_GPUS=3")).at("gpu_links");
+  ASSERT_EQ(links.size(), 6u);
+  EXPECT_EQ(links[3],
+            (json{{"from", 1}, {"to", 2}, {"link", "direct"}, {"native_atomics", true}, {"performance_rank", 0}}));
+  for (const json& link : document_of(run_dcgn("info --json", "DCGN_EMULATED_GPUS=3 DCGN_P2P=off")).at("gpu_links"))
+    EXPECT_EQ(link.at("link"), "staged");
+}
+
 TEST(Info, JsonSaysTheSame) {
   std::ofstream(scratch_folder() + "/dcgn.toml") << "requests = 77\n";
   const json d = document_of(run_dcgn("info --json --cpus 1 --gpus 2 --slots 3 --nodes 2",

@@ -17,7 +17,8 @@ double setting(std::string_view name, double fallback, double least);
 std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64_t least, std::uint64_t most);
 std::optional<std::uint64_t> optional_setting(std::string_view name);
 bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback);
-std::string setting_origin(std::string_view name);  // "environment", the file's path, or "default"
+std::uint32_t without_setting(std::string_view name);  // words as bits of message::Without
+std::string setting_origin(std::string_view name);     // "environment", the file's path, or "default"
 }  // namespace detail
 
 struct Config {
@@ -65,6 +66,10 @@ struct Config {
   // Whether large messages may be moved by the GPUs' copy engines; off: by the threads that send or receive them.
   // DCGN_COPY_ENGINE=on|off
   bool copy_engine = detail::flag_setting("DCGN_COPY_ENGINE", "on", "off", true);
+
+  // Parts of the protocol to do without, as bits of message::Without: to see what each is worth, and for nothing else.
+  // DCGN_WITHOUT: words of quick, checks, relaxed, bells, batches, with commas between them
+  std::uint32_t without = detail::without_setting("DCGN_WITHOUT");
 };
 
 }  // namespace dcgn

@@ -2,6 +2,7 @@
 #include <dcgn/config.hpp>
 #include <dcgn/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -22,9 +23,9 @@ namespace dcgn::detail {
 
 namespace {
 
-constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes", "unexpected_bytes",
-                                   "buffered_bytes", "requests",    "seed",       "errors",
-                                   "direct",         "p2p",         "copy_engine"};
+constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes",  "unexpected_bytes",
+                                   "buffered_bytes", "requests",    "seed",        "errors",
+                                   "direct",         "p2p",         "copy_engine", "without"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",
@@ -150,6 +151,21 @@ bool flag_setting(std::string_view name, std::string_view yes, std::string_view 
   if (found->value == yes) return true;
   if (found->value == no) return false;
   refuse(found->source, found->value, std::string(yes) + " or " + std::string(no));
+}
+
+std::uint32_t without_setting(std::string_view name) {
+  constexpr std::array words = {"quick", "checks", "relaxed", "bells", "batches"};  // in the order of their bits
+  const auto found = find(name);
+  std::uint32_t bits = 0;
+  if (!found) return bits;
+  std::istringstream list(found->value);
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto at = std::find(words.begin(), words.end(), word);
+    if (at == words.end())
+      refuse(found->source, found->value, "words of quick, checks, relaxed, bells, batches, with commas between them");
+    bits |= 1u << (at - words.begin());
+  }
+  return bits;
 }
 
 std::string setting_origin(std::string_view name) {

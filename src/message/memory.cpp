@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -35,13 +36,19 @@ Capacity capacity_of(const Config& config, bool cpu) {
           static_cast<std::uint32_t>(choose(config.requests, cpu ? 262144 : 16384)), cpu ? 65536u : 4096u};
 }
 
-std::uint32_t lane_shift(const Config& config, int ranks) {
+// Of the ring of a lane, as a power of two. Where GPUs take part it is large enough for messages that all threads of a
+// block write at once; in the host's memory it had better stay in the caches.
+std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
   constexpr std::uint64_t rank_budget = 4u << 20;
-  constexpr std::uint64_t least = 64, most = 1024;  // cells
+  constexpr std::uint64_t least = 64;  // cells
+  const std::uint64_t most = host ? 1024 : 16384;
   std::uint64_t cells = std::clamp(rank_budget / static_cast<std::uint64_t>(ranks) / sizeof(Cell), least, most);
   if (config.lane_bytes) cells = std::max<std::uint64_t>(config.lane_bytes / sizeof(Cell), 16);
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
+
+// With more ranks than this, bells say who has sent.
+constexpr std::size_t few_ranks = 8;
 
 // Bytes that programs can have without others being sent to swap.
 std::uint64_t available_memory() {
@@ -85,10 +92,13 @@ struct RankMemory::Layout {
     std::uint32_t* free_acks;
     std::uint64_t *near_acks, *far_acks;
     void *arrivals, *buffer;
+    std::uint32_t *bells, *heads;
+    std::int32_t* mute;
   };
   struct Pair {
     Cell* ring;
     Credit* credit;
+    std::uint32_t shift;
   };
   std::vector<Rank> ranks;
   std::vector<Pair> pairs;  // [receiver * size + sender]
@@ -98,9 +108,23 @@ Region& RankMemory::region(int space) {
   return space == host_space ? host_ : device_regions_[static_cast<std::size_t>(space)];
 }
 
+bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
+  const int space_a = spaces_[a], space_b = spaces_[b];
+  if (space_a == space_b) return true;
+  return space_a != host_space && space_b != host_space &&
+         peers_[static_cast<std::size_t>(space_a) * devices_.size() + static_cast<std::size_t>(space_b)];
+}
+
+Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
+  if (!config_.direct || !share_memory(receiver, sender)) return Reach::none;
+  // Emulated GPUs share the host's memory, but not if they are told to do without.
+  const int a = gpus_[receiver], b = gpus_[sender];
+  return config_.p2p || a < 0 || b < 0 || a == b ? Reach::direct : Reach::none;
+}
+
 void RankMemory::lay_out(Layout& layout) {
   const auto n = endpoints_.size();
-  const std::size_t cells = std::size_t{1} << lane_shift(config_, size());
+  const bool bells = n > few_ranks && !(config_.without & without_bells);
   layout.ranks.resize(n);
   layout.pairs.resize(n * n);
   notices_ = pinned_.take<Notice>(n);
@@ -121,9 +145,19 @@ void RankMemory::lay_out(Layout& layout) {
     rank.far_acks = has_cuda_ ? pinned_.take<std::uint64_t>(capacity.acks, 64) : rank.near_acks;
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
+    if (bells) {
+      Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
+      rank.bells = near.take<std::uint32_t>((n + 3) / 4 * 4, 64);
+      rank.heads = own.take<std::uint32_t>((n + 3) / 4 * 4, 64);
+      rank.mute = own.take<std::int32_t>(n);
+    }
     for (std::size_t s = 0; s < n; ++s) {
-      Region& shared = spaces_[r] == spaces_[s] ? own : pinned_;
-      layout.pairs[r * n + s] = {shared.take<Cell>(cells, 64), shared.take<Credit>(1)};
+      // The ring beside its receiver, the credit beside its sender: nobody polls across a link.
+      const bool shared = share_memory(r, s);
+      const std::uint32_t shift =
+          lane_shift(config_, size(), host_resident(static_cast<int>(r)) && host_resident(static_cast<int>(s)));
+      layout.pairs[r * n + s] = {(shared ? own : pinned_).take<Cell>(std::size_t{1} << shift, 64),
+                                 (shared ? region(spaces_[s]) : pinned_).take<Credit>(1), shift};
     }
   }
 }
@@ -137,6 +171,12 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
   device_regions_.resize(devices_.size());
   device_blocks_.resize(devices_.size());
   device_phases_.resize(devices_.size());
+  const std::size_t gpus = devices_.size();
+  peers_.resize(gpus * gpus);
+  for (std::size_t a = 0; a < gpus; ++a)
+    for (std::size_t b = 0; b < gpus; ++b)
+      peers_[a * gpus + b] =
+          a != b && config.p2p && devices_[a].can_reach(devices_[b]) && devices_[b].can_reach(devices_[a]);
   int gpu = 0;
   for (std::size_t r = 0; r < n; ++r) {
     const Place place = placement.place(static_cast<int>(r));
@@ -179,7 +219,6 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
 
   Limits limits{};
   limits.deadline_ns = static_cast<std::uint64_t>(config.deadline_s * 1e9);
-  const std::uint32_t shift = lane_shift(config, size());
   for (std::size_t r = 0; r < n; ++r) {
     const Layout::Rank& own = layout.ranks[r];
     const Capacity capacity = capacity_of(config, gpus_[r] < 0);
@@ -196,7 +235,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .out = own.out,
                .in = own.in,
                .queued = nullptr,
-               .next_source = 0,
+               .next_place = 0,
                .next_choice = 0,
                .records = own.records,
                .record_capacity = capacity.records,
@@ -208,6 +247,13 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .acks_free = 0,
                .busy = 0,
                .stopped = 0,
+               .open = 0,
+               .without = config.without,
+               .bells = own.bells,
+               .heads = own.heads,
+               .mute = own.mute,
+               .mute_count = 0,
+               .threads = 1,
                .posted = {},
                .announced = {},
                .streaming = {},
@@ -224,32 +270,45 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .call = Call::none,
                .statistics = {},
                .first_failure = {},
-               .last_failure = {}};
+               .last_failure = {},
+               .gathering = {}};
     std::vector<OutLane> out(n);
     std::vector<InLane> in(n);
+    std::vector<std::int32_t> mute;
     for (std::size_t p = 0; p < n; ++p) {
-      const bool near = spaces_[p] == spaces_[r];
+      const bool near = share_memory(p, r);
       const Layout::Pair& to = layout.pairs[p * n + r];
       const Layout::Pair& from = layout.pairs[r * n + p];
-      out[p].ring = {to.ring, shift};
+      const bool in_host = spaces_[p] == host_space && spaces_[r] == host_space;
+      out[p].ring = {to.ring, to.shift};
+      out[p].eager = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+          config.eager_bytes.value_or(in_host ? 512 : 4096), std::numeric_limits<std::uint32_t>::max()));
+      out[p].eager_each = in_host || config.eager_bytes ? 0 : 64;
+      out[p].reach = reach(p, r);
+      // A rank in the host's memory has its bells where all can reach them.
+      const bool rings = layout.ranks[p].bells && (near || host_resident(static_cast<int>(p)));
+      out[p].bell = rings ? layout.ranks[p].bells + r : nullptr;
       out[p].credit = to.credit;
       out[p].acks = near ? own.near_acks : own.far_acks;
-      out[p].direct = near && config.direct;
-      const bool in_host = near && spaces_[r] == host_space;
-      out[p].eager = static_cast<std::uint32_t>(
-          std::min(config.eager_bytes.value_or(in_host ? 512 : 4096), largest_unit(out[p].ring)));
-      in[p].ring = {from.ring, shift};
+      in[p].ring = {from.ring, from.shift};
+      in[p].batch = config.without & without_batches ? 1 : in[p].ring.size() / 4;
+      const bool rung = own.bells && (near || host_resident(static_cast<int>(r)));
+      in[p].seen = rung ? own.heads + p : nullptr;
+      if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
       in[p].credit = from.credit;
       in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
     }
+    e.mute_count = static_cast<std::int32_t>(mute.size());
     if (host_resident(static_cast<int>(r))) {
       std::copy(out.begin(), out.end(), own.out);
       std::copy(in.begin(), in.end(), own.in);
+      std::copy(mute.begin(), mute.end(), own.mute);
       new (own.endpoint) Endpoint(e);
     } else {
       const Device& device = devices_[static_cast<std::size_t>(spaces_[r])];
       device.copy(own.out, out.data(), n * sizeof(OutLane));
       device.copy(own.in, in.data(), n * sizeof(InLane));
+      if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }

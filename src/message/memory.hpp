@@ -77,12 +77,16 @@ class RankMemory {
   Block map_memory(std::size_t bytes) const;
   void lay_out(Layout& layout);
   Region& region(int space);
+  // Whether each of the two can read and write the other's memory.
+  bool share_memory(std::size_t a, std::size_t b) const;
+  Reach reach(std::size_t receiver, std::size_t sender) const;
 
   Config config_;
   Placement placement_;
   std::vector<Device> devices_;
   std::vector<int> gpus_;    // [rank], -1 for a CPU kernel
   std::vector<int> spaces_;  // [rank], host_space or an index into devices_
+  std::vector<bool> peers_;  // [device * devices + other]
   Region host_, pinned_;
   std::vector<Region> device_regions_;
   Block host_block_, pinned_block_;

@@ -16,6 +16,7 @@
 // is promised about other memory that the sender wrote.
 #pragma once
 
+#include <dcgn/gpu/blocks_scope.hpp>
 #include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/host_device.hpp>
@@ -192,6 +193,8 @@ class Slot {
   }
 
  private:
+  friend DCGN_HOST_DEVICE BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
+                                                   unsigned count);
   template <class Buffer>
   DCGN_HOST_DEVICE static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());
@@ -199,6 +202,17 @@ class Slot {
 
   message::Endpoint* me_;
 };
+
+// `count` blocks of the grid from block `first` on, together on one message of `slot`; they and nobody else call for
+// it.
+DCGN_HOST_DEVICE inline BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
+                                                 unsigned count) {
+  return {context, *slot.me_, first, count};
+}
+// All blocks of the grid.
+DCGN_HOST_DEVICE inline BlocksScope this_grid(const Context& context, const Slot& slot) {
+  return these_blocks(context, slot, 0, context.num_blocks());
+}
 
 // A communicator on one GPU: what World::handle() gives and kernels take by value.
 class Comm {

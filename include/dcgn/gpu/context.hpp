@@ -82,6 +82,8 @@ class Context {
 
   // Every thread of the block arrives before any leaves; what they wrote to memory before is visible to all after.
   DCGN_HOST_DEVICE void sync_block() const;
+  // The same, and says whether every thread gave true.
+  DCGN_HOST_DEVICE bool sync_block_all(bool predicate) const;
   // The same for the threads of the warp.
   DCGN_HOST_DEVICE void sync_warp() const;
 

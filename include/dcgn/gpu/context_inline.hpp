@@ -1,6 +1,8 @@
 // The two ways Context is carried out. Included by context.hpp alone.
 #pragma once
 
+#include <dcgn/gpu/atomic.hpp>
+
 namespace dcgn::gpu {
 
 #if defined(__CUDA_ARCH__)
@@ -36,6 +38,21 @@ DCGN_HOST_DEVICE inline std::uint32_t Context::ballot(bool predicate) const {
 }
 
 #undef DCGN_CUDA_OR_EMULATED
+
+DCGN_HOST_DEVICE inline bool Context::sync_block_all(bool predicate) const {
+#if defined(__CUDA_ARCH__)
+  return __syncthreads_and(predicate) != 0;
+#else
+  auto& all = *static_cast<std::uint32_t*>(detail::block_scratch(*thread_));
+  if (thread_rank() == 0) store_relaxed(all, 1);
+  sync_block();
+  if (!predicate) store_relaxed(all, 0);
+  sync_block();
+  const bool result = load_relaxed(all) != 0;
+  sync_block();
+  return result;
+#endif
+}
 
 DCGN_HOST_DEVICE inline std::size_t Context::shared_bytes() const {
 #if defined(__CUDA_ARCH__)

@@ -37,4 +37,11 @@ DCGN_HOST_DEVICE inline void relax() {
 #endif
 }
 
+// The same where what is waited for must be about to come: a GPU thread does not back off.
+DCGN_HOST_DEVICE inline void relax_briefly() {
+#if !defined(__CUDA_ARCH__)
+  detail::relax_host();
+#endif
+}
+
 }  // namespace dcgn

@@ -1,8 +1,8 @@
-// Who takes part in a call: one thread, a warp, or a block.
+// Who takes part in a call: one thread, a warp, or a block. (Several blocks: blocks_scope.hpp.)
 //
 // Every thread of the scope makes the same call with the same arguments; the first one decides and all carry the
-// bytes. sync() and broadcast() order memory among the threads of the scope. When a call returns, what was received is
-// visible to every thread of the scope.
+// bytes. sync(), agree() and broadcast() order memory among the threads of the scope. When a call returns, what was
+// received is visible to every thread of the scope.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
@@ -11,6 +11,28 @@
 #include <cstdint>
 #include <cstring>
 
+namespace dcgn::detail {
+
+#if defined(__CUDA_ARCH__)
+inline constexpr bool on_gpu = true;
+#else
+inline constexpr bool on_gpu = false;
+#endif
+
+// The number of the first lane that has one.
+DCGN_HOST_DEVICE inline int first_of_warp([[maybe_unused]] const gpu::Context& context, int found) {
+#if defined(__CUDA_ARCH__)
+  const std::uint32_t lanes = context.ballot(found >= 0);
+  return lanes ? context.shuffle(found, static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1)) : -1;
+#else
+  return found;
+#endif
+}
+
+}  // namespace dcgn::detail
+
+// Beside these, a scope says who of its threads look at memory that others write: on a GPU many do at once, on the
+// host, where they would take turns, the leader does it for all.
 namespace dcgn::gpu {
 
 // The calling thread alone; also what a CPU rank's calls use.
@@ -20,6 +42,15 @@ class ThreadScope {
   DCGN_HOST_DEVICE unsigned size() const { return 1; }
   DCGN_HOST_DEVICE bool leader() const { return true; }
   DCGN_HOST_DEVICE void sync() const {}
+  DCGN_HOST_DEVICE bool agree(bool yes) const { return yes; }  // whether all threads say so
+  DCGN_HOST_DEVICE bool broken() const { return false; }       // whether sync() gave up
+
+  static constexpr bool quick = true;                                  // its barriers cost little
+  DCGN_HOST_DEVICE bool polls() const { return true; }                 // reads the cell that all wait for
+  DCGN_HOST_DEVICE bool looks() const { return true; }                 // is of those who share a look at many lanes
+  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }              // how many those are: the first ones
+  DCGN_HOST_DEVICE int first_found(int found) const { return found; }  // of the first looker with 0 or more; -1: none
+  DCGN_HOST_DEVICE int share_found(int found) const { return found; }  // what they found, to all threads
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return value;
@@ -34,6 +65,19 @@ class WarpScope {
   DCGN_HOST_DEVICE unsigned size() const { return context_.warp_lanes(); }
   DCGN_HOST_DEVICE bool leader() const { return context_.lane() == 0; }
   DCGN_HOST_DEVICE void sync() const { context_.sync_warp(); }
+  DCGN_HOST_DEVICE bool agree(bool yes) const {
+    const bool all = context_.all(yes);
+    context_.sync_warp();  // a ballot alone does not order memory
+    return all;
+  }
+  DCGN_HOST_DEVICE bool broken() const { return false; }
+
+  static constexpr bool quick = true;
+  DCGN_HOST_DEVICE bool polls() const { return detail::on_gpu || leader(); }
+  DCGN_HOST_DEVICE bool looks() const { return polls(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? size() : 1; }
+  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
+  DCGN_HOST_DEVICE int share_found(int found) const { return detail::on_gpu ? found : broadcast(found); }
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     T result = value;
@@ -64,6 +108,15 @@ class BlockScope {
   DCGN_HOST_DEVICE unsigned size() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool leader() const { return context_.thread_rank() == 0; }
   DCGN_HOST_DEVICE void sync() const { context_.sync_block(); }
+  DCGN_HOST_DEVICE bool agree(bool yes) const { return context_.sync_block_all(yes); }
+  DCGN_HOST_DEVICE bool broken() const { return false; }
+
+  static constexpr bool quick = true;
+  DCGN_HOST_DEVICE bool polls() const { return detail::on_gpu || leader(); }
+  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu ? context_.warp() == 0 : leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return !detail::on_gpu ? 1 : size() < warp_size ? size() : warp_size; }
+  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
+  DCGN_HOST_DEVICE int share_found(int found) const { return broadcast(found); }
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return context_.broadcast(value);

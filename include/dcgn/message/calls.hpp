@@ -5,6 +5,7 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/goals.hpp>
 #include <dcgn/message/progress.hpp>
+#include <dcgn/message/quick.hpp>
 #include <dcgn/message/wait.hpp>
 #include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
@@ -43,27 +44,7 @@ DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, s
   return {};
 }
 
-// One caller at a time; the flag tells a second one, and hands the endpoint on in order. All callers of a slot are on
-// its GPU, so there the flag is at device scope, which costs less.
-DCGN_HOST_DEVICE inline bool take_flag(std::uint32_t& busy) {
-#if defined(__CUDA_ARCH__)
-  std::uint32_t old;
-  asm volatile("atom.cas.acq_rel.gpu.b32 %0,[%1],%2,%3;" : "=r"(old) : "l"(&busy), "r"(0), "r"(1) : "memory");
-  return old == 0;
-#else
-  return compare_exchange(busy, 0, 1) == 0;
-#endif
-}
-
-DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("st.release.gpu.b32 [%0],%1;" ::"l"(&busy), "r"(0) : "memory");
-#else
-  store_release(busy, 0);
-#endif
-}
-
-DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
+DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t threads) {
   if (!take_flag(me.busy)) return Code::concurrent_use;
   bool stopped = me.stopped != 0;
 #if !defined(__CUDA_ARCH__)
@@ -74,6 +55,7 @@ DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call) {
     return Code::aborted;
   }
   me.call = call;
+  me.threads = threads;
   return Code::ok;
 }
 
@@ -97,7 +79,7 @@ template <class Scope, class Goal>
   result.move = Work::Move::stop;
   const auto describe = [&] { return goal.waited(); };
   if (scope.leader()) {
-    result.code = enter(me, call);
+    result.code = enter(me, call, scope.size());
     if (result.code == Code::ok) result.code = goal.begin(work);
   }
   const bool entered = result.code != Code::concurrent_use && result.code != Code::aborted;
@@ -125,9 +107,10 @@ template <class Scope, class Goal>
       }
     }
     work = scope.broadcast(work);
-    if (work.move == Work::Move::stop) break;
+    if (work.move == Work::Move::stop || scope.broken()) break;
     carry(scope, *me.phase, work);
     scope.sync();
+    if (scope.broken()) break;
     if (scope.leader()) {
       if (work.move == Work::Move::take && aborted(me)) {
         result.code = Code::aborted;
@@ -139,7 +122,12 @@ template <class Scope, class Goal>
       }
     }
   }
+  if (scope.broken()) {  // the job is being stopped
+    work = result;
+    work.code = Code::aborted;
+  }
   if (scope.leader() && entered) leave(me, work.code);
+  if constexpr (Scope::quick) scope.sync();  // the rank's state is at rest between calls
   return work;
 }
 
@@ -197,8 +185,13 @@ DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Work& res
 template <class Scope>
 DCGN_HOST_DEVICE Code send(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
                            std::int64_t bytes, int to, int tag, std::uint32_t context) {
-  SendGoal goal{me, data, static_cast<std::uint64_t>(bytes), to, tag, context, mode, true};
-  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const Argument argument = check(me, data, bytes, to, tag, false);
+  if constexpr (Scope::quick)
+    if (argument.code == Code::ok && mode == SendMode::standard && quick_send(scope, me, data, size, to, tag, context))
+      return Code::ok;
+  SendGoal goal{me, data, size, to, tag, context, mode, true};
+  return run(scope, me, call, goal, argument).code;
 }
 
 template <class Scope>
@@ -211,8 +204,14 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
 template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity, int from,
                              int tag, std::uint32_t context) {
-  ReceiveGoal goal{me, data, static_cast<std::uint64_t>(capacity), from, tag, context, true};
-  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
+  const auto size = static_cast<std::uint64_t>(capacity);
+  const Argument argument = check(me, data, capacity, from, tag, true);
+  if constexpr (Scope::quick) {
+    Status status;
+    if (argument.code == Code::ok && quick_receive(scope, me, data, size, from, tag, context, status)) return status;
+  }
+  ReceiveGoal goal{me, data, size, from, tag, context, true};
+  return status_from(run(scope, me, call, goal, argument));
 }
 
 template <class Scope>

@@ -20,15 +20,17 @@ struct alignas(16) Cell {
   std::uint32_t epoch;
 };
 
-// Writes a cell. On a GPU one 16-byte store; on the host the data, then the epoch with release order. With `release`,
-// whoever finds the cell and then acquires also sees all that the writing thread had seen before; a GPU pays for it.
+// Writes a cell. On a GPU one 16-byte store, which is seen as a whole; on the host the data, then the epoch with
+// release order. With `release`, whoever finds the cell and then acquires also sees all that the writing thread had
+// seen before; a GPU pays for it.
 DCGN_HOST_DEVICE inline void write_cell(Cell& cell, std::uint32_t d0, std::uint32_t d1, std::uint32_t d2,
                                         std::uint32_t epoch, [[maybe_unused]] bool release = false) {
 #if defined(__CUDA_ARCH__)
   if (release) __threadfence_system();
-  asm volatile("st.relaxed.sys.global.v4.u32 [%0],{%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(&cell)), "r"(d0),
-               "r"(d1), "r"(d2), "r"(epoch)
-               : "memory");
+  asm volatile(
+      "{.reg .b128 c; mov.b128 c,{%1,%2}; st.relaxed.sys.global.b128 [%0],c;}" ::"l"(__cvta_generic_to_global(&cell)),
+      "l"(d0 | static_cast<std::uint64_t>(d1) << 32), "l"(d2 | static_cast<std::uint64_t>(epoch) << 32)
+      : "memory");
 #else
   cell.data[0] = d0;
   cell.data[1] = d1;
@@ -40,12 +42,15 @@ DCGN_HOST_DEVICE inline void write_cell(Cell& cell, std::uint32_t d0, std::uint3
 // Reads a cell into `out` if it has been written in this epoch; says whether it had.
 DCGN_HOST_DEVICE inline bool read_cell(const Cell& cell, std::uint32_t epoch, std::uint32_t (&out)[3]) {
 #if defined(__CUDA_ARCH__)
-  std::uint32_t found;
-  asm volatile("ld.relaxed.sys.global.v4.u32 {%0,%1,%2,%3},[%4];"
-               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(found)
+  std::uint64_t low, high;
+  asm volatile("{.reg .b128 c; ld.relaxed.sys.global.b128 c,[%2]; mov.b128 {%0,%1},c;}"
+               : "=l"(low), "=l"(high)
                : "l"(__cvta_generic_to_global(&cell))
                : "memory");
-  return found == epoch;
+  out[0] = static_cast<std::uint32_t>(low);
+  out[1] = static_cast<std::uint32_t>(low >> 32);
+  out[2] = static_cast<std::uint32_t>(high);
+  return static_cast<std::uint32_t>(high >> 32) == epoch;
 #else
   if (load_acquire(cell.epoch) != epoch) return false;
   out[0] = cell.data[0];
@@ -66,8 +71,8 @@ DCGN_HOST_DEVICE inline void acquire_after_cell() {
 enum class Kind : std::uint32_t {
   small,  // up to 8 bytes, within the header cell
   eager,  // header cell, then the payload's cells, all of them written at once
-  pull,   // the receiver reads the payload at `address`, then acknowledges (rendezvous within one memory)
-  offer,  // the receiver answers when it has matched; the payload follows as data (rendezvous between memories)
+  pull,   // the receiver has the payload fetched from `address`, then acknowledges (rendezvous)
+  offer,  // the receiver answers when it has matched; the payload follows as data (where no address will do)
   data,   // a piece of an offered payload, for the receive named in `record`
 };
 
@@ -79,6 +84,7 @@ struct Header {
   std::uint64_t address = 0;  // pull: where the payload is;  small: the payload itself
   std::uint32_t ack = 0;      // pull, offer: which of the sender's acknowledgement words to answer in
   std::uint32_t record = 0;   // data: which of the receiver's records the payload is for
+  bool readable = false;      // pull: the receiver's own threads can read at `address`; else a copy engine must
 };
 
 inline constexpr std::uint32_t max_header_cells = 3;
@@ -114,17 +120,26 @@ struct Ring {
   DCGN_HOST_DEVICE std::uint32_t size() const { return 1u << shift; }
 };
 
-// The first word of a header: kind in bits 0-2; for small: bytes in 3-6, context in 7-15, tag in 16-31; else the
-// context in 16-31.
+// The most payload bytes that are written to a ring at once: with their header they fill half of it.
+DCGN_HOST_DEVICE inline std::uint64_t largest_unit(const Ring& ring) {
+  return static_cast<std::uint64_t>(ring.size() / 2 - 1) * cell_payload;
+}
+
+// The last word of a header: kind in bits 0-2; for small: bytes in 3-6, context in 7-15, tag in 16-31; else the context
+// in 16-31 and for a pull whether it is readable in 3.
+DCGN_HOST_DEVICE inline std::uint32_t small_word(std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(Kind::small) | static_cast<std::uint32_t>(bytes) << 3 | context << 7 |
+         static_cast<std::uint32_t>(tag) << 16;
+}
+
 DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t position, const Header& h) {
   const auto kind = static_cast<std::uint32_t>(h.kind);
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
-  const std::uint32_t word = kind | h.context << 16;
+  const std::uint32_t word = kind | static_cast<std::uint32_t>(h.readable) << 3 | h.context << 16;
   switch (h.kind) {
     case Kind::small:
-      write_cell(ring.at(position), low(h.address), high(h.address),
-                 kind | low(h.bytes) << 3 | h.context << 7 | static_cast<std::uint32_t>(h.tag) << 16,
+      write_cell(ring.at(position), low(h.address), high(h.address), small_word(h.context, h.tag, h.bytes),
                  ring.epoch(position));
       return;
     case Kind::eager:
@@ -143,10 +158,9 @@ DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t positi
   }
 }
 
-// Reads the header at `position` if all of its cells are there.
-DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
-  std::uint32_t d[3];
-  if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
+// What the first cell of a header says: all of it for small, eager and data.
+DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
+  Header h;
   h.kind = static_cast<Kind>(d[2] & 7);
   h.context = d[2] >> 16;
   h.tag = static_cast<std::int32_t>(d[0]);
@@ -157,13 +171,21 @@ DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t positio
       h.bytes = d[2] >> 3 & 15;
       h.context = d[2] >> 7 & 511;
       h.tag = static_cast<std::int32_t>(d[2] >> 16);
-      return true;
-    case Kind::eager: return true;
-    case Kind::data: h.record = d[0]; return true;
-    case Kind::pull:
-    case Kind::offer: break;
+      break;
+    case Kind::eager: break;
+    case Kind::data: h.record = d[0]; break;
+    case Kind::pull: h.readable = d[2] >> 3 & 1; [[fallthrough]];
+    case Kind::offer: h.ack = d[1]; break;
   }
-  h.ack = d[1];
+  return h;
+}
+
+// Reads the header at `position` if all of its cells are there.
+DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
+  std::uint32_t d[3];
+  if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
+  h = decode(d);
+  if (h.kind != Kind::pull && h.kind != Kind::offer) return true;
   if (!read_cell(ring.at(position + 1), ring.epoch(position + 1), d)) return false;
   h.bytes = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
   if (h.kind == Kind::pull) {

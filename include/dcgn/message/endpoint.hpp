@@ -9,6 +9,7 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/arena.hpp>
 #include <dcgn/message/cell.hpp>
+#include <dcgn/message/gathering.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -93,28 +94,39 @@ struct alignas(64) Credit {
   std::uint32_t taken;
 };
 
-struct OutLane {
+// How the receiver of a large message comes to the sender's memory.
+enum class Reach : std::uint32_t {
+  none,    // not at all: the message goes through the lane
+  engine,  // by a copy engine
+  direct,  // its threads read there, or a copy engine
+};
+
+// What a call looks at first comes first.
+struct alignas(16) OutLane {
   Ring ring;
-  Credit* credit;
-  std::uint64_t* acks;  // my acknowledgement words, where this lane's receiver can reach them
   std::uint32_t tail;   // cells written
   std::uint32_t taken;  // the credit as last read
   Record* first;        // sends that wait for room, in order
   Record* last;
+  std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
+  Reach reach;
+  std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
+  std::uint64_t sent;   // messages
+  Credit* credit;
+  std::uint64_t* acks;  // my acknowledgement words, where this lane's receiver can reach them
   OutLane* next_queued;
   std::uint32_t queued;
-  std::uint32_t direct;  // the receiver can read this rank's memory
-  std::uint32_t eager;   // bytes; longer messages go by rendezvous
-  std::uint64_t sent;    // messages
 };
 
-struct InLane {
+struct alignas(16) InLane {
   Ring ring;
-  Credit* credit;
-  std::uint64_t* acks;     // the sender's acknowledgement words
   std::uint32_t head;      // cells taken
   std::uint32_t returned;  // of which the sender knows
+  std::uint32_t batch;     // tell it when so many more have been taken
+  std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
   std::uint64_t received;  // messages taken out of the lane
+  Credit* credit;
+  std::uint64_t* acks;  // the sender's acknowledgement words
 };
 
 struct List {
@@ -190,6 +202,15 @@ struct alignas(64) Notice {
   Failure failure;
 };
 
+// Parts of the protocol that can be switched off, to see what each is worth (docs/guide/performance.md).
+enum Without : std::uint32_t {
+  without_quick = 1,     // calls that find all they need at once and keep no record
+  without_checks = 2,    // deadlines and the abort word, in waits
+  without_relaxed = 4,   // each header is written with release order
+  without_bells = 8,     // lanes are looked at one by one, however many
+  without_batches = 16,  // credit goes back for every message
+};
+
 // Settings shared by the ranks of a world.
 struct Limits {
   std::uint64_t deadline_ns;
@@ -203,7 +224,7 @@ struct alignas(64) Endpoint {
   OutLane* out;                          // [size]
   InLane* in;                            // [size]
   OutLane* queued;                       // lanes with sends that wait for room
-  std::int32_t next_source;              // where the next round of polling starts
+  std::int32_t next_place;               // where the next round of looking starts
   std::uint32_t next_choice;             // wait_any's rotation
   Record* records;
   std::uint32_t record_capacity, records_used;
@@ -212,6 +233,14 @@ struct alignas(64) Endpoint {
   std::uint32_t ack_capacity, acks_used, acks_free;
   std::uint32_t busy;     // 1 during a call
   std::uint32_t stopped;  // 1 once a call gave up for good: buffers of its posted receives may be gone
+  std::uint32_t open;     // sends and receives that are not complete, and messages that are kept
+  std::uint32_t without;  // parts of the protocol that are switched off: see Without
+  // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
+  const std::uint32_t* bells;  // [size, rounded up to 4], written by the senders; null where there are few
+  std::uint32_t* heads;        // [the same], what has been taken of each
+  const std::int32_t* mute;    // with bells: the ranks that cannot reach them
+  std::int32_t mute_count;
+  std::uint32_t threads;  // that take part in the call
   List posted, announced, streaming;
   List unexpected[unexpected_lists];
   std::uint64_t arrivals_counted;
@@ -226,7 +255,17 @@ struct alignas(64) Endpoint {
   Call call;
   Statistics statistics;
   Failure first_failure, last_failure;
+  Gathering gathering;  // of the blocks that make a call together
 };
+
+// The longest message that a call of so many threads sends eagerly.
+DCGN_HOST_DEVICE inline std::uint64_t eager_limit(const OutLane& lane, std::uint32_t threads) {
+  const std::uint64_t limit = lane.eager + static_cast<std::uint64_t>(lane.eager_each) * threads;
+  // With its header it fills at most half of the ring: credits come in quarters, so a sender that waits for half a ring
+  // is sure to get it.
+  const std::uint64_t most = largest_unit(lane.ring);
+  return limit < most ? limit : most;
+}
 
 DCGN_HOST_DEVICE inline bool matches(const Envelope& wanted, std::int32_t source, std::int32_t tag,
                                      std::uint32_t context) {

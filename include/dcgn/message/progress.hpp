@@ -30,6 +30,7 @@ DCGN_HOST_DEVICE inline Record* take_record(Endpoint& me) {
   r->moved = 0;
   r->flags = 0;
   r->code = Code::ok;
+  ++me.open;
   return r;
 }
 
@@ -39,8 +40,15 @@ DCGN_HOST_DEVICE inline void free_record(Endpoint& me, Record* r) {
   me.free_records = r;
 }
 
+// A message that was kept has been received.
+DCGN_HOST_DEVICE inline void discard(Endpoint& me, Record* r) {
+  --me.open;
+  free_record(me, r);
+}
+
 DCGN_HOST_DEVICE inline void complete(Endpoint& me, Record* r) {
   r->state = State::complete;
+  --me.open;
   if (r->flags & Record::is_receive) {
     ++me.statistics.received_messages;
     me.statistics.received_bytes += r->envelope.bytes;
@@ -53,12 +61,6 @@ DCGN_HOST_DEVICE inline void complete(Endpoint& me, Record* r) {
       free_record(me, r);
     }
   }
-}
-
-// The most payload bytes that are written to a ring at once. With their header they fill half of it: credits come in
-// quarters, so a sender that waits for half a ring is sure to get it.
-DCGN_HOST_DEVICE inline std::uint64_t largest_unit(const Ring& ring) {
-  return static_cast<std::uint64_t>(ring.size() / 2 - 1) * cell_payload;
 }
 
 // ---- sending
@@ -89,6 +91,11 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
   return true;
 }
 
+// Tells a receiver with many lanes which one to look at. The cells may come later than this, or earlier.
+DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
+  if (lane.bell) store_relaxed(*lane.bell, lane.tail);
+}
+
 // Sends a queued record's message, or its announcement, if the lane has room.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
   const std::uint64_t bytes = r->envelope.bytes;
@@ -96,7 +103,7 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
   h.context = r->envelope.context;
   h.tag = r->envelope.tag;
   h.bytes = bytes;
-  const bool announce = (r->flags & Record::synchronous) || bytes > lane.eager;
+  const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(lane, me.threads);
   if (!announce) {
     h.kind = fits_small(h.context, h.tag, bytes) ? Kind::small : Kind::eager;
     const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
@@ -117,7 +124,8 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
       complete(me, r);
     }
   } else {
-    h.kind = lane.direct && reachable(r->buffer) ? Kind::pull : Kind::offer;
+    h.kind = lane.reach != Reach::none && reachable(r->buffer) ? Kind::pull : Kind::offer;
+    h.readable = lane.reach == Reach::direct;
     if (!has_room(lane, header_cells(h.kind)) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
@@ -128,6 +136,7 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
     me.announced.append(r);
   }
   ++lane.sent;
+  ring_bell(lane);
   ++me.statistics.activity;
   return true;
 }
@@ -212,6 +221,7 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
     work.cells = cells;
     work.record = r;
     lane.tail += 1 + cells;
+    ring_bell(lane);
     r->moved += piece;
     if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
     ++me.statistics.activity;
@@ -222,13 +232,17 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
 
 // ---- receiving
 
+// Tells the sender how far its cells have been taken.
+DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
+  store_release(lane.credit->taken, lane.head);
+  lane.returned = lane.head;
+}
+
 // Takes cells off the lane and, a quarter of the ring at a time, tells the sender.
-DCGN_HOST_DEVICE inline void return_credit(InLane& lane, std::uint32_t cells) {
+DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
   lane.head += cells;
-  if (lane.head - lane.returned >= lane.ring.size() / 4) {
-    store_release(lane.credit->taken, lane.head);
-    lane.returned = lane.head;
-  }
+  if (lane.seen) *lane.seen = lane.head;
+  if (lane.head - lane.returned >= lane.batch) return_credit(lane);
 }
 
 DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
@@ -366,7 +380,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
     work.record = r;
     work.lane = &lane;
   } else {
-    return_credit(lane, header_cells(h.kind));
+    take_off(lane, header_cells(h.kind));
   }
   me.stalled = -1;
   ++me.statistics.activity;
@@ -424,10 +438,55 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
     receive_small(me, r, u->address);
   else
     fetch(me, r, u->kind, u->address, u->ack, work);
-  free_record(me, u);
+  discard(me, u);
 }
 
 // ---- both
+
+// Where a rank looks for messages: at the bells of all lanes, then at the lanes of those who cannot reach its bells;
+// where there are no bells, at every lane.
+DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return me.size + me.mute_count; }
+
+DCGN_HOST_DEVICE inline std::int32_t source_at(const Endpoint& me, std::int32_t place) {
+  return place < me.size ? place : me.mute[place - me.size];
+}
+
+DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_t place) {
+  return place + 1 == places(me) ? 0 : place + 1;
+}
+
+// Whether a message seems to be there.
+DCGN_HOST_DEVICE inline bool holds(const Endpoint& me, std::int32_t place) {
+  if (me.bells && place < me.size)
+    return static_cast<std::int32_t>(load_relaxed(me.bells[place]) - me.heads[place]) > 0;
+  const InLane& lane = me.in[source_at(me, place)];
+  return load_relaxed(lane.ring.at(lane.head).epoch) == lane.ring.epoch(lane.head);
+}
+
+// Looks at a few places in turn, or at all, and takes one message.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_others(Endpoint& me, bool all, Work& work) {
+  constexpr std::int32_t group = 4;  // their loads are under way together
+  const std::int32_t looks = all || places(me) < group ? places(me) : group;
+  for (std::int32_t i = 0; i < looks; i += group) {
+    std::uint32_t found = 0;
+    std::int32_t place = me.next_place;
+    for (std::int32_t k = 0; k < group; ++k) {
+      found |= static_cast<std::uint32_t>(i + k < looks && holds(me, place)) << k;
+      place = place_after(me, place);
+    }
+    place = me.next_place;
+    for (std::int32_t k = 0; k < group && i + k < looks; ++k) {
+      const std::int32_t next = place_after(me, place);
+      if (found >> k & 1 && poll_lane(me, source_at(me, place), work)) {
+        me.next_place = next;
+        return true;
+      }
+      place = next;
+    }
+    me.next_place = place;
+  }
+  return false;
+}
 
 // Does one thing if there is one to do. `source` is the lane to look at first, or any_source; `all` looks at every
 // lane, otherwise a few beside it in turn.
@@ -436,19 +495,13 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
   if (me.announced.first && advance_announced(me)) return true;
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
-  const std::int32_t looks = all || source < 0 || me.size < 4 ? me.size : 4;
-  for (std::int32_t i = 0; i < looks; ++i) {
-    const std::int32_t lane = me.next_source;
-    me.next_source = lane + 1 == me.size ? 0 : lane + 1;
-    if (poll_lane(me, lane, work)) return true;
-  }
-  return false;
+  return poll_others(me, all || source < 0, work);
 }
 
 // The bytes of `work` have moved.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void finish(Endpoint& me, const Work& work, Work& next) {
   Record* r = work.record;
-  if (work.move == Work::Move::take) return_credit(*work.lane, 1 + work.cells);
+  if (work.move == Work::Move::take) take_off(*work.lane, 1 + work.cells);
   switch (work.after) {
     case After::nothing:
     case After::stored: break;
@@ -464,7 +517,7 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
       break;
     case After::unstored:
       me.arrivals.free(work.stored->buffer);
-      free_record(me, work.stored);
+      discard(me, work.stored);
       complete(me, r);
       break;
     case After::buffered: start_send(me, r, next); break;

@@ -43,32 +43,128 @@ struct Work {
   std::uint32_t generation = 0;
 };
 
-// Copies up to 12 bytes as words where both sides allow it.
-DCGN_HOST_DEVICE inline void load_words(std::uint32_t (&d)[3], const unsigned char* from, std::uint64_t bytes) {
+// The payload's words lie in its cells so that neighbouring threads find neighbouring words: a group of up to 32 cells
+// holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
+struct CellWords {
+  std::uint64_t first;   // word of the cell
+  std::uint32_t stride;  // to its next
+
+  DCGN_HOST_DEVICE CellWords(std::uint32_t cell, std::uint32_t cells) {
+    const std::uint32_t group = cell / 32 * 32, left = cells - group;
+    first = static_cast<std::uint64_t>(group) * 3 + cell % 32;
+    stride = left < 32 ? left : 32;
+  }
+};
+
+// One word of a message; zero beyond its end.
+DCGN_HOST_DEVICE inline std::uint32_t load_word(const unsigned char* from, std::uint64_t word, std::uint64_t bytes) {
+  std::uint32_t value = 0;
+  const std::uint64_t at = word * 4;
 #if defined(__CUDA_ARCH__)
-  if (bytes >= cell_payload && (reinterpret_cast<std::uintptr_t>(from) & 3) == 0) {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(from);
-    d[0] = words[0];
-    d[1] = words[1];
-    d[2] = words[2];
-    return;
+  if (at + 4 <= bytes && (reinterpret_cast<std::uintptr_t>(from) & 3) == 0)
+    return *reinterpret_cast<const std::uint32_t*>(from + at);
+#else
+  if (at + 4 <= bytes) {
+    memcpy(&value, from + at, 4);
+    return value;
   }
 #endif
-  memcpy(d, from, bytes < cell_payload ? bytes : cell_payload);
+  for (std::uint32_t i = 0; i < 4 && at + i < bytes; ++i) value |= static_cast<std::uint32_t>(from[at + i]) << 8 * i;
+  return value;
 }
 
-DCGN_HOST_DEVICE inline void store_words(unsigned char* to, const std::uint32_t (&d)[3], std::uint64_t bytes) {
+DCGN_HOST_DEVICE inline void store_word(unsigned char* to, std::uint64_t word, std::uint64_t bytes,
+                                        std::uint32_t value) {
+  const std::uint64_t at = word * 4;
 #if defined(__CUDA_ARCH__)
-  if (bytes >= cell_payload && (reinterpret_cast<std::uintptr_t>(to) & 3) == 0) {
-    auto* words = reinterpret_cast<std::uint32_t*>(to);
-    words[0] = d[0];
-    words[1] = d[1];
-    words[2] = d[2];
+  if (at + 4 <= bytes && (reinterpret_cast<std::uintptr_t>(to) & 3) == 0) {
+    *reinterpret_cast<std::uint32_t*>(to + at) = value;
+    return;
+  }
+#else
+  if (at + 4 <= bytes) {
+    memcpy(to + at, &value, 4);
     return;
   }
 #endif
-  memcpy(to, d, bytes < cell_payload ? bytes : cell_payload);
+  for (std::uint32_t i = 0; i < 4 && at + i < bytes; ++i) to[at + i] = static_cast<unsigned char>(value >> 8 * i);
 }
+
+// How many cells a thread has under way at once.
+#if defined(__CUDA_ARCH__)
+inline constexpr std::uint32_t cells_at_once = 4;
+#else
+inline constexpr std::uint32_t cells_at_once = 1;
+#endif
+
+// Writes a payload's cells with all threads of the scope.
+template <class Scope>
+DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Ring& ring, std::uint32_t position,
+                                 const unsigned char* from, std::uint64_t bytes, std::uint32_t cells) {
+  const std::uint32_t stride = scope.size();
+  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
+    std::uint32_t d[cells_at_once][3];
+    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
+      const std::uint32_t cell = i + k * stride;
+      const CellWords words(cell, cells);
+      for (std::uint32_t w = 0; w < 3; ++w)
+        d[k][w] = cell < cells ? load_word(from, words.first + w * words.stride, bytes) : 0;
+    }
+    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
+      const std::uint32_t cell = i + k * stride;
+      if (cell < cells) write_cell(ring.at(position + cell), d[k][0], d[k][1], d[k][2], ring.epoch(position + cell));
+    }
+  }
+}
+
+// Reads a payload's cells, of which the first `bytes` are wanted. They may still be on their way, written by threads
+// that are in their call now; false where the job is aborted meanwhile.
+template <class Scope>
+DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Ring& ring,
+                                 std::uint32_t position, unsigned char* to, std::uint64_t bytes, std::uint32_t cells) {
+  const std::uint32_t stride = scope.size();
+  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
+    std::uint32_t d[cells_at_once][3];
+    std::uint32_t missing = 0;
+    for (std::uint32_t k = 0; k < cells_at_once; ++k)
+      missing |= static_cast<std::uint32_t>(i + k * stride < cells) << k;
+    for (std::uint32_t spins = 1;; ++spins) {
+      std::uint32_t found = 0;
+      for (std::uint32_t k = 0; k < cells_at_once; ++k) {
+        const std::uint32_t at = position + i + k * stride;
+        if (missing >> k & 1) found |= static_cast<std::uint32_t>(read_cell(ring.at(at), ring.epoch(at), d[k])) << k;
+      }
+      missing &= ~found;
+      if (!missing) break;
+      if (spins % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+      relax_briefly();
+    }
+    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
+      const std::uint32_t cell = i + k * stride;
+      if (cell >= cells) continue;
+      const CellWords words(cell, cells);
+      for (std::uint32_t w = 0; w < 3; ++w) store_word(to, words.first + w * words.stride, bytes, d[k][w]);
+    }
+  }
+  return true;
+}
+
+#if defined(__CUDA_ARCH__)
+// Lines of 16 bytes, eight of each thread's loads under way at once: another GPU's memory is a microsecond away.
+__device__ inline void copy_lines(uint4* to, const uint4* from, std::uint64_t lines, std::uint64_t rank,
+                                  std::uint64_t stride) {
+  constexpr int depth = 8;
+  std::uint64_t i = rank;
+  for (; i + (depth - 1) * stride < lines; i += depth * stride) {
+    uint4 line[depth];
+#pragma unroll
+    for (int k = 0; k < depth; ++k) line[k] = from[i + k * stride];
+#pragma unroll
+    for (int k = 0; k < depth; ++k) to[i + k * stride] = line[k];
+  }
+  for (; i < lines; i += stride) to[i] = from[i];
+}
+#endif
 
 // Copies bytes with all threads of the scope, 16 at a time where the alignment allows.
 template <class Scope>
@@ -82,9 +178,8 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
     done = head < bytes ? head : bytes;
     for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = from[i];
     const std::uint64_t lines = (bytes - done) / 16;
-    auto* to16 = reinterpret_cast<uint4*>(to + done);
-    const auto* from16 = reinterpret_cast<const uint4*>(from + done);
-    for (std::uint64_t i = scope.rank(); i < lines; i += scope.size()) to16[i] = from16[i];
+    copy_lines(reinterpret_cast<uint4*>(to + done), reinterpret_cast<const uint4*>(from + done), lines, scope.rank(),
+               scope.size());
     done += lines * 16;
   } else if ((skew & 3) == 0) {
     const std::uint64_t head = (4 - (reinterpret_cast<std::uintptr_t>(to) & 3)) & 3;
@@ -107,33 +202,15 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
 #endif
 }
 
-// Moves the bytes. Cells of a take may still be on their way, written by threads that are in their call now; where the
-// job is aborted meanwhile they are left.
+// Moves the bytes.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE void carry(const Scope& scope, const std::uint32_t& phase, const Work& w) {
   switch (w.move) {
     case Work::Move::nothing:
     case Work::Move::stop: return;
     case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
-    case Work::Move::push:
-      for (std::uint32_t i = scope.rank(); i < w.cells; i += scope.size()) {
-        const std::uint64_t offset = static_cast<std::uint64_t>(i) * cell_payload;
-        std::uint32_t d[3] = {};
-        load_words(d, w.from + offset, w.bytes - offset);
-        write_cell(w.ring.at(w.position + i), d[0], d[1], d[2], w.ring.epoch(w.position + i));
-      }
-      return;
-    case Work::Move::take:
-      for (std::uint32_t i = scope.rank(); i < w.cells; i += scope.size()) {
-        const std::uint64_t offset = static_cast<std::uint64_t>(i) * cell_payload;
-        std::uint32_t d[3];
-        for (std::uint32_t spins = 1; !read_cell(w.ring.at(w.position + i), w.ring.epoch(w.position + i), d); ++spins) {
-          if (spins % 64 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return;
-          relax();
-        }
-        if (offset < w.bytes) store_words(w.to + offset, d, w.bytes - offset);
-      }
-      return;
+    case Work::Move::push: push_cells(scope, w.ring, w.position, w.from, w.bytes, w.cells); return;
+    case Work::Move::take: take_cells(scope, phase, w.ring, w.position, w.to, w.bytes, w.cells); return;
   }
 }
 

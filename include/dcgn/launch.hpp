@@ -36,6 +36,11 @@ struct KernelImage {
   std::function<int(const Launch&, int& blocks_per_multiprocessor)> cuda_occupancy;
 };
 
+template <class Kernel>
+concept BoundedKernel = requires {
+  {Kernel::max_threads};
+};
+
 #if defined(__CUDACC__)
 template <class Kernel, class... Args>
 __global__ void kernel_entry(const Kernel kernel, Args... args) {
@@ -43,10 +48,26 @@ __global__ void kernel_entry(const Kernel kernel, Args... args) {
   kernel(context, args...);
 }
 
+template <class Kernel, class... Args>
+__global__ void __launch_bounds__(Kernel::max_threads) bounded_kernel_entry(const Kernel kernel, Args... args) {
+  gpu::Context context;
+  kernel(context, args...);
+}
+
+template <class Kernel, class... Args>
+auto entry_of() {
+  if constexpr (BoundedKernel<Kernel>)
+    return bounded_kernel_entry<Kernel, Args...>;
+  else
+    return kernel_entry<Kernel, Args...>;
+}
+
 inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
 #endif
 
-// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied.
+// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied. A kernel whose
+// blocks may have up to N threads says so by `static constexpr unsigned max_threads = N;`, and the compiler then sees to
+// it that they find registers; without that, a kernel may need more of them than a block of 1024 threads can have.
 template <class Kernel, class... Args>
 KernelImage make_image(const Kernel& kernel, const Args&... args) {
   KernelImage image;
@@ -56,7 +77,7 @@ KernelImage make_image(const Kernel& kernel, const Args&... args) {
     std::apply([&](auto... own) { kernel(context, own...); }, std::make_tuple(args...));
   };
 #if defined(__CUDACC__)
-  auto entry = kernel_entry<Kernel, Args...>;
+  const auto entry = entry_of<Kernel, Args...>();
   image.cuda_launch = [entry, kernel, args...](const Launch& launch, void* stream) {
     if (launch.shared_bytes > 48 * 1024) {
       const cudaError_t raised = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,

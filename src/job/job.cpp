@@ -132,6 +132,14 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   r.sent_bytes = t.sent_bytes;
   r.received_messages = t.received_messages;
   r.received_bytes = t.received_bytes;
+  for (const message::OutLane& lane : s.out) {
+    r.sent_messages += lane.quick_messages;
+    r.sent_bytes += lane.quick_bytes;
+  }
+  for (const message::InLane& lane : s.in) {
+    r.received_messages += lane.quick_messages;
+    r.received_bytes += lane.quick_bytes;
+  }
   r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
   r.open_receives = s.posted;
   const message::Failure& f = s.endpoint.first_failure;
@@ -156,7 +164,9 @@ std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
       line(message::describe_message(e) + " at rank " + std::to_string(to));
     }
     for (std::size_t from = 0; from < ranks.size(); ++from) {
-      const std::uint64_t in_lane = ranks[from].out[to].sent - ranks[to].in[from].received;
+      const message::OutLane& out = ranks[from].out[to];
+      const message::InLane& in = ranks[to].in[from];
+      const std::uint64_t in_lane = out.sent + out.quick_messages - in.received - in.quick_messages;
       if (!in_lane) continue;
       total += in_lane;
       line(std::to_string(in_lane) + (in_lane == 1 ? " message" : " messages") + " from rank " + std::to_string(from) +

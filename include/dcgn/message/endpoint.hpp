@@ -82,12 +82,25 @@ struct Record {
   static constexpr std::uint32_t buffered = 4;  // free buffer and record when done; nobody waits for it
 };
 
-// Acknowledgement words: answered by the receiver, reset by the sender before each use.
+// Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer
+// to an earlier use is none, and the sender need not clear the word first (two stores of a GPU may arrive in any
+// order).
 inline constexpr std::uint64_t ack_none = 0;
 inline constexpr std::uint64_t ack_pulling = 1;    // the receiver is reading the sender's buffer
 inline constexpr std::uint64_t ack_pulled = 2;     // the message is received
 inline constexpr std::uint64_t ack_withdrawn = 3;  // the sender has taken its buffer back
 inline constexpr std::uint64_t ack_accepted = 4;   // an accepted offer: this plus the receiver's record
+inline constexpr std::uint32_t ack_index_bits = 16;
+
+DCGN_HOST_DEVICE inline std::uint32_t ack_index(std::uint32_t ack) { return ack & ((1u << ack_index_bits) - 1); }
+// An answer as it stands in the word.
+DCGN_HOST_DEVICE inline std::uint64_t ack_word(std::uint32_t ack, std::uint64_t answer) {
+  return static_cast<std::uint64_t>(ack >> ack_index_bits) << 48 | answer;
+}
+// The answer that a word holds for this use of it.
+DCGN_HOST_DEVICE inline std::uint64_t ack_answer(std::uint32_t ack, std::uint64_t word) {
+  return word >> 48 == ack >> ack_index_bits ? word << 16 >> 16 : ack_none;
+}
 
 // Cells that the receiver has taken, in memory that the sender reads cheaply.
 struct alignas(64) Credit {
@@ -101,32 +114,39 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
-// What a call looks at first comes first.
-struct alignas(16) OutLane {
+// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes.
+struct alignas(32) OutLane {
   Ring ring;
-  std::uint32_t tail;   // cells written
-  std::uint32_t taken;  // the credit as last read
-  Record* first;        // sends that wait for room, in order
-  Record* last;
   std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
-  Reach reach;
-  std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
-  std::uint64_t sent;   // messages
+  std::uint32_t* bell;              // the receiver's word for this lane; null where it has none
   Credit* credit;
   std::uint64_t* acks;  // my acknowledgement words, where this lane's receiver can reach them
+  Reach reach;
+
+  alignas(32) std::uint32_t tail;  // cells written
+  std::uint32_t taken;             // the credit as last read
+  Record* first;                   // sends that wait for room, in order
+  std::uint64_t quick_messages;    // sent by quick calls; the others are in Statistics
+  std::uint64_t quick_bytes;
+
+  Record* last;
   OutLane* next_queued;
   std::uint32_t queued;
+  std::uint64_t sent;  // messages, not by quick calls
 };
 
-struct alignas(16) InLane {
+struct alignas(32) InLane {
   Ring ring;
-  std::uint32_t head;      // cells taken
-  std::uint32_t returned;  // of which the sender knows
-  std::uint32_t batch;     // tell it when so many more have been taken
-  std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
-  std::uint64_t received;  // messages taken out of the lane
   Credit* credit;
   std::uint64_t* acks;  // the sender's acknowledgement words
+  std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
+  std::uint32_t batch;  // cells after which the sender is told
+
+  alignas(32) std::uint32_t head;  // cells taken
+  std::uint32_t returned;          // of which the sender knows
+  std::uint64_t quick_messages;    // received by quick calls
+  std::uint64_t quick_bytes;
+  std::uint64_t received;  // messages taken out of the lane, not by quick calls
 };
 
 struct List {
@@ -157,11 +177,12 @@ DCGN_HOST_DEVICE inline std::uint32_t unexpected_list(std::uint32_t context, std
   return mixed >> 26;
 }
 
+// What a rank has done, quick calls apart: see its lanes.
 struct Statistics {
   std::uint64_t sent_messages = 0, sent_bytes = 0;
   std::uint64_t received_messages = 0, received_bytes = 0;  // that matched a receive
   std::uint64_t wait_ns = 0;
-  std::uint64_t activity = 0;  // grows with everything that the rank does
+  std::uint64_t activity = 0;  // grows with everything that the rank does here
 };
 
 // An error that a call of this rank returned.
@@ -220,21 +241,21 @@ struct Limits {
 
 struct alignas(64) Endpoint {
   std::int32_t rank, size;
-  std::int32_t node, device, slot, cpu;  // device and slot are -1 for a CPU rank, cpu is -1 for a slot
   OutLane* out;                          // [size]
   InLane* in;                            // [size]
+  std::uint32_t busy;                    // 1 during a call
+  std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
+  std::uint32_t open;                    // sends and receives that are not complete, and messages that are kept
+  std::uint32_t without;                 // parts of the protocol that are switched off: see Without
+  std::int32_t node, device, slot, cpu;  // device and slot are -1 for a CPU rank, cpu is -1 for a slot
   OutLane* queued;                       // lanes with sends that wait for room
   std::int32_t next_place;               // where the next round of looking starts
   std::uint32_t next_choice;             // wait_any's rotation
   Record* records;
   std::uint32_t record_capacity, records_used;
   Record* free_records;
-  std::uint32_t* free_acks;
+  std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
-  std::uint32_t busy;     // 1 during a call
-  std::uint32_t stopped;  // 1 once a call gave up for good: buffers of its posted receives may be gone
-  std::uint32_t open;     // sends and receives that are not complete, and messages that are kept
-  std::uint32_t without;  // parts of the protocol that are switched off: see Without
   // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
   const std::uint32_t* bells;  // [size, rounded up to 4], written by the senders; null where there are few
   std::uint32_t* heads;        // [the same], what has been taken of each

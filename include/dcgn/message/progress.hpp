@@ -81,6 +81,7 @@ DCGN_HOST_DEVICE inline bool reachable([[maybe_unused]] const void* memory) {
 #endif
 }
 
+// An acknowledgement word and its turn.
 DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
   if (me.acks_free) {
     ack = me.free_acks[--me.acks_free];
@@ -88,6 +89,7 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
     if (me.acks_used == me.ack_capacity) return false;
     ack = me.acks_used++;
   }
+  ack += 1u << ack_index_bits;
   return true;
 }
 
@@ -129,7 +131,9 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
     if (!has_room(lane, header_cells(h.kind)) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
-    store_relaxed(lane.acks[r->ack], ack_none);
+#if !defined(__CUDA_ARCH__)
+    store_relaxed(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_none));  // for begin_pull
+#endif
     write_header(lane.ring, lane.tail, h);
     lane.tail += header_cells(h.kind);
     r->state = State::announced;
@@ -181,7 +185,7 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_announced(Endpoint& me) {
   Record* before = nullptr;
   for (Record* r = me.announced.first; r; before = r, r = r->next) {
-    const std::uint64_t ack = load_acquire(me.out[r->envelope.peer].acks[r->ack]);
+    const std::uint64_t ack = ack_answer(r->ack, load_acquire(me.out[r->envelope.peer].acks[ack_index(r->ack)]));
     if (ack < ack_pulled) continue;
     me.announced.remove(before, r);
     free_ack(me, r->ack);
@@ -246,7 +250,7 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
 }
 
 DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
-  store_release(lane.acks[ack], value);
+  store_release(lane.acks[ack_index(ack)], ack_word(ack, value));
 }
 
 // Before a pull: false where the sender has taken its buffer back, which it does only when the job is aborted.
@@ -254,7 +258,8 @@ DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_u
 #if defined(__CUDA_ARCH__)
   return true;  // device memory stays where it is while kernels run
 #else
-  return compare_exchange(lane.acks[ack], ack_none, ack_pulling) == ack_none;
+  const std::uint64_t none = ack_word(ack, ack_none);
+  return compare_exchange(lane.acks[ack_index(ack)], none, ack_word(ack, ack_pulling)) == none;
 #endif
 }
 
@@ -529,11 +534,12 @@ DCGN_HOST_DEVICE inline bool holds(const Endpoint& me, std::int32_t place) {
 DCGN_HOST_DEVICE inline void withdraw([[maybe_unused]] Endpoint& me) {
 #if !defined(__CUDA_ARCH__)
   for (Record* r = me.announced.first; r; r = r->next) {
-    std::uint64_t& ack = me.out[r->envelope.peer].acks[r->ack];
-    if (compare_exchange(ack, ack_none, ack_withdrawn) != ack_pulling) continue;
+    std::uint64_t& word = me.out[r->envelope.peer].acks[ack_index(r->ack)];
+    const std::uint64_t none = ack_word(r->ack, ack_none), pulling = ack_word(r->ack, ack_pulling);
+    if (compare_exchange(word, none, ack_word(r->ack, ack_withdrawn)) != pulling) continue;
     // A copy is soon done; a reader that has died in the middle of one must not hold up the others.
     const std::uint64_t since = now_ns();
-    while (load_acquire(ack) == ack_pulling && now_ns() - since < 10'000'000'000u) relax();
+    while (load_acquire(word) == pulling && now_ns() - since < 10'000'000'000u) relax();
   }
 #endif
 }

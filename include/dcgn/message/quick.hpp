@@ -90,11 +90,12 @@ DCGN_HOST_DEVICE inline void store_small(void* to, std::uint64_t bytes, std::uin
 #endif
 }
 
+// Beside the small message, whose send is a few instructions in the caller's own code.
 template <class Scope>
-DCGN_HOST_DEVICE bool quick_send(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes, int to,
-                                 int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_send_eager(const Scope& scope, Endpoint& me, OutLane& lane,
+                                                         const void* data, std::uint64_t bytes, int tag,
+                                                         std::uint32_t context) {
   if (!begin_quick(scope, me)) return false;
-  OutLane& lane = me.out[to];
   const Ring ring = lane.ring;
   const std::uint32_t tail = lane.tail;
   std::uint32_t taken = lane.taken;
@@ -119,15 +120,43 @@ DCGN_HOST_DEVICE bool quick_send(const Scope& scope, Endpoint& me, const void* d
     }
     lane.tail = tail + cells;
     ring_bell(lane);
-    ++lane.sent;
-    ++me.statistics.sent_messages;
-    me.statistics.sent_bytes += bytes;
-    ++me.statistics.activity;
+    ++lane.quick_messages;
+    lane.quick_bytes += bytes;
   }
-  if (!small) push_cells(scope, ring, tail + 1, static_cast<const unsigned char*>(data), bytes, cells - 1);
+  if (cells > 1) push_cells(scope, ring, tail + 1, Words(static_cast<const unsigned char*>(data), bytes), cells - 1);
   end_quick(scope, me, true);
   scope.sync();  // the buffer is the caller's again
   return true;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE bool quick_send(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes, int to,
+                                 int tag, std::uint32_t context) {
+  OutLane& lane = me.out[to];
+#if defined(__CUDA_ARCH__)
+  // One decision over all that is in the way, so that its loads are under way together.
+  const Ring ring = lane.ring;
+  const std::uint32_t tail = lane.tail, used = tail - lane.taken;
+  const std::uint64_t messages = lane.quick_messages, sum = lane.quick_bytes;
+  std::uint32_t* const bell = lane.bell;
+  const bool plain = static_cast<std::uint32_t>(tag) < 65536 & bytes <= small_bytes & used < ring.size() & !lane.first &
+                     !(me.busy | me.stopped | (me.without & (without_quick | without_relaxed)));
+  if (plain) {
+    scope.sync();
+    if (scope.leader()) {
+      const std::uint64_t payload = load_small(data, bytes);
+      write_cell(ring.at(tail), static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32),
+                 small_word(context, tag, bytes), ring.epoch(tail));
+      if (bell) store_relaxed(*bell, tail + 1);
+      lane.tail = tail + 1;
+      lane.quick_messages = messages + 1;
+      lane.quick_bytes = sum + bytes;
+    }
+    scope.sync();
+    return true;
+  }
+#endif
+  return quick_send_eager(scope, me, lane, data, bytes, tag, context);
 }
 
 // Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look.
@@ -154,60 +183,108 @@ DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
   return -1;
 }
 
+// The message that `d` begins is at the head of the lane; all threads have seen it. `place` is where it was found, -1
+// where the receive named its source.
 template <class Scope>
-DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, Endpoint& me, void* data, std::uint64_t capacity, int from,
-                                    int tag, std::uint32_t context, Status& status) {
-  if (!begin_quick(scope, me)) return false;
-  if (me.open) return end_quick(scope, me, false);
-  std::uint32_t looks = 0;
-  int place = -1;
-  if (from == any_source) {
-    if (scope.looks())
-      while ((place = find_place(scope, me)) < 0 && ++looks < quick_looks / 4) relax_briefly();
-    place = scope.share_found(place);
-    if (place < 0) return end_quick(scope, me, false);
-    from = source_at(me, place);
-  }
-  InLane& lane = me.in[from];
-  const Ring ring = lane.ring;
-  const std::uint32_t head = lane.head, epoch = ring.epoch(head);
-  const Cell& first = ring.at(head);
-  const std::uint32_t unreturned = head - lane.returned, batch = lane.batch;
-  std::uint32_t d[3] = {};
-  bool found = true;
-  if (scope.polls())
-    while (!(found = read_cell(first, epoch, d)) && ++looks < quick_looks) relax_briefly();
-  if (!scope.agree(found)) return end_quick(scope, me, false);
-  if (!scope.polls()) static_cast<void>(read_cell(first, epoch, d));
-#if !defined(__CUDA_ARCH__)
-  if (looks && scope.leader()) detail::relax_reset_host();
-#endif
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane,
+                                                   const std::uint32_t (&d)[3], void* data, std::uint64_t capacity,
+                                                   int from, int tag, std::uint32_t context, int place,
+                                                   Status& status) {
   const Header h = decode(d);
   if ((h.kind != Kind::small && h.kind != Kind::eager) || h.context != context || (tag != any_tag && tag != h.tag) ||
       h.bytes > capacity)
     return end_quick(scope, me, false);
-  const std::uint32_t cells = 1 + (h.kind == Kind::small ? 0 : payload_cells(h.bytes));
+  const Ring ring = lane.ring;
+  const std::uint32_t head = lane.head, cells = 1 + (h.kind == Kind::small ? 0 : payload_cells(h.bytes));
+  const bool credit_due = head + cells - lane.returned >= lane.batch;
+  scope.sync();  // all know where they are
   if (scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
     if (place >= 0) me.next_place = place_after(me, place);
     lane.head = head + cells;
     if (lane.seen) *lane.seen = head + cells;
-    ++lane.received;
-    ++me.statistics.received_messages;
-    me.statistics.received_bytes += h.bytes;
-    ++me.statistics.activity;
+    ++lane.quick_messages;
+    lane.quick_bytes += h.bytes;
   }
   bool taken = true;
   if (cells > 1)
-    taken = take_cells(scope, *me.phase, ring, head + 1, static_cast<unsigned char*>(data), h.bytes, cells - 1);
+    taken = take_cells(scope, *me.phase, ring, head + 1, Words(static_cast<unsigned char*>(data), h.bytes), cells - 1);
   status = {from, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
-  if (unreturned + cells >= batch) {
+  if (credit_due) {
     scope.sync();  // all have read their cells
     if (scope.leader()) return_credit(lane);
   }
   end_quick(scope, me, true);
   // A thread that found the job aborted has left its cells where they were; the ordinary call will say so.
   return scope.agree(taken);
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_receive_any(const Scope& scope, Endpoint& me, void* data,
+                                                          std::uint64_t capacity, int tag, std::uint32_t context,
+                                                          Status& status) {
+  int place = -1;
+  std::uint32_t looks = 0;
+  if (scope.looks())
+    while ((place = find_place(scope, me)) < 0 && ++looks < quick_looks / 4) relax_briefly();
+  place = scope.share_found(place);
+  if (place < 0) return end_quick(scope, me, false);
+  const int from = source_at(me, place);
+  InLane& lane = me.in[from];
+  const Ring ring = lane.ring;
+  const std::uint32_t head = lane.head, epoch = ring.epoch(head);
+  std::uint32_t d[3] = {};
+  bool found = true;
+  if (scope.polls())  // a bell may come before its cell
+    while (!(found = read_cell(ring.at(head), epoch, d)) && ++looks < quick_looks) relax_briefly();
+  if (!scope.agree(found)) return end_quick(scope, me, false);
+  if (!scope.polls()) static_cast<void>(read_cell(ring.at(head), epoch, d));
+  return quick_take(scope, me, lane, d, data, capacity, from, tag, context, place, status);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, Endpoint& me, void* data, std::uint64_t capacity, int from,
+                                    int tag, std::uint32_t context, Status& status) {
+  if (!begin_quick(scope, me)) return false;
+  if (me.open) return end_quick(scope, me, false);
+  if (from == any_source) return quick_receive_any(scope, me, data, capacity, tag, context, status);
+  InLane& lane = me.in[from];
+  const Ring ring = lane.ring;
+  const std::uint32_t head = lane.head, epoch = ring.epoch(head);
+  const Cell& first = ring.at(head);
+  std::uint32_t d[3] = {};
+  bool found = true;
+#if defined(__CUDA_ARCH__)
+  // What a small message needs is read while it is waited for.
+  const std::uint32_t unreturned = head - lane.returned, batch = lane.batch;
+  const std::uint64_t messages = lane.quick_messages, sum = lane.quick_bytes;
+  std::uint32_t* const seen = lane.seen;
+#endif
+  std::uint32_t looks = 0;
+  if (scope.polls())
+    while (!(found = read_cell(first, epoch, d)) && ++looks < quick_looks) relax_briefly();
+  if (!scope.agree(found)) return end_quick(scope, me, false);
+#if defined(__CUDA_ARCH__)
+  const std::uint32_t word = d[2], bytes = word >> 3 & 15;
+  const int its_tag = static_cast<int>(word >> 16);
+  if ((word & 7) == static_cast<std::uint32_t>(Kind::small) & (word >> 7 & 511) == context &
+      (tag == its_tag | tag == any_tag) & bytes <= capacity & unreturned + 1 < batch) {
+    if (scope.leader()) {
+      store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
+      if (seen) *seen = head + 1;
+      lane.head = head + 1;
+      lane.quick_messages = messages + 1;
+      lane.quick_bytes = sum + bytes;
+    }
+    status = {from, its_tag, bytes, Code::ok};
+    scope.sync();
+    return true;
+  }
+#else
+  if (!scope.polls()) static_cast<void>(read_cell(first, epoch, d));
+  if (looks && scope.leader()) detail::relax_reset_host();
+#endif
+  return quick_take(scope, me, lane, d, data, capacity, from, tag, context, -1, status);
 }
 
 }  // namespace dcgn::message

@@ -56,39 +56,58 @@ struct CellWords {
   }
 };
 
-// One word of a message; zero beyond its end.
-DCGN_HOST_DEVICE inline std::uint32_t load_word(const unsigned char* from, std::uint64_t word, std::uint64_t bytes) {
-  std::uint32_t value = 0;
-  const std::uint64_t at = word * 4;
-#if defined(__CUDA_ARCH__)
-  if (at + 4 <= bytes && (reinterpret_cast<std::uintptr_t>(from) & 3) == 0)
-    return *reinterpret_cast<const std::uint32_t*>(from + at);
-#else
-  if (at + 4 <= bytes) {
-    memcpy(&value, from + at, 4);
+// A buffer as words: those that are whole, and the bytes after them as one more. The host, and a GPU where the buffer
+// is aligned, move whole words; else each is put together from bytes.
+struct Words {
+  unsigned char* bytes;
+  std::uint64_t whole;
+  std::uint32_t rest;  // bytes
+  bool aligned;
+
+  DCGN_HOST_DEVICE Words(const unsigned char* buffer, std::uint64_t size)
+      : bytes(const_cast<unsigned char*>(buffer)),
+        whole(size / 4),
+        rest(static_cast<std::uint32_t>(size % 4)),
+        aligned((reinterpret_cast<std::uintptr_t>(buffer) & 3) == 0) {}
+
+  [[gnu::noinline]] DCGN_HOST_DEVICE std::uint32_t load_bytes(std::uint64_t word, std::uint32_t count) const {
+    std::uint32_t value = 0;
+    for (std::uint32_t i = 0; i < count; ++i) value |= static_cast<std::uint32_t>(bytes[word * 4 + i]) << 8 * i;
     return value;
   }
-#endif
-  for (std::uint32_t i = 0; i < 4 && at + i < bytes; ++i) value |= static_cast<std::uint32_t>(from[at + i]) << 8 * i;
-  return value;
-}
-
-DCGN_HOST_DEVICE inline void store_word(unsigned char* to, std::uint64_t word, std::uint64_t bytes,
-                                        std::uint32_t value) {
-  const std::uint64_t at = word * 4;
+  [[gnu::noinline]] DCGN_HOST_DEVICE void store_bytes(std::uint64_t word, std::uint32_t count,
+                                                      std::uint32_t value) const {
+    for (std::uint32_t i = 0; i < count; ++i) bytes[word * 4 + i] = static_cast<unsigned char>(value >> 8 * i);
+  }
+  // Zero beyond the end.
+  DCGN_HOST_DEVICE std::uint32_t load(std::uint64_t word) const {
+    if (word < whole) {
 #if defined(__CUDA_ARCH__)
-  if (at + 4 <= bytes && (reinterpret_cast<std::uintptr_t>(to) & 3) == 0) {
-    *reinterpret_cast<std::uint32_t*>(to + at) = value;
-    return;
-  }
+      return aligned ? reinterpret_cast<const std::uint32_t*>(bytes)[word] : load_bytes(word, 4);
 #else
-  if (at + 4 <= bytes) {
-    memcpy(to + at, &value, 4);
-    return;
-  }
+      std::uint32_t value;
+      memcpy(&value, bytes + word * 4, 4);
+      return value;
 #endif
-  for (std::uint32_t i = 0; i < 4 && at + i < bytes; ++i) to[at + i] = static_cast<unsigned char>(value >> 8 * i);
-}
+    }
+    return word == whole && rest ? load_bytes(word, rest) : 0;
+  }
+  // Nothing beyond the end.
+  DCGN_HOST_DEVICE void store(std::uint64_t word, std::uint32_t value) const {
+    if (word < whole) {
+#if defined(__CUDA_ARCH__)
+      if (aligned)
+        reinterpret_cast<std::uint32_t*>(bytes)[word] = value;
+      else
+        store_bytes(word, 4, value);
+#else
+      memcpy(bytes + word * 4, &value, 4);
+#endif
+    } else if (word == whole && rest) {
+      store_bytes(word, rest, value);
+    }
+  }
+};
 
 // How many cells a thread has under way at once.
 #if defined(__CUDA_ARCH__)
@@ -99,52 +118,87 @@ inline constexpr std::uint32_t cells_at_once = 1;
 
 // Writes a payload's cells with all threads of the scope.
 template <class Scope>
-DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Ring& ring, std::uint32_t position,
-                                 const unsigned char* from, std::uint64_t bytes, std::uint32_t cells) {
+DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Ring& ring, std::uint32_t position, const Words& from,
+                                 std::uint32_t cells) {
   const std::uint32_t stride = scope.size();
-  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
+  std::uint32_t i = scope.rank();
+#if defined(__CUDA_ARCH__)
+  // Most of it without a look at the end: only the last group of cells has words beyond it.
+  const std::uint32_t body = from.aligned ? (cells - 1) / 32 * 32 : 0;
+  const auto* words = reinterpret_cast<const std::uint32_t*>(from.bytes);
+  for (; i + (cells_at_once - 1) * stride < body; i += cells_at_once * stride) {
     std::uint32_t d[cells_at_once][3];
+#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
       const std::uint32_t cell = i + k * stride;
-      const CellWords words(cell, cells);
-      for (std::uint32_t w = 0; w < 3; ++w)
-        d[k][w] = cell < cells ? load_word(from, words.first + w * words.stride, bytes) : 0;
+      const std::uint32_t* word = words + static_cast<std::uint64_t>(cell / 32) * 96 + cell % 32;
+      d[k][0] = word[0];
+      d[k][1] = word[32];
+      d[k][2] = word[64];
     }
+#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
-      const std::uint32_t cell = i + k * stride;
-      if (cell < cells) write_cell(ring.at(position + cell), d[k][0], d[k][1], d[k][2], ring.epoch(position + cell));
+      const std::uint32_t at = position + i + k * stride;
+      write_cell(ring.at(at), d[k][0], d[k][1], d[k][2], ring.epoch(at));
     }
+  }
+#endif
+  for (; i < cells; i += stride) {
+    const CellWords words_of(i, cells);
+    const std::uint32_t d0 = from.load(words_of.first), d1 = from.load(words_of.first + words_of.stride),
+                        d2 = from.load(words_of.first + 2 * words_of.stride);
+    write_cell(ring.at(position + i), d0, d1, d2, ring.epoch(position + i));
   }
 }
 
-// Reads a payload's cells, of which the first `bytes` are wanted. They may still be on their way, written by threads
+// Reads one cell that must be about to come; false where the job is aborted meanwhile.
+DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
+                                        const std::uint32_t& phase) {
+  for (std::uint32_t looks = 1; !read_cell(ring.at(at), ring.epoch(at), d); ++looks) {
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  return true;
+}
+
+// Reads a payload's cells, of which as much is wanted as `to` holds. They may still be on their way, written by threads
 // that are in their call now; false where the job is aborted meanwhile.
 template <class Scope>
 DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Ring& ring,
-                                 std::uint32_t position, unsigned char* to, std::uint64_t bytes, std::uint32_t cells) {
+                                 std::uint32_t position, const Words& to, std::uint32_t cells) {
   const std::uint32_t stride = scope.size();
-  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
+  std::uint32_t i = scope.rank();
+#if defined(__CUDA_ARCH__)
+  const std::uint64_t room = to.whole / 96 * 32;  // cells whose words are all wanted
+  const std::uint32_t groups = (cells - 1) / 32 * 32;
+  const std::uint32_t body = !to.aligned ? 0 : room < groups ? static_cast<std::uint32_t>(room) : groups;
+  auto* words = reinterpret_cast<std::uint32_t*>(to.bytes);
+  for (; i + (cells_at_once - 1) * stride < body; i += cells_at_once * stride) {
     std::uint32_t d[cells_at_once][3];
-    std::uint32_t missing = 0;
-    for (std::uint32_t k = 0; k < cells_at_once; ++k)
-      missing |= static_cast<std::uint32_t>(i + k * stride < cells) << k;
-    for (std::uint32_t spins = 1;; ++spins) {
-      std::uint32_t found = 0;
-      for (std::uint32_t k = 0; k < cells_at_once; ++k) {
-        const std::uint32_t at = position + i + k * stride;
-        if (missing >> k & 1) found |= static_cast<std::uint32_t>(read_cell(ring.at(at), ring.epoch(at), d[k])) << k;
-      }
-      missing &= ~found;
-      if (!missing) break;
-      if (spins % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
-      relax_briefly();
+    bool here[cells_at_once];
+#pragma unroll
+    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
+      const std::uint32_t at = position + i + k * stride;
+      here[k] = read_cell(ring.at(at), ring.epoch(at), d[k]);
     }
+#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
       const std::uint32_t cell = i + k * stride;
-      if (cell >= cells) continue;
-      const CellWords words(cell, cells);
-      for (std::uint32_t w = 0; w < 3; ++w) store_word(to, words.first + w * words.stride, bytes, d[k][w]);
+      if (!here[k] && !await_cell(ring, position + cell, d[k], phase)) return false;
+      std::uint32_t* word = words + static_cast<std::uint64_t>(cell / 32) * 96 + cell % 32;
+      word[0] = d[k][0];
+      word[32] = d[k][1];
+      word[64] = d[k][2];
     }
+  }
+#endif
+  for (; i < cells; i += stride) {
+    std::uint32_t d[3];
+    if (!await_cell(ring, position + i, d, phase)) return false;
+    const CellWords words_of(i, cells);
+    to.store(words_of.first, d[0]);
+    to.store(words_of.first + words_of.stride, d[1]);
+    to.store(words_of.first + 2 * words_of.stride, d[2]);
   }
   return true;
 }
@@ -209,8 +263,8 @@ template <class Scope>
     case Work::Move::nothing:
     case Work::Move::stop: return;
     case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
-    case Work::Move::push: push_cells(scope, w.ring, w.position, w.from, w.bytes, w.cells); return;
-    case Work::Move::take: take_cells(scope, phase, w.ring, w.position, w.to, w.bytes, w.cells); return;
+    case Work::Move::push: push_cells(scope, w.ring, w.position, Words(w.from, w.bytes), w.cells); return;
+    case Work::Move::take: take_cells(scope, phase, w.ring, w.position, Words(w.to, w.bytes), w.cells); return;
   }
 }
 

@@ -157,8 +157,8 @@ void print_links() {
   Table gpus({{"from GPU"}, {"to GPU", left}, {"link", left}, {"atomics", left}, {"performance rank"}});
   for (const auto& [line, peers] : lines) {
     const auto& [from, staged, no_atomics, rank] = line;
-    gpus.add({fmt::to_string(from), peers, staged ? "staged" : "direct",
-              staged ? "-" : (no_atomics ? "no" : "native"), staged ? "-" : fmt::to_string(rank)});
+    gpus.add({fmt::to_string(from), peers, staged ? "staged" : "direct", staged ? "-" : (no_atomics ? "no" : "native"),
+              staged ? "-" : fmt::to_string(rank)});
   }
   fmt::print("Links between GPUs{}\n{}\n", p2p ? "" : ": all staged through host memory, DCGN_P2P=off", gpus.text());
 }

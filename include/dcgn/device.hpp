@@ -86,6 +86,8 @@ class Device {
   // Throws Error(device) where there is not enough.
   void* allocate(std::size_t bytes) const;
   void free(void* memory) const;
+  // Whether this is an address in the memory of this device. Not pinned memory, nor what the host can reach otherwise.
+  bool owns(const void* memory) const;
 
   // Host memory that this device and all others can reach at the same address (pinned on CUDA); cleared.
   void* allocate_host(std::size_t bytes) const;

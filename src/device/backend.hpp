@@ -39,6 +39,7 @@ class Backend {
 
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) = 0;
+  virtual bool owns(const void* memory) = 0;
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void free_host(void* memory) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;

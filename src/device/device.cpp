@@ -150,6 +150,7 @@ void* Device::allocate(std::size_t bytes) const { return bytes ? backend_->alloc
 void Device::free(void* memory) const {
   if (memory) backend_->free(memory);
 }
+bool Device::owns(const void* memory) const { return memory && backend_->owns(memory); }
 void* Device::allocate_host(std::size_t bytes) const { return bytes ? backend_->allocate_host(bytes) : nullptr; }
 void Device::free_host(void* memory) const {
   if (memory) backend_->free_host(memory);

@@ -45,6 +45,22 @@ TEST(Memory, NothingForZeroBytesAndNullIsRefused) {
   EXPECT_EQ(error_of([&] { device.fill(nullptr, 0, 1); }).code(), Code::null_buffer);
 }
 
+TEST(Memory, IsOwnedByItsDeviceFromTheFirstByteToTheLast) {
+  const Device device(0);
+  const DeviceBuffer<unsigned char> buffer(device, 4096);
+  const SharedWord pinned(device);
+  EXPECT_TRUE(device.owns(buffer.data()));
+  EXPECT_TRUE(device.owns(buffer.data() + 4095));
+  EXPECT_FALSE(device.owns(pinned.get()));
+  EXPECT_FALSE(device.owns(&device));
+  EXPECT_FALSE(device.owns(nullptr));
+  for (int other = 1; other < Device::count(); ++other) EXPECT_FALSE(Device(other).owns(buffer.data()));
+  if (device.kind() == DeviceKind::emulated) {  // the driver of a GPU may have given out what lies beside it
+    EXPECT_FALSE(device.owns(buffer.data() - 1));
+    EXPECT_FALSE(device.owns(buffer.data() + 4096));
+  }
+}
+
 TEST(Memory, MoreThanThereIsIsRefusedAndLeavesTheDeviceUsable) {
   const Device device(0);
   const std::size_t all = device.properties().memory_bytes;

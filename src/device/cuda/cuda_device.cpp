@@ -1,6 +1,7 @@
 #include "cuda_device.hpp"
 
 #include "cuda_check.hpp"
+#include "cuda_memory.hpp"
 #include "cuda_stream.hpp"
 
 #include <cstdlib>
@@ -63,6 +64,11 @@ class CudaDevice final : public Backend {
   void free(void* memory) override {
     const CurrentDevice current(index_, "free");
     check_cuda(cudaFree(memory), "free", "cudaFree", index_);
+  }
+
+  bool owns(const void* memory) override {
+    const MemoryPlace place = place_of(memory);
+    return place.on_device() && place.device == index_;
   }
 
   void* allocate_host(std::size_t bytes) override {
@@ -173,6 +179,7 @@ class CudaDevice final : public Backend {
     cudaStream_t stream() const { return stream_->get(); }
 
    private:
+    const RelaxedCapture relaxed_;
     CudaDevice& device_;
     std::unique_ptr<CudaStreamHandle> stream_;
   };
@@ -189,6 +196,9 @@ int cuda_device_count() {
   // Lazy loading would load a kernel at its first launch, and wait for the device to do so: for ever, where the
   // kernels that run there wait for this one. The user's own setting stands.
   static_cast<void>(setenv("CUDA_MODULE_LOADING", "EAGER", 0));
+  // Streams share hardware queues where there are more of them than these, 8 by default; then a copy may come to wait
+  // behind one that another stream has ordered after a kernel that waits for the first.
+  static_cast<void>(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0));
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver) {

@@ -6,11 +6,13 @@
 #include <dcgn/gpu/atomic.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <new>
 #include <string>
-#include <unordered_map>
 
 namespace dcgn::device {
 
@@ -62,6 +64,15 @@ class EmulatedDevice final : public Backend {
     ::operator delete(memory, alignment);
   }
 
+  bool owns(const void* memory) override {
+    const std::lock_guard lock(mutex_);
+    const auto after = sizes_.upper_bound(memory);
+    if (after == sizes_.begin()) return false;
+    const auto& [begin, bytes] = *std::prev(after);
+    return static_cast<const std::byte*>(memory) - static_cast<const std::byte*>(begin) <
+           static_cast<std::ptrdiff_t>(bytes);
+  }
+
   void* allocate_host(std::size_t bytes) override {
     void* memory = ::operator new(bytes, alignment, std::nothrow);
     if (!memory) throw Error(Code::device, "allocate_host", std::to_string(bytes) + " bytes are not to be had");
@@ -99,7 +110,7 @@ class EmulatedDevice final : public Backend {
  private:
   const int index_;
   std::mutex mutex_;
-  std::unordered_map<void*, std::size_t> sizes_;
+  std::map<const void*, std::size_t> sizes_;
   std::size_t used_ = 0;
 };
 

@@ -1,0 +1,29 @@
+// What moves bytes while kernels run: one Copier for a set of devices of one kind. src/transport/copy_engine.hpp says
+// what each call does; pointers come here checked.
+#pragma once
+
+#include <dcgn/device.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace dcgn::device {
+
+class Copier {
+ public:
+  Copier() = default;
+  Copier(const Copier&) = delete;
+  Copier& operator=(const Copier&) = delete;
+  virtual ~Copier() = default;
+
+  virtual bool is_device_memory(const void* memory) = 0;
+  virtual bool kernels_can_read(const void* memory, int device) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) = 0;
+};
+
+std::unique_ptr<Copier> make_copier(const std::vector<Device>& devices, bool p2p);
+
+}  // namespace dcgn::device

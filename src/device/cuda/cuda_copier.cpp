@@ -1,0 +1,227 @@
+#include "cuda_copier.hpp"
+
+#include "cuda_copy_stream.hpp"
+#include "cuda_memory.hpp"
+#include "cuda_staging.hpp"
+
+#include <dcgn/error.hpp>
+#include <dcgn/gpu/atomic.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dcgn::device {
+
+namespace {
+
+// Copies of one kind, on two streams in turn: a short one need not always wait for the long one before it.
+class Way {
+ public:
+  explicit Way(int device) : streams_{CopyStream(device), CopyStream(device)} {}
+  CopyStream& next() { return streams_[turn_.fetch_add(1, std::memory_order_relaxed) % streams_.size()]; }
+  void synchronize() {
+    for (CopyStream& stream : streams_) stream.synchronize();
+  }
+
+ private:
+  std::array<CopyStream, 2> streams_;
+  std::atomic<unsigned> turn_{0};
+};
+
+// What a device has for its copies. Streams that wait for other devices do nothing else, so that only what must wait
+// does.
+struct Engine {
+  Engine(int device, const std::vector<Device>& devices)
+      : events(device), to_host(device), from_host(device), to_device(device), staged_in(device) {
+    for (const Device& other : devices)
+      if (other.index() != device) signals.try_emplace(other.index(), device);
+  }
+
+  void synchronize() {
+    for (Way* way : {&to_host, &from_host, &to_device}) way->synchronize();
+    staged_in.synchronize();
+    for (auto& [behind, stream] : signals) stream.synchronize();
+  }
+
+  EventPool events;
+  Way to_host, from_host, to_device;
+  CopyStream staged_in;
+  std::map<int, CopyStream> signals;  // by the device behind whose copies they are
+};
+
+// Memory of each kind, for a device's first copies. Kept to the end: to free it would wait for kernels of others.
+struct Scratch {
+  static constexpr std::size_t bytes = 4096;
+
+  explicit Scratch(Device device) : on_device(device, bytes), pinned(device, bytes), pageable(bytes) {}
+
+  DeviceBuffer<std::byte> on_device;
+  PinnedMemory pinned;
+  std::vector<std::byte> pageable;
+  std::uint32_t word = 0;
+};
+
+class CudaCopier final : public Copier {
+ public:
+  CudaCopier(const std::vector<Device>& devices, bool p2p) : devices_(devices) {
+    for (const Device& from : devices) {
+      std::vector<Device> out_of_reach;
+      for (const Device& to : devices)
+        if (p2p ? from.can_reach(to) : from.index() == to.index())
+          reached_[from.index()].push_back(to.index());
+        else
+          out_of_reach.push_back(to);
+      if (!out_of_reach.empty()) staging_.try_emplace(from.index(), from, out_of_reach);
+      engines_.try_emplace(from.index(), from.index(), devices);
+    }
+    warm_up();
+  }
+
+  bool is_device_memory(const void* memory) override {
+    const RelaxedCapture relaxed;
+    return place_of(memory).on_device();
+  }
+
+  bool kernels_can_read(const void* memory, int device) override {
+    const RelaxedCapture relaxed;
+    const CurrentDevice current(device, "copy");
+    const MemoryPlace place = place_of(memory);
+    switch (place.kind) {
+      case MemoryKind::pageable: return false;
+      case MemoryKind::pinned: return place.mapped;
+      case MemoryKind::managed: return true;
+      case MemoryKind::device: return place.device == device || reaches(device, place.device);
+    }
+    return false;
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    const RelaxedCapture relaxed;
+    const MemoryPlace target = place_of(to), source = place_of(from);
+    if (!target.on_device() && !source.on_device()) {
+      std::memcpy(to, from, bytes);
+      return;
+    }
+    CopyStream& stream = enqueue(to, target, from, source, bytes);
+    const EventPool::Lease arrived(engine(stream.device()).events);
+    stream.record(*arrived);
+    arrived->synchronize();
+  }
+
+  void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) override {
+    const RelaxedCapture relaxed;
+    const MemoryPlace word = place_of(done);
+    MemoryPlace target, source;
+    if (bytes) {
+      target = place_of(to);
+      source = place_of(from);
+    }
+    if (target.on_device() || source.on_device()) {
+      signal(enqueue(to, target, from, source, bytes), done, word, value);
+      return;
+    }
+    if (bytes) std::memcpy(to, from, bytes);
+    if (word.on_device())
+      engine(word.device).from_host.next().write(done, value);
+    else
+      store_release(*done, value);
+  }
+
+ private:
+  Engine& engine(int device) {
+    const auto found = engines_.find(device);
+    if (found == engines_.end()) {
+      std::string expected;
+      for (const Device& d : devices_) expected += (expected.empty() ? "" : ", ") + std::to_string(d.index());
+      throw Error(Code::device, "copy", "memory of device " + std::to_string(device) + ", expected of " + expected);
+    }
+    return found->second;
+  }
+
+  bool reaches(int from, int to) const {
+    const auto found = reached_.find(from);
+    return found != reached_.end() && std::find(found->second.begin(), found->second.end(), to) != found->second.end();
+  }
+
+  // Starts a copy of which at least one end is on a device, and returns the stream behind which the bytes have arrived.
+  CopyStream& enqueue(void* to, const MemoryPlace& target, const void* from, const MemoryPlace& source,
+                      std::size_t bytes) {
+    if (target.on_device() && source.on_device() && target.device == source.device) {
+      CopyStream& stream = engine(source.device).to_device.next();
+      stream.copy_within(to, from, bytes);
+      return stream;
+    }
+    if (target.on_device() && source.on_device() && !reaches(source.device, target.device)) {
+      engine(source.device);  // throws where it is none of ours
+      CopyStream& stream = engine(target.device).staged_in;
+      staging_.at(source.device).enqueue(to, from, bytes, stream);
+      return stream;
+    }
+    Way& way = !source.on_device()   ? engine(target.device).from_host
+               : !target.on_device() ? engine(source.device).to_host
+                                     : engine(source.device).to_device;
+    CopyStream& stream = way.next();
+    stream.copy(to, from, bytes);
+    return stream;
+  }
+
+  // Writes the word when what the stream has been given is done. A word on another device is written from there.
+  void signal(CopyStream& stream, std::uint32_t* done, const MemoryPlace& word, std::uint32_t value) {
+    if (word.on_device() && word.device != stream.device()) {
+      const EventPool::Lease arrived(engine(stream.device()).events);
+      CopyStream& there = engine(word.device).signals.at(stream.device());
+      stream.record(*arrived);
+      there.wait(*arrived);
+      there.write(done, value);
+    } else if (word.on_device() || (word.kind == MemoryKind::pinned && word.mapped)) {
+      stream.write(done, value);
+    } else {
+      stream.write_on_host(done, value);
+    }
+  }
+
+  // Everything once on each stream, so that what the driver makes at first use is made before kernels run that have no
+  // end.
+  void warm_up() {
+    constexpr std::size_t half = Scratch::bytes / 2;
+    for (const Device& d : devices_) scratch_.emplace_back(d);
+    for (int turn = 0; turn < 2; ++turn)
+      for (Scratch& mine : scratch_) {
+        std::byte* const on_device = mine.on_device.data();
+        for (std::byte* host : {mine.pageable.data(), mine.pinned.data()}) {
+          copy(on_device, host, half);
+          copy(host, on_device, half);
+        }
+        for (Scratch& other : scratch_) {
+          auto* word = reinterpret_cast<std::uint32_t*>(other.on_device.data());
+          start(other.on_device.data() + half, on_device, half, word, 1);
+        }
+        start(on_device, mine.pageable.data(), half, reinterpret_cast<std::uint32_t*>(mine.pinned.data()), 1);
+        start(on_device, mine.pageable.data(), half, &mine.word, 1);
+      }
+    for (auto& [device, own] : engines_) own.synchronize();
+  }
+
+  const std::vector<Device> devices_;
+  std::map<int, std::vector<int>> reached_;  // by the device that reaches; itself included
+  std::list<Scratch> scratch_;
+  // Destroyed after the engines, whose streams read its buffers until they are done.
+  std::map<int, Staging> staging_;  // by source, where there is somebody out of its reach
+  std::map<int, Engine> engines_;
+};
+
+}  // namespace
+
+std::unique_ptr<Copier> make_cuda_copier(const std::vector<Device>& devices, bool p2p) {
+  return std::make_unique<CudaCopier>(devices, p2p);
+}
+
+}  // namespace dcgn::device

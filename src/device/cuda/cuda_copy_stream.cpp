@@ -1,0 +1,138 @@
+#include "cuda_copy_stream.hpp"
+
+#include <dcgn/gpu/atomic.hpp>
+
+#include <cudaTypedefs.h>
+
+#include <string>
+
+namespace dcgn::device {
+
+namespace {
+
+constexpr int events_made_beforehand = 16;
+
+using WriteValue = PFN_cuStreamWriteValue32_v11070;
+
+// The runtime has no such call, and the library does not link the driver's, which machines without a GPU lack.
+WriteValue find_write_value(int device) {
+  void* found = nullptr;
+#if CUDART_VERSION >= 12050
+  check_cuda(cudaGetDriverEntryPointByVersion("cuStreamWriteValue32", &found, 11070, cudaEnableLegacyStream),
+             "CopyEngine", "cudaGetDriverEntryPointByVersion", device);
+#else
+  check_cuda(cudaGetDriverEntryPoint("cuStreamWriteValue32", &found, cudaEnableLegacyStream), "CopyEngine",
+             "cudaGetDriverEntryPoint", device);
+#endif
+  if (!found)
+    throw Error(Code::device, "CopyEngine",
+                "the driver has no cuStreamWriteValue32, expected that of CUDA 12 or newer");
+  return reinterpret_cast<WriteValue>(found);
+}
+
+struct HostWrite {
+  std::uint32_t* word;
+  std::uint32_t value;
+};
+
+void do_host_write(void* argument) {
+  const std::unique_ptr<const HostWrite> write(static_cast<const HostWrite*>(argument));
+  store_release(*write->word, write->value);
+}
+
+}  // namespace
+
+CudaEvent::CudaEvent(int device) : device_(device) {
+  const CurrentDevice current(device, "CopyEngine");
+  check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "CopyEngine", "cudaEventCreateWithFlags",
+             device);
+}
+
+CudaEvent::~CudaEvent() {
+  // At process end the driver may be gone already; its events then are, too.
+  static_cast<void>(cudaEventDestroy(event_));
+}
+
+void CudaEvent::synchronize() const {
+  check_cuda(cudaEventSynchronize(event_), "copy", "cudaEventSynchronize", device_);
+}
+
+EventPool::EventPool(int device) : device_(device) {
+  for (int i = 0; i < events_made_beforehand; ++i) free_.push_back(std::make_unique<CudaEvent>(device));
+}
+
+std::unique_ptr<CudaEvent> EventPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      auto event = std::move(free_.back());
+      free_.pop_back();
+      return event;
+    }
+  }
+  return std::make_unique<CudaEvent>(device_);
+}
+
+void EventPool::give_back(std::unique_ptr<CudaEvent> event) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(event));
+}
+
+CopyStream::~CopyStream() {
+  // What fails here is seen by the next call on this device.
+  static_cast<void>(cudaStreamSynchronize(stream_.get()));
+}
+
+void CopyStream::synchronize() {
+  check_cuda(cudaStreamSynchronize(stream_.get()), "copy", "cudaStreamSynchronize", device());
+}
+
+void CopyStream::copy(void* to, const void* from, std::size_t bytes) {
+  const CurrentDevice current(device(), "copy");
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()), "copy", "cudaMemcpyAsync", device());
+}
+
+void CopyStream::copy_within(void* to, const void* from, std::size_t bytes) {
+#if CUDART_VERSION >= 13000
+  const CurrentDevice current(device(), "copy");
+  cudaMemcpyAttributes attributes{};
+  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  attributes.flags = cudaMemcpyFlagPreferOverlapWithCompute;
+  std::size_t first = 0;
+  check_cuda(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &attributes, &first, 1, stream_.get()), "copy",
+             "cudaMemcpyBatchAsync", device());
+#else
+  copy(to, from, bytes);  // this CUDA takes no wishes
+#endif
+}
+
+void CopyStream::record(const CudaEvent& event) {
+  const CurrentDevice current(device(), "copy");
+  check_cuda(cudaEventRecord(event.get(), stream_.get()), "copy", "cudaEventRecord", device());
+}
+
+void CopyStream::wait(const CudaEvent& event) {
+  const CurrentDevice current(device(), "copy");
+  check_cuda(cudaStreamWaitEvent(stream_.get(), event.get(), 0), "copy", "cudaStreamWaitEvent", device());
+}
+
+void CopyStream::write(std::uint32_t* word, std::uint32_t value) {
+  static const WriteValue write_value = find_write_value(device());
+  const CurrentDevice current(device(), "copy");
+  // The default has a fence of system scope before the write.
+  const CUresult result =
+      write_value(stream_.get(), reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT);
+  if (result != CUDA_SUCCESS)
+    throw Error(Code::device, "copy",
+                "cuStreamWriteValue32 on device " + std::to_string(device()) + ": error " +
+                    std::to_string(static_cast<int>(result)) + " of the CUDA driver");
+}
+
+void CopyStream::write_on_host(std::uint32_t* word, std::uint32_t value) {
+  const CurrentDevice current(device(), "copy");
+  auto write = std::make_unique<HostWrite>(HostWrite{word, value});
+  check_cuda(cudaLaunchHostFunc(stream_.get(), do_host_write, write.get()), "copy", "cudaLaunchHostFunc", device());
+  static_cast<void>(write.release());  // do_host_write() has it
+}
+
+}  // namespace dcgn::device

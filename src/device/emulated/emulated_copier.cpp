@@ -1,0 +1,47 @@
+#include "emulated_copier.hpp"
+
+#include <dcgn/gpu/atomic.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace dcgn::device {
+
+namespace {
+
+class EmulatedCopier final : public Copier {
+ public:
+  EmulatedCopier(const std::vector<Device>& devices, bool p2p) : devices_(devices), p2p_(p2p) {}
+
+  bool is_device_memory(const void* memory) override {
+    return std::any_of(devices_.begin(), devices_.end(), [&](const Device& d) { return d.owns(memory); });
+  }
+
+  bool kernels_can_read(const void* memory, int device) override {
+    for (const Device& d : devices_)
+      if (d.owns(memory)) return p2p_ || d.index() == device;
+    return true;
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    schedule_point();
+    std::memmove(to, from, bytes);
+  }
+
+  void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) override {
+    if (bytes) copy(to, from, bytes);
+    store_release(*done, value);
+  }
+
+ private:
+  const std::vector<Device> devices_;
+  const bool p2p_;
+};
+
+}  // namespace
+
+std::unique_ptr<Copier> make_emulated_copier(const std::vector<Device>& devices, bool p2p) {
+  return std::make_unique<EmulatedCopier>(devices, p2p);
+}
+
+}  // namespace dcgn::device

@@ -1,0 +1,13 @@
+// Copies among emulated GPUs and the host, whose memory is one: done when a call returns, staged or not.
+#pragma once
+
+#include "../copier.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace dcgn::device {
+
+std::unique_ptr<Copier> make_emulated_copier(const std::vector<Device>& devices, bool p2p);
+
+}  // namespace dcgn::device

@@ -1,0 +1,39 @@
+#include "copy_engine.hpp"
+
+#include "device/copier.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <string>
+
+namespace dcgn::transport {
+
+namespace {
+void check_bytes(const void* memory, std::size_t bytes) {
+  if (!memory && bytes) throw Error(Code::null_buffer, "copy", "null pointer with " + std::to_string(bytes) + " bytes");
+}
+}  // namespace
+
+CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p) : copier_(device::make_copier(devices, p2p)) {}
+CopyEngine::~CopyEngine() = default;
+
+bool CopyEngine::is_device_memory(const void* memory) const { return memory && copier_->is_device_memory(memory); }
+
+bool CopyEngine::kernels_can_read(const void* memory, int device) const {
+  return memory && copier_->kernels_can_read(memory, device);
+}
+
+void CopyEngine::copy(void* to, const void* from, std::size_t bytes) const {
+  check_bytes(to, bytes);
+  check_bytes(from, bytes);
+  if (bytes) copier_->copy(to, from, bytes);
+}
+
+void CopyEngine::start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) const {
+  check_bytes(to, bytes);
+  check_bytes(from, bytes);
+  check_bytes(done, sizeof *done);
+  copier_->start(to, from, bytes, done, value);
+}
+
+}  // namespace dcgn::transport

@@ -1,0 +1,85 @@
+#include "copy_service.hpp"
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/gpu/relax.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace dcgn::transport {
+
+namespace {
+using namespace std::chrono_literals;
+constexpr auto awake_for = 1ms;
+constexpr auto shortest_nap = 50us, longest_nap = 500us;
+
+// Addresses come as numbers, because kernels and host need not agree on more than these.
+template <class T>
+T* at(std::uint64_t address) {
+  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
+}
+}  // namespace
+
+CopyService::CopyService(CopyEngine& engine, const message::CopyQueue* queues, const std::uint32_t* posted, int ranks,
+                         std::function<void(const Error&)> on_error)
+    : engine_(engine),
+      queues_(queues),
+      posted_(posted),
+      on_error_(std::move(on_error)),
+      started_(static_cast<std::size_t>(ranks)),
+      thread_([this] { serve(); }) {}
+
+CopyService::~CopyService() {
+  closing_.store(true, std::memory_order_relaxed);
+  thread_.join();
+}
+
+void CopyService::serve() noexcept {
+  try {
+    look_until_closing();
+  } catch (const Error& error) {
+    on_error_(error);
+  } catch (const std::exception& error) {
+    on_error_(Error(Code::device, "copy", error.what()));
+  }
+}
+
+void CopyService::look_until_closing() {
+  using Clock = std::chrono::steady_clock;
+  auto last = Clock::now();
+  while (!closing_.load(std::memory_order_relaxed)) {
+    if (start_what_is_new()) {
+      last = Clock::now();
+    } else if (const auto silence = Clock::now() - last; silence < awake_for) {
+      relax();
+      continue;
+    } else {
+      std::this_thread::sleep_for(std::clamp<Clock::duration>(silence / 1000, shortest_nap, longest_nap));
+    }
+    detail::relax_reset_host();  // what comes next is another wait, and who sleeps wants no core
+  }
+}
+
+bool CopyService::start_what_is_new() {
+  bool any = false;
+  for (std::size_t rank = 0; rank < started_.size(); ++rank) {
+    const std::uint32_t posted = load_acquire(posted_[rank]);
+    std::uint32_t& started = started_[rank];
+    if (posted - started > message::copy_queue_length)
+      throw Error(Code::out_of_resources, "copy",
+                  std::to_string(posted - started) + " requests at once, expected at most " +
+                      std::to_string(message::copy_queue_length),
+                  static_cast<int>(rank));
+    for (; started != posted; ++started) {
+      const message::CopyRequest& r = queues_[rank].requests[started % message::copy_queue_length];
+      engine_.start(at<void>(r.to), at<const void>(r.from), r.bytes, at<std::uint32_t>(r.done), r.value);
+      any = true;
+    }
+  }
+  return any;
+}
+
+}  // namespace dcgn::transport

@@ -1,4 +1,4 @@
-// Step 2: a CPU thread and a running kernel play ping-pong (the paper's figures 1 and 3, in today's spelling).
+// Step 2: a CPU thread and a running kernel play ping-pong. (06_paper.cpp has the paper's own two.)
 #include <dcgn/dcgn.hpp>
 
 #include <cstdio>

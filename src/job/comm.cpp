@@ -77,26 +77,26 @@ void Comm::check(Code code, message::Call call) const {
 }
 
 void Comm::send_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  check(message::send(scope, mine("send"), message::Call::send, message::SendMode::standard, data, bytes, to, tag,
-                      message::user_context),
+  check(message::send(scope, message::Port(mine("send")), message::Call::send, message::SendMode::standard, data, bytes,
+                      to, tag, message::user_context),
         message::Call::send);
 }
 
 void Comm::ssend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  check(message::send(scope, mine("ssend"), message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag,
-                      message::user_context),
+  check(message::send(scope, message::Port(mine("ssend")), message::Call::ssend, message::SendMode::synchronous, data,
+                      bytes, to, tag, message::user_context),
         message::Call::ssend);
 }
 
 void Comm::bsend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  check(message::send(scope, mine("bsend"), message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag,
-                      message::user_context),
+  check(message::send(scope, message::Port(mine("bsend")), message::Call::bsend, message::SendMode::buffered, data,
+                      bytes, to, tag, message::user_context),
         message::Call::bsend);
 }
 
 Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
-  const Status s =
-      message::recv(scope, mine("recv"), message::Call::recv, data, capacity, from, tag, message::user_context);
+  const Status s = message::recv(scope, message::Port(mine("recv")), message::Call::recv, data, capacity, from, tag,
+                                 message::user_context);
   check(s.code, message::Call::recv);
   return s;
 }
@@ -180,7 +180,7 @@ void Comm::barrier() {
 }
 
 void Comm::broadcast_bytes(void* data, std::int64_t bytes, int root) {
-  check(message::broadcast(scope, mine("broadcast"), data, bytes, root, message::collective_context),
+  check(message::broadcast(scope, message::Port(mine("broadcast")), data, bytes, root, message::collective_context),
         message::Call::broadcast);
 }
 

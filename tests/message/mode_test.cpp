@@ -131,6 +131,7 @@ TEST_P(Mode, BufferedSendSaysWhenItsSpaceIsUsedUp) {
   in_all_ways([](const Conditions& conditions) {
     Conditions c = conditions;
     c.config.buffered_bytes = 2 * BufferTooMuch::bytes + 100;
+    c.config.eager_bytes = 4096;  // so the copies wait for their receiver
     c.config.errors_fatal = false;
     const Outcome o = run_script(c, BufferTooMuch{});
     ASSERT_EQ(o.error, "");

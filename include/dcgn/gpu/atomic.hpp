@@ -193,19 +193,5 @@ DCGN_HOST_DEVICE inline std::uint32_t fetch_add(std::uint32_t& word, std::uint32
 #endif
 }
 
-DCGN_HOST_DEVICE inline std::uint32_t compare_exchange(std::uint32_t& word, std::uint32_t expected,
-                                                       std::uint32_t desired) {
-#if defined(__CUDA_ARCH__)
-  std::uint32_t old;
-  asm volatile("atom.cas.acq_rel.gpu.b32 %0,[%1],%2,%3;"
-               : "=r"(old)
-               : "l"(&word), "r"(expected), "r"(desired)
-               : "memory");
-  return old;
-#else
-  return dcgn::compare_exchange(word, expected, desired);
-#endif
-}
-
 }  // namespace on_device
 }  // namespace dcgn

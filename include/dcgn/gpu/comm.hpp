@@ -36,13 +36,13 @@ namespace dcgn::gpu {
 // One slot, a rank. Trivially copyable.
 class Slot {
  public:
-  DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : me_(&endpoint) {}
+  DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : port_(endpoint) {}
 
-  DCGN_HOST_DEVICE int rank() const { return me_->rank; }
-  DCGN_HOST_DEVICE int size() const { return me_->size; }      // ranks of the communicator
-  DCGN_HOST_DEVICE int slot() const { return me_->slot; }      // on this GPU
-  DCGN_HOST_DEVICE int device() const { return me_->device; }  // of this node
-  DCGN_HOST_DEVICE int node() const { return me_->node; }
+  DCGN_HOST_DEVICE int rank() const { return port_.me->rank; }
+  DCGN_HOST_DEVICE int size() const { return port_.size; }          // ranks of the communicator
+  DCGN_HOST_DEVICE int slot() const { return port_.me->slot; }      // on this GPU
+  DCGN_HOST_DEVICE int device() const { return port_.me->device; }  // of this node
+  DCGN_HOST_DEVICE int node() const { return port_.me->node; }
 
   // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
   // when it has been received. Errors: invalid_rank, invalid_tag, invalid_size, null_buffer, out_of_resources,
@@ -54,7 +54,7 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Code send_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                    int tag = 0) const {
-    return message::send(scope, *me_, message::Call::send, message::SendMode::standard, data, bytes, to, tag,
+    return message::send(scope, port_, message::Call::send, message::SendMode::standard, data, bytes, to, tag,
                          message::user_context);
   }
 
@@ -66,7 +66,7 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Code ssend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                     int tag = 0) const {
-    return message::send(scope, *me_, message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag,
+    return message::send(scope, port_, message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag,
                          message::user_context);
   }
 
@@ -79,7 +79,7 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Code bsend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                     int tag = 0) const {
-    return message::send(scope, *me_, message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag,
+    return message::send(scope, port_, message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag,
                          message::user_context);
   }
 
@@ -92,7 +92,7 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Status recv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                      int tag = 0) const {
-    return message::recv(scope, *me_, message::Call::recv, data, capacity, from, tag, message::user_context);
+    return message::recv(scope, port_, message::Call::recv, data, capacity, from, tag, message::user_context);
   }
 
   // Begins a send or a receive; the buffer belongs to it until it has been waited for, by the same scope.
@@ -103,7 +103,7 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                        int tag = 0) const {
-    return message::isend(scope, *me_, message::SendMode::standard, data, bytes, to, tag, message::user_context);
+    return message::isend(scope, port_, message::SendMode::standard, data, bytes, to, tag, message::user_context);
   }
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Request irecv(const Scope& scope, Buffer&& buffer, int from, int tag = 0) const {
@@ -112,14 +112,14 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Request irecv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                        int tag = 0) const {
-    return message::irecv(scope, *me_, data, capacity, from, tag, message::user_context);
+    return message::irecv(scope, port_, data, capacity, from, tag, message::user_context);
   }
 
   // Whether the request is complete; if so it is done with and `status` is filled.
   template <class Scope>
   DCGN_HOST_DEVICE bool test(const Scope& scope, const Request& request, Status* status = nullptr) const {
     bool done = false;
-    const Status s = message::wait_all(scope, *me_, message::Call::test, true, &request, 1, nullptr, done);
+    const Status s = message::wait_all(scope, port_, message::Call::test, true, &request, 1, nullptr, done);
     if (status) *status = s;
     return done || s.code != Code::ok;
   }
@@ -127,21 +127,21 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Status wait(const Scope& scope, const Request& request) const {
     bool done = false;
-    return message::wait_all(scope, *me_, message::Call::wait, false, &request, 1, nullptr, done);
+    return message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done);
   }
   // Waits for all; returns the first error, or ok. `statuses`, if given, has one for each and is filled by the first
   // thread of the scope.
   template <class Scope>
   DCGN_HOST_DEVICE Code wait_all(const Scope& scope, Span<const Request> requests, Status* statuses = nullptr) const {
     bool done = false;
-    return message::wait_all(scope, *me_, message::Call::wait_all, false, requests.data(),
+    return message::wait_all(scope, port_, message::Call::wait_all, false, requests.data(),
                              static_cast<std::int64_t>(requests.size()), statuses, done)
         .code;
   }
   // Waits for one and says which: -1 where none is active. Those that are complete take turns.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Span<const Request> requests, std::int64_t& index) const {
-    return message::wait_any(scope, *me_, message::Call::wait_any, false, requests.data(),
+    return message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
                              static_cast<std::int64_t>(requests.size()), index);
   }
 
@@ -149,19 +149,19 @@ class Slot {
   template <class Scope>
   DCGN_HOST_DEVICE Status probe(const Scope& scope, int from, int tag) const {
     bool found = false;
-    return message::probe(scope, *me_, false, from, tag, message::user_context, found);
+    return message::probe(scope, port_, false, from, tag, message::user_context, found);
   }
   // The same without waiting; `found` says whether there is one.
   template <class Scope>
   DCGN_HOST_DEVICE Status iprobe(const Scope& scope, int from, int tag, bool& found) const {
-    return message::probe(scope, *me_, true, from, tag, message::user_context, found);
+    return message::probe(scope, port_, true, from, tag, message::user_context, found);
   }
 
   // A send and a receive at once. The buffers must not overlap.
   template <class Scope, MessageBuffer Out, MessageBuffer In>
   DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Out& out, int to, int send_tag, In&& in, int from,
                                    int recv_tag) const {
-    return message::sendrecv(scope, *me_, message::Call::sendrecv, message::SendMode::standard, as_span(out).data(),
+    return message::sendrecv(scope, port_, message::Call::sendrecv, message::SendMode::standard, as_span(out).data(),
                              bytes_of(out), to, send_tag, as_span(in).data(), bytes_of(in), from, recv_tag,
                              message::user_context);
   }
@@ -170,7 +170,7 @@ class Slot {
   DCGN_HOST_DEVICE Status sendrecv_replace(const Scope& scope, Buffer&& buffer, int to, int send_tag, int from,
                                            int recv_tag) const {
     const auto span = as_span(buffer);
-    return message::sendrecv(scope, *me_, message::Call::sendrecv_replace, message::SendMode::buffered, span.data(),
+    return message::sendrecv(scope, port_, message::Call::sendrecv_replace, message::SendMode::buffered, span.data(),
                              bytes_of(buffer), to, send_tag, span.data(), bytes_of(buffer), from, recv_tag,
                              message::user_context);
   }
@@ -179,17 +179,18 @@ class Slot {
   // root's buffer to all. Buffers are of the same size everywhere.
   template <class Scope>
   DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return message::barrier(scope, *me_, message::collective_context);
+    return message::barrier(scope, port_, message::collective_context);
   }
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
-    return message::broadcast(scope, *me_, as_span(buffer).data(), bytes_of(buffer), root, message::collective_context);
+    return message::broadcast(scope, port_, as_span(buffer).data(), bytes_of(buffer), root,
+                              message::collective_context);
   }
 
   // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
   template <class Scope>
   DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
-    return message::flush(scope, *me_);
+    return message::flush(scope, port_);
   }
 
  private:
@@ -200,14 +201,14 @@ class Slot {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());
   }
 
-  message::Endpoint* me_;
+  message::Port port_;
 };
 
 // `count` blocks of the grid from block `first` on, together on one message of `slot`; they and nobody else call for
 // it.
 DCGN_HOST_DEVICE inline BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
                                                  unsigned count) {
-  return {context, *slot.me_, first, count};
+  return {context, *slot.port_.me, first, count};
 }
 // All blocks of the grid.
 DCGN_HOST_DEVICE inline BlocksScope this_grid(const Context& context, const Slot& slot) {

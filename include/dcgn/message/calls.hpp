@@ -68,6 +68,18 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
   give_flag(me.busy);
 }
 
+// Whether the arguments are such that a quick call may be tried: what check() looks at, on a GPU in one decision.
+DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
+                                 bool wild) {
+#if defined(__CUDA_ARCH__)
+  const bool whom = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(port.size);
+  return (whom | wild & peer == any_source) & (tag >= 0 | wild & tag == any_tag) & bytes >= 0 &
+         (buffer != nullptr | bytes == 0);
+#else
+  return check(*port.me, buffer, bytes, peer, tag, wild).code == Code::ok;
+#endif
+}
+
 // Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
 // something to carry itself; all threads carry what there is. With `once` the call returns as soon as
 // nothing more can be done at once. Returns the result (a Work of Move::stop) to every thread.
@@ -180,18 +192,19 @@ DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Work& res
   return Request(me.rank, static_cast<std::uint32_t>(result.index), result.generation);
 }
 
-// ---- the calls. `me` is the rank's endpoint, `context` tells its user's messages from the library's own.
+// ---- the calls. `me` or `port` is the rank, `context` tells its user's messages from the library's own.
 
 template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
                            std::int64_t bytes, int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
-  const Argument argument = check(me, data, bytes, to, tag, false);
   if constexpr (Scope::quick)
-    if (argument.code == Code::ok && mode == SendMode::standard && quick_send(scope, me, data, size, to, tag, context))
+    if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false) &&
+        quick_send(scope, port, data, size, to, tag, context))
       return Code::ok;
+  Endpoint& me = *port.me;
   SendGoal goal{me, data, size, to, tag, context, mode, true};
-  return run(scope, me, call, goal, argument).code;
+  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
 }
 
 template <class Scope>
@@ -202,16 +215,18 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Status recv(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity, int from,
-                             int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
+                             int from, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
-  const Argument argument = check(me, data, capacity, from, tag, true);
   if constexpr (Scope::quick) {
     Status status;
-    if (argument.code == Code::ok && quick_receive(scope, me, data, size, from, tag, context, status)) return status;
+    if (fit(port, data, capacity, from, tag, true) &&
+        quick_receive(scope, port, data, size, from, tag, context, status))
+      return status;
   }
+  Endpoint& me = *port.me;
   ReceiveGoal goal{me, data, size, from, tag, context, true};
-  return status_from(run(scope, me, call, goal, argument));
+  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
 }
 
 template <class Scope>
@@ -281,8 +296,9 @@ DCGN_HOST_DEVICE Code barrier(const Scope& scope, Endpoint& me, std::uint32_t co
 
 // The root's bytes, to every rank: down a binomial tree. All ranks give the same root and number of bytes.
 template <class Scope>
-DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Endpoint& me, void* data, std::int64_t bytes, int root,
+DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Port& port, void* data, std::int64_t bytes, int root,
                                 std::uint32_t context) {
+  Endpoint& me = *port.me;
   const Argument argument = check(me, data, bytes, root, 0, false);
   // A root that has ended has sent before it did.
   if (argument.code != Code::ok && argument.code != Code::rank_ended) {
@@ -293,12 +309,12 @@ DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Endpoint& me, void* data, st
   int bit = 1;
   while (bit < me.size && !(position & bit)) bit *= 2;
   if (position) {
-    const Status s = recv(scope, me, Call::broadcast, data, bytes, (position - bit + root) % me.size, 1, context);
+    const Status s = recv(scope, port, Call::broadcast, data, bytes, (position - bit + root) % me.size, 1, context);
     if (s.code != Code::ok) return s.code;
   }
   for (bit /= 2; bit; bit /= 2) {
     if (position + bit >= me.size) continue;
-    const Code code = send(scope, me, Call::broadcast, SendMode::standard, data, bytes,
+    const Code code = send(scope, port, Call::broadcast, SendMode::standard, data, bytes,
                            (position + bit + root) % me.size, 1, context);
     if (code != Code::ok) return code;
   }

@@ -60,13 +60,6 @@ DCGN_HOST_DEVICE inline bool read_cell(const Cell& cell, std::uint32_t epoch, st
 #endif
 }
 
-// After a cell that was written with `release`: what its writer had seen is visible from here on.
-DCGN_HOST_DEVICE inline void acquire_after_cell() {
-#if defined(__CUDA_ARCH__)
-  __threadfence_system();
-#endif
-}
-
 // How a message travels.
 enum class Kind : std::uint32_t {
   small,  // up to 8 bytes, within the header cell
@@ -191,7 +184,6 @@ DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t positio
   if (h.kind == Kind::pull) {
     if (!read_cell(ring.at(position + 2), ring.epoch(position + 2), d)) return false;
     h.address = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-    acquire_after_cell();
   }
   return true;
 }

@@ -114,13 +114,14 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
-// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes.
+// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes. quick.hpp
+// reads both as lines of 16 bytes.
 struct alignas(32) OutLane {
   Ring ring;
-  std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
-  std::uint32_t* bell;              // the receiver's word for this lane; null where it has none
+  std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
   Credit* credit;
-  std::uint64_t* acks;  // my acknowledgement words, where this lane's receiver can reach them
+  std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
+  std::uint64_t* acks;              // my acknowledgement words, where this lane's receiver can reach them
   Reach reach;
 
   alignas(32) std::uint32_t tail;  // cells written
@@ -137,10 +138,10 @@ struct alignas(32) OutLane {
 
 struct alignas(32) InLane {
   Ring ring;
-  Credit* credit;
-  std::uint64_t* acks;  // the sender's acknowledgement words
   std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
   std::uint32_t batch;  // cells after which the sender is told
+  Credit* credit;
+  std::uint64_t* acks;  // the sender's acknowledgement words
 
   alignas(32) std::uint32_t head;  // cells taken
   std::uint32_t returned;          // of which the sender knows
@@ -277,6 +278,18 @@ struct alignas(64) Endpoint {
   Statistics statistics;
   Failure first_failure, last_failure;
   Gathering gathering;  // of the blocks that make a call together
+};
+
+// A rank as its callers hold it: with what never changes at hand.
+struct Port {
+  Endpoint* me;
+  OutLane* out;
+  InLane* in;
+  std::int32_t size;
+
+  DCGN_HOST_DEVICE explicit Port(Endpoint& endpoint)
+      : me(&endpoint), out(endpoint.out), in(endpoint.in), size(endpoint.size) {}
+  DCGN_HOST_DEVICE operator Endpoint&() const { return *me; }
 };
 
 // The longest message that a call of so many threads sends eagerly.

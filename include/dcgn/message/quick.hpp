@@ -27,14 +27,28 @@ inline constexpr std::uint32_t quick_looks = 2048;  // half a millisecond
 inline constexpr std::uint32_t quick_looks = 32;
 #endif
 
-// One caller at a time; the flag tells a second one, and hands the endpoint on in order. All callers of a slot are on
-// its GPU, so there the flag is at device scope, which costs less.
-DCGN_HOST_DEVICE inline bool take_flag(std::uint32_t& busy) { return on_device::compare_exchange(busy, 0, 1) == 0; }
+// One caller at a time; the flag tells a second one. On the host it also hands the rank on in order. On a GPU whoever
+// hands a slot from one thread to another orders memory between them, as for anything else that they share: order here
+// would cost every call a good part of a microsecond, and empty the multiprocessor's cache.
+DCGN_HOST_DEVICE inline bool take_flag(std::uint32_t& busy) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t old;
+  asm volatile("atom.relaxed.gpu.exch.b32 %0,[%1],%2;" : "=r"(old) : "l"(&busy), "r"(1) : "memory");
+  return old == 0;
+#else
+  return compare_exchange(busy, 0, 1) == 0;
+#endif
+}
 
-DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) { on_device::store_release(busy, 0); }
+DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
+#if defined(__CUDA_ARCH__)
+  store_relaxed(busy, 0);
+#else
+  store_release(busy, 0);
+#endif
+}
 
-// Whether the caller may go on. On a GPU a quick call only looks at the flag, without its order: who hands a slot from
-// one thread to another orders memory between them, as for anything else that they share.
+// Whether the caller may go on. On a GPU a quick call only looks at the flag.
 template <class Scope>
 DCGN_HOST_DEVICE bool begin_quick(const Scope& scope, Endpoint& me) {
 #if defined(__CUDA_ARCH__)
@@ -123,11 +137,21 @@ template <class Scope>
     ++lane.quick_messages;
     lane.quick_bytes += bytes;
   }
-  if (cells > 1) push_cells(scope, ring, tail + 1, Words(static_cast<const unsigned char*>(data), bytes), cells - 1);
+  if (cells > 1) push_cells(scope, ring, tail + 1, static_cast<const unsigned char*>(data), bytes, cells - 1);
   end_quick(scope, me, true);
   scope.sync();  // the buffer is the caller's again
   return true;
 }
+
+#if defined(__CUDA_ARCH__)
+// 16 bytes read here and now: the compiler does not put it off until they are needed.
+struct Lines {
+  std::uint64_t a, b;
+  __device__ explicit Lines(const void* from) {
+    asm volatile("ld.v2.u64 {%0,%1},[%2];" : "=l"(a), "=l"(b) : "l"(from) : "memory");
+  }
+};
+#endif
 
 template <class Scope>
 DCGN_HOST_DEVICE bool quick_send(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes, int to,
@@ -183,14 +207,13 @@ DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
   return -1;
 }
 
-// The message that `d` begins is at the head of the lane; all threads have seen it. `place` is where it was found, -1
-// where the receive named its source.
+// The message whose first cell is `d` is at the head of the lane; all threads have seen it. `place` is where it was
+// found, -1 where the receive named its source. False where this is no message for a quick call.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane,
-                                                   const std::uint32_t (&d)[3], void* data, std::uint64_t capacity,
-                                                   int from, int tag, std::uint32_t context, int place,
-                                                   Status& status) {
-  const Header h = decode(d);
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, std::uint32_t d0,
+                                                   std::uint32_t d1, std::uint32_t d2, void* data,
+                                                   std::uint64_t capacity, int tag, std::uint32_t context, int place) {
+  const Header h = decode({d0, d1, d2});
   if ((h.kind != Kind::small && h.kind != Kind::eager) || h.context != context || (tag != any_tag && tag != h.tag) ||
       h.bytes > capacity)
     return end_quick(scope, me, false);
@@ -208,8 +231,7 @@ template <class Scope>
   }
   bool taken = true;
   if (cells > 1)
-    taken = take_cells(scope, *me.phase, ring, head + 1, Words(static_cast<unsigned char*>(data), h.bytes), cells - 1);
-  status = {from, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
+    taken = take_cells(scope, *me.phase, ring, head + 1, static_cast<unsigned char*>(data), h.bytes, cells - 1);
   if (credit_due) {
     scope.sync();  // all have read their cells
     if (scope.leader()) return_credit(lane);
@@ -217,6 +239,11 @@ template <class Scope>
   end_quick(scope, me, true);
   // A thread that found the job aborted has left its cells where they were; the ordinary call will say so.
   return scope.agree(taken);
+}
+
+DCGN_HOST_DEVICE inline Status quick_status(int from, const std::uint32_t (&d)[3]) {
+  const Header h = decode(d);
+  return {from, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
 }
 
 template <class Scope>
@@ -239,42 +266,49 @@ template <class Scope>
     while (!(found = read_cell(ring.at(head), epoch, d)) && ++looks < quick_looks) relax_briefly();
   if (!scope.agree(found)) return end_quick(scope, me, false);
   if (!scope.polls()) static_cast<void>(read_cell(ring.at(head), epoch, d));
-  return quick_take(scope, me, lane, d, data, capacity, from, tag, context, place, status);
+  if (!quick_take(scope, me, lane, d[0], d[1], d[2], data, capacity, tag, context, place)) return false;
+  status = quick_status(from, d);
+  return true;
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, Endpoint& me, void* data, std::uint64_t capacity, int from,
+DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                     int tag, std::uint32_t context, Status& status) {
+  Endpoint& me = *port.me;
   if (!begin_quick(scope, me)) return false;
   if (me.open) return end_quick(scope, me, false);
   if (from == any_source) return quick_receive_any(scope, me, data, capacity, tag, context, status);
-  InLane& lane = me.in[from];
-  const Ring ring = lane.ring;
-  const std::uint32_t head = lane.head, epoch = ring.epoch(head);
-  const Cell& first = ring.at(head);
+  InLane& lane = port.in[from];
   std::uint32_t d[3] = {};
   bool found = true;
+  std::uint32_t looks = 0;
 #if defined(__CUDA_ARCH__)
   // What a small message needs is read while it is waited for.
-  const std::uint32_t unreturned = head - lane.returned, batch = lane.batch;
-  const std::uint64_t messages = lane.quick_messages, sum = lane.quick_bytes;
-  std::uint32_t* const seen = lane.seen;
+  const Lines fixed(&lane.ring), note(&lane.seen), moving(&lane.head), counts(&lane.quick_bytes);
+  const Ring ring{reinterpret_cast<Cell*>(fixed.a), static_cast<std::uint32_t>(fixed.b)};
+  const auto head = static_cast<std::uint32_t>(moving.a), returned = static_cast<std::uint32_t>(moving.a >> 32),
+             batch = static_cast<std::uint32_t>(note.b);
+#else
+  const Ring ring = lane.ring;
+  const std::uint32_t head = lane.head;
 #endif
-  std::uint32_t looks = 0;
+  const Cell& first = ring.at(head);
+  const std::uint32_t epoch = ring.epoch(head);
   if (scope.polls())
     while (!(found = read_cell(first, epoch, d)) && ++looks < quick_looks) relax_briefly();
   if (!scope.agree(found)) return end_quick(scope, me, false);
 #if defined(__CUDA_ARCH__)
   const std::uint32_t word = d[2], bytes = word >> 3 & 15;
   const int its_tag = static_cast<int>(word >> 16);
-  if ((word & 7) == static_cast<std::uint32_t>(Kind::small) & (word >> 7 & 511) == context &
-      (tag == its_tag | tag == any_tag) & bytes <= capacity & unreturned + 1 < batch) {
+  // Kind and context in one comparison.
+  if ((word & 0xff87) == small_word(context, 0, 0) & (tag == its_tag | tag == any_tag) & bytes <= capacity &
+      head - returned + 1 < batch) {
     if (scope.leader()) {
       store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-      if (seen) *seen = head + 1;
       lane.head = head + 1;
-      lane.quick_messages = messages + 1;
-      lane.quick_bytes = sum + bytes;
+      if (note.a) *reinterpret_cast<std::uint32_t*>(note.a) = head + 1;
+      lane.quick_messages = moving.b + 1;
+      lane.quick_bytes = counts.a + bytes;
     }
     status = {from, its_tag, bytes, Code::ok};
     scope.sync();
@@ -284,7 +318,9 @@ DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, Endpoint& me, void* data
   if (!scope.polls()) static_cast<void>(read_cell(first, epoch, d));
   if (looks && scope.leader()) detail::relax_reset_host();
 #endif
-  return quick_take(scope, me, lane, d, data, capacity, from, tag, context, -1, status);
+  if (!quick_take(scope, me, lane, d[0], d[1], d[2], data, capacity, tag, context, -1)) return false;
+  status = quick_status(from, d);
+  return true;
 }
 
 }  // namespace dcgn::message

@@ -46,68 +46,54 @@ struct Work {
 // The payload's words lie in its cells so that neighbouring threads find neighbouring words: a group of up to 32 cells
 // holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
 struct CellWords {
-  std::uint64_t first;   // word of the cell
+  std::uint32_t first;   // word of the cell
   std::uint32_t stride;  // to its next
 
   DCGN_HOST_DEVICE CellWords(std::uint32_t cell, std::uint32_t cells) {
     const std::uint32_t group = cell / 32 * 32, left = cells - group;
-    first = static_cast<std::uint64_t>(group) * 3 + cell % 32;
+    first = group * 3 + cell % 32;
     stride = left < 32 ? left : 32;
   }
 };
 
-// A buffer as words: those that are whole, and the bytes after them as one more. The host, and a GPU where the buffer
-// is aligned, move whole words; else each is put together from bytes.
-struct Words {
-  unsigned char* bytes;
-  std::uint64_t whole;
-  std::uint32_t rest;  // bytes
-  bool aligned;
+// Bytes as one word, the first one lowest, and back: for the end of a message and for buffers that are not aligned.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint32_t join_bytes(const unsigned char* from, std::uint32_t count) {
+  std::uint32_t value = 0;
+  for (std::uint32_t i = 0; i < count; ++i) value |= static_cast<std::uint32_t>(from[i]) << 8 * i;
+  return value;
+}
 
-  DCGN_HOST_DEVICE Words(const unsigned char* buffer, std::uint64_t size)
-      : bytes(const_cast<unsigned char*>(buffer)),
-        whole(size / 4),
-        rest(static_cast<std::uint32_t>(size % 4)),
-        aligned((reinterpret_cast<std::uintptr_t>(buffer) & 3) == 0) {}
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void split_bytes(unsigned char* to, std::uint32_t count,
+                                                           std::uint32_t value) {
+  for (std::uint32_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(value >> 8 * i);
+}
 
-  [[gnu::noinline]] DCGN_HOST_DEVICE std::uint32_t load_bytes(std::uint64_t word, std::uint32_t count) const {
-    std::uint32_t value = 0;
-    for (std::uint32_t i = 0; i < count; ++i) value |= static_cast<std::uint32_t>(bytes[word * 4 + i]) << 8 * i;
-    return value;
-  }
-  [[gnu::noinline]] DCGN_HOST_DEVICE void store_bytes(std::uint64_t word, std::uint32_t count,
-                                                      std::uint32_t value) const {
-    for (std::uint32_t i = 0; i < count; ++i) bytes[word * 4 + i] = static_cast<unsigned char>(value >> 8 * i);
-  }
-  // Zero beyond the end.
-  DCGN_HOST_DEVICE std::uint32_t load(std::uint64_t word) const {
-    if (word < whole) {
+// Whether words can be read and written where they lie.
+DCGN_HOST_DEVICE inline bool has_words([[maybe_unused]] const void* buffer) {
 #if defined(__CUDA_ARCH__)
-      return aligned ? reinterpret_cast<const std::uint32_t*>(bytes)[word] : load_bytes(word, 4);
+  return (reinterpret_cast<std::uintptr_t>(buffer) & 3) == 0;
 #else
-      std::uint32_t value;
-      memcpy(&value, bytes + word * 4, 4);
-      return value;
+  return true;
 #endif
-    }
-    return word == whole && rest ? load_bytes(word, rest) : 0;
-  }
-  // Nothing beyond the end.
-  DCGN_HOST_DEVICE void store(std::uint64_t word, std::uint32_t value) const {
-    if (word < whole) {
+}
+
+DCGN_HOST_DEVICE inline std::uint32_t load_word(const unsigned char* from) {
 #if defined(__CUDA_ARCH__)
-      if (aligned)
-        reinterpret_cast<std::uint32_t*>(bytes)[word] = value;
-      else
-        store_bytes(word, 4, value);
+  return *reinterpret_cast<const std::uint32_t*>(from);
 #else
-      memcpy(bytes + word * 4, &value, 4);
+  std::uint32_t value;
+  memcpy(&value, from, 4);
+  return value;
 #endif
-    } else if (word == whole && rest) {
-      store_bytes(word, rest, value);
-    }
-  }
-};
+}
+
+DCGN_HOST_DEVICE inline void store_word(unsigned char* to, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  *reinterpret_cast<std::uint32_t*>(to) = value;
+#else
+  memcpy(to, &value, 4);
+#endif
+}
 
 // How many cells a thread has under way at once.
 #if defined(__CUDA_ARCH__)
@@ -118,36 +104,38 @@ inline constexpr std::uint32_t cells_at_once = 1;
 
 // Writes a payload's cells with all threads of the scope.
 template <class Scope>
-DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Ring& ring, std::uint32_t position, const Words& from,
-                                 std::uint32_t cells) {
+DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Ring& ring, std::uint32_t position,
+                                 const unsigned char* from, std::uint64_t bytes, std::uint32_t cells) {
   const std::uint32_t stride = scope.size();
-  std::uint32_t i = scope.rank();
-#if defined(__CUDA_ARCH__)
-  // Most of it without a look at the end: only the last group of cells has words beyond it.
-  const std::uint32_t body = from.aligned ? (cells - 1) / 32 * 32 : 0;
-  const auto* words = reinterpret_cast<const std::uint32_t*>(from.bytes);
-  for (; i + (cells_at_once - 1) * stride < body; i += cells_at_once * stride) {
+  const auto whole = static_cast<std::uint32_t>(bytes / 4), rest = static_cast<std::uint32_t>(bytes % 4);
+  if (!has_words(from)) {
+    for (std::uint32_t i = scope.rank(); i < cells; i += stride) {
+      const CellWords at(i, cells);
+      std::uint32_t d[3];
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint64_t word = at.first + w * at.stride;
+        d[w] = word > whole ? 0 : join_bytes(from + word * 4, word < whole ? 4 : rest);
+      }
+      write_cell(ring.at(position + i), d[0], d[1], d[2], ring.epoch(position + i));
+    }
+    return;
+  }
+  const std::uint32_t last = rest ? join_bytes(from + std::uint64_t{whole} * 4, rest) : 0;
+  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
     std::uint32_t d[cells_at_once][3];
-#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
       const std::uint32_t cell = i + k * stride;
-      const std::uint32_t* word = words + static_cast<std::uint64_t>(cell / 32) * 96 + cell % 32;
-      d[k][0] = word[0];
-      d[k][1] = word[32];
-      d[k][2] = word[64];
+      const CellWords at(cell, cells);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = at.first + w * at.stride;
+        d[k][w] = word == whole ? last : 0;
+        if (cell < cells && word < whole) d[k][w] = load_word(from + std::uint64_t{word} * 4);
+      }
     }
-#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
       const std::uint32_t at = position + i + k * stride;
-      write_cell(ring.at(at), d[k][0], d[k][1], d[k][2], ring.epoch(at));
+      if (i + k * stride < cells) write_cell(ring.at(at), d[k][0], d[k][1], d[k][2], ring.epoch(at));
     }
-  }
-#endif
-  for (; i < cells; i += stride) {
-    const CellWords words_of(i, cells);
-    const std::uint32_t d0 = from.load(words_of.first), d1 = from.load(words_of.first + words_of.stride),
-                        d2 = from.load(words_of.first + 2 * words_of.stride);
-    write_cell(ring.at(position + i), d0, d1, d2, ring.epoch(position + i));
   }
 }
 
@@ -161,49 +149,55 @@ DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std:
   return true;
 }
 
-// Reads a payload's cells, of which as much is wanted as `to` holds. They may still be on their way, written by threads
+// Reads a payload's cells, of which the first `bytes` are wanted. They may still be on their way, written by threads
 // that are in their call now; false where the job is aborted meanwhile.
 template <class Scope>
 DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Ring& ring,
-                                 std::uint32_t position, const Words& to, std::uint32_t cells) {
+                                 std::uint32_t position, unsigned char* to, std::uint64_t bytes, std::uint32_t cells) {
   const std::uint32_t stride = scope.size();
-  std::uint32_t i = scope.rank();
-#if defined(__CUDA_ARCH__)
-  const std::uint64_t room = to.whole / 96 * 32;  // cells whose words are all wanted
-  const std::uint32_t groups = (cells - 1) / 32 * 32;
-  const std::uint32_t body = !to.aligned ? 0 : room < groups ? static_cast<std::uint32_t>(room) : groups;
-  auto* words = reinterpret_cast<std::uint32_t*>(to.bytes);
-  for (; i + (cells_at_once - 1) * stride < body; i += cells_at_once * stride) {
+  const auto whole = static_cast<std::uint32_t>(bytes / 4), rest = static_cast<std::uint32_t>(bytes % 4);
+  const bool words = has_words(to);
+  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
     std::uint32_t d[cells_at_once][3];
     bool here[cells_at_once];
-#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
       const std::uint32_t at = position + i + k * stride;
-      here[k] = read_cell(ring.at(at), ring.epoch(at), d[k]);
+      here[k] = i + k * stride >= cells || read_cell(ring.at(at), ring.epoch(at), d[k]);
     }
-#pragma unroll
     for (std::uint32_t k = 0; k < cells_at_once; ++k) {
       const std::uint32_t cell = i + k * stride;
       if (!here[k] && !await_cell(ring, position + cell, d[k], phase)) return false;
-      std::uint32_t* word = words + static_cast<std::uint64_t>(cell / 32) * 96 + cell % 32;
-      word[0] = d[k][0];
-      word[32] = d[k][1];
-      word[64] = d[k][2];
+      const CellWords at(cell, cells);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = at.first + w * at.stride;
+        if (cell >= cells || word > whole) continue;
+        if (word < whole && words)
+          store_word(to + std::uint64_t{word} * 4, d[k][w]);
+        else if (word < whole || rest)
+          split_bytes(to + std::uint64_t{word} * 4, word < whole ? 4 : rest, d[k][w]);
+      }
     }
-  }
-#endif
-  for (; i < cells; i += stride) {
-    std::uint32_t d[3];
-    if (!await_cell(ring, position + i, d, phase)) return false;
-    const CellWords words_of(i, cells);
-    to.store(words_of.first, d[0]);
-    to.store(words_of.first + words_of.stride, d[1]);
-    to.store(words_of.first + 2 * words_of.stride, d[2]);
   }
   return true;
 }
 
 #if defined(__CUDA_ARCH__)
+// Past the multiprocessor's own cache, which may have an older state of another GPU's memory.
+__device__ inline uint4 load_line(const uint4* from) {
+  uint4 line;
+  asm volatile("ld.relaxed.sys.v4.u32 {%0,%1,%2,%3},[%4];"
+               : "=r"(line.x), "=r"(line.y), "=r"(line.z), "=r"(line.w)
+               : "l"(from)
+               : "memory");
+  return line;
+}
+
+__device__ inline unsigned char load_byte(const unsigned char* from) {
+  std::uint32_t byte;
+  asm volatile("ld.relaxed.sys.u8 %0,[%1];" : "=r"(byte) : "l"(from) : "memory");
+  return static_cast<unsigned char>(byte);
+}
+
 // Lines of 16 bytes, eight of each thread's loads under way at once: another GPU's memory is a microsecond away.
 __device__ inline void copy_lines(uint4* to, const uint4* from, std::uint64_t lines, std::uint64_t rank,
                                   std::uint64_t stride) {
@@ -212,11 +206,11 @@ __device__ inline void copy_lines(uint4* to, const uint4* from, std::uint64_t li
   for (; i + (depth - 1) * stride < lines; i += depth * stride) {
     uint4 line[depth];
 #pragma unroll
-    for (int k = 0; k < depth; ++k) line[k] = from[i + k * stride];
+    for (int k = 0; k < depth; ++k) line[k] = load_line(from + i + k * stride);
 #pragma unroll
     for (int k = 0; k < depth; ++k) to[i + k * stride] = line[k];
   }
-  for (; i < lines; i += stride) to[i] = from[i];
+  for (; i < lines; i += stride) to[i] = load_line(from + i);
 }
 #endif
 
@@ -230,7 +224,7 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
   if ((skew & 15) == 0) {
     const std::uint64_t head = (16 - (reinterpret_cast<std::uintptr_t>(to) & 15)) & 15;
     done = head < bytes ? head : bytes;
-    for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = from[i];
+    for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = load_byte(from + i);
     const std::uint64_t lines = (bytes - done) / 16;
     copy_lines(reinterpret_cast<uint4*>(to + done), reinterpret_cast<const uint4*>(from + done), lines, scope.rank(),
                scope.size());
@@ -238,14 +232,14 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
   } else if ((skew & 3) == 0) {
     const std::uint64_t head = (4 - (reinterpret_cast<std::uintptr_t>(to) & 3)) & 3;
     done = head < bytes ? head : bytes;
-    for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = from[i];
+    for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = load_byte(from + i);
     const std::uint64_t words = (bytes - done) / 4;
     auto* to4 = reinterpret_cast<std::uint32_t*>(to + done);
     const auto* from4 = reinterpret_cast<const std::uint32_t*>(from + done);
-    for (std::uint64_t i = scope.rank(); i < words; i += scope.size()) to4[i] = from4[i];
+    for (std::uint64_t i = scope.rank(); i < words; i += scope.size()) to4[i] = load_relaxed(from4[i]);
     done += words * 4;
   }
-  for (std::uint64_t i = done + scope.rank(); i < bytes; i += scope.size()) to[i] = from[i];
+  for (std::uint64_t i = done + scope.rank(); i < bytes; i += scope.size()) to[i] = load_byte(from + i);
 #else
   // A share of whole cache lines each.
   const std::uint64_t share = (bytes / scope.size() + 63) / 64 * 64;
@@ -263,8 +257,8 @@ template <class Scope>
     case Work::Move::nothing:
     case Work::Move::stop: return;
     case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
-    case Work::Move::push: push_cells(scope, w.ring, w.position, Words(w.from, w.bytes), w.cells); return;
-    case Work::Move::take: take_cells(scope, phase, w.ring, w.position, Words(w.to, w.bytes), w.cells); return;
+    case Work::Move::push: push_cells(scope, w.ring, w.position, w.from, w.bytes, w.cells); return;
+    case Work::Move::take: take_cells(scope, phase, w.ring, w.position, w.to, w.bytes, w.cells); return;
   }
 }
 

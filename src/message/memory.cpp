@@ -297,6 +297,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
       in[p].credit = from.credit;
       in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
+      out[p].quick = !(config.without & without_quick);
+      out[p].settle();
+      in[p].settle();
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
     if (host_resident(static_cast<int>(r))) {

@@ -113,6 +113,9 @@ class Context {
   // Begins and ends with a block barrier.
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const;
+  // The same with one barrier: there must be another one before the next broadcast() or publish().
+  template <class T>
+  DCGN_HOST_DEVICE T publish(const T& value) const;
 
  private:
 #if defined(__CUDACC__)

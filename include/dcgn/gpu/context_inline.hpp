@@ -92,7 +92,7 @@ DCGN_HOST_DEVICE inline T Context::shuffle(T value, unsigned source_lane) const 
 }
 
 template <class T>
-DCGN_HOST_DEVICE inline T Context::broadcast(const T& value) const {
+DCGN_HOST_DEVICE inline T Context::publish(const T& value) const {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
 #if defined(__CUDA_ARCH__)
   void* scratch = cuda_scratch();
@@ -103,6 +103,12 @@ DCGN_HOST_DEVICE inline T Context::broadcast(const T& value) const {
   sync_block();
   T result = value;
   memcpy(&result, scratch, sizeof(T));
+  return result;
+}
+
+template <class T>
+DCGN_HOST_DEVICE inline T Context::broadcast(const T& value) const {
+  const T result = publish(value);
   sync_block();
   return result;
 }

@@ -44,16 +44,27 @@ class ThreadScope {
   DCGN_HOST_DEVICE void sync() const {}
   DCGN_HOST_DEVICE bool agree(bool yes) const { return yes; }  // whether all threads say so
   DCGN_HOST_DEVICE bool broken() const { return false; }       // whether sync() gave up
-
-  static constexpr bool quick = true;                                  // its barriers cost little
-  DCGN_HOST_DEVICE bool polls() const { return true; }                 // reads the cell that all wait for
-  DCGN_HOST_DEVICE bool looks() const { return true; }                 // is of those who share a look at many lanes
-  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }              // how many those are: the first ones
-  DCGN_HOST_DEVICE int first_found(int found) const { return found; }  // of the first looker with 0 or more; -1: none
-  DCGN_HOST_DEVICE int share_found(int found) const { return found; }  // what they found, to all threads
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return value;
+  }
+
+  static constexpr bool quick = true;                      // its barriers cost little
+  static constexpr bool in_warp = true;                    // its threads run together
+  DCGN_HOST_DEVICE bool plans() const { return true; }     // is of those who decide for all
+  DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many lanes
+  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are: the first ones
+  // What the first looker found that found something (0 or more); -1 where none did.
+  DCGN_HOST_DEVICE int first_found(int found) const { return found; }
+  // The leader's, to those who plan.
+  template <class T>
+  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
+    return plan;
+  }
+  // From those who plan to all, with a barrier. There is another one before the next.
+  template <class T>
+  DCGN_HOST_DEVICE T publish(const T& plan) const {
+    return plan;
   }
 };
 
@@ -71,13 +82,6 @@ class WarpScope {
     return all;
   }
   DCGN_HOST_DEVICE bool broken() const { return false; }
-
-  static constexpr bool quick = true;
-  DCGN_HOST_DEVICE bool polls() const { return detail::on_gpu || leader(); }
-  DCGN_HOST_DEVICE bool looks() const { return polls(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? size() : 1; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
-  DCGN_HOST_DEVICE int share_found(int found) const { return detail::on_gpu ? found : broadcast(found); }
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     T result = value;
@@ -96,6 +100,23 @@ class WarpScope {
     return result;
   }
 
+  static constexpr bool quick = true;
+  static constexpr bool in_warp = true;
+  DCGN_HOST_DEVICE bool plans() const { return detail::on_gpu || leader(); }
+  DCGN_HOST_DEVICE bool looks() const { return plans(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? size() : 1; }
+  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
+  template <class T>
+  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
+    return detail::on_gpu ? context_.shuffle(plan, 0) : plan;
+  }
+  template <class T>
+  DCGN_HOST_DEVICE T publish(const T& plan) const {
+    if (!detail::on_gpu) return broadcast(plan);
+    sync();
+    return plan;
+  }
+
  private:
   const Context& context_;
 };
@@ -110,16 +131,25 @@ class BlockScope {
   DCGN_HOST_DEVICE void sync() const { context_.sync_block(); }
   DCGN_HOST_DEVICE bool agree(bool yes) const { return context_.sync_block_all(yes); }
   DCGN_HOST_DEVICE bool broken() const { return false; }
-
-  static constexpr bool quick = true;
-  DCGN_HOST_DEVICE bool polls() const { return detail::on_gpu || leader(); }
-  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu ? context_.warp() == 0 : leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return !detail::on_gpu ? 1 : size() < warp_size ? size() : warp_size; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
-  DCGN_HOST_DEVICE int share_found(int found) const { return broadcast(found); }
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return context_.broadcast(value);
+  }
+
+  static constexpr bool quick = true;
+  static constexpr bool in_warp = false;
+  // Its warps would take turns to plan, so the leader does it for all.
+  DCGN_HOST_DEVICE bool plans() const { return leader(); }
+  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu ? context_.warp() == 0 : leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return !detail::on_gpu ? 1 : size() < warp_size ? size() : warp_size; }
+  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
+  template <class T>
+  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
+    return plan;
+  }
+  template <class T>
+  DCGN_HOST_DEVICE T publish(const T& plan) const {
+    return context_.publish(plan);
   }
 
  private:

@@ -114,8 +114,7 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
-// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes. quick.hpp
-// reads both as lines of 16 bytes.
+// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes.
 struct alignas(32) OutLane {
   Ring ring;
   std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
@@ -123,17 +122,28 @@ struct alignas(32) OutLane {
   std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
   std::uint64_t* acks;              // my acknowledgement words, where this lane's receiver can reach them
   Reach reach;
+  std::uint32_t quick;  // 0 where calls are never quick
 
-  alignas(32) std::uint32_t tail;  // cells written
-  std::uint32_t taken;             // the credit as last read
-  Record* first;                   // sends that wait for room, in order
-  std::uint64_t quick_messages;    // sent by quick calls; the others are in Statistics
+  alignas(32) Cell* next;        // where the next cell goes
+  std::uint32_t epoch;           // and its epoch
+  std::uint32_t room;            // cells that a quick call may write: 0 while sends are queued
+  std::uint64_t quick_messages;  // sent by quick calls; the others are in Statistics
   std::uint64_t quick_bytes;
 
+  std::uint32_t tail;   // cells written
+  std::uint32_t taken;  // the credit as last read
+  Record* first;        // sends that wait for room, in order
   Record* last;
   OutLane* next_queued;
   std::uint32_t queued;
   std::uint64_t sent;  // messages, not by quick calls
+
+  // What quick calls read follows from the rest: after every change of that.
+  DCGN_HOST_DEVICE void settle() {
+    next = &ring.at(tail);
+    epoch = ring.epoch(tail);
+    room = first || !quick ? 0 : ring.size() - (tail - taken);
+  }
 };
 
 struct alignas(32) InLane {
@@ -143,11 +153,21 @@ struct alignas(32) InLane {
   Credit* credit;
   std::uint64_t* acks;  // the sender's acknowledgement words
 
-  alignas(32) std::uint32_t head;  // cells taken
-  std::uint32_t returned;          // of which the sender knows
-  std::uint64_t quick_messages;    // received by quick calls
+  alignas(32) const Cell* next;  // where the next cell comes
+  std::uint32_t epoch;           // and its epoch
+  std::uint32_t due;             // cells that can be taken until the sender must be told
+  std::uint64_t quick_messages;  // received by quick calls
   std::uint64_t quick_bytes;
+
+  std::uint32_t head;      // cells taken
+  std::uint32_t returned;  // of which the sender knows
   std::uint64_t received;  // messages taken out of the lane, not by quick calls
+
+  DCGN_HOST_DEVICE void settle() {
+    next = &ring.at(head);
+    epoch = ring.epoch(head);
+    due = batch - (head - returned);
+  }
 };
 
 struct List {

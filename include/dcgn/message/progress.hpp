@@ -93,9 +93,10 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
   return true;
 }
 
-// Tells a receiver with many lanes which one to look at. The cells may come later than this, or earlier.
+// Cells have been written: tells a receiver with many lanes which one to look at. The cells may come later than this.
 DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
   if (lane.bell) store_relaxed(*lane.bell, lane.tail);
+  lane.settle();
 }
 
 // Sends a queued record's message, or its announcement, if the lane has room.
@@ -153,6 +154,7 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
   r->next = nullptr;
   (lane.first ? lane.last->next : lane.first) = r;
   lane.last = r;
+  lane.settle();
   if (!lane.queued) {
     lane.queued = 1;
     lane.next_queued = me.queued;
@@ -171,6 +173,7 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
       if (!next) {
         lane.last = nullptr;
         lane.queued = 0;
+        lane.settle();
         *link = lane.next_queued;
       }
       return true;
@@ -255,17 +258,15 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
 
 // ---- receiving
 
-// Tells the sender how far its cells have been taken.
-DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
-  store_release(lane.credit->taken, lane.head);
-  lane.returned = lane.head;
-}
-
 // Takes cells off the lane and, a quarter of the ring at a time, tells the sender.
 DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
   lane.head += cells;
   if (lane.seen) *lane.seen = lane.head;
-  if (lane.head - lane.returned >= lane.batch) return_credit(lane);
+  if (lane.head - lane.returned >= lane.batch) {
+    store_release(lane.credit->taken, lane.head);
+    lane.returned = lane.head;
+  }
+  lane.settle();
 }
 
 DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {

@@ -123,9 +123,9 @@ class Context {
     __shared__ alignas(16) unsigned char scratch[block_scratch_bytes];
     return scratch;
   }
-  __device__ std::uint32_t warp_mask() const {
-    const unsigned lanes = warp_lanes();
-    return lanes == warp_size ? 0xffffffffu : (1u << lanes) - 1u;
+  __device__ bool whole_warp() const { return num_threads() % warp_size == 0 || warp_lanes() == warp_size; }
+  __device__ std::uint32_t warp_mask() const {  // of a warp that is not whole
+    return (1u << warp_lanes()) - 1u;
   }
 #endif
   device::EmulatedThread* thread_;  // null on CUDA

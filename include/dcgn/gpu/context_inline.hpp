@@ -31,10 +31,22 @@ DCGN_HOST_DEVICE inline void Context::sync_block() const {
   DCGN_CUDA_OR_EMULATED(__syncthreads(), detail::sync_block(*thread_));
 }
 DCGN_HOST_DEVICE inline void Context::sync_warp() const {
-  DCGN_CUDA_OR_EMULATED(__syncwarp(warp_mask()), detail::sync_warp(*thread_));
+#if defined(__CUDA_ARCH__)
+  // A mask that the compiler does not know costs as much as a trip to the cache.
+  if (whole_warp())
+    __syncwarp();
+  else
+    __syncwarp(warp_mask());
+#else
+  detail::sync_warp(*thread_);
+#endif
 }
 DCGN_HOST_DEVICE inline std::uint32_t Context::ballot(bool predicate) const {
-  return DCGN_CUDA_OR_EMULATED(__ballot_sync(warp_mask(), predicate), detail::ballot(*thread_, predicate));
+#if defined(__CUDA_ARCH__)
+  return whole_warp() ? __ballot_sync(0xffffffffu, predicate) : __ballot_sync(warp_mask(), predicate);
+#else
+  return detail::ballot(*thread_, predicate);
+#endif
 }
 
 #undef DCGN_CUDA_OR_EMULATED
@@ -80,10 +92,9 @@ DCGN_HOST_DEVICE inline T Context::shuffle(T value, unsigned source_lane) const 
   std::uint64_t bits = 0;
   memcpy(&bits, &value, sizeof(T));
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(T) <= 4)
-    bits = __shfl_sync(warp_mask(), static_cast<unsigned>(bits), source_lane);
-  else
-    bits = __shfl_sync(warp_mask(), static_cast<unsigned long long>(bits), source_lane);
+  using Bits = std::conditional_t<sizeof(T) <= 4, unsigned, unsigned long long>;
+  bits = whole_warp() ? __shfl_sync(0xffffffffu, static_cast<Bits>(bits), source_lane)
+                      : __shfl_sync(warp_mask(), static_cast<Bits>(bits), source_lane);
 #else
   bits = detail::shuffle(*thread_, bits, source_lane);
 #endif

@@ -219,58 +219,17 @@ struct Arrival {
   std::int32_t from;
 };
 
-#if defined(__CUDA_ARCH__)
-// A look at a cell that has been begun.
-struct Look {
-  std::uint64_t low, high;
-
-  __device__ explicit Look(const Cell& cell) { again(cell); }
-  __device__ void again(const Cell& cell) {
-    asm volatile("{.reg .b128 c; ld.relaxed.sys.global.b128 c,[%2]; mov.b128 {%0,%1},c;}"
-                 : "=l"(low), "=l"(high)
-                 : "l"(__cvta_generic_to_global(&cell))
-                 : "memory");
-  }
-  __device__ bool found(std::uint32_t epoch) const { return static_cast<std::uint32_t>(high >> 32) == epoch; }
-  __device__ bool take(std::uint32_t (&d)[3]) const {
-    d[0] = static_cast<std::uint32_t>(low);
-    d[1] = static_cast<std::uint32_t>(low >> 32);
-    d[2] = static_cast<std::uint32_t>(high);
-    return true;
-  }
-};
-#endif
-
 // Waits for a message that begins with this cell; false where none has come in a while.
 DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, std::uint32_t (&d)[3]) {
-#if defined(__CUDA_ARCH__)
-  Look first(cell);
-  if (first.found(epoch)) return first.take(d);
-  // A look takes 350 cycles: with three under way, a third of that apart, a message waits less for the next one.
-  first.again(cell);
-  __nanosleep(40);
-  Look second(cell);
-  __nanosleep(40);
-  Look third(cell);
-  for (std::uint32_t looks = 0; looks < quick_looks; looks += 3) {
-    if (first.found(epoch)) return first.take(d);
-    first.again(cell);
-    if (second.found(epoch)) return second.take(d);
-    second.again(cell);
-    if (third.found(epoch)) return third.take(d);
-    third.again(cell);
+  std::uint32_t looks = 0;
+  while (!read_cell(cell, epoch, d)) {
+    if (++looks == quick_looks) return false;
+    relax_briefly();
   }
-  return false;
-#else
-  for (std::uint32_t looks = 0; looks < quick_looks; ++looks) {
-    if (read_cell(cell, epoch, d)) {
-      if (looks) detail::relax_reset_host();
-      return true;
-    }
-    relax();
-  }
-  return false;
+#if !defined(__CUDA_ARCH__)
+  if (looks) detail::relax_reset_host();
 #endif
+  return true;
 }
 
 // Completes the plan once the first cell is here.

@@ -57,15 +57,17 @@ class BlocksScope {
       return true;
     }
     const auto here = [&] { return on_device::load_acquire(g.round) != round; };
-    if (leader()) {
-      message::Waiter waiter(slot_);
-      while (!here())
-        if (waiter.pause([] { return message::Waited{}; }) != Code::ok) return false;
-      return true;
-    }
+    // Whoever waits for its own blocks is not idle: they may be at work. But they are held to the deadline.
+    const std::uint64_t since = leader() ? now_ns() : 0;
+    bool told = false;
     for (std::uint32_t pauses = 1; !here(); ++pauses) {
       relax();
-      if (pauses % 64 == 0 && message::aborted(slot_)) return false;
+      if (pauses % 64) continue;
+      if (message::aborted(slot_)) return false;
+      if (!leader() || now_ns() - since < slot_.limits.deadline_ns) continue;
+      if (!told) message::raise_alarm(slot_, message::Alarm::deadline);
+      told = true;
+      if (now_ns() - since > slot_.limits.deadline_ns + 10'000'000'000u) return false;  // nobody listens
     }
     return true;
   }

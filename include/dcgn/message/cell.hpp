@@ -83,8 +83,9 @@ struct Header {
 inline constexpr std::uint32_t max_header_cells = 3;
 inline constexpr std::uint64_t small_bytes = 8;
 
+// Of fewer than 4 GiB.
 DCGN_HOST_DEVICE inline std::uint32_t payload_cells(std::uint64_t bytes) {
-  return static_cast<std::uint32_t>((bytes + cell_payload - 1) / cell_payload);
+  return (static_cast<std::uint32_t>(bytes) + cell_payload - 1) / cell_payload;
 }
 
 DCGN_HOST_DEVICE inline std::uint32_t header_cells(Kind kind) {

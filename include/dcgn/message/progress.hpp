@@ -258,15 +258,21 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
 
 // ---- receiving
 
+// Tells the sender how far its cells have been taken.
+DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
+  store_release(lane.credit->taken, lane.head);
+  lane.returned = lane.head;
+  lane.settle();
+}
+
 // Takes cells off the lane and, a quarter of the ring at a time, tells the sender.
 DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
   lane.head += cells;
   if (lane.seen) *lane.seen = lane.head;
-  if (lane.head - lane.returned >= lane.batch) {
-    store_release(lane.credit->taken, lane.head);
-    lane.returned = lane.head;
-  }
-  lane.settle();
+  if (lane.head - lane.returned >= lane.batch)
+    return_credit(lane);
+  else
+    lane.settle();
 }
 
 DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {

@@ -138,13 +138,16 @@ template <class Scope>
                  static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(plan.tail), release);
     }
   }
-  if (plan.cells > 1)
-    push_cells(scope, ring, plan.tail + 1, static_cast<const unsigned char*>(data), bytes, plan.cells - 1);
   if (scope.leader()) {
     lane.tail = plan.tail + plan.cells;
-    ring_bell(lane);
+    lane.settle();
     ++lane.quick_messages;
     lane.quick_bytes += bytes;
+  }
+  if (plan.cells > 1)
+    push_cells(scope, Payload(ring, plan.tail + 1, plan.cells - 1, bytes), static_cast<const unsigned char*>(data));
+  if (scope.leader()) {
+    if (lane.bell) store_relaxed(*lane.bell, plan.tail + plan.cells);
     end_quick(me);
   }
   scope.sync();  // the buffer is the caller's again
@@ -250,19 +253,24 @@ template <class Scope>
                                                    void* data, int place) {
   const Header h = decode(plan.d);
   const std::uint32_t cells = 1 + (h.kind == Kind::small ? 0 : payload_cells(h.bytes));
-  bool taken = true;
-  if (cells > 1)
-    taken =
-        take_cells(scope, *me.phase, lane.ring, plan.head + 1, static_cast<unsigned char*>(data), h.bytes, cells - 1);
-  if (plan.steps == 2) scope.sync();  // before the sender is told, all have read their cells
   if (scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
     if (place >= 0) me.next_place = place_after(me, place);
-    take_off(lane, cells);
+    lane.head = plan.head + cells;
+    if (lane.seen) *lane.seen = lane.head;
+    lane.settle();
     ++lane.quick_messages;
     lane.quick_bytes += h.bytes;
-    end_quick(me);
   }
+  bool taken = true;
+  if (cells > 1)
+    taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, cells - 1, h.bytes),
+                       static_cast<unsigned char*>(data));
+  if (plan.steps == 2) {
+    scope.sync();  // all have read their cells
+    if (scope.leader()) return_credit(lane);
+  }
+  if (scope.leader()) end_quick(me);
   // A thread that found the job aborted has left its cells where they were; the ordinary call will say so.
   return scope.agree(taken);
 }

@@ -50,8 +50,8 @@ struct CellWords {
   std::uint32_t stride;  // to its next
 
   DCGN_HOST_DEVICE CellWords(std::uint32_t cell, std::uint32_t cells) {
-    const std::uint32_t group = cell / 32 * 32, left = cells - group;
-    first = group * 3 + cell % 32;
+    const std::uint32_t group = cell & ~31u, left = cells - group;
+    first = group * 2 + cell;
     stride = left < 32 ? left : 32;
   }
 };
@@ -95,7 +95,49 @@ DCGN_HOST_DEVICE inline void store_word(unsigned char* to, std::uint32_t value) 
 #endif
 }
 
-// How many cells a thread has under way at once.
+// A payload and the cells that carry it: `cells` from `position` on, `bytes` of them wanted, at most 4 GiB.
+struct Payload {
+  Ring ring;
+  std::uint32_t position, cells;
+  std::uint32_t whole, rest;  // words, and bytes after them
+
+  DCGN_HOST_DEVICE Payload(const Ring& r, std::uint32_t at, std::uint32_t count, std::uint64_t bytes)
+      : ring(r),
+        position(at),
+        cells(count),
+        whole(static_cast<std::uint32_t>(bytes / 4)),
+        rest(static_cast<std::uint32_t>(bytes % 4)) {}
+};
+
+// The threads of a scope take the cells from the end on: those before them have the leader's business to see to.
+template <class Scope>
+DCGN_HOST_DEVICE std::uint32_t turn_of(const Scope& scope) {
+  return scope.size() - 1 - scope.rank();
+}
+
+// Every word of `words` as cells, `at_once` of them under way at once; `last` is the one after the whole ones. Few
+// branches: a warp takes longer for one than for a dozen instructions.
+template <std::uint32_t at_once>
+DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
+                                 std::uint32_t stride) {
+  for (std::uint32_t i = turn; i < p.cells; i += at_once * stride) {
+    std::uint32_t d[at_once][3];
+    for (std::uint32_t k = 0; k < at_once; ++k) {
+      const CellWords words(i + k * stride, p.cells);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = words.first + w * words.stride;
+        d[k][w] = word == p.whole ? last : 0;
+        if (word < p.whole) d[k][w] = load_word(from + std::uint64_t{word} * 4);
+      }
+    }
+    for (std::uint32_t k = 0; k < at_once; ++k) {
+      const std::uint32_t cell = i + k * stride, at = p.position + cell;
+      if (cell < p.cells) write_cell(p.ring.at(at), d[k][0], d[k][1], d[k][2], p.ring.epoch(at));
+    }
+  }
+}
+
+// How many cells a thread has under way at once where it has several.
 #if defined(__CUDA_ARCH__)
 inline constexpr std::uint32_t cells_at_once = 4;
 #else
@@ -104,39 +146,25 @@ inline constexpr std::uint32_t cells_at_once = 1;
 
 // Writes a payload's cells with all threads of the scope.
 template <class Scope>
-DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Ring& ring, std::uint32_t position,
-                                 const unsigned char* from, std::uint64_t bytes, std::uint32_t cells) {
-  const std::uint32_t stride = scope.size();
-  const auto whole = static_cast<std::uint32_t>(bytes / 4), rest = static_cast<std::uint32_t>(bytes % 4);
+DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsigned char* from) {
+  const std::uint32_t stride = scope.size(), turn = turn_of(scope);
   if (!has_words(from)) {
-    for (std::uint32_t i = scope.rank(); i < cells; i += stride) {
-      const CellWords at(i, cells);
+    for (std::uint32_t i = turn; i < p.cells; i += stride) {
+      const CellWords words(i, p.cells);
       std::uint32_t d[3];
       for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint64_t word = at.first + w * at.stride;
-        d[w] = word > whole ? 0 : join_bytes(from + word * 4, word < whole ? 4 : rest);
+        const std::uint32_t word = words.first + w * words.stride;
+        d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
       }
-      write_cell(ring.at(position + i), d[0], d[1], d[2], ring.epoch(position + i));
+      write_cell(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
     }
     return;
   }
-  const std::uint32_t last = rest ? join_bytes(from + std::uint64_t{whole} * 4, rest) : 0;
-  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
-    std::uint32_t d[cells_at_once][3];
-    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
-      const std::uint32_t cell = i + k * stride;
-      const CellWords at(cell, cells);
-      for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = at.first + w * at.stride;
-        d[k][w] = word == whole ? last : 0;
-        if (cell < cells && word < whole) d[k][w] = load_word(from + std::uint64_t{word} * 4);
-      }
-    }
-    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
-      const std::uint32_t at = position + i + k * stride;
-      if (i + k * stride < cells) write_cell(ring.at(at), d[k][0], d[k][1], d[k][2], ring.epoch(at));
-    }
-  }
+  const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
+  if (p.cells <= stride)
+    push_words<1>(p, from, last, turn, stride);
+  else
+    push_words<cells_at_once>(p, from, last, turn, stride);
 }
 
 // Reads one cell that must be about to come; false where the job is aborted meanwhile.
@@ -149,35 +177,60 @@ DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std:
   return true;
 }
 
-// Reads a payload's cells, of which the first `bytes` are wanted. They may still be on their way, written by threads
-// that are in their call now; false where the job is aborted meanwhile.
-template <class Scope>
-DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Ring& ring,
-                                 std::uint32_t position, unsigned char* to, std::uint64_t bytes, std::uint32_t cells) {
-  const std::uint32_t stride = scope.size();
-  const auto whole = static_cast<std::uint32_t>(bytes / 4), rest = static_cast<std::uint32_t>(bytes % 4);
-  const bool words = has_words(to);
-  for (std::uint32_t i = scope.rank(); i < cells; i += cells_at_once * stride) {
-    std::uint32_t d[cells_at_once][3];
-    bool here[cells_at_once];
-    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
-      const std::uint32_t at = position + i + k * stride;
-      here[k] = i + k * stride >= cells || read_cell(ring.at(at), ring.epoch(at), d[k]);
+// The whole words.
+template <std::uint32_t at_once>
+DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
+                                 std::uint32_t stride) {
+  for (std::uint32_t i = turn; i < p.cells; i += at_once * stride) {
+    std::uint32_t d[at_once][3];
+    bool here = true;
+    for (std::uint32_t k = 0; k < at_once; ++k) {
+      const std::uint32_t cell = i + k * stride, at = p.position + cell;
+      if (cell < p.cells) here = static_cast<int>(read_cell(p.ring.at(at), p.ring.epoch(at), d[k])) & here;
     }
-    for (std::uint32_t k = 0; k < cells_at_once; ++k) {
+    if (!here)
+      for (std::uint32_t k = 0; k < at_once; ++k) {
+        const std::uint32_t cell = i + k * stride;
+        if (cell < p.cells && !await_cell(p.ring, p.position + cell, d[k], phase)) return false;
+      }
+    for (std::uint32_t k = 0; k < at_once; ++k) {
       const std::uint32_t cell = i + k * stride;
-      if (!here[k] && !await_cell(ring, position + cell, d[k], phase)) return false;
-      const CellWords at(cell, cells);
+      const CellWords words(cell, p.cells);
       for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = at.first + w * at.stride;
-        if (cell >= cells || word > whole) continue;
-        if (word < whole && words)
-          store_word(to + std::uint64_t{word} * 4, d[k][w]);
-        else if (word < whole || rest)
-          split_bytes(to + std::uint64_t{word} * 4, word < whole ? 4 : rest, d[k][w]);
+        const std::uint32_t word = words.first + w * words.stride;
+        if ((cell < p.cells) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[k][w]);
       }
     }
   }
+  return true;
+}
+
+// Reads a payload's cells with all threads of the scope, of which as much is wanted as `p` says. They may still be on
+// their way, written by threads that are in their call now; false where the job is aborted meanwhile.
+template <class Scope>
+DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
+  const std::uint32_t stride = scope.size(), turn = turn_of(scope);
+  if (!has_words(to)) {
+    for (std::uint32_t i = turn; i < p.cells; i += stride) {
+      std::uint32_t d[3];
+      if (!await_cell(p.ring, p.position + i, d, phase)) return false;
+      const CellWords words(i, p.cells);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = words.first + w * words.stride;
+        if (word <= p.whole) split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
+      }
+    }
+    return true;
+  }
+  const bool taken = p.cells <= stride ? take_words<1>(p, phase, to, turn, stride)
+                                       : take_words<cells_at_once>(p, phase, to, turn, stride);
+  if (!p.rest || !scope.leader() || !taken) return taken;
+  // The bytes after them, once more from their cell.
+  const std::uint32_t group = p.whole / 96 * 32, left = p.cells - group, stride_there = left < 32 ? left : 32;
+  const std::uint32_t cell = group + p.whole % 96 % stride_there;
+  std::uint32_t d[3];
+  if (!await_cell(p.ring, p.position + cell, d, phase)) return false;
+  split_bytes(to + std::uint64_t{p.whole} * 4, p.rest, d[p.whole % 96 / stride_there]);
   return true;
 }
 
@@ -257,8 +310,8 @@ template <class Scope>
     case Work::Move::nothing:
     case Work::Move::stop: return;
     case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
-    case Work::Move::push: push_cells(scope, w.ring, w.position, w.from, w.bytes, w.cells); return;
-    case Work::Move::take: take_cells(scope, phase, w.ring, w.position, w.to, w.bytes, w.cells); return;
+    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); return;
+    case Work::Move::take: take_cells(scope, phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); return;
   }
 }
 

@@ -297,7 +297,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
       in[p].credit = from.credit;
       in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
-      out[p].quick = !(config.without & without_quick);
+      out[p].quick = !(config.without & without_quick) && eager_limit(out[p], 1) >= small_bytes;
       out[p].settle();
       in[p].settle();
     }

@@ -28,7 +28,26 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned size() const { return blocks_ * context_.num_threads(); }
   DCGN_HOST_DEVICE bool leader() const { return rank_ == 0; }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
-  static constexpr bool quick = false;
+  DCGN_HOST_DEVICE bool agree(bool yes) const {
+    if (!yes) store_relaxed(slot_.gathering.refused, 1);
+    sync();
+    return !broken_ && !load_relaxed(slot_.gathering.refused);
+  }
+
+  static constexpr bool in_warp = false;
+  DCGN_HOST_DEVICE bool plans() const { return leader(); }
+  DCGN_HOST_DEVICE bool looks() const { return leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }
+  DCGN_HOST_DEVICE int first_found(int found) const { return found; }
+  template <class T>
+  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
+    return plan;
+  }
+  template <class T>
+  DCGN_HOST_DEVICE T publish(const T& plan) const {
+    const T result = broadcast(plan);
+    return broken_ ? T{} : result;  // nothing to do any more
+  }
 
   DCGN_HOST_DEVICE void sync() const {
     context_.sync_block();  // the first thread speaks for all of its block

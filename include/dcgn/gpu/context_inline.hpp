@@ -56,6 +56,7 @@ DCGN_HOST_DEVICE inline bool Context::sync_block_all(bool predicate) const {
   return __syncthreads_and(predicate) != 0;
 #else
   auto& all = *static_cast<std::uint32_t*>(detail::block_scratch(*thread_));
+  sync_block();  // a publish() may still be read
   if (thread_rank() == 0) store_relaxed(all, 1);
   sync_block();
   if (!predicate) store_relaxed(all, 0);

@@ -49,7 +49,6 @@ class ThreadScope {
     return value;
   }
 
-  static constexpr bool quick = true;                      // its barriers cost little
   static constexpr bool in_warp = true;                    // its threads run together
   DCGN_HOST_DEVICE bool plans() const { return true; }     // is of those who decide for all
   DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many lanes
@@ -100,7 +99,6 @@ class WarpScope {
     return result;
   }
 
-  static constexpr bool quick = true;
   static constexpr bool in_warp = true;
   DCGN_HOST_DEVICE bool plans() const { return detail::on_gpu || leader(); }
   DCGN_HOST_DEVICE bool looks() const { return plans(); }
@@ -136,7 +134,6 @@ class BlockScope {
     return context_.broadcast(value);
   }
 
-  static constexpr bool quick = true;
   static constexpr bool in_warp = false;
   // Its warps would take turns to plan, so the leader does it for all.
   DCGN_HOST_DEVICE bool plans() const { return leader(); }

@@ -68,16 +68,12 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
   give_flag(me.busy);
 }
 
-// Whether the arguments are such that a quick call may be tried: what check() looks at, on a GPU in one decision.
+// Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
 DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
                                  bool wild) {
-#if defined(__CUDA_ARCH__)
-  const bool whom = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(port.size);
-  return (whom | wild & peer == any_source) & (tag >= 0 | wild & tag == any_tag) & bytes >= 0 &
-         (buffer != nullptr | bytes == 0);
-#else
-  return check(*port.me, buffer, bytes, peer, tag, wild).code == Code::ok;
-#endif
+  const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(port.size);
+  const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
+  return whom && what && bytes >= 0 && (buffer || bytes == 0);
 }
 
 // Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
@@ -139,7 +135,7 @@ template <class Scope, class Goal>
     work.code = Code::aborted;
   }
   if (scope.leader() && entered) leave(me, work.code);
-  if constexpr (Scope::quick) scope.sync();  // the rank's state is at rest between calls
+  scope.sync();  // the rank's state is at rest between calls
   return work;
 }
 
@@ -158,9 +154,13 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
 
 // Runs a goal whose arguments have been checked, and remembers what goes wrong.
 template <class Scope, class Goal>
-DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goal, const Argument& argument,
+DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
                           bool once = false) {
   Work result;
+#if !defined(__CUDA_ARCH__)
+  scope.sync();                          // whatever was published before has been read
+  argument = scope.broadcast(argument);  // whether a rank has ended may look different from one thread to the next
+#endif
   if (argument.code == Code::ok) {
     result = operate(scope, me, call, once, goal);
     if (result.code != Code::ok && scope.leader()) {
@@ -198,10 +198,19 @@ template <class Scope>
 DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
                            std::int64_t bytes, int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
-  if constexpr (Scope::quick)
-    if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false) &&
-        quick_send(scope, port, data, size, to, tag, context))
-      return Code::ok;
+  if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false)) {
+    if (size <= small_bytes || size <= eager_limit(port.out[to], scope.size())) {
+      if (quick_send(scope, port, data, size, to, tag, context)) return Code::ok;
+    } else {
+      const Announced sent = quick_announce(scope, *port.me, data, size, to, tag, context);
+      if (sent.state == Announced::State::received) return Code::ok;
+      if (sent.state == Announced::State::pending) {
+        AnnouncedGoal goal{*port.me, &port.me->records[sent.index],
+                           Request(port.me->rank, sent.index, sent.generation)};
+        return run(scope, *port.me, call, goal, {}).code;
+      }
+    }
+  }
   Endpoint& me = *port.me;
   SendGoal goal{me, data, size, to, tag, context, mode, true};
   return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
@@ -218,12 +227,9 @@ template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
                              int from, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
-  if constexpr (Scope::quick) {
-    Status status;
-    if (fit(port, data, capacity, from, tag, true) &&
-        quick_receive(scope, port, data, size, from, tag, context, status))
-      return status;
-  }
+  Status status;
+  if (fit(port, data, capacity, from, tag, true) && quick_receive(scope, port, data, size, from, tag, context, status))
+    return status;
   Endpoint& me = *port.me;
   ReceiveGoal goal{me, data, size, from, tag, context, true};
   return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));

@@ -114,6 +114,18 @@ struct SendGoal {
   DCGN_HOST_DEVICE int source() const { return peer; }  // an answer is likely to come from there
 };
 
+// A message that a quick send has announced.
+struct AnnouncedGoal {
+  Endpoint& me;
+  Record* record;
+  Request request;
+
+  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Work& result, Work&) { return settled(me, record, request, true, result); }
+  DCGN_HOST_DEVICE Waited waited() const { return waited_for(*record); }
+  DCGN_HOST_DEVICE int source() const { return any_source; }
+};
+
 struct ReceiveGoal {
   Endpoint& me;
   void* data;

@@ -1,8 +1,9 @@
 // Quick calls: a blocking send or receive that finds all it needs at once keeps no record and runs no progress.
 //
-// A quick send writes an eager message to a lane with room. A quick receive takes an eager message from the head of its
-// lane, where nothing else is open that it could overtake or keep waiting. Whatever is out of the ordinary makes these
-// return false with nothing changed, and operate() in calls.hpp sees to it.
+// A quick send writes an eager message to a lane with room, or announces a longer one and waits a while for the
+// receiver to have read it. A quick receive takes an eager message from the head of its lane, or reads a longer one
+// where it is, where nothing else is open that it could overtake or keep waiting. Whatever is out of the ordinary makes
+// these return false with nothing changed, and operate() in calls.hpp sees to it.
 //
 // All threads of the scope read the rank's state before the first barrier of a call; its leader changes it between that
 // and the last one. So it is at rest between calls, whoever makes the next one.
@@ -45,6 +46,16 @@ DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
   store_relaxed(busy, 0);
 #else
   store_release(busy, 0);
+#endif
+}
+
+// Whether the rank that is sent to has ended. A GPU finds out when it has to wait: the word is not cheap for it to
+// read.
+DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[maybe_unused]] int rank) {
+#if defined(__CUDA_ARCH__)
+  return false;
+#else
+  return load_acquire(me.ended[rank]) != 0;
 #endif
 }
 
@@ -104,7 +115,7 @@ struct Departure {
 template <class Scope>
 DCGN_HOST_DEVICE Departure plan_send(const Scope& scope, Endpoint& me, OutLane& lane, std::uint64_t bytes, int tag,
                                      std::uint32_t context) {
-  if (!begin_quick(me)) return {0, 0};
+  if (has_ended(me, static_cast<int>(&lane - me.out)) || !begin_quick(me)) return {0, 0};
   const std::uint32_t cells = fits_small(context, tag, bytes) ? 1 : 1 + payload_cells(bytes);
   bool good = bytes <= eager_limit(lane, scope.size()) && !lane.first;
   if (good && lane.ring.size() - (lane.tail - lane.taken) < cells) {
@@ -152,6 +163,78 @@ template <class Scope>
   }
   scope.sync();  // the buffer is the caller's again
   return true;
+}
+
+// What became of a message that was announced: not for a quick call, received, or still to be waited for as a request.
+struct Announced {
+  enum class State : std::uint32_t { none, received, pending };
+  State state = State::none;
+  std::uint32_t index = 0, generation = 0;
+};
+
+// Above the eager threshold. The header says where the message is; the leader waits for the answer.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, const void* data,
+                                                            std::uint64_t bytes, int to, int tag,
+                                                            std::uint32_t context) {
+  OutLane& lane = me.out[to];
+  bool ready = true;
+  std::uint32_t ack = 0;
+  if (scope.plans()) {
+    ready = !has_ended(me, to) && begin_quick(me);
+    if (ready &&
+        (lane.first || lane.reach != Reach::direct || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
+         (!me.free_records && me.records_used == me.record_capacity))) {
+      end_quick(me);
+      ready = false;
+    }
+  }
+  if (!scope.publish(ready)) return {};
+  Announced result;
+  if (scope.leader()) {
+    Header h;
+    h.kind = Kind::pull;
+    h.readable = true;
+    h.context = context;
+    h.tag = tag;
+    h.bytes = bytes;
+    h.address = reinterpret_cast<std::uintptr_t>(data);
+    static_cast<void>(take_ack(me, ack));
+    h.ack = ack;
+    std::uint64_t& word = lane.acks[ack_index(h.ack)];
+#if !defined(__CUDA_ARCH__)
+    store_relaxed(word, ack_word(h.ack, ack_none));  // for begin_pull
+#endif
+    write_header(lane.ring, lane.tail, h);
+    lane.tail += header_cells(h.kind);
+    ring_bell(lane);
+    ++lane.sent;
+    result.state = Announced::State::pending;
+    for (std::uint32_t looks = 0; looks < quick_looks && result.state == Announced::State::pending; ++looks) {
+      if (ack_answer(h.ack, load_answer(word)) == ack_pulled)
+        result.state = Announced::State::received;
+      else
+        relax_briefly();
+    }
+    if (result.state == Announced::State::received) {
+      free_ack(me, ack);
+      ++me.statistics.sent_messages;
+      me.statistics.sent_bytes += bytes;
+    } else {  // goes on as an ordinary send
+      Record* r = take_record(me);
+      r->envelope = {to, tag, context, 0, bytes};
+      r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+      r->ack = h.ack;
+      r->state = State::announced;
+      me.announced.append(r);
+      result.index = static_cast<std::uint32_t>(r - me.records);
+      result.generation = r->generation;
+    }
+    ++me.statistics.activity;
+    end_quick(me);
+  }
+  scope.sync();
+  return scope.broadcast(result);
 }
 
 template <class Scope>
@@ -220,6 +303,7 @@ struct Arrival {
   std::uint32_t head;
   std::uint32_t steps;  // 1: it can be taken; 2: and credit is due then
   std::int32_t from;
+  Header header;
 };
 
 // Waits for a message that begins with this cell; false where none has come in a while.
@@ -236,13 +320,21 @@ DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, 
 }
 
 // Completes the plan once the first cell is here.
-DCGN_HOST_DEVICE inline void judge(Arrival& a, const InLane& lane, std::uint64_t capacity, int tag,
-                                   std::uint32_t context) {
-  const Header h = decode(a.d);
-  if ((h.kind != Kind::small && h.kind != Kind::eager) || h.context != context || (tag != any_tag && tag != h.tag) ||
-      h.bytes > capacity)
-    return;
-  const std::uint32_t cells = 1 + (h.kind == Kind::small ? 0 : payload_cells(h.bytes));
+DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, std::uint64_t capacity, int tag, std::uint32_t context) {
+  Header& h = a.header;
+  h = decode(a.d);
+  if ((tag != any_tag && tag != h.tag) || h.context != context) return;
+  std::uint32_t cells = header_cells(h.kind);
+  switch (h.kind) {
+    case Kind::small: break;
+    case Kind::eager: cells += payload_cells(h.bytes); break;
+    case Kind::pull:
+      if (!read_header(lane.ring, lane.head, h) || !h.readable) return;
+      break;
+    case Kind::offer:
+    case Kind::data: return;
+  }
+  if (h.bytes > capacity || (h.kind == Kind::pull && !begin_pull(lane, h.ack))) return;
   a.head = lane.head;
   a.steps = lane.head + cells - lane.returned >= lane.batch ? 2 : 1;
 }
@@ -251,37 +343,42 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, const InLane& lane, std::uint64_t
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, const Arrival& plan,
                                                    void* data, int place) {
-  const Header h = decode(plan.d);
-  const std::uint32_t cells = 1 + (h.kind == Kind::small ? 0 : payload_cells(h.bytes));
+  const Header h = plan.header;
+  const std::uint32_t payload = h.kind == Kind::eager ? payload_cells(h.bytes) : 0;
   if (scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
     if (place >= 0) me.next_place = place_after(me, place);
-    lane.head = plan.head + cells;
+    lane.head = plan.head + header_cells(h.kind) + payload;
     if (lane.seen) *lane.seen = lane.head;
     lane.settle();
     ++lane.quick_messages;
     lane.quick_bytes += h.bytes;
   }
   bool taken = true;
-  if (cells > 1)
-    taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, cells - 1, h.bytes),
+  if (payload)
+    taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, payload, h.bytes),
                        static_cast<unsigned char*>(data));
-  if (plan.steps == 2) {
-    scope.sync();  // all have read their cells
-    if (scope.leader()) return_credit(lane);
+  if (h.kind == Kind::pull)
+    copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(h.address), h.bytes);
+  if (plan.steps == 2 || h.kind == Kind::pull) {
+    scope.sync();  // all have read their share
+    if (scope.leader()) {
+      if (h.kind == Kind::pull) acknowledge(lane, h.ack, ack_pulled);
+      if (plan.steps == 2) return_credit(lane);
+    }
   }
   if (scope.leader()) end_quick(me);
   // A thread that found the job aborted has left its cells where they were; the ordinary call will say so.
   return scope.agree(taken);
 }
 
-// Any eager message, from anybody.
+// Any message, from anybody.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_receive_eager(const Scope& scope, Endpoint& me, void* data,
-                                                            std::uint64_t capacity, int from, int tag,
-                                                            std::uint32_t context, Status& status) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_receive_any(const Scope& scope, Endpoint& me, void* data,
+                                                          std::uint64_t capacity, int from, int tag,
+                                                          std::uint32_t context, Status& status) {
   int place = -1;
-  Arrival plan{{}, 0, 0, from};
+  Arrival plan{{}, 0, 0, from, {}};
   const bool begun = !scope.looks() || begin_quick(me);
   const bool able = begun && !me.open;
   if (from == any_source) {
@@ -291,14 +388,13 @@ template <class Scope>
     if (place >= 0) plan.from = source_at(me, place);
   }
   if (scope.plans() && able && plan.from >= 0) {
-    const InLane& lane = me.in[plan.from];
+    InLane& lane = me.in[plan.from];
     if (await_first(*lane.next, lane.epoch, plan.d)) judge(plan, lane, capacity, tag, context);
   }
   if (scope.plans() && begun && !plan.steps) end_quick(me);
   plan = scope.publish(plan);
   if (!plan.steps || !quick_take(scope, me, me.in[plan.from], plan, data, place)) return false;
-  const Header h = decode(plan.d);
-  status = {plan.from, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
+  status = {plan.from, plan.header.tag, static_cast<std::int64_t>(plan.header.bytes), Code::ok};
   return true;
 }
 
@@ -342,7 +438,7 @@ DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, const Port& port, void* 
     }
   }
 #endif
-  return quick_receive_eager(scope, *port.me, data, capacity, from, tag, context, status);
+  return quick_receive_any(scope, *port.me, data, capacity, from, tag, context, status);
 }
 
 }  // namespace dcgn::message

@@ -297,13 +297,16 @@ DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
   return -1;
 }
 
-// What the planner of a receive found: the first cell of a message and where it is. 0 steps: nothing for a quick call.
+// What the planner of a receive found: a message and where it is. 0 steps: nothing for a quick call.
 struct Arrival {
-  std::uint32_t d[3];
-  std::uint32_t head;
-  std::uint32_t steps;  // 1: it can be taken; 2: and credit is due then
-  std::int32_t from;
-  Header header;
+  Kind kind = Kind::small;
+  std::uint32_t steps = 0;  // 1: it can be taken; 2: and credit is due then
+  std::int32_t from = any_source;
+  std::int32_t tag = 0;
+  std::uint32_t head = 0;
+  std::uint32_t ack = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t address = 0;  // of a pull; the payload of a small message
 };
 
 // Waits for a message that begins with this cell; false where none has come in a while.
@@ -320,9 +323,9 @@ DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, 
 }
 
 // Completes the plan once the first cell is here.
-DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, std::uint64_t capacity, int tag, std::uint32_t context) {
-  Header& h = a.header;
-  h = decode(a.d);
+DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t (&d)[3], std::uint64_t capacity,
+                                   int tag, std::uint32_t context) {
+  Header h = decode(d);
   if ((tag != any_tag && tag != h.tag) || h.context != context) return;
   std::uint32_t cells = header_cells(h.kind);
   switch (h.kind) {
@@ -335,35 +338,40 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, std::uint64_t capac
     case Kind::data: return;
   }
   if (h.bytes > capacity || (h.kind == Kind::pull && !begin_pull(lane, h.ack))) return;
-  a.head = lane.head;
+  a.kind = h.kind;
   a.steps = lane.head + cells - lane.returned >= lane.batch ? 2 : 1;
+  a.tag = h.tag;
+  a.head = lane.head;
+  a.ack = h.ack;
+  a.bytes = h.bytes;
+  a.address = h.address;
 }
 
 // The message has been planned for; all threads take it.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, const Arrival& plan,
                                                    void* data, int place) {
-  const Header h = plan.header;
-  const std::uint32_t payload = h.kind == Kind::eager ? payload_cells(h.bytes) : 0;
+  const std::uint32_t payload = plan.kind == Kind::eager ? payload_cells(plan.bytes) : 0;
   if (scope.leader()) {
-    if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
+    if (plan.kind == Kind::small) store_small(data, plan.bytes, plan.address);
     if (place >= 0) me.next_place = place_after(me, place);
-    lane.head = plan.head + header_cells(h.kind) + payload;
+    lane.head = plan.head + header_cells(plan.kind) + payload;
     if (lane.seen) *lane.seen = lane.head;
     lane.settle();
     ++lane.quick_messages;
-    lane.quick_bytes += h.bytes;
+    lane.quick_bytes += plan.bytes;
   }
   bool taken = true;
   if (payload)
-    taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, payload, h.bytes),
+    taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, payload, plan.bytes),
                        static_cast<unsigned char*>(data));
-  if (h.kind == Kind::pull)
-    copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(h.address), h.bytes);
-  if (plan.steps == 2 || h.kind == Kind::pull) {
+  if (plan.kind == Kind::pull)
+    copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(plan.address),
+               plan.bytes);
+  if (plan.steps == 2 || plan.kind == Kind::pull) {
     scope.sync();  // all have read their share
     if (scope.leader()) {
-      if (h.kind == Kind::pull) acknowledge(lane, h.ack, ack_pulled);
+      if (plan.kind == Kind::pull) acknowledge(lane, plan.ack, ack_pulled);
       if (plan.steps == 2) return_credit(lane);
     }
   }
@@ -378,7 +386,8 @@ template <class Scope>
                                                           std::uint64_t capacity, int from, int tag,
                                                           std::uint32_t context, Status& status) {
   int place = -1;
-  Arrival plan{{}, 0, 0, from, {}};
+  Arrival plan;
+  plan.from = from;
   const bool begun = !scope.looks() || begin_quick(me);
   const bool able = begun && !me.open;
   if (from == any_source) {
@@ -389,12 +398,13 @@ template <class Scope>
   }
   if (scope.plans() && able && plan.from >= 0) {
     InLane& lane = me.in[plan.from];
-    if (await_first(*lane.next, lane.epoch, plan.d)) judge(plan, lane, capacity, tag, context);
+    std::uint32_t d[3];
+    if (await_first(*lane.next, lane.epoch, d)) judge(plan, lane, d, capacity, tag, context);
   }
   if (scope.plans() && begun && !plan.steps) end_quick(me);
   plan = scope.publish(plan);
   if (!plan.steps || !quick_take(scope, me, me.in[plan.from], plan, data, place)) return false;
-  status = {plan.from, plan.header.tag, static_cast<std::int64_t>(plan.header.bytes), Code::ok};
+  status = {plan.from, plan.tag, static_cast<std::int64_t>(plan.bytes), Code::ok};
   return true;
 }
 

@@ -103,7 +103,7 @@ int run(Arguments& a) {
                   fmt::format("--pairs {}: this machine has no GPU; DCGN_EMULATED_GPUS=1 gives it an emulated one",
                               bench::name_of(path)));
   const bool mpi = asks_for_mpi(a.peers);
-  if (mpi) bench::find_mpi_peer();
+  if (mpi) bench::find_peer("mpi");
   a.json.open();
 
   const bool quiet = a.json.on_stdout();
@@ -117,7 +117,8 @@ int run(Arguments& a) {
   const Printer printer(quiet);
   for (const Path path : paths) {
     std::vector<Row> peers;
-    if (mpi && path == Path::cpu_cpu) peers = bench::run_mpi_peer(sizes, a.seconds);
+    if (mpi && path == Path::cpu_cpu)
+      peers = bench::run_peer("mpi", {.measures = {"latency"}, .sizes = sizes, .seconds = a.seconds});
     std::vector<Row> limits;
     limits.reserve(sizes.size());
     for (const std::int64_t bytes : sizes) limits.push_back(bench::measure_limit(path, bytes, a.seconds / 4));

@@ -18,7 +18,7 @@ help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
 	@echo 'make test          build all and run every test but the long ones, on the GPUs too if there are any'
 	@echo 'make long          the long tests'
-	@echo 'make bench         measure beside MPI; BENCH="p2p ..." names the measurements'
+	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make format        clang-format all sources;  make check-format  only look'
 	@echo 'make tidy          clang-tidy'
@@ -50,7 +50,8 @@ bench:
 	@scripts/install-packages build tool mpi
 	@$(configure)
 	@$(build)
-	@for name in $(BENCH); do build/$(PRESET)/bin/dcgn bench $$name --peers mpi || exit; done
+	@peers=$$(ls build/$(PRESET)/bin | sed -n 's/^dcgn_peer_\(.*\)_p2p$$/\1/p' | paste -sd,); \
+	for name in $(BENCH); do build/$(PRESET)/bin/dcgn bench $$name --peers $${peers:-none} || exit; done
 
 tsan asan:
 	@$(MAKE) --no-print-directory test PRESET=$@

@@ -2,17 +2,33 @@
 #pragma once
 
 #include "bench/row.hpp"
+#include "bench/window.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dcgn::bench {
 
-// Throws Error(io), saying what is missing, where MPI's peer is not built; must be called before the work.
-void find_mpi_peer();
+// `name` is a peer here: mpi and nvshmem, which run as two processes, pinned to nothing; nccl, which is one process.
+// Anything else is an Error(configuration).
 
-// Runs dcgn_peer_mpi_p2p as two processes, pinned to nothing. A row for each size. Throws Error(io) where that fails,
-// or takes ten minutes more than it is to measure.
-std::vector<Row> run_mpi_peer(const std::vector<std::int64_t>& sizes, double seconds);
+// Throws Error(io), saying what is missing, where the peer's program is not built; must be called before the work.
+void find_peer(const std::string& name);
+
+// What the peers can be asked for.
+struct PeerPlan {
+  std::vector<std::string> measures;  // "latency", "bandwidth", "bidirectional"
+  std::vector<std::int64_t> sizes;
+  int window = usual_window;  // as window_of() has it
+  double seconds = 0.2;       // that a row should take
+};
+
+// The path that the peer's rows are of.
+std::string path_of_peer(const std::string& name);
+
+// The peer's rows of these measures: one or more of each at each size. Throws Error(io) where its program fails, prints
+// anything else, or takes ten minutes more than it is to measure.
+std::vector<Row> run_peer(const std::string& name, const PeerPlan& plan);
 
 }  // namespace dcgn::bench

@@ -12,13 +12,18 @@ namespace dcgn::bench {
 
 struct Row {
   std::string whose{};  // "dcgn 0.1.0", "Open MPI 4.1.4", "limit: memcpy"
+  std::string measure = "latency";
   std::string path{};   // "cpu-cpu", "cpu-slot", "slot-slot"
-  std::string scope{};  // of the slots' calls: "thread", "warp", "block"; else "-"
+  std::string scope{};  // of the slots' calls: "thread", "warp", "block", "blocks:8", "grid"; else "-"
   std::int64_t bytes = 0;
   std::uint64_t rounds = 0;
-  double p50_us = 0, p99_us = 0;  // half a round trip, over blocks of rounds; for a limit, one copy
-  double gb_per_s = 0;            // 1e9 bytes, at the median
-  std::uint64_t wrong = 0;        // bytes
+  double p50_us = 0, p99_us = 0;     // for a message, over blocks of rounds, half a round trip; for a limit, one copy
+  std::string unit = "us";           // of the document; "M/s": messages, 1 / us
+  double gb_per_s = 0;               // 1e9 bytes, at the median
+  std::uint64_t wrong = 0;           // bytes; messages of a rate
+  unsigned blocks = 0, threads = 0;  // of a slot, and of each block; 0: no slots
+  int window = 0;                    // messages under way, in windows
+  int slots = 0, senders = 0;        // of a rate; of any-source
 };
 
 // Fills in what blocks of `rounds` say: `us` has what a message, or a copy, took in each of them.
@@ -29,13 +34,16 @@ inline void set_figures(Row& row, const std::vector<double>& us, std::uint64_t r
   row.gb_per_s = row.p50_us > 0 ? static_cast<double>(row.bytes) * 1e-3 / row.p50_us : 0;
 }
 
-// The same for the samples of messages to and fro.
-inline void set_figures(Row& row, const Samples& s) {
+// The same for samples of rounds of so many messages, one after the other.
+inline void set_figures_of_rounds(Row& row, const Samples& s, int messages) {
   std::vector<double> us;
   for (std::uint64_t k = 0; k < s.blocks; ++k)
-    us.push_back(static_cast<double>(s.ns[k]) * 1e-3 / 2 / static_cast<double>(s.rounds));
+    us.push_back(static_cast<double>(s.ns[k]) * 1e-3 / messages / static_cast<double>(s.rounds));
   set_figures(row, us, s.rounds);
   row.wrong = s.wrong;
 }
+
+// The same for messages to and fro.
+inline void set_figures(Row& row, const Samples& s) { set_figures_of_rounds(row, s, 2); }
 
 }  // namespace dcgn::bench

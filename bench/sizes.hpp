@@ -1,4 +1,4 @@
-// Message sizes as they are typed: 8, 4K, 1M, 2G are powers of 1024.
+// Message sizes as they are typed: 8, 4K, 1M, 2G are powers of 1024. Numbers of messages: there they are of 1000.
 #pragma once
 
 #include <charconv>
@@ -30,6 +30,24 @@ inline std::optional<std::int64_t> parse_size(std::string_view text) {
     default: return std::nullopt;
   }
   return value <= most >> shift ? std::optional(value << shift) : std::nullopt;
+}
+
+// Nothing where the text is no number, or not from 1 to 10^12.
+inline std::optional<std::uint64_t> parse_count(std::string_view text) {
+  constexpr std::uint64_t most = 1'000'000'000'000;
+  std::uint64_t value = 0, unit = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (suffix == "K" || suffix == "k")
+    unit = 1'000;
+  else if (suffix == "M" || suffix == "m")
+    unit = 1'000'000;
+  else if (suffix == "G" || suffix == "g")
+    unit = 1'000'000'000;
+  else if (!suffix.empty())
+    return std::nullopt;
+  return value >= 1 && value <= most / unit ? std::optional(value * unit) : std::nullopt;
 }
 
 // The shortest way to write a size: 4096 is 4K.

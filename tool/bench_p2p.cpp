@@ -1,9 +1,6 @@
 // dcgn bench p2p
-#include "bench/json.hpp"
-#include "bench/machine.hpp"
-#include "bench/p2p.hpp"
-#include "bench/peer.hpp"
 #include "bench/sizes.hpp"
+#include "tool/bench_p2p_run.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/values.hpp"
@@ -14,182 +11,236 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
+#include <optional>
 
 namespace dcgn::tool {
 
 namespace {
 
-using bench::Path, bench::Row, bench::Scope;
+using bench::Path, bench::Scope, bench::ScopeKind;
 
 struct Arguments {
-  std::string begin = "8", end = "4M";
-  int factor = 2;
-  std::string pairs = "cpu-cpu,cpu-slot,slot-slot", scopes = "block", peers = "none";
-  int threads = 128;
+  std::string measures = "latency", pairs = "cpu-cpu,cpu-slot,slot-slot", scopes, peers = "none";
+  std::string begin = "8", end = "4M", senders = "8", messages = "100M";
+  int factor = 2, window = bench::usual_window, slots = 0;
+  unsigned threads = 0;
   double seconds = 0.2;
   JsonOption json;
 };
 
+[[noreturn]] void refuse(const std::string& text) { throw Error(Code::configuration, "bench", text); }
+
 std::int64_t parse_bytes(const char* option, const std::string& text) {
   const std::optional<std::int64_t> bytes = bench::parse_size(text);
   if (!bytes || *bytes < 1 || *bytes > 1 << 30)
-    throw Error(Code::configuration, "bench",
-                fmt::format("{} {}: expected a size from 1 to 1G, as in 8, 4K, 1M", option, text));
+    refuse(fmt::format("{} {}: expected a size from 1 to 1G, as in 8, 4K, 1M", option, text));
   return *bytes;
 }
 
+// Each once, where two words are the same path on this machine.
 std::vector<Path> parse_pairs(const std::string& text) {
+  constexpr Path all[] = {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot, Path::slot_slot_local, Path::device_device};
   std::vector<Path> paths;
-  for (const std::string& name : split(text, ','))
-    paths.push_back(name == "cpu-cpu" ? Path::cpu_cpu : name == "cpu-slot" ? Path::cpu_slot : Path::slot_slot);
+  for (const std::string& name : split(text, ',')) {
+    const Path path = bench::path_here(*std::ranges::find(all, name, [](Path p) { return bench::name_of(p); }));
+    const int devices = Device::count(), needed = bench::gpus_of(path);
+    if (devices < needed)
+      refuse(
+          fmt::format("--pairs {}: this machine has {} GPUs, expected {}; DCGN_EMULATED_GPUS={} gives it emulated ones",
+                      name, devices, needed, needed));
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+  }
   return paths;
 }
 
-std::vector<Scope> parse_scopes(const std::string& text) {
+std::optional<int> parse_number(std::string_view text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Scope> parse_scope(const std::string& name) {
+  if (name == "thread") return Scope{.kind = ScopeKind::thread};
+  if (name == "warp") return Scope{.kind = ScopeKind::warp};
+  if (name == "block") return Scope{.kind = ScopeKind::block};
+  if (name == "grid") return Scope{.kind = ScopeKind::blocks, .blocks = 0};
+  constexpr std::string_view several = "blocks:";
+  if (name.rfind(several, 0) != 0) return std::nullopt;
+  const std::optional<int> blocks = parse_number(std::string_view(name).substr(several.size()), 1, 1 << 16);
+  if (!blocks) return std::nullopt;
+  return Scope{.kind = ScopeKind::blocks, .blocks = static_cast<unsigned>(*blocks)};
+}
+
+CLI::Validator scopes_of_slots() {
+  return CLI::Validator(
+      [](std::string& text) {
+        for (const std::string& name : split(text, ','))
+          if (!parse_scope(name)) return fmt::format("'{}': expected thread, warp, block, blocks:N or grid", name);
+        return std::string();
+      },
+      "");
+}
+
+std::vector<Scope> parse_scopes(const std::string& text, unsigned threads) {
   std::vector<Scope> scopes;
-  for (const std::string& name : split(text, ','))
-    scopes.push_back(name == "thread" ? Scope::thread : name == "warp" ? Scope::warp : Scope::block);
+  for (const std::string& name : split(text, ',')) {
+    scopes.push_back(*parse_scope(name));
+    scopes.back().threads = threads;
+  }
   return scopes;
 }
 
-// MPI is the only peer so far.
-bool asks_for_mpi(const std::string& peers) {
-  const std::vector<std::string> names = split(peers, ',');
-  const bool none = std::find(names.begin(), names.end(), "none") != names.end();
-  if (none && names.size() > 1)
-    throw Error(Code::configuration, "bench", fmt::format("--peers {}: expected none alone, or mpi", peers));
-  return !none;
+std::vector<int> parse_senders(const std::string& text) {
+  std::vector<int> senders;
+  for (const std::string& number : split(text, ',')) {
+    const std::optional<int> value = parse_number(number, 1, 1 << 20);
+    if (!value) refuse(fmt::format("--senders {}: expected whole numbers from 1 to {}", number, 1 << 20));
+    senders.push_back(*value);
+  }
+  return senders;
 }
 
-// A table as it grows: ours, the limit, and the peer where there is one for this pair.
-class Printer {
- public:
-  explicit Printer(bool quiet) : quiet_(quiet) {}
+std::vector<std::string> parse_peers(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& name : split(text, ','))
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  const bool none = std::ranges::find(names, "none") != names.end();
+  if (none && names.size() > 1) refuse(fmt::format("--peers {}: expected none alone, or mpi, nccl, nvshmem", text));
+  if (none) names.clear();
+  return names;
+}
 
-  void head(const Row& ours, const std::string& limit, const std::string& peer) const {
-    if (quiet_) return;
-    fmt::print("\n# {}{}: half a round trip\n", ours.path, ours.scope == "-" ? "" : ", " + ours.scope + " scope");
-    fmt::print("#{:>7}  {:>46}  {:>15}", "", ours.whose, limit.substr(limit.find(' ') + 1));
-    if (!peer.empty()) fmt::print("  {:>36}", peer);
-    fmt::print("\n#{:>7}  {:>9} {:>9} {:>9} {:>9} {:>6}  {:>9} {:>5}", "bytes", "rounds", "p50 us", "p99 us", "GB/s",
-               "wrong", "GB/s", "ours");
-    if (!peer.empty()) fmt::print("  {:>9} {:>9} {:>9} {:>6}", "p50 us", "p99 us", "GB/s", "wrong");
-    fmt::print("\n");
-  }
-  void line(const Row& ours, const Row& limit, const Row* peer) const {
-    if (quiet_) return;
-    fmt::print("{:>8}  {:>9} {:>9.3f} {:>9.3f} {:>9.3f} {:>6}  {:>9.3f} {:>4.0f}%", bench::size_text(ours.bytes),
-               ours.rounds, ours.p50_us, ours.p99_us, ours.gb_per_s, ours.wrong, limit.gb_per_s,
-               100 * ours.gb_per_s / limit.gb_per_s);
-    if (peer) fmt::print("  {:>9.3f} {:>9.3f} {:>9.3f} {:>6}", peer->p50_us, peer->p99_us, peer->gb_per_s, peer->wrong);
-    fmt::print("\n");
-    std::fflush(stdout);
-  }
-
- private:
-  bool quiet_;
-};
-
-int run(Arguments& a) {
+P2pPlan plan_of(const Arguments& a) {
   const std::int64_t begin = parse_bytes("-b", a.begin), end = parse_bytes("-e", a.end);
-  if (begin > end)
-    throw Error(Code::configuration, "bench", fmt::format("-b {}: expected no more than -e {}", a.begin, a.end));
-  const std::vector<std::int64_t> sizes = bench::size_range(begin, end, a.factor);
-  const std::vector<Path> paths = parse_pairs(a.pairs);
-  for (const Path path : paths)
-    if (path != Path::cpu_cpu && Device::count() == 0)
-      throw Error(Code::configuration, "bench",
-                  fmt::format("--pairs {}: this machine has no GPU; DCGN_EMULATED_GPUS=1 gives it an emulated one",
-                              bench::name_of(path)));
-  const bool mpi = asks_for_mpi(a.peers);
-  if (mpi) bench::find_mpi_peer();
-  a.json.open();
+  const auto asks = [&, measures = split(a.measures, ',')](const char* measure) {
+    return std::ranges::find(measures, measure) != measures.end();
+  };
+  const bool streams = asks("rate") || asks("soak");
+  const bool pairs = asks("latency") || asks("bandwidth") || asks("bidirectional");
+  if (pairs && begin > end) refuse(fmt::format("-b {}: expected no more than -e {}", a.begin, a.end));
+  if (streams && begin % 8) refuse(fmt::format("-b {}: expected a multiple of 8 for --measure rate and soak", a.begin));
+  P2pPlan plan;
+  for (const char* measure : {"latency", "bandwidth", "bidirectional", "rate", "any-source", "soak"})
+    if (asks(measure)) plan.measures.emplace_back(measure);
+  plan.paths = parse_pairs(a.pairs);
+  plan.scopes = parse_scopes(a.scopes.empty() ? "block" : a.scopes, a.threads);
+  plan.stream_scopes = parse_scopes(a.scopes.empty() ? "warp" : a.scopes, a.threads);
+  std::erase_if(plan.stream_scopes, [](const Scope& s) { return s.kind == ScopeKind::blocks; });
+  plan.sizes = begin <= end ? bench::size_range(begin, end, a.factor) : std::vector{begin};
+  plan.senders = parse_senders(a.senders);
+  plan.peers = parse_peers(a.peers);
+  plan.window = a.window;
+  plan.slots = a.slots;
+  plan.seconds = a.seconds;
+  const std::optional<std::uint64_t> messages = bench::parse_count(a.messages);
+  if (!messages) refuse(fmt::format("--messages {}: expected a number from 1 to 1000G, as in 5000, 100M", a.messages));
+  plan.messages = *messages;
 
-  const bool quiet = a.json.on_stdout();
-  const std::string machine = bench::machine(), commit = bench::commit(), date = bench::date_now(),
-                    command = bench::command();
-  if (!quiet)
-    fmt::print("# machine  {}\n# commit   {}\n# date     {}\n# command  {}\n", machine, commit, date, command);
-
-  std::vector<Row> rows;
-  std::uint64_t wrong = 0;
-  const Printer printer(quiet);
-  for (const Path path : paths) {
-    std::vector<Row> peers;
-    if (mpi && path == Path::cpu_cpu) peers = bench::run_mpi_peer(sizes, a.seconds);
-    std::vector<Row> limits;
-    limits.reserve(sizes.size());
-    for (const std::int64_t bytes : sizes) limits.push_back(bench::measure_limit(path, bytes, a.seconds / 4));
-    for (const Scope scope : path == Path::cpu_cpu ? std::vector{Scope::thread} : parse_scopes(a.scopes)) {
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const Row ours = bench::measure(path, scope, sizes[i], a.threads, a.seconds);
-        if (i == 0) printer.head(ours, limits[0].whose, peers.empty() ? "" : peers[0].whose);
-        printer.line(ours, limits[i], peers.empty() ? nullptr : &peers[i]);
-        wrong += ours.wrong;
-        rows.push_back(ours);
-      }
-    }
-    rows.insert(rows.end(), limits.begin(), limits.end());
-    for (const Row& peer : peers) wrong += peer.wrong;
-    rows.insert(rows.end(), peers.begin(), peers.end());
-  }
-
-  nlohmann::ordered_json document = {{"what", "p2p"},      {"commit", commit},
-                                     {"machine", machine}, {"command", command},
-                                     {"date", date},       {"rows", nlohmann::ordered_json::array()}};
-  for (const Row& row : rows) document["rows"].push_back(bench::to_json(row));
-  a.json.write(document.dump(1));
-  if (wrong) fmt::print(stderr, "dcgn: bench: {} bytes were wrong\n", wrong);
-  return wrong ? exit_job_failed : exit_ok;
+  if (streams &&
+      std::ranges::none_of(plan.paths, [](Path p) { return p == Path::slot_slot || p == Path::slot_slot_local; }))
+    refuse(fmt::format("--pairs {}: expected slot-slot or slot-slot-local for --measure rate and soak", a.pairs));
+  if ((streams || asks("any-source")) && plan.stream_scopes.empty())
+    refuse(fmt::format("--scope {}: expected thread, warp or block for --measure rate, any-source and soak", a.scopes));
+  if (asks("any-source") && Device::count() == 0)
+    refuse("--measure any-source: this machine has no GPU; DCGN_EMULATED_GPUS=1 gives it an emulated one");
+  return plan;
 }
+
+constexpr const char* description =
+    "Messages between ranks, beside the machine's limits and other systems\n\n"
+    "Each measure is a table, a line a size:\n"
+    "  latency        to and fro, in blocks of rounds: half a round trip\n"
+    "  bandwidth      a window of messages under way from the first rank to the second, then a short answer\n"
+    "  bidirectional  a window each way at once; GB/s is of each way, not of both\n"
+    "  rate           streams of messages of -b bytes, from --slots slots of a GPU to as many of the next, or of the\n"
+    "                 same: millions of messages a second over all, from the first that any receiver got to the last, "
+    "by\n"
+    "                 the receiving GPU's clock; and what it would be, were all streams as slow as the slowest\n"
+    "  any-source     one slot receives from any source; --senders slots, over all GPUs, answer when it is their "
+    "turn:\n"
+    "                 half a round trip of 8 bytes\n"
+    "  soak           streams as for the rate, of --messages in all\n"
+    "p50 and p99 are over blocks of rounds, for one message; bandwidth is its bytes by the median. After each row of "
+    "two\n"
+    "ranks both check messages byte by byte, and streams are checked whole, for content and order: `wrong` counts "
+    "what\n"
+    "differs. Limits stand beside them, with the same blocks and threads: between slots a kernel of plain stores and, "
+    "for\n"
+    "what is small, a flag with four bytes in one store; elsewhere memcpy or the GPU's copy engine.";
 
 }  // namespace
 
 void add_bench_p2p(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand(
-      "p2p",
-      "Latency and bandwidth between two ranks, beside memcpy and MPI\n\n"
-      "Latency and bandwidth of point-to-point messages. Two ranks send to and fro in blocks of rounds; p50 and p99 "
-      "are\n"
-      "over blocks, of half a round trip; bandwidth is a message's bytes by the median. After each row both ends check "
-      "a\n"
-      "message byte by byte: `wrong` counts what differs. Beside it stands a plain copy of that size, and its share.");
-  app->add_option("-b,--begin", a->begin, "The smallest message; K, M and G are powers of 1024")->capture_default_str();
+  CLI::App* app = parent.add_subcommand("p2p", description);
+  app->add_option("--measure", a->measures,
+                  "What to measure: latency, bandwidth, bidirectional, rate, any-source, soak")
+      ->check(words_of({"latency", "bandwidth", "bidirectional", "rate", "any-source", "soak"}))
+      ->type_name("WORDS")
+      ->capture_default_str();
+  app->add_option("-b,--begin", a->begin, "The smallest message; K, M and G are powers of 1024")
+      ->type_name("SIZE")
+      ->capture_default_str();
   app->add_option("-e,--end", a->end, "The largest")->type_name("SIZE")->capture_default_str();
   app->add_option("-f,--factor", a->factor, "From one size to the next")
       ->type_name("N")
       ->check(whole_number(2, 1024))
       ->capture_default_str();
-  app->add_option("--pairs", a->pairs, "Kinds of the two ranks; slots are on one GPU")
-      ->check(words_of({"cpu-cpu", "cpu-slot", "slot-slot"}))
-      ->type_name("cpu-cpu,cpu-slot,slot-slot")
+  app->add_option(
+         "--pairs", a->pairs,
+         "Kinds of the two ranks: cpu-cpu, cpu-slot, slot-slot (of two GPUs; where there is one, it is\n"
+         "slot-slot-local), slot-slot-local (of one GPU), device-device (CPU ranks, messages in the memory of\n"
+         "two GPUs)")
+      ->check(words_of({"cpu-cpu", "cpu-slot", "slot-slot", "slot-slot-local", "device-device"}))
+      ->type_name("WORDS")
       ->capture_default_str();
-  app->add_option("--scope", a->scopes, "Who takes part in a slot's calls")
-      ->check(words_of({"thread", "warp", "block"}))
-      ->type_name("thread,warp,block")
-      ->capture_default_str();
-  app->add_option("--threads", a->threads, "Threads of a slot's block")
+  app->add_option("--scope", a->scopes,
+                  "Who takes part in a slot's calls: thread, warp, block, blocks:N, or grid, a block for each\n"
+                  "multiprocessor [block; warp for rate, any-source and soak]")
+      ->check(scopes_of_slots())
+      ->type_name("WORDS");
+  app->add_option("--threads", a->threads,
+                  "Threads of a block, where all of them take part; 32 elsewhere [1024; emulated 128]")
       ->type_name("N")
-      ->check(whole_number(1, 1024))
+      ->check(whole_number(1, 1024));
+  app->add_option("--window", a->window,
+                  "Messages under way, for bandwidth and bidirectional; fewer where they would be more than 64 MiB")
+      ->type_name("N")
+      ->check(whole_number(1, bench::most_window))
+      ->capture_default_str();
+  app->add_option("--slots", a->slots, "Streams of rate and soak [the number of multiprocessors]")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
+  app->add_option("--senders", a->senders, "Senders of any-source, one or several numbers")
+      ->type_name("N,...")
+      ->capture_default_str();
+  app->add_option("--messages", a->messages, "Messages of soak; K, M and G are powers of 1000")
+      ->type_name("N")
       ->capture_default_str();
   app->add_option("--time", a->seconds, "Seconds that a row should take; never fewer rounds than a median needs")
       ->type_name("S")
       ->check(positive_number())
       ->capture_default_str();
-  app->add_option("--peers", a->peers, "Measure others beside it: MPI between two processes, for cpu-cpu")
-      ->check(words_of({"none", "mpi"}))
-      ->type_name("none|mpi")
+  app->add_option("--peers", a->peers,
+                  "The same by others, beside ours: mpi for cpu-cpu, nccl for device-device, nvshmem for slot-slot\n"
+                  "(block scope; thread too for 8 bytes). Nothing else is run by them")
+      ->check(words_of({"none", "mpi", "nccl", "nvshmem"}))
+      ->type_name("WORDS")
       ->capture_default_str();
   a->json.add_to(*app, "All rows, with machine, commit, date and command,");
   app->footer(std::string("Examples:\n"
                           "  dcgn bench p2p\n"
                           "  dcgn bench p2p --pairs cpu-cpu --peers mpi -b 8 -e 1M -f 8\n"
-                          "  dcgn bench p2p --pairs slot-slot --scope thread,warp,block --json p2p.json\n"
+                          "  dcgn bench p2p --measure latency,bandwidth,bidirectional --pairs slot-slot\n"
+                          "    --scope block,blocks:8,grid -e 1G -f 4 --peers nvshmem --json p2p.json\n"
+                          "  dcgn bench p2p --measure rate,any-source --scope thread,warp --senders 8,64,1055\n"
+                          "  dcgn bench p2p --measure soak --messages 100M\n"
                           "With --json alone, stdout has the document and nothing else.\n\n") +
               exit_codes_help);
-  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+  app->callback([a, &chosen] { chosen = [a] { return run_p2p(plan_of(*a), a->json); }; });
 }
 
 }  // namespace dcgn::tool

@@ -18,7 +18,7 @@ namespace {
 // The launcher's own arguments become a comment.
 std::vector<Row> run_with(const std::string& launcher, const std::vector<std::int64_t>& sizes) {
   ::setenv("DCGN_MPIRUN", (launcher + " #").c_str(), 1);
-  return run_mpi_peer(sizes, 0.5);
+  return run_peer("mpi", {.measures = {"latency"}, .sizes = sizes, .seconds = 0.5});
 }
 
 std::string echo(const std::vector<Row>& rows) {
@@ -27,19 +27,45 @@ std::string echo(const std::vector<Row>& rows) {
   return "echo '" + document.dump() + "'";
 }
 
-TEST(Peer, GivesARowForEachSize) {
-  const Row row{.whose = "a peer", .path = "cpu-cpu", .scope = "-", .bytes = 8, .rounds = 5, .p50_us = 0.25};
-  const std::vector<Row> rows = run_with(echo({row, row}), {8, 16});
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[1].whose, "a peer");
-  EXPECT_EQ(rows[1].p50_us, 0.25);
+Row latency_of(std::int64_t bytes) {
+  Row row;
+  row.whose = "a peer";
+  row.measure = "latency";
+  row.bytes = bytes;
+  row.p50_us = 0.25;
+  return row;
 }
 
-TEST(Peer, OtherNumbersOfRowsAreRefused) {
-  for (const std::size_t count : {0, 1, 3}) {
-    const dcgn::Error error = error_of([&] { run_with(echo(std::vector<Row>(count)), {8, 16}); });
+TEST(Peer, GivesItsRows) {
+  const std::vector<Row> rows = run_with(echo({latency_of(8), latency_of(8), latency_of(16)}), {8, 16});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[2].whose, "a peer");
+  EXPECT_EQ(rows[2].bytes, 16);
+  EXPECT_EQ(rows[2].p50_us, 0.25);
+}
+
+TEST(Peer, WhatItsLibrariesPrintIsNoRow) {
+  const std::string rows = echo({latency_of(8)}).substr(std::string("echo ").size());
+  EXPECT_EQ(run_with("printf '[vm:1] a notice\\n%s\\n[vm:1] another\\n' " + rows, {8}).size(), 1u);
+}
+
+TEST(Peer, RowsThatAreMissingOrWereNotAskedForAreRefused) {
+  Row other = latency_of(8);
+  other.measure = "bandwidth";
+  const struct {
+    std::vector<Row> rows;
+    const char* said;
+  } cases[] = {
+      {{}, "printed no rows"},
+      {{latency_of(16)}, "--peers mpi: no row of latency at 8 bytes"},
+      {{latency_of(8)}, "--peers mpi: no row of latency at 16 bytes"},
+      {{latency_of(8), latency_of(16), latency_of(32)}, "--peers mpi: a row of latency at 32 bytes"},
+      {{latency_of(8), latency_of(16), other}, "--peers mpi: a row of bandwidth at 8 bytes"},
+  };
+  for (const auto& c : cases) {
+    const dcgn::Error error = error_of([&] { run_with(echo(c.rows), {8, 16}); });
     EXPECT_EQ(error.code(), dcgn::Code::io);
-    EXPECT_TRUE(contains(error.what(), "--peers mpi: " + std::to_string(count) + " rows, expected 2"));
+    EXPECT_TRUE(contains(error.what(), c.said));
   }
 }
 
@@ -49,6 +75,30 @@ TEST(Peer, FailureIsAnErrorThatNamesTheCommandAndItsLimit) {
   EXPECT_TRUE(contains(
       error.what(), "exit code 1 from: exec setpriv --pdeathsig TERM timeout --foreground --kill-after=10 603 false"));
   EXPECT_EQ(error_of([] { run_with("echo nonsense", {8}); }).code(), dcgn::Code::io);
+}
+
+TEST(Peer, TheProgramIsToldWhatToMeasure) {
+  // The launcher prints its arguments, which are no rows.
+  ::setenv("DCGN_MPIRUN", "echo", 1);
+  const dcgn::Error error = error_of([] {
+    run_peer("nvshmem", {.measures = {"latency", "bandwidth"}, .sizes = {8, 4096}, .window = 5, .seconds = 0.25});
+  });
+  EXPECT_TRUE(
+      contains(error.what(), "dcgn_peer_nvshmem_p2p' --measures latency,bandwidth --seconds 0.25 --window 5 8 4096"));
+  EXPECT_TRUE(contains(error.what(), "NVSHMEM_DISABLE_NVLS=1")) << "multicast stays off";
+}
+
+TEST(Peer, OneThatIsNotThereIsSaid) {
+  const dcgn::Error unknown = error_of([] { find_peer("ucx"); });
+  EXPECT_EQ(unknown.code(), dcgn::Code::configuration);
+  EXPECT_TRUE(contains(unknown.what(), "--peers ucx: expected mpi, nccl or nvshmem"));
+  for (const std::string name : {"mpi", "nccl", "nvshmem"}) {
+    const dcgn::Error error = error_of([&] { find_peer(name); });
+    if (error.code() == dcgn::Code::ok) continue;  // it is built here
+    EXPECT_EQ(error.code(), dcgn::Code::io);
+    EXPECT_TRUE(contains(error.what(), "--peers " + name + ": there is no "));
+    EXPECT_TRUE(contains(error.what(), "dcgn_peer_" + name + "_p2p; it is built where "));
+  }
 }
 
 }  // namespace

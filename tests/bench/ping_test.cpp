@@ -1,43 +1,18 @@
 // The measurement itself: two ends that are threads with a mailbox between them, so that the checks are checked without
 // the library that they are to check.
-#include "bench/p2p.hpp"
+#include "bench/row.hpp"  // and with it the rounds, apart from kernels: the host alone compiles this
+
+#include "mailbox.hpp"
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <cstring>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 using namespace dcgn::bench;
+using dcgn::test::Mailbox;
 
 namespace {
-
-class Mailbox {
- public:
-  void put(const void* data, std::size_t bytes) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !full_; });
-    content_.assign(static_cast<const unsigned char*>(data), static_cast<const unsigned char*>(data) + bytes);
-    full_ = true;
-    changed_.notify_all();
-  }
-  void take(void* data, std::size_t bytes) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return full_; });
-    if (bytes) std::memcpy(data, content_.data(), bytes);
-    full_ = false;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<unsigned char> content_;
-  bool full_ = false;
-};
-
 struct End {
   Mailbox& to;
   Mailbox& from;
@@ -85,22 +60,6 @@ TEST(Ping, CountsWrongBytesOfBothEnds) {
   EXPECT_EQ(measure_with(70'000, -1).wrong, 1u);
   EXPECT_EQ(measure_with(-1, 0).wrong, 1u);
   EXPECT_EQ(measure_with(5, 9).wrong, 2u);
-}
-
-TEST(P2p, EveryPathAndScopeDeliversWhatWasSent) {
-  for (const Path path : {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot})
-    for (const Scope scope : {Scope::thread, Scope::warp, Scope::block}) {
-      const Row row = measure(path, scope, 150'000, 64, 1e-3);
-      EXPECT_EQ(row.wrong, 0u) << name_of(path) << " " << name_of(scope);
-      EXPECT_GT(row.p50_us, 0);
-      EXPECT_LE(row.p50_us, row.p99_us);
-    }
-}
-
-TEST(P2p, TheLimitIsAPositiveBandwidth) {
-  const Row row = measure_limit(Path::cpu_cpu, 1 << 20, 1e-3);
-  EXPECT_GT(row.gb_per_s, 0.01);
-  EXPECT_LT(row.gb_per_s, 10'000);
 }
 
 }  // namespace

@@ -23,6 +23,15 @@ TEST(Sizes, RefuseWhatIsNone) {
     EXPECT_FALSE(parse_size(text)) << text;
 }
 
+TEST(Counts, AreNumbersOrPowersOf1000) {
+  EXPECT_EQ(parse_count("1"), 1u);
+  EXPECT_EQ(parse_count("20k"), 20'000u);
+  EXPECT_EQ(parse_count("100M"), 100'000'000u);
+  EXPECT_EQ(parse_count("1000G"), 1'000'000'000'000u);
+  for (const char* text : {"", "M", "0", "-1", "1.5M", "10MB", "1 M", "1001G", "99999999999999999999", "nan"})
+    EXPECT_FALSE(parse_count(text)) << text;
+}
+
 TEST(Sizes, AreWrittenAsBrieflyAsTheyCanBe) {
   for (const char* text : {"0", "1", "1000", "1K", "1025", "1536K", "4M", "3G"})
     EXPECT_EQ(size_text(*parse_size(text)), text);

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
+#include <sstream>
 #include <string>
 
 using dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
@@ -47,8 +49,8 @@ TEST(Info, SaysHowGpusReachEachOther) {
   ASSERT_EQ(links.size(), 6u);
   EXPECT_EQ(links[3],
             (json{{"from", 1}, {"to", 2}, {"link", "direct"}, {"native_atomics", true}, {"performance_rank", 0}}));
-  for (const json& link : document_of(run_dcgn("info --json", "DCGN_EMULATED_GPUS=3 DCGN_P2P=off")).at("gpu_links"))
-    EXPECT_EQ(link.at("link"), "staged");
+  const json staged = document_of(run_dcgn("info --json", "DCGN_EMULATED_GPUS=3 DCGN_P2P=off"));
+  for (const json& link : staged.at("gpu_links")) EXPECT_EQ(link.at("link"), "staged");
 }
 
 TEST(Info, JsonSaysTheSame) {
@@ -129,12 +131,77 @@ TEST(Bench, RowsHaveWhatResultsAreToHave) {
   const json d = document_of(
       run_dcgn("bench p2p --json -b 256K -e 512K --time 0.001 --pairs cpu-cpu,slot-slot --scope warp,block"));
   for (const char* key : {"what", "commit", "machine", "command", "date", "rows"}) EXPECT_TRUE(d.contains(key)) << key;
-  EXPECT_EQ(d.at("rows").size(), 2u * (1 + 1 + 2 + 1));
+  EXPECT_EQ(d.at("rows").size(), 2u * (1 + 1 + 2 + 2) + 1) << "ours and a limit for each size, scope and path; a flag";
   for (const json& row : d.at("rows")) {
     EXPECT_EQ(row.at("wrong"), 0);
     EXPECT_EQ(row.at("unit"), "us");
     EXPECT_LE(row.at("p50"), row.at("p99"));
   }
+}
+
+TEST(Bench, EveryMeasureIsInTheDocument) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const json d = document_of(run_dcgn(
+      "bench p2p --json --measure latency,bandwidth,bidirectional,rate,any-source,soak --pairs slot-slot "
+      "--scope thread,blocks:2 --threads 32 --window 3 --slots 2 --senders 1,4 --messages 5K -b 8 -e 4K -f 512 "
+      "--time 0.001",
+      "DCGN_EMULATED_GPUS=2"));
+  std::map<std::string, int> rows;
+  for (const json& row : d.at("rows")) {
+    EXPECT_EQ(row.at("wrong"), 0) << row;
+    EXPECT_EQ(row.at("path"), "slot-slot") << row;
+    const std::string measure = row.at("measure"), whose = row.at("whose");
+    ++rows[(whose.rfind("limit: ", 0) == 0 ? whose : "dcgn") + ", " + measure];
+    if (whose == "limit: flag") continue;
+    const bool several = row.at("scope") == "blocks:2";
+    EXPECT_EQ(row.at("blocks"), several ? 2 : 1) << row;
+    EXPECT_EQ(row.at("threads"), several || whose.rfind("dcgn", 0) == 0 ? 32 : 1) << row;
+    EXPECT_EQ(row.at("unit"), measure == "rate" || measure == "soak" ? "M/s" : "us") << row;
+    if (measure == "soak") {
+      EXPECT_EQ(row.at("messages"), 5000);
+      for (const char* key : {"lost", "duplicates", "reordered", "damaged"}) EXPECT_EQ(row.at(key), 0) << key;
+    }
+  }
+  const std::map<std::string, int> expected = {{"dcgn, latency", 4},
+                                               {"dcgn, bandwidth", 4},
+                                               {"dcgn, bidirectional", 4},
+                                               {"dcgn, rate", 1},
+                                               {"dcgn, any-source", 2},
+                                               {"dcgn, soak", 1},
+                                               {"limit: flag, latency", 1},
+                                               {"limit: peer stores, latency", 4},
+                                               {"limit: peer stores, bandwidth", 4},
+                                               {"limit: peer stores, bidirectional", 4}};
+  EXPECT_EQ(rows, expected);
+}
+
+TEST(Bench, TablesHaveWhatTheyAreAbout) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const Result r = run_dcgn(
+      "bench p2p --measure latency,bandwidth,rate,any-source,soak --pairs cpu-cpu,device-device,slot-slot --slots 2 "
+      "--senders 3 --messages 100 --threads 32 -e 8 --time 0.001",
+      "DCGN_EMULATED_GPUS=2");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  for (const char* part : {"# latency, cpu-cpu: half a round trip\n", "# latency, slot-slot: half", "limit: flag",
+                           "# bandwidth, device-device: windows of at most 64 messages one way", "peer stores",
+                           "copy engine", "# rate, slot-slot: 2 streams of 8 B", "# any-source", "# soak", "reordered"})
+    EXPECT_NE(r.out.find(part), std::string::npos) << part;
+  std::istringstream lines(r.out);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.size() <= 130 || line.rfind("# command", 0) == 0) << line;
+}
+
+TEST(Bench, TwoSlotsOfOneGpuStandInForTwoGpus) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const json d = document_of(run_dcgn(
+      "bench p2p --json --pairs slot-slot,slot-slot-local --scope thread -e 8 --time 0.001", "DCGN_EMULATED_GPUS=1"));
+  int ours = 0;
+  for (const json& row : d.at("rows")) {
+    EXPECT_EQ(row.at("path"), "slot-slot-local");
+    ours += row.at("whose").get<std::string>().rfind("dcgn", 0) == 0;
+  }
+  EXPECT_EQ(ours, 1) << "the same path is measured once";
 }
 
 TEST(Bench, APeerInAListIsAsked) {
@@ -145,17 +212,92 @@ TEST(Bench, APeerInAListIsAsked) {
   EXPECT_NE(r.err.find("--peers mpi: "), std::string::npos) << r.err;
 }
 
+TEST(Bench, PeersStandBesideOursOnTheirPath) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  json rows = json::array();
+  for (const auto& [measure, bytes] :
+       {std::pair("latency", 8), std::pair("bandwidth", 8), std::pair("latency", 16), std::pair("bandwidth", 16)})
+    rows.push_back({{"whose", "Another 1.2"},
+                    {"measure", measure},
+                    {"path", "cpu-cpu"},
+                    {"scope", "-"},
+                    {"bytes", bytes},
+                    {"rounds", 1},
+                    {"p50", bytes + 0.25},
+                    {"p99", 77.5},
+                    {"GBps", 1},
+                    {"wrong", 0}});
+  std::ofstream(scratch_folder() + "/rows") << rows << '\n';
+  const char* arguments =
+      "bench p2p --measure latency,bandwidth,rate --pairs cpu-cpu,slot-slot-local --slots 1 --scope thread --peers mpi "
+      "-e 16 --time 0.001 --json p2p.json";
+  const Result r = run_dcgn(arguments, "DCGN_MPIRUN='cat rows #'");
+  if (r.err.find("there is no") != std::string::npos) GTEST_SKIP() << r.err;
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::istringstream lines(r.out);
+  std::string table;
+  int beside = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(", cpu-cpu:") != std::string::npos || line.find(", slot-slot") != std::string::npos) table = line;
+    if (line.find("77.500") == std::string::npos) continue;
+    ++beside;
+    EXPECT_NE(table.find("cpu-cpu"), std::string::npos) << table;
+    EXPECT_NE(line.find(line.find(" 8 ") < 9 ? " 8.250 " : " 16.250 "), std::string::npos) << line;
+  }
+  EXPECT_EQ(beside, 4) << r.out;
+  int theirs = 0;
+  const json document = json::parse(std::ifstream(scratch_folder() + "/p2p.json"));
+  for (const json& row : document.at("rows")) theirs += row.at("whose") == "Another 1.2";
+  EXPECT_EQ(theirs, 4);
+}
+
+TEST(Bench, NothingIsRunForWhatAPeerHasNot) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  for (const char* arguments : {"--peers mpi,nccl,nvshmem --pairs cpu-slot -e 8",
+                                "--peers mpi,nccl,nvshmem --pairs cpu-cpu,slot-slot --measure any-source"}) {
+    const Result r = run_dcgn(std::string("bench p2p --time 0.001 ") + arguments, "DCGN_MPIRUN=false");
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.err, "");
+  }
+}
+
 TEST(Bench, MistakesNameTheValue) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
   for (const auto& [arguments, named] :
-       {std::pair("-b 0", "-b 0"), std::pair("-b 1M -e 8", "1M"), std::pair("-f 1", "'1'"),
-        std::pair("--pairs cpu-gpu", "cpu-gpu"), std::pair("--scope grid", "grid"), std::pair("--time nan", "nan"),
-        std::pair("--peers nccl", "nccl"), std::pair("--peers mpi,none", "mpi,none")}) {
-    const Result r = run_dcgn(std::string("bench p2p ") + arguments);
+       {std::pair("-b 0", "-b 0"),
+        std::pair("-b 1M -e 8", "1M"),
+        std::pair("-f 1", "'1'"),
+        std::pair("--pairs cpu-gpu", "cpu-gpu"),
+        std::pair("--scope lane", "'lane'"),
+        std::pair("--scope blocks", "'blocks': expected thread, warp, block, blocks:N or grid"),
+        std::pair("--scope blocks:0", "'blocks:0'"),
+        std::pair("--scope thread,blocks:2x", "'blocks:2x'"),
+        std::pair("--time nan", "nan"),
+        std::pair("--peers ucx", "ucx"),
+        std::pair("--peers mpi,none", "mpi,none"),
+        std::pair("--measure speed", "'speed'"),
+        std::pair("--window 0", "'0'"),
+        std::pair("--window 257", "'257'"),
+        std::pair("--slots 0", "'0'"),
+        std::pair("--senders 0", "--senders 0"),
+        std::pair("--senders 8,", "--senders :"),
+        std::pair("--senders 8,many", "--senders many"),
+        std::pair("--messages 1.5M", "--messages 1.5M"),
+        std::pair("--measure rate -b 12", "-b 12: expected a multiple of 8"),
+        std::pair("--measure soak --pairs cpu-cpu,cpu-slot", "--pairs cpu-cpu,cpu-slot: expected slot-slot"),
+        std::pair("--measure rate --scope grid", "--scope grid: expected thread, warp or block"),
+        std::pair("--measure any-source --scope blocks:4", "--scope blocks:4: expected thread"),
+        std::pair("--scope blocks:999 --pairs slot-slot -e 8", "999 blocks"),
+        std::pair("--measure any-source --senders 40", "blocks")}) {
+    SCOPED_TRACE(arguments);
+    const Result r = run_dcgn(std::string("bench p2p ") + arguments, "DCGN_EMULATED_GPUS=2 DCGN_EMULATED_SMS=2");
     EXPECT_EQ(r.code, 2);
     EXPECT_TRUE(dcgn::test::is_one_line(r.err)) << r.err;
     EXPECT_NE(r.err.find(named), std::string::npos) << r.err;
   }
+  const Result one = run_dcgn("bench p2p --pairs device-device", "DCGN_EMULATED_GPUS=1");
+  EXPECT_EQ(one.code, 2);
+  EXPECT_NE(one.err.find("--pairs device-device: this machine has 1 GPUs, expected 2"), std::string::npos) << one.err;
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""What goes with Decagon in Python: pictures of what `dcgn bench` measured."""

@@ -1,0 +1,147 @@
+"""The documents that `dcgn bench --json` writes, read as series of points."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+USAGE, IO, WRONG = 2, 3, 1  # exit codes of the command dcgn
+
+
+class Failure(Exception):
+    """What is told in one line, and the exit code that it gives."""
+
+    def __init__(self, text: str, code: int = IO) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Point:
+    """A row's figures: at `x` (bytes, or senders), the median in the row's unit."""
+
+    x: float
+    p50: float
+    gb_per_s: float
+
+    @property
+    def us(self) -> float:
+        """Microseconds for a message, by the throughput, which is of one direction."""
+        return self.x * 1e-3 / self.gb_per_s
+
+
+@dataclass
+class Series:
+    """The rows of one measure that differ in their size alone."""
+
+    whose: str
+    measure: str
+    path: str
+    scope: str
+    unit: str
+    document: int  # which of the files
+    points: list[Point] = field(default_factory=list)
+
+    @property
+    def is_limit(self) -> bool:
+        return self.whose.startswith("limit")
+
+    @property
+    def is_ours(self) -> bool:
+        return self.whose.startswith("dcgn")
+
+    @property
+    def name(self) -> str:
+        """As legends and tables have it: "NVSHMEM 3.4.5, slot-slot, block"."""
+        parts = [self.whose.removeprefix("limit: "), self.path]
+        return ", ".join(parts + [self.scope] * (self.scope != "-"))
+
+
+@dataclass
+class Document:
+    """A file that `dcgn bench --json` wrote."""
+
+    machine: str
+    commit: str
+    rows: list[dict[str, Any]]
+
+
+def load(name: str) -> Document:
+    """Reads a file. Its rows have every key that series() looks at."""
+    try:
+        content = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as e:
+        raise Failure(f"{name}: {e.strerror}") from None
+    except ValueError as e:
+        raise Failure(f"{name}: expected a result of dcgn bench, found no JSON: {e}") from None
+
+    def refuse(what: str) -> Failure:
+        return Failure(f"{name}: expected a result of dcgn bench, found {what}")
+
+    if not isinstance(content, dict):
+        raise refuse(f"{type(content).__name__} in place of an object")
+    for key in ("machine", "commit", "rows"):
+        if key not in content:
+            raise refuse(f'no "{key}"')
+    rows = content["rows"]
+    if not isinstance(rows, list) or not rows:
+        raise refuse("no rows")
+    kinds: dict[str, Any] = {"whose": str, "path": str, "scope": str, "bytes": (int, float)}
+    kinds |= {"p50": (int, float), "GBps": (int, float)}
+    for i, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise refuse(f"{row!r} as row {i}")
+        for key, kind in kinds.items():
+            if not isinstance(row.get(key), kind):
+                raise refuse(f'{row.get(key)!r} as "{key}" of row {i}')
+        if row.get("wrong"):
+            raise Failure(
+                f"{name}: row {i} has {row['wrong']} wrong bytes: expected none in what is shown",
+                WRONG,
+            )
+    return Document(str(content["machine"]), str(content["commit"]), rows)
+
+
+def series(documents: Iterable[Document]) -> list[Series]:
+    """All rows as series, in the order in which they first appear; points by their x."""
+    found: dict[tuple[object, ...], Series] = {}
+    for d, document in enumerate(documents):
+        for row in document.rows:
+            measure = str(row.get("measure", "latency"))  # before there were several
+            path, x = str(row["path"]), float(row["bytes"])
+            if measure == "any-source":
+                path, x = _senders(row)
+            unit = str(row.get("unit", "us"))
+            key = (d, row["whose"], measure, path, row["scope"], unit)
+            if key not in found:
+                found[key] = Series(str(row["whose"]), measure, path, str(row["scope"]), unit, d)
+            found[key].points.append(Point(x, float(row["p50"]), float(row["GBps"])))
+    for one in found.values():
+        one.points.sort(key=lambda point: point.x)
+    return list(found.values())
+
+
+def _senders(row: dict[str, Any]) -> tuple[str, float]:
+    """What a row of any-source is called without its number of senders, and that number."""
+    path = str(row["path"])
+    if isinstance(row.get("senders"), (int, float)):
+        return path, float(row["senders"])
+    number = re.search(r"\d+", path)
+    if not number:
+        raise Failure(
+            f'path "{path}" of any-source: expected "senders" beside it, or their number in it'
+        )
+    return re.sub(r"\W*\d+\W*", " ", path, count=1).strip() or "-", float(number[0])
+
+
+def size_text(size: float) -> str:
+    """The shortest way to write a size: 4096 is 4K."""
+    whole, suffixes = int(size), ["", "K", "M", "G"]
+    while len(suffixes) > 1 and whole >= 1024 and whole % 1024 == 0:
+        whole //= 1024
+        suffixes.pop(0)
+    return f"{whole}{suffixes[0]}"

@@ -1,0 +1,95 @@
+"""Results of `dcgn bench`: which rows are one series, and which files are refused."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from dcgn.results import WRONG, Document, Failure, load, series, size_text
+
+RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
+
+
+def row(**changes: object) -> dict[str, Any]:
+    plain: dict[str, Any] = {"whose": "dcgn 0.1.0", "path": "cpu-cpu", "scope": "-"}
+    plain |= {"bytes": 8, "p50": 0.5, "GBps": 0.016, "wrong": 0}
+    return plain | changes
+
+
+class Load(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name) / "a.json"
+
+    def refusal_of(self, content: object) -> Failure:
+        text = content if isinstance(content, str) else json.dumps(content)
+        self.file.write_text(text, encoding="utf-8")
+        with self.assertRaises(Failure) as caught:
+            load(str(self.file))
+        self.assertTrue(str(caught.exception).startswith(f"{self.file}: "))
+        self.assertNotIn("\n", str(caught.exception))
+        return caught.exception
+
+    def test_what_is_in_the_repository_can_be_read(self) -> None:
+        for file in RESULTS.glob("*.json"):
+            self.assertTrue(series([load(str(file))]), file)
+
+    def test_others_are_refused(self) -> None:
+        head = {"machine": "m", "commit": "c"}
+        for content, said in (
+            ("{", "found no JSON"),
+            ([1], "found list"),
+            ({"machine": "m", "rows": [row()]}, 'no "commit"'),
+            (head | {"rows": []}, "no rows"),
+            (head | {"rows": [7]}, "7 as row 0"),
+            (head | {"rows": [row(), row(p50="fast")]}, "'fast' as \"p50\" of row 1"),
+        ):
+            failure = self.refusal_of(content)
+            self.assertIn("expected a result of dcgn bench", str(failure))
+            self.assertIn(said, str(failure))
+
+    def test_wrong_data_is_not_shown(self) -> None:
+        failure = self.refusal_of({"machine": "m", "commit": "c", "rows": [row(wrong=3)]})
+        self.assertEqual(failure.code, WRONG)
+        self.assertIn("3 wrong bytes", str(failure))
+
+    def test_a_file_that_is_not_there(self) -> None:
+        with self.assertRaisesRegex(Failure, "none.json: No such file"):
+            load("none.json")
+
+
+class Rows(unittest.TestCase):
+    def test_are_a_series_by_all_but_their_size(self) -> None:
+        rows = [row(bytes=64), row(), row(scope="warp"), row(measure="bandwidth")]
+        found = series([Document("m", "c", rows), Document("m", "d", [row()])])
+        self.assertEqual([len(one.points) for one in found], [2, 1, 1, 1])
+        self.assertEqual([point.x for point in found[0].points], [8, 64])
+        self.assertEqual(found[0].measure, "latency", "what rows without a measure are")
+        self.assertEqual([one.document for one in found], [0, 0, 0, 1])
+
+    def test_of_any_source_are_by_their_senders(self) -> None:
+        said = [row(measure="any-source", senders=n) for n in (32, 8)]
+        named = [row(measure="any-source", path=f"{n} slots to cpu") for n in (32, 8)]
+        for rows in said, named:
+            (one,) = series([Document("m", "c", rows)])
+            self.assertEqual([point.x for point in one.points], [8, 32])
+        self.assertEqual(one.path, "slots to cpu")
+        with self.assertRaisesRegex(Failure, "senders"):
+            series([Document("m", "c", [row(measure="any-source")])])
+
+    def test_time_is_by_throughput(self) -> None:
+        (one,) = series([Document("m", "c", [row(bytes=1000, p50=3, GBps=2)])])
+        self.assertEqual(one.points[0].us, 0.5)
+
+
+class Size(unittest.TestCase):
+    def test_is_written_as_it_is_typed(self) -> None:
+        sizes = {8: "8", 1000: "1000", 4096: "4K", 1 << 20: "1M", 3 << 30: "3G", 5 << 40: "5120G"}
+        for size, text in sizes.items():
+            self.assertEqual(size_text(size), text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+// The measurements on the devices that there are: what they deliver is right, and their figures hang together.
+#include "bench/p2p.hpp"
+
+#include "tests/expect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+using namespace dcgn::bench;
+
+namespace {
+
+const Scope thread{.kind = ScopeKind::thread}, warp{.kind = ScopeKind::warp},
+    block{.kind = ScopeKind::block, .threads = 64}, two_blocks{.kind = ScopeKind::blocks, .blocks = 2, .threads = 48};
+
+// Those that this machine has the GPUs for.
+std::vector<Path> paths() {
+  std::vector<Path> all = {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot, Path::slot_slot_local, Path::device_device};
+  std::erase_if(all, [](Path path) { return gpus_of(path) > dcgn::Device::count(); });
+  return all;
+}
+
+void expect_sound(const Row& row) {
+  SCOPED_TRACE(row.measure + " " + row.path + " " + row.scope);
+  EXPECT_EQ(row.wrong, 0u);
+  EXPECT_GT(row.rounds, 0u);
+  EXPECT_GT(row.p50_us, 0);
+  EXPECT_LE(row.p50_us, row.p99_us);
+  EXPECT_GT(row.gb_per_s, 0);
+}
+
+TEST(P2p, EveryPathAndScopeDeliversWhatWasSent) {
+  for (const Path path : paths())
+    for (const Scope& scope : {thread, warp, block, two_blocks}) {
+      const Row row = measure_latency({.path = path, .scope = scope, .bytes = 150'000, .seconds = 1e-3});
+      expect_sound(row);
+      EXPECT_EQ(row.measure, "latency");
+      EXPECT_EQ(row.path, name_of(path));
+      const bool slots = path != Path::cpu_cpu && path != Path::device_device;
+      EXPECT_EQ(row.blocks, slots ? std::max(1u, scope.kind == ScopeKind::blocks ? 2u : 1u) : 0u);
+      EXPECT_EQ(row.scope, slots ? name_of(scope) : "-");
+    }
+}
+
+TEST(P2p, WindowsDeliverWhatWasSentBothWays) {
+  for (const Path path : paths())
+    for (const Measure measure : {Measure::bandwidth, Measure::bidirectional})
+      for (const std::int64_t bytes : {8, 5000, 200'000}) {
+        const Row row = measure_windows(
+            {.path = path, .scope = bytes == 8 ? thread : block, .bytes = bytes, .seconds = 1e-3, .window = 3},
+            measure);
+        expect_sound(row);
+        EXPECT_EQ(row.measure, name_of(measure));
+        EXPECT_EQ(row.window, 3);
+      }
+  for (const Scope& scope : {warp, two_blocks})
+    expect_sound(measure_windows({.path = Path::slot_slot_local, .scope = scope, .bytes = 3000, .seconds = 1e-3},
+                                 Measure::bidirectional));
+}
+
+TEST(P2p, StreamsArriveWholeAndInOrder) {
+  for (const Path path : {path_here(Path::slot_slot), Path::slot_slot_local})
+    for (const Scope& scope : {thread, warp, block}) {
+      const Row row = measure_rate({.path = path, .scope = scope, .seconds = 5e-3, .slots = 3});
+      expect_sound(row);
+      EXPECT_EQ(row.slots, 3);
+      EXPECT_EQ(row.unit, "M/s");
+    }
+  expect_sound(
+      measure_rate({.path = Path::slot_slot_local, .scope = thread, .bytes = 1024, .seconds = 5e-3, .slots = 2}));
+}
+
+TEST(P2p, ASoakSendsAsManyAsItIsTold) {
+  std::atomic<std::uint64_t> told{0};
+  const Workload work{.path = Path::slot_slot_local, .scope = thread, .slots = 3};
+  const Soak s = soak(work, 100'000, [&](std::uint64_t received) { told = std::max<std::uint64_t>(told, received); });
+  EXPECT_EQ(s.messages, 3 * 33'334u);
+  EXPECT_EQ(s.received, s.messages);
+  EXPECT_EQ(s.wrong(), 0u);
+  EXPECT_GT(s.seconds, 0);
+  EXPECT_LE(told, s.messages);
+  EXPECT_EQ(row_of(work, s).measure, "soak");
+}
+
+TEST(P2p, AnySourceHearsEverySender) {
+  const struct {
+    Scope scope;
+    int senders;
+  } runs[] = {{thread, 1}, {thread, 2}, {thread, 7}, {warp, 2}, {block, 3}};
+  for (const auto& [scope, senders] : runs) {
+    const Row row = measure_any_source({.scope = scope, .seconds = 1e-3}, senders);
+    expect_sound(row);
+    EXPECT_EQ(row.senders, senders);
+    EXPECT_EQ(row.measure, "any-source");
+  }
+}
+
+TEST(P2p, StreamsOfSeveralBlocksAreRefused) {
+  EXPECT_EQ(dcgn::test::error_of([] { measure_rate({.path = Path::slot_slot_local, .scope = two_blocks}); }).code(),
+            dcgn::Code::configuration);
+  EXPECT_EQ(dcgn::test::error_of([] { measure_any_source({.scope = two_blocks}, 2); }).code(),
+            dcgn::Code::configuration);
+}
+
+TEST(P2p, LimitsArePositive) {
+  for (const Path path : paths())
+    for (const Measure measure : {Measure::bandwidth, Measure::bidirectional}) {
+      const Workload work{.path = path, .scope = two_blocks, .bytes = 100'003, .seconds = 1e-3};
+      const bool slots = path == Path::slot_slot || path == Path::slot_slot_local;
+      if (slots && !kernels_reach(path)) continue;
+      const Row row = slots ? limit_of_stores(work, measure) : limit_of_copies(work, measure);
+      expect_sound(row);
+      EXPECT_EQ(row.measure, name_of(measure));
+      EXPECT_EQ(row.whose.rfind("limit: ", 0), 0u);
+    }
+}
+
+TEST(P2p, AFlagGoesToAndFro) {
+  for (const Path path : {Path::cpu_slot, path_here(Path::slot_slot), Path::slot_slot_local})
+    if (kernels_reach(path)) expect_sound(limit_of_flag({.path = path, .seconds = 1e-3}));
+}
+
+}  // namespace

@@ -1,0 +1,93 @@
+#include "tool/bench_table.hpp"
+
+#include "bench/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace dcgn::tool {
+
+namespace {
+
+using bench::Row;
+
+std::string what(const Row& row) {
+  if (row.measure == "bandwidth") return fmt::format("windows of at most {} messages one way", row.window);
+  if (row.measure == "bidirectional")
+    return fmt::format("windows of at most {} messages both ways at once, GB/s of each way", row.window);
+  return "half a round trip";
+}
+
+// "block scope, 1 block of 1024 threads"; nothing without slots.
+std::string who(const Row& row) {
+  if (!row.blocks) return {};
+  return fmt::format(", {} scope, {} block{} of {} threads", row.scope, row.blocks, row.blocks == 1 ? "" : "s",
+                     row.threads);
+}
+
+void print_flag(const Row* flag) {
+  if (flag) fmt::print("# {}, {}, half a round trip: {:.3f} us\n", flag->whose, flag->path, flag->p50_us);
+}
+
+}  // namespace
+
+void PairTable::head(const Row& ours, const Row* limit, const Row* flag, const Row* peer) {
+  with_limit_ = limit != nullptr;
+  with_peer_ = peer != nullptr;
+  if (quiet_) return;
+  fmt::print("\n# {}, {}: {}{}\n", ours.measure, ours.path, what(ours), who(ours));
+  print_flag(flag);
+  fmt::print("#{:>7}  {:>46}", "", ours.whose);
+  if (with_limit_) fmt::print("  {:>15}", limit->whose.substr(limit->whose.find(' ') + 1));
+  if (with_peer_) fmt::print("  {:>36}", peer->whose + (peer->scope == "-" ? "" : ", " + peer->scope));
+  fmt::print("\n#{:>7}  {:>9} {:>9} {:>9} {:>9} {:>6}", "bytes", "rounds", "p50 us", "p99 us", "GB/s", "wrong");
+  if (with_limit_) fmt::print("  {:>9} {:>5}", "GB/s", "ours");
+  if (with_peer_) fmt::print("  {:>9} {:>9} {:>9} {:>6}", "p50 us", "p99 us", "GB/s", "wrong");
+  fmt::print("\n");
+}
+
+void PairTable::line(const Row& ours, const Row* limit, const Row* peer) const {
+  if (quiet_) return;
+  fmt::print("{:>8}  {:>9} {:>9.3f} {:>9.3f} {:>9.3f} {:>6}", bench::size_text(ours.bytes), ours.rounds, ours.p50_us,
+             ours.p99_us, ours.gb_per_s, ours.wrong);
+  if (with_limit_ && limit) fmt::print("  {:>9.3f} {:>4.0f}%", limit->gb_per_s, 100 * ours.gb_per_s / limit->gb_per_s);
+  if (with_peer_ && peer)
+    fmt::print("  {:>9.3f} {:>9.3f} {:>9.3f} {:>6}", peer->p50_us, peer->p99_us, peer->gb_per_s, peer->wrong);
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+void rate_head(const Row& row) {
+  fmt::print("\n# rate, {}: {} streams of {} B, {}\n", row.path, row.slots, row.bytes, row.whose);
+  fmt::print("#{:>7}  {:>9} {:>12} {:>9} {:>9} {:>9} {:>6}\n", "scope", "threads", "messages", "M/s", "slow M/s",
+             "GB/s", "wrong");
+}
+
+void rate_line(const Row& row) {
+  fmt::print("{:>8}  {:>9} {:>12} {:>9.3f} {:>9.3f} {:>9.3f} {:>6}\n", row.scope, row.threads, row.rounds,
+             1 / row.p50_us, 1 / row.p99_us, row.gb_per_s, row.wrong);
+  std::fflush(stdout);
+}
+
+void any_source_head(const Row& row, const Row* flag) {
+  fmt::print("\n# any-source, {}: half a round trip{}, {}\n", row.path, who(row), row.whose);
+  print_flag(flag);
+  fmt::print("#{:>7}  {:>9} {:>9} {:>9} {:>6}\n", "senders", "rounds", "p50 us", "p99 us", "wrong");
+}
+
+void any_source_line(const Row& row) {
+  fmt::print("{:>8}  {:>9} {:>9.3f} {:>9.3f} {:>6}\n", row.senders, row.rounds, row.p50_us, row.p99_us, row.wrong);
+  std::fflush(stdout);
+}
+
+void print_soak(const Row& row, const bench::Soak& s) {
+  fmt::print("\n# soak, {}: {} streams of {} B{}, {}\n", row.path, row.slots, row.bytes, who(row), row.whose);
+  fmt::print("#{:>13} {:>10} {:>10} {:>10} {:>10} {:>10} {:>9}\n", "messages", "lost", "duplicates", "reordered",
+             "damaged", "seconds", "M/s");
+  fmt::print("{:>14} {:>10} {:>10} {:>10} {:>10} {:>10.3f} {:>9.3f}\n", s.messages, s.lost, s.duplicates, s.reordered,
+             s.damaged, s.seconds, 1 / row.p50_us);
+  std::fflush(stdout);
+}
+
+}  // namespace dcgn::tool

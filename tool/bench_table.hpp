@@ -1,0 +1,37 @@
+// The tables of dcgn bench p2p: a `#` header, then a line a row as it is measured.
+#pragma once
+
+#include "bench/p2p.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+// One measure on one path at one scope: ours by size, the limit and the peer beside it where there are any.
+class PairTable {
+ public:
+  explicit PairTable(bool quiet) : quiet_(quiet) {}
+
+  // `limit` and `peer` are rows of the first line; `flag` is the limit of what is small.
+  void head(const bench::Row& ours, const bench::Row* limit, const bench::Row* flag, const bench::Row* peer);
+  void line(const bench::Row& ours, const bench::Row* limit, const bench::Row* peer) const;
+
+ private:
+  bool quiet_;
+  bool with_limit_ = false, with_peer_ = false;
+};
+
+// Many streams, a line a scope.
+void rate_head(const bench::Row& row);
+void rate_line(const bench::Row& row);
+
+// Any source, a line a number of senders.
+void any_source_head(const bench::Row& row, const bench::Row* flag);
+void any_source_line(const bench::Row& row);
+
+// All at once.
+void print_soak(const bench::Row& row, const bench::Soak& soak);
+
+}  // namespace dcgn::tool

@@ -50,6 +50,9 @@ std::vector<Path> parse_pairs(const std::string& text) {
       refuse(
           fmt::format("--pairs {}: this machine has {} GPUs, expected {}; DCGN_EMULATED_GPUS={} gives it emulated ones",
                       name, devices, needed, needed));
+    if (path == Path::device_device && Device(0).kind() == DeviceKind::cuda)
+      refuse(fmt::format(
+          "--pairs {}: CPU ranks cannot yet send what lies in a CUDA device's memory; expected another pair", name));
     if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   }
   return paths;

@@ -65,9 +65,10 @@ auto entry_of() {
 inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
 #endif
 
-// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied. A kernel whose
-// blocks may have up to N threads says so by `static constexpr unsigned max_threads = N;`, and the compiler then sees to
-// it that they find registers; without that, a kernel may need more of them than a block of 1024 threads can have.
+// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied. A kernel
+// whose blocks may have up to N threads says so by `static constexpr unsigned max_threads = N;`, and the compiler then
+// sees to it that they find registers; without that, a kernel may need more of them than a block of 1024 threads can
+// have.
 template <class Kernel, class... Args>
 KernelImage make_image(const Kernel& kernel, const Args&... args) {
   KernelImage image;

@@ -32,6 +32,8 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_DIRECT", c.direct ? "on" : "off");
   add("DCGN_P2P", c.p2p ? "on" : "off");
   add("DCGN_COPY_ENGINE", c.copy_engine ? "on" : "off");
+  const char* without = std::getenv("DCGN_WITHOUT");
+  add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
   return settings;
 }
 

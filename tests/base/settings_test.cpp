@@ -78,6 +78,18 @@ TEST(Settings, SwitchesAreOnOrOffAndNothingElse) {
   }
 }
 
+TEST(Settings, PartsToDoWithoutAreWordsOfAList) {
+  EXPECT_EQ(dcgn::Config{}.without, 0u);
+  {
+    const Variable without("DCGN_WITHOUT", "quick,bells");
+    EXPECT_EQ(dcgn::Config{}.without, 1u | 8u);
+  }
+  const Variable without("DCGN_WITHOUT", "quick,speed");
+  EXPECT_NE(refusal().find("DCGN_WITHOUT=quick,speed: expected words of quick, checks, relaxed, bells, batches"),
+            std::string::npos)
+      << refusal();
+}
+
 TEST(Settings, ProgramBeforeEnvironmentBeforeFileBeforeDefault) {
   const File file("deadline = 7.5\nrequests = 99\nlane_bytes = 2048\nerrors = 'returned'\n");
   const Variable config_file("DCGN_CONFIG", file.path());

@@ -247,7 +247,7 @@ DCGN_HOST_DEVICE bool quick_send(const Scope& scope, const Port& port, const voi
     if (static_cast<std::uint32_t>(tag) < 65536 & bytes <= small_bytes) {
       Cell* const cell = lane.next;
       const std::uint32_t epoch = lane.epoch, room = lane.room;
-      const std::uint32_t hindrance = port.me->busy | port.me->stopped | port.me->without;
+      const std::uint32_t hindrance = port.me->busy | port.me->stopped | (port.me->without & without_relaxed);
       scope.sync();
       if (!hindrance & room != 0) {
         if (scope.leader()) {
@@ -415,7 +415,7 @@ DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, const Port& port, void* 
   // As few instructions as can be between a message's arrival and the caller's next step: what can be known before is.
   if constexpr (Scope::in_warp) {
     const Endpoint& me = *port.me;
-    if (from != any_source && !(me.busy | me.stopped | me.open | me.without)) {
+    if (from != any_source && !(me.busy | me.stopped | me.open | (me.without & without_quick))) {
       InLane& lane = port.in[from];
       const Cell* const cell = lane.next;
       const std::uint32_t epoch = lane.epoch, due = lane.due, head = lane.head + 1;

@@ -239,6 +239,57 @@ TEST(JobLifetime, AThreadOfTheProgramsOwnMayBeARank) {
   EXPECT_EQ(report.ranks[1].sent_messages, 2u);
 }
 
+// ---- a rank that ends while others send to it
+
+// Every thread notes what each of its sends returned.
+struct SendsOn {
+  static constexpr unsigned sends = 12;
+
+  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, Code* codes) const {
+    const gpu::Slot me = comm.slot(0);
+    std::int64_t value = 5;
+    for (unsigned i = 0; i < sends; ++i)
+      codes[i * context.num_threads() + context.thread_rank()] = me.send(gpu::this_block(context), value, 0);
+  }
+};
+
+// A thread that saw the end while others of its block did not would go another way and leave them at a barrier.
+TEST(Slot, AllThreadsOfACallAgreeWhetherARankHasEnded) {
+  if (!emulated()) GTEST_SKIP() << "a GPU looks when it has to wait";
+  constexpr unsigned threads = 8;
+  bool both = false;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Config config;
+    config.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}};
+    config.errors_fatal = false;
+    config.deadline_s = 20 * fewer;
+    config.seed = seed;
+    Job job(config);
+    std::vector<Code> codes(SendsOn::sends * threads, Code::io);
+    job.cpu([](Comm& comm) {
+      std::int64_t value = 0;
+      comm.recv(value, 1);
+    });
+    job.gpu({.grid = 1, .block = threads}, SendsOn{}, codes.data());
+    try {
+      job.run();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::unreceived) << e.what();
+    }
+    bool ended = false;
+    for (unsigned i = 0; i < SendsOn::sends; ++i)
+      for (unsigned t = 0; t < threads; ++t) {
+        const Code code = codes[i * threads + t];
+        EXPECT_EQ(code, codes[i * threads]) << "send " << i << ", thread " << t;
+        EXPECT_TRUE(code == Code::ok || code == Code::rank_ended) << to_string(code);
+        ended = ended || code == Code::rank_ended;
+      }
+    both = both || (ended && codes[threads] == Code::ok);
+  }
+  EXPECT_TRUE(both) << "the rank never ended in the midst of the sends";
+}
+
 // ---- two callers for one slot
 
 // Block 0 waits in a call for the slot; block 1 calls for the same slot until it is told so.

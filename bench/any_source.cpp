@@ -15,6 +15,7 @@ namespace {
 std::vector<NodeShape> spread(int slots) {
   const int gpus = std::min(Device::count(), slots);
   std::vector<NodeShape> nodes;
+  nodes.reserve(static_cast<std::size_t>(gpus));
   for (int g = 0; g < gpus; ++g) nodes.push_back({.gpus = 1, .slots = slots / gpus + (g < slots % gpus)});
   return nodes;
 }

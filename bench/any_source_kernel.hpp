@@ -85,12 +85,12 @@ DCGN_HOST_DEVICE void take_turns(const Group& group, gpu::Slot slot, std::uint64
 }
 
 // A block for each slot; `memory` has 32 words for each on this GPU.
-template <ScopeKind kind>
+template <ScopeKind Kind>
 struct AnySourceKernel {
-  static constexpr unsigned max_threads = most_threads(kind);
+  static constexpr unsigned max_threads = most_threads(Kind);
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, std::uint64_t* memory, AnySourcePlan plan,
                                    Samples* samples) const {
-    for_my_slot<kind>(ctx, comm, 1, [&](const auto& group, const gpu::Slot& slot) {
+    for_my_slot<Kind>(ctx, comm, 1, [&](const auto& group, const gpu::Slot& slot) {
       std::uint64_t* buffer = memory + 32 * slot.slot();
       if (slot.rank() == 0)
         receive_from_any(group, slot, buffer, plan, *samples);

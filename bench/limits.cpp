@@ -76,6 +76,7 @@ Row limit_of_stores(const Workload& work, Measure measure) {
   for (double us = time(passes); us < wanted_us / 2; us = time(passes))
     passes = static_cast<std::uint64_t>(static_cast<double>(passes) * std::clamp(wanted_us / us, 2.0, 1000.0));
   std::vector<double> us;
+  us.reserve(launches);
   for (int i = 0; i < launches; ++i) us.push_back(time(passes) / static_cast<double>(passes));
   set_figures(row, us, passes);
   return row;

@@ -16,16 +16,16 @@
 namespace dcgn::bench {
 
 // Rank 0 leads, rank 1 follows: lead() and follow() for this plan.
-template <ScopeKind kind, class Plan>
+template <ScopeKind Kind, class Plan>
 struct PairKernel {
-  static constexpr unsigned max_threads = most_threads(kind);
+  static constexpr unsigned max_threads = most_threads(Kind);
   // `ends` has the buffers of both ranks. Slots after the second have nothing to do.
   struct Ends {
     Buffers of[2];
   };
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, unsigned blocks, Ends ends, Plan plan,
                                    Samples* samples) const {
-    for_my_slot<kind>(ctx, comm, blocks, [&](const auto& group, const gpu::Slot& slot) {
+    for_my_slot<Kind>(ctx, comm, blocks, [&](const auto& group, const gpu::Slot& slot) {
       const SlotEnd end(ctx, group, slot);
       if (slot.rank() == 0)
         lead(end, ends.of[0], plan, *samples);
@@ -67,13 +67,13 @@ class Pair {
  private:
   int cpus() const;
   unsigned slots() const;  // of each GPU
-  template <ScopeKind kind, class Plan>
+  template <ScopeKind Kind, class Plan>
   void add(int gpu, const Plan& plan) {
     const Device device = job_->world().device(gpu);
     Launch launch = launch_for(work_.scope, device, slots());
     launch.shared_bytes = 2 * static_cast<std::size_t>(work_.window) * sizeof(Request);
-    job_->gpu_on(gpu, launch, PairKernel<kind, Plan>{}, blocks_for(work_.scope, device, slots()),
-                 typename PairKernel<kind, Plan>::Ends{ends_[0], ends_[1]}, plan,
+    job_->gpu_on(gpu, launch, PairKernel<Kind, Plan>{}, blocks_for(work_.scope, device, slots()),
+                 typename PairKernel<Kind, Plan>::Ends{ends_[0], ends_[1]}, plan,
                  slot_samples_ ? slot_samples_->data() : nullptr);
   }
 

@@ -121,12 +121,12 @@ DCGN_HOST_DEVICE void receive_stream(const Group& group, gpu::Slot slot, std::ui
 }
 
 // A block for each slot. `memory` has `stride` bytes for each on this GPU; results and progress are by stream.
-template <ScopeKind kind>
+template <ScopeKind Kind>
 struct RateKernel {
-  static constexpr unsigned max_threads = most_threads(kind);
+  static constexpr unsigned max_threads = most_threads(Kind);
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, unsigned char* memory, std::size_t stride,
                                    RatePlan plan, StreamResult* results, std::uint64_t* progress) const {
-    for_my_slot<kind>(ctx, comm, 1, [&](const auto& group, const gpu::Slot& slot) {
+    for_my_slot<Kind>(ctx, comm, 1, [&](const auto& group, const gpu::Slot& slot) {
       auto* buffer = reinterpret_cast<std::uint64_t*>(memory + static_cast<std::size_t>(slot.slot()) * stride);
       if (slot.rank() < plan.streams) {
         send_stream(group, slot, buffer, plan);

@@ -16,15 +16,15 @@ constexpr unsigned most_threads(ScopeKind kind) {
 }
 
 // Calls work(group, slot) on all threads of each slot's scope; the launch is launch_for(), of so many blocks a slot.
-template <ScopeKind kind, class Work>
+template <ScopeKind Kind, class Work>
 DCGN_HOST_DEVICE void for_my_slot(gpu::Context& ctx, gpu::Comm comm, unsigned blocks, const Work& work) {
   const unsigned index = ctx.block_rank() / blocks;
   const gpu::Slot slot = comm.slot(index);
-  if constexpr (kind == ScopeKind::thread) {
+  if constexpr (Kind == ScopeKind::thread) {
     if (ctx.thread_rank() == 0) work(gpu::this_thread(), slot);
-  } else if constexpr (kind == ScopeKind::warp) {
+  } else if constexpr (Kind == ScopeKind::warp) {
     if (ctx.warp() == 0) work(gpu::this_warp(ctx), slot);
-  } else if constexpr (kind == ScopeKind::block) {
+  } else if constexpr (Kind == ScopeKind::block) {
     work(gpu::this_block(ctx), slot);
   } else {
     work(gpu::these_blocks(ctx, slot, index * blocks, blocks), slot);

@@ -16,6 +16,7 @@ namespace {
 Arguments parse(std::vector<std::string> words) {
   words.insert(words.begin(), "program");
   std::vector<char*> argv;
+  argv.reserve(words.size());
   for (std::string& word : words) argv.push_back(word.data());
   return peer::parse(static_cast<int>(argv.size()), argv.data());
 }

@@ -36,7 +36,7 @@ void check_copy(Kind to, std::size_t to_offset, Kind from, std::size_t from_offs
 
 class Engine : public ::testing::TestWithParam<bool> {
  protected:
-  const CopyEngine engine{two_devices(), GetParam()};
+  const CopyEngine engine_{two_devices(), GetParam()};
 };
 
 INSTANTIATE_TEST_SUITE_P(, Engine, ::testing::Bool(), [](const auto& p) { return p.param ? "p2p" : "staged"; });
@@ -46,14 +46,14 @@ TEST_P(Engine, CopiesBetweenAnyTwoPlacesOfAnySizeAtAnyAddress) {
     for (const Kind from : kinds())
       for (const std::size_t size : {1, 3, 16, 4097, 262'143, (2 << 20) + 1, 9'000'001})
         check_copy(to, size % 13, from, size % 7, size,
-                   [&](void* t, const void* f, std::size_t n) { engine.copy(t, f, n); });
+                   [&](void* t, const void* f, std::size_t n) { engine_.copy(t, f, n); });
 }
 
 TEST_P(Engine, CopiesMoreThanItsBuffersHold) {
   const Kind here{Kind::device, 0}, there = kinds().back();
   for (const auto& [to, from] : {std::pair(there, here), std::pair(here, there), std::pair(here, Kind{Kind::pinned}),
                                  std::pair(Kind{Kind::pageable}, here)})
-    check_copy(to, 1, from, 3, 70'000'003, [&](void* t, const void* f, std::size_t n) { engine.copy(t, f, n); });
+    check_copy(to, 1, from, 3, 70'000'003, [&](void* t, const void* f, std::size_t n) { engine_.copy(t, f, n); });
 }
 
 TEST_P(Engine, WritesTheWordWhereverItIsWhenTheBytesHaveArrived) {
@@ -65,7 +65,7 @@ TEST_P(Engine, WritesTheWordWhereverItIsWhenTheBytesHaveArrived) {
           const Memory words(word_kind, Bytes(12, 0xee));
           check_copy(to, 2, from, 1, size, [&](void* t, const void* f, std::size_t n) {
             auto* word = reinterpret_cast<std::uint32_t*>(words.data() + 4);
-            engine.start(t, f, n, word, 0x12345678);
+            engine_.start(t, f, n, word, 0x12345678);
             std::uint32_t found = 0;
             while (found != 0x12345678) {
               relax();
@@ -109,7 +109,7 @@ TEST_P(Engine, ReachesAKernelThatRunsOnEachDeviceAndWaitsForTheCopy) {
     }
     for (const auto& s : sides) EXPECT_FALSE(s->stream.idle());
     for (const auto& s : sides)
-      engine.start(s->target.data(), source.data(), size, reinterpret_cast<std::uint32_t*>(s->word.data()), 9);
+      engine_.start(s->target.data(), source.data(), size, reinterpret_cast<std::uint32_t*>(s->word.data()), 9);
     for (const auto& s : sides) {
       s->stream.synchronize();
       EXPECT_EQ(*s->sum.get<std::uint64_t>(), expected);
@@ -124,7 +124,7 @@ TEST_P(Engine, ServesSeveralThreadsAtOnce) {
       const auto all = kinds();
       for (unsigned i = 0; i < 12; ++i)
         check_copy(all[(t + i) % all.size()], t, all[(t + i / 4) % all.size()], i, 2'500'000 + 1001 * t,
-                   [&](void* to, const void* from, std::size_t n) { engine.copy(to, from, n); });
+                   [&](void* to, const void* from, std::size_t n) { engine_.copy(to, from, n); });
     });
   for (std::thread& t : threads) t.join();
 }
@@ -133,30 +133,30 @@ TEST_P(Engine, KnowsWhoseMemoryItIs) {
   const bool p2p = GetParam();
   for (const Device& d : two_devices()) {
     const DeviceBuffer<unsigned char> own(d, 1000);
-    EXPECT_TRUE(engine.is_device_memory(own.data()));
-    EXPECT_TRUE(engine.is_device_memory(own.data() + 999));
+    EXPECT_TRUE(engine_.is_device_memory(own.data()));
+    EXPECT_TRUE(engine_.is_device_memory(own.data() + 999));
     for (const Device& reader : two_devices())
-      EXPECT_EQ(engine.kernels_can_read(own.data() + 7, reader.index()),
+      EXPECT_EQ(engine_.kernels_can_read(own.data() + 7, reader.index()),
                 reader.index() == d.index() || (p2p && reader.can_reach(d)));
   }
   const Pinned pinned(100);
   const Bytes pageable(100);
-  EXPECT_FALSE(engine.is_device_memory(nullptr));
-  EXPECT_FALSE(engine.is_device_memory(pinned.get()));
-  EXPECT_FALSE(engine.is_device_memory(pageable.data()));
-  EXPECT_FALSE(engine.kernels_can_read(nullptr, 0));
-  EXPECT_TRUE(engine.kernels_can_read(pinned.get() + 50, 0));
-  EXPECT_EQ(engine.kernels_can_read(pageable.data(), 0), Device(0).kind() == DeviceKind::emulated);
+  EXPECT_FALSE(engine_.is_device_memory(nullptr));
+  EXPECT_FALSE(engine_.is_device_memory(pinned.get()));
+  EXPECT_FALSE(engine_.is_device_memory(pageable.data()));
+  EXPECT_FALSE(engine_.kernels_can_read(nullptr, 0));
+  EXPECT_TRUE(engine_.kernels_can_read(pinned.get() + 50, 0));
+  EXPECT_EQ(engine_.kernels_can_read(pageable.data(), 0), Device(0).kind() == DeviceKind::emulated);
 }
 
 TEST_P(Engine, RefusesNullAndCopiesNothingToNowhere) {
   std::uint32_t word = 0;
-  engine.copy(nullptr, nullptr, 0);
-  engine.start(nullptr, nullptr, 0, &word, 3);
+  engine_.copy(nullptr, nullptr, 0);
+  engine_.start(nullptr, nullptr, 0, &word, 3);
   while (load_acquire(word) != 3) relax();
-  EXPECT_EQ(error_of([&] { engine.copy(nullptr, &word, 4); }).code(), Code::null_buffer);
-  EXPECT_EQ(error_of([&] { engine.copy(&word, nullptr, 4); }).code(), Code::null_buffer);
-  EXPECT_EQ(error_of([&] { engine.start(&word, &word, 0, nullptr, 4); }).code(), Code::null_buffer);
+  EXPECT_EQ(error_of([&] { engine_.copy(nullptr, &word, 4); }).code(), Code::null_buffer);
+  EXPECT_EQ(error_of([&] { engine_.copy(&word, nullptr, 4); }).code(), Code::null_buffer);
+  EXPECT_EQ(error_of([&] { engine_.start(&word, &word, 0, nullptr, 4); }).code(), Code::null_buffer);
 }
 
 TEST(CopyEngine, RefusesMemoryOfADeviceThatItWasNotGiven) {

@@ -72,6 +72,7 @@ TEST(CopyService, ServesThreads) {
   const Ranks r(ranks, kinds().back(), {Kind::pageable}, {Kind::pageable}, 5003, 100);
   const CopyService service(engine, r.queues.get<CopyQueue>(), r.posted.get<std::uint32_t>(), ranks, fail_loudly);
   std::vector<std::thread> threads;
+  threads.reserve(ranks);
   for (int t = 0; t < ranks; ++t) threads.emplace_back([&, t] { r.posters.get<Poster>()[t].post_all(); });
   for (std::thread& t : threads) t.join();
   EXPECT_TRUE(r.target.contents() == r.sent);

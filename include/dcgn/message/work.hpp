@@ -115,14 +115,14 @@ DCGN_HOST_DEVICE std::uint32_t turn_of(const Scope& scope) {
   return scope.size() - 1 - scope.rank();
 }
 
-// Every word of `words` as cells, `at_once` of them under way at once; `last` is the one after the whole ones. Few
+// Every word of `words` as cells, `AtOnce` of them under way at once; `last` is the one after the whole ones. Few
 // branches: a warp takes longer for one than for a dozen instructions.
-template <std::uint32_t at_once>
+template <std::uint32_t AtOnce>
 DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
                                  std::uint32_t stride) {
-  for (std::uint32_t i = turn; i < p.cells; i += at_once * stride) {
-    std::uint32_t d[at_once][3];
-    for (std::uint32_t k = 0; k < at_once; ++k) {
+  for (std::uint32_t i = turn; i < p.cells; i += AtOnce * stride) {
+    std::uint32_t d[AtOnce][3];
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
       const CellWords words(i + k * stride, p.cells);
       for (std::uint32_t w = 0; w < 3; ++w) {
         const std::uint32_t word = words.first + w * words.stride;
@@ -130,7 +130,7 @@ DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, st
         if (word < p.whole) d[k][w] = load_word(from + std::uint64_t{word} * 4);
       }
     }
-    for (std::uint32_t k = 0; k < at_once; ++k) {
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
       const std::uint32_t cell = i + k * stride, at = p.position + cell;
       if (cell < p.cells) write_cell(p.ring.at(at), d[k][0], d[k][1], d[k][2], p.ring.epoch(at));
     }
@@ -178,22 +178,22 @@ DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std:
 }
 
 // The whole words.
-template <std::uint32_t at_once>
+template <std::uint32_t AtOnce>
 DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
                                  std::uint32_t stride) {
-  for (std::uint32_t i = turn; i < p.cells; i += at_once * stride) {
-    std::uint32_t d[at_once][3];
+  for (std::uint32_t i = turn; i < p.cells; i += AtOnce * stride) {
+    std::uint32_t d[AtOnce][3];
     bool here = true;
-    for (std::uint32_t k = 0; k < at_once; ++k) {
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
       const std::uint32_t cell = i + k * stride, at = p.position + cell;
       if (cell < p.cells) here = static_cast<int>(read_cell(p.ring.at(at), p.ring.epoch(at), d[k])) & here;
     }
     if (!here)
-      for (std::uint32_t k = 0; k < at_once; ++k) {
+      for (std::uint32_t k = 0; k < AtOnce; ++k) {
         const std::uint32_t cell = i + k * stride;
         if (cell < p.cells && !await_cell(p.ring, p.position + cell, d[k], phase)) return false;
       }
-    for (std::uint32_t k = 0; k < at_once; ++k) {
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
       const std::uint32_t cell = i + k * stride;
       const CellWords words(cell, p.cells);
       for (std::uint32_t w = 0; w < 3; ++w) {

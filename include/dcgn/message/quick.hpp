@@ -148,8 +148,6 @@ template <class Scope>
       write_cell(ring.at(plan.tail), static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
                  static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(plan.tail), release);
     }
-  }
-  if (scope.leader()) {
     lane.tail = plan.tail + plan.cells;
     lane.settle();
     ++lane.quick_messages;
@@ -178,18 +176,19 @@ template <class Scope>
                                                             std::uint64_t bytes, int to, int tag,
                                                             std::uint32_t context) {
   OutLane& lane = me.out[to];
-  bool ready = true;
+  bool ready = false;
   std::uint32_t ack = 0;
-  if (scope.plans()) {
+  if (scope.leader()) {  // alone: what it finds is taken at once
     ready = !has_ended(me, to) && begin_quick(me);
     if (ready &&
         (lane.first || lane.reach != Reach::direct || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
-         (!me.free_records && me.records_used == me.record_capacity))) {
+         (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, ack))) {
       end_quick(me);
       ready = false;
     }
   }
-  if (!scope.publish(ready)) return {};
+  ready = scope.broadcast(ready);  // and what the threads wrote to the buffer is visible to all of them
+  if (!ready || scope.broken()) return {};
   Announced result;
   if (scope.leader()) {
     Header h;
@@ -199,7 +198,6 @@ template <class Scope>
     h.tag = tag;
     h.bytes = bytes;
     h.address = reinterpret_cast<std::uintptr_t>(data);
-    static_cast<void>(take_ack(me, ack));
     h.ack = ack;
     std::uint64_t& word = lane.acks[ack_index(h.ack)];
 #if !defined(__CUDA_ARCH__)

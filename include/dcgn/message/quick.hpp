@@ -401,6 +401,9 @@ template <class Scope>
   }
   if (scope.plans() && begun && !plan.steps) end_quick(me);
   plan = scope.publish(plan);
+  // The lanes of a GPU's warp each looked for themselves: one may have seen the last cell of a header before another.
+  if constexpr (Scope::in_warp)
+    if (!scope.agree(plan.steps != 0)) return false;
   if (!plan.steps || !quick_take(scope, me, me.in[plan.from], plan, data, place)) return false;
   status = {plan.from, plan.tag, static_cast<std::int64_t>(plan.bytes), Code::ok};
   return true;

@@ -277,9 +277,15 @@ Report Job::run() {
   std::size_t started = 0;
   try {
     if (const auto seed = world_.config().seed) {
-      threads.emplace_back([run_body, bodies, seed] {
+      threads.emplace_back([run_body, bodies, seed, world, runners] {
         device::Schedule schedule(*seed);
         for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
+        if (transport::CopyService* service = world->copy_service()) {
+          service->take_over();
+          schedule.add("copies", [service, &runners] {
+            for (; !runners->idle(); relax()) service->look();
+          });
+        }
         schedule.run();
       });
       started = bodies.size();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dcgn/device.hpp>
+#include <dcgn/message/copy_queue.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -54,5 +55,8 @@ class CopyEngine {
  private:
   std::unique_ptr<device::Copier> copier_;
 };
+
+// Starts what a rank asks for.
+void start_request(const CopyEngine& engine, const message::CopyRequest& request);
 
 }  // namespace dcgn::transport

@@ -44,13 +44,18 @@ DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, s
   return {};
 }
 
+// Nothing will be sent or received any more.
+DCGN_HOST_DEVICE inline void stop(Endpoint& me) {
+  me.stopped = 1;
+  withdraw(me);
+}
+
 DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t threads) {
   if (!take_flag(me.busy)) return Code::concurrent_use;
-  bool stopped = me.stopped != 0;
 #if !defined(__CUDA_ARCH__)
-  stopped = stopped || aborted(me);  // on a GPU the word is looked at when a call has to wait
+  if (!me.stopped && aborted(me)) stop(me);  // on a GPU the word is looked at when a call has to wait
 #endif
-  if (stopped) {
+  if (me.stopped) {
     give_flag(me.busy);
     return Code::aborted;
   }
@@ -60,10 +65,7 @@ DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t thread
 }
 
 DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
-  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) {
-    me.stopped = 1;
-    withdraw(me);
-  }
+  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) stop(me);
   me.call = Call::none;
   give_flag(me.busy);
 }
@@ -73,7 +75,7 @@ DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int6
                                  bool wild) {
   const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(port.size);
   const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
-  return whom && what && bytes >= 0 && (buffer || bytes == 0);
+  return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(*port.me, buffer)));
 }
 
 // Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
@@ -116,11 +118,11 @@ template <class Scope, class Goal>
     }
     work = scope.broadcast(work);
     if (work.move == Work::Move::stop || scope.broken()) break;
-    carry(scope, *me.phase, work);
+    const bool may_fail = carry(scope, me, work);
     scope.sync();
     if (scope.broken()) break;
     if (scope.leader()) {
-      if (work.move == Work::Move::take && aborted(me)) {
+      if (may_fail && aborted(me)) {
         result.code = Code::aborted;
       } else {
         Work next;

@@ -9,6 +9,7 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/arena.hpp>
 #include <dcgn/message/cell.hpp>
+#include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/gathering.hpp>
 #include <dcgn/status.hpp>
 
@@ -57,6 +58,7 @@ enum class State : std::uint32_t {
   announced,   // send: pull or offer is in the lane; waits for the acknowledgement
   streaming,   // send: the offer was accepted, pieces are going out; receive: pieces are coming in
   posted,      // receive: nothing has matched yet
+  copying,     // receive: a copy engine fetches the message, or will
   unexpected,  // arrived message: no receive has matched yet
   complete,
 };
@@ -69,17 +71,19 @@ struct Record {
   unsigned char* buffer;     // send, receive: the user's; unexpected: the stored payload of an eager message
   std::uint64_t capacity;    // receive: bytes of the buffer
   std::uint64_t moved;       // bytes sent or received so far
-  std::uint64_t address;     // unexpected: where to pull from, or the payload of a small message
+  std::uint64_t address;     // unexpected, copying: where to pull from, or the payload of a small message
   Kind kind;                 // unexpected: how it came
   std::uint32_t ack;         // send: my acknowledgement word; receive, unexpected: the sender's
   Code code;
   std::uint32_t flags;
   Call call;
-  std::uint64_t order;  // unexpected: counts arrivals
+  std::uint64_t order;  // unexpected: counts arrivals; copying: the number of its request
 
   static constexpr std::uint32_t is_receive = 1;
   static constexpr std::uint32_t synchronous = 2;
-  static constexpr std::uint32_t buffered = 4;  // free buffer and record when done; nobody waits for it
+  static constexpr std::uint32_t buffered = 4;   // free buffer and record when done; nobody waits for it
+  static constexpr std::uint32_t on_device = 8;  // the buffer of a host thread's message is in a GPU's memory
+  static constexpr std::uint32_t readable = 16;  // unexpected: as in its header
 };
 
 // Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer
@@ -114,6 +118,9 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
+// As OutLane::engine_from and InLane::engine_from: no message is so long that a copy engine moves it.
+inline constexpr std::uint32_t engine_never = 0xffffffff;
+
 // Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes.
 struct alignas(32) OutLane {
   Ring ring;
@@ -122,7 +129,8 @@ struct alignas(32) OutLane {
   std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
   std::uint64_t* acks;              // my acknowledgement words, where this lane's receiver can reach them
   Reach reach;
-  std::uint32_t quick;  // 0 where calls are never quick
+  std::uint32_t quick;        // 0 where calls are never quick
+  std::uint32_t engine_from;  // with Reach::engine: shorter messages go through the lane
 
   alignas(32) Cell* next;        // where the next cell goes
   std::uint32_t epoch;           // and its epoch
@@ -151,7 +159,8 @@ struct alignas(32) InLane {
   std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
   std::uint32_t batch;  // cells after which the sender is told
   Credit* credit;
-  std::uint64_t* acks;  // the sender's acknowledgement words
+  std::uint64_t* acks;                     // the sender's acknowledgement words
+  std::uint32_t engine_from, engine_each;  // see copy_engine_limit()
 
   alignas(32) const Cell* next;  // where the next cell comes
   std::uint32_t epoch;           // and its epoch
@@ -187,6 +196,16 @@ struct List {
     (before ? before->next : first) = r->next;
     if (last == r) last = before;
   }
+};
+
+// How a rank has messages copied, and which: the requests that are not done hold places of its queue, in order.
+struct Copies {
+  CopyQueue* queue = nullptr;       // null: nobody copies for this rank
+  std::uint32_t* posted = nullptr;  // its word of the array that the host looks at
+  std::uint32_t* done = nullptr;    // [copy_queue_length], beside the rank: request n's is done[n % length]
+  HostCopier* host = nullptr;       // a host thread's, where there are GPUs: asks this one and not the queue
+  std::uint32_t requests = 0;       // posted so far
+  List under_way, waiting;          // receives: posted, oldest first; for a place, only while others are under way
 };
 
 // Unexpected messages lie in lists by context and tag, each in order of arrival: a receive of one tag looks through one
@@ -297,6 +316,7 @@ struct alignas(64) Endpoint {
   Call call;
   Statistics statistics;
   Failure first_failure, last_failure;
+  Copies copies;
   Gathering gathering;  // of the blocks that make a call together
 };
 
@@ -319,6 +339,32 @@ DCGN_HOST_DEVICE inline std::uint64_t eager_limit(const OutLane& lane, std::uint
   // is sure to get it.
   const std::uint64_t most = largest_unit(lane.ring);
   return limit < most ? limit : most;
+}
+
+// From how many bytes on a copy engine moves what a call of so many threads receives, where these could, too.
+DCGN_HOST_DEVICE inline std::uint64_t copy_engine_limit(const InLane& lane, std::uint32_t threads) {
+  if (lane.engine_from == engine_never) return ~std::uint64_t{0};
+  return lane.engine_from + static_cast<std::uint64_t>(lane.engine_each) * threads;
+}
+
+// Whether a receiver fetches a message of this length, which is too long to be eager, from where it is.
+DCGN_HOST_DEVICE inline bool is_pulled(const OutLane& lane, std::uint64_t bytes) {
+  switch (lane.reach) {
+    case Reach::none: return false;
+    case Reach::engine: return bytes >= lane.engine_from;
+    case Reach::direct: return true;
+  }
+  return false;
+}
+
+// Whether a host thread's message lies where the thread must not touch it.
+DCGN_HOST_DEVICE inline bool is_device_memory([[maybe_unused]] const Endpoint& me,
+                                              [[maybe_unused]] const void* memory) {
+#if defined(__CUDA_ARCH__)
+  return false;  // who asks is no host thread
+#else
+  return me.copies.host && me.copies.host->is_device_memory(memory);
+#endif
 }
 
 DCGN_HOST_DEVICE inline bool matches(const Envelope& wanted, std::int32_t source, std::int32_t tag,

@@ -91,6 +91,7 @@ struct SendGoal {
     record->flags = mode == SendMode::synchronous ? Record::synchronous
                     : mode == SendMode::buffered  ? Record::buffered
                                                   : 0;
+    if (bytes && is_device_memory(me, data)) record->flags |= Record::on_device;
     if (mode == SendMode::buffered) record->buffer = copy;
     request = request_of(me, record);
     if (copy) {
@@ -143,6 +144,7 @@ struct ReceiveGoal {
     record->buffer = static_cast<unsigned char*>(data);
     record->capacity = capacity;
     record->flags = Record::is_receive;
+    if (capacity && is_device_memory(me, data)) record->flags |= Record::on_device;
     request = request_of(me, record);
     start_receive(me, record, work);
     return Code::ok;
@@ -288,15 +290,19 @@ struct AnyGoal {
   DCGN_HOST_DEVICE int source() const { return any_source; }
 };
 
-// Every message that this rank has begun to send is on its way and every offer of it has been taken up.
+// Every message that this rank has begun to send is on its way and every offer of it has been taken up; and nobody
+// waits for a copy of its own, whose sender it must still tell.
 struct FlushGoal {
   Endpoint& me;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Work&, Work&) { return !me.queued && !me.announced.first && !me.streaming.first; }
+  DCGN_HOST_DEVICE bool done(Work&, Work&) {
+    return !me.queued && !me.announced.first && !me.streaming.first && !me.copies.under_way.first;
+  }
   DCGN_HOST_DEVICE Waited waited() const {
     const Record* r = me.announced.first ? me.announced.first : me.streaming.first ? me.streaming.first : nullptr;
     if (!r && me.queued) r = me.queued->first;
+    if (!r) r = me.copies.under_way.first;
     return r ? waited_for(*r) : Waited{};
   }
   DCGN_HOST_DEVICE int source() const { return any_source; }

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/receiving.hpp>
 #include <dcgn/message/records.hpp>
@@ -69,6 +71,7 @@ DCGN_HOST_DEVICE inline bool holds(const Endpoint& me, std::int32_t place) {
   if (me.announced.first && advance_announced(me)) return true;
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
+  if (me.copies.under_way.first && advance_copies(me)) return true;
   return poll_others(me, all || source < 0, work);
 }
 
@@ -94,21 +97,30 @@ DCGN_HOST_DEVICE inline bool holds(const Endpoint& me, std::int32_t place) {
       discard(me, work.stored);
       complete(me, r);
       break;
-    case After::buffered: start_send(me, r, next); break;
+    case After::buffered:
+      r->flags &= ~Record::on_device;
+      start_send(me, r, next);
+      break;
   }
 }
 
-// The job is aborted and the caller's buffers will go: take announced sends back from receivers that have not begun to
-// read them, and wait for those that have.
-DCGN_HOST_DEVICE inline void withdraw([[maybe_unused]] Endpoint& me) {
+// The job is aborted and the caller's buffers will go: wait for copies into them, take announced sends back from
+// receivers that have not begun to read them, and wait for those that have.
+DCGN_HOST_DEVICE inline void withdraw(Endpoint& me) {
+  drain_copies(me);
 #if !defined(__CUDA_ARCH__)
   for (Record* r = me.announced.first; r; r = r->next) {
     std::uint64_t& word = me.out[r->envelope.peer].acks[ack_index(r->ack)];
-    const std::uint64_t none = ack_word(r->ack, ack_none), pulling = ack_word(r->ack, ack_pulling);
-    if (compare_exchange(word, none, ack_word(r->ack, ack_withdrawn)) != pulling) continue;
+    std::uint64_t found = load_acquire(word);
+    while (ack_answer(r->ack, found) == ack_none) {
+      const std::uint64_t meanwhile = compare_exchange(word, found, ack_word(r->ack, ack_withdrawn));
+      if (meanwhile == found) break;
+      found = meanwhile;
+    }
+    if (ack_answer(r->ack, found) != ack_pulling) continue;
     // A copy is soon done; a reader that has died in the middle of one must not hold up the others.
     const std::uint64_t since = now_ns();
-    while (load_acquire(word) == pulling && now_ns() - since < 10'000'000'000u) relax();
+    while (ack_answer(r->ack, load_acquire(word)) == ack_pulling && now_ns() - since < 10'000'000'000u) relax();
   }
 #endif
 }

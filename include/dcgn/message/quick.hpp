@@ -181,7 +181,7 @@ template <class Scope>
   if (scope.leader()) {  // alone: what it finds is taken at once
     ready = !has_ended(me, to) && begin_quick(me);
     if (ready &&
-        (lane.first || lane.reach != Reach::direct || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
+        (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
          (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, ack))) {
       end_quick(me);
       ready = false;
@@ -193,16 +193,13 @@ template <class Scope>
   if (scope.leader()) {
     Header h;
     h.kind = Kind::pull;
-    h.readable = true;
+    h.readable = lane.reach == Reach::direct;
     h.context = context;
     h.tag = tag;
     h.bytes = bytes;
     h.address = reinterpret_cast<std::uintptr_t>(data);
     h.ack = ack;
     std::uint64_t& word = lane.acks[ack_index(h.ack)];
-#if !defined(__CUDA_ARCH__)
-    store_relaxed(word, ack_word(h.ack, ack_none));  // for begin_pull
-#endif
     write_header(lane.ring, lane.tail, h);
     lane.tail += header_cells(h.kind);
     ring_bell(lane);
@@ -322,7 +319,7 @@ DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, 
 
 // Completes the plan once the first cell is here.
 DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t (&d)[3], std::uint64_t capacity,
-                                   int tag, std::uint32_t context) {
+                                   int tag, std::uint32_t context, std::uint32_t threads) {
   Header h = decode(d);
   if ((tag != any_tag && tag != h.tag) || h.context != context) return;
   std::uint32_t cells = header_cells(h.kind);
@@ -330,7 +327,8 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t
     case Kind::small: break;
     case Kind::eager: cells += payload_cells(h.bytes); break;
     case Kind::pull:
-      if (!read_header(lane.ring, lane.head, h) || !h.readable) return;
+      // What a copy engine should fetch is none of a quick call's business.
+      if (!read_header(lane.ring, lane.head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads)) return;
       break;
     case Kind::offer:
     case Kind::data: return;
@@ -397,7 +395,7 @@ template <class Scope>
   if (scope.plans() && able && plan.from >= 0) {
     InLane& lane = me.in[plan.from];
     std::uint32_t d[3];
-    if (await_first(*lane.next, lane.epoch, d)) judge(plan, lane, d, capacity, tag, context);
+    if (await_first(*lane.next, lane.epoch, d)) judge(plan, lane, d, capacity, tag, context, scope.size());
   }
   if (scope.plans() && begun && !plan.steps) end_quick(me);
   plan = scope.publish(plan);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <dcgn/gpu/atomic.hpp>
+#include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/work.hpp>
@@ -31,47 +32,48 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
     lane.settle();
 }
 
-DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
-  store_answer(lane.acks[ack_index(ack)], ack_word(ack, value));
-}
-
-// Before a pull: false where the sender has taken its buffer back, which it does only when the job is aborted.
-DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_unused]] std::uint32_t ack) {
-#if defined(__CUDA_ARCH__)
-  return true;  // device memory stays where it is while kernels run
-#else
-  const std::uint64_t none = ack_word(ack, ack_none);
-  return compare_exchange(lane.acks[ack_index(ack)], none, ack_word(ack, ack_pulling)) == none;
-#endif
-}
-
-// A receive has met its message, announced by `h` from `source`: fetch the payload.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, Kind kind, std::uint64_t address,
-                                                     std::uint32_t ack, Work& work) {
+// A receive has met its message, announced by `h`: fetch the payload.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
   InLane& lane = me.in[r->envelope.peer];
-  r->ack = ack;
-  if (kind == Kind::pull) {
+  const std::uint64_t bytes = least(h.bytes, r->capacity);
+  r->ack = h.ack;
+  if (h.kind == Kind::pull && is_for_engine(me, lane, r, h)) {
+    r->address = h.address;
+    start_copy(me, r);
+  } else if (h.kind == Kind::pull && (h.readable || !bytes)) {
     r->state = State::streaming;  // neither posted nor complete until the bytes are here
-    if (!begin_pull(lane, ack)) return;
+    if (!begin_pull(lane, h.ack)) return;
     work.move = Work::Move::copy;
     work.after = After::pulled;
     work.to = r->buffer;
-    work.from = reinterpret_cast<const unsigned char*>(address);
-    work.bytes = least(r->envelope.bytes, r->capacity);
+    work.from = reinterpret_cast<const unsigned char*>(h.address);
+    work.bytes = bytes;
     work.record = r;
     work.lane = &lane;
-  } else if (r->envelope.bytes == 0) {
-    acknowledge(lane, ack, ack_pulled);
+  } else if (h.bytes == 0) {
+    acknowledge(lane, h.ack, ack_pulled);
     complete(me, r);
   } else {
+    // An offer; or what neither my threads nor a copy engine can move to this buffer, which is taken as one.
     r->state = State::streaming;
-    acknowledge(lane, ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
+    acknowledge(lane, h.ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
   }
 }
 
 // Puts a small message's payload into the receive's buffer.
-DCGN_HOST_DEVICE inline void receive_small(Endpoint& me, Record* r, std::uint64_t payload) {
+DCGN_HOST_DEVICE inline void receive_small(Endpoint& me, Record* r, std::uint64_t payload, Work& work) {
   const std::uint64_t bytes = least(r->envelope.bytes, r->capacity);
+  if (bytes && r->flags & Record::on_device) {
+    r->state = State::streaming;
+    r->address = payload;
+    work.move = Work::Move::copy;
+    work.after = After::received;
+    work.to = r->buffer;
+    work.from = reinterpret_cast<const unsigned char*>(&r->address);
+    work.bytes = bytes;
+    work.record = r;
+    return;
+  }
   if (bytes) memcpy(r->buffer, &payload, bytes);
   complete(me, r);
 }
@@ -105,6 +107,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   r->state = State::unexpected;
   r->envelope = {source, h.tag, h.context, 0, h.bytes};
   r->kind = h.kind;
+  r->flags = h.readable ? Record::readable : 0;
   r->buffer = storage;
   r->address = h.address;
   r->ack = h.ack;
@@ -142,7 +145,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
     ++lane.received;
     if (r) {
       switch (h.kind) {
-        case Kind::small: receive_small(me, r, h.address); break;
+        case Kind::small: receive_small(me, r, h.address, work); break;
         case Kind::eager:
           if (!cells) {
             complete(me, r);
@@ -154,7 +157,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
           r->state = State::streaming;
           break;
         case Kind::pull:
-        case Kind::offer: fetch(me, r, h.kind, h.address, h.ack, work); break;
+        case Kind::offer: fetch(me, r, h, work); break;
         case Kind::data: break;
       }
     }
@@ -221,10 +224,17 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
     work.stored = u;
     return;
   }
-  if (u->kind == Kind::small)
-    receive_small(me, r, u->address);
-  else
-    fetch(me, r, u->kind, u->address, u->ack, work);
+  if (u->kind == Kind::small) {
+    receive_small(me, r, u->address, work);
+  } else {
+    Header h;
+    h.kind = u->kind;
+    h.bytes = u->envelope.bytes;
+    h.address = u->address;
+    h.ack = u->ack;
+    h.readable = u->flags & Record::readable;
+    fetch(me, r, h, work);
+  }
   discard(me, u);
 }
 

@@ -20,19 +20,23 @@ DCGN_HOST_DEVICE inline bool has_room(OutLane& lane, std::uint32_t cells) {
   return lane.ring.size() - (lane.tail - lane.taken) >= cells;
 }
 
-// Whether other threads can read this memory at the address that I use.
-DCGN_HOST_DEVICE inline bool reachable([[maybe_unused]] const void* memory) {
-#if defined(__CUDA_ARCH__)
-  return __isGlobal(memory);
-#else
-  return true;
-#endif
-}
-
 // Cells have been written: tells a receiver with many lanes which one to look at. The cells may come later than this.
 DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
   if (lane.bell) store_relaxed(*lane.bell, lane.tail);
   lane.settle();
+}
+
+// How the receiver comes to what `r` sends.
+DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, const OutLane& lane, const Record* r) {
+  if (!reachable(r->buffer)) return Reach::none;
+#if !defined(__CUDA_ARCH__)
+  // A lane's reach is that of the memory which its sender uses as a rule.
+  if (r->flags & Record::on_device) {
+    if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
+    return me.copies.queue ? Reach::engine : Reach::none;
+  }
+#endif
+  return is_pulled(lane, r->envelope.bytes) ? lane.reach : Reach::none;
 }
 
 // Sends a queued record's message, or its announcement, if the lane has room.
@@ -44,7 +48,8 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
   h.bytes = bytes;
   const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(lane, me.threads);
   if (!announce) {
-    h.kind = fits_small(h.context, h.tag, bytes) ? Kind::small : Kind::eager;
+    const bool in_header = fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device);
+    h.kind = in_header ? Kind::small : Kind::eager;
     const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
     if (!has_room(lane, 1 + cells)) return false;
     if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
@@ -63,14 +68,12 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
       complete(me, r);
     }
   } else {
-    h.kind = lane.reach != Reach::none && reachable(r->buffer) ? Kind::pull : Kind::offer;
-    h.readable = lane.reach == Reach::direct;
+    const Reach reach = reach_of(me, lane, r);
+    h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
+    h.readable = reach == Reach::direct;
     if (!has_room(lane, header_cells(h.kind)) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
-#if !defined(__CUDA_ARCH__)
-    store_relaxed(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_none));  // for begin_pull
-#endif
     write_header(lane.ring, lane.tail, h);
     lane.tail += header_cells(h.kind);
     r->state = State::announced;

@@ -88,7 +88,7 @@ class Waiter {
     const std::uint64_t now = now_ns();
     if (!idle_since_) idle_since_ = now;
     const std::uint64_t waited = now - idle_since_;
-    if (waited > idle_after_ns) set_idle(true);
+    if (waited > idle_after_ns && !me_.copies.under_way.first) set_idle(true);  // an engine is at work for it
     if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != surveyed_) {
       // Answered at the next look: by then every lane has been looked at since the survey began. What was found before
       // proves nothing, should this thread have been away from the processor in between.

@@ -303,16 +303,26 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
 #endif
 }
 
-// Moves the bytes.
+// Moves the bytes of a host thread's call whose buffer is in a GPU's memory (src/message/staging.cpp).
+void carry_staged(Endpoint& me, const Work& work);
+
+// Moves the bytes. Says whether it may have failed: it has, if the job is aborted.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE void carry(const Scope& scope, const std::uint32_t& phase, const Work& w) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool carry(const Scope& scope, Endpoint& me, const Work& w) {
+#if !defined(__CUDA_ARCH__)
+  if (me.copies.host && w.record && w.record->flags & Record::on_device) {
+    carry_staged(me, w);
+    return true;
+  }
+#endif
   switch (w.move) {
     case Work::Move::nothing:
-    case Work::Move::stop: return;
-    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
-    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); return;
-    case Work::Move::take: take_cells(scope, phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); return;
+    case Work::Move::stop: break;
+    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); break;
+    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;
+    case Work::Move::take: take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); break;
   }
+  return w.move == Work::Move::take;
 }
 
 }  // namespace dcgn::message

@@ -176,9 +176,10 @@ void RankMemory::lay_out(Layout& layout) {
     rank.far_acks = has_cuda_ ? pinned_.take<std::uint64_t>(capacity.acks, 64) : rank.near_acks;
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
-    if (has_engine_) rank.copies_done = own.take<std::uint32_t>(copy_queue_length, 64);
+    // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
+    Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
+    if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
-      Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
       rank.bells = near.take<std::uint32_t>((n + 3) / 4 * 4, 64);
       rank.heads = own.take<std::uint32_t>((n + 3) / 4 * 4, 64);
       rank.mute = own.take<std::int32_t>(n);
@@ -329,7 +330,6 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       out[p].eager_each = in_host || config.eager_bytes ? 0 : 64;
       out[p].reach = reach(p, r);
       set_engine_limits(r, p, out[p], in[p]);
-      // A rank in the host's memory has its bells where all can reach them.
       const bool rings = layout.ranks[p].bells && (near || host_resident(static_cast<int>(p)));
       out[p].bell = rings ? layout.ranks[p].bells + r : nullptr;
       out[p].credit = to.credit;

@@ -51,6 +51,9 @@ inline void ProgramGenerator::choose_config() {
   c.eager_bytes = random_.pick<std::uint64_t>({0, 12, 64, 100, 1000, 4096, 4096, 65536});
   c.lane_bytes = random_.pick<std::uint64_t>({256, 256, 512, 1024, 4096, 16384, 0});
   c.direct = random_.percent(50);
+  Random own(p_.seed ^ 0x5eed);  // of these, so that the rest of a seed's program stays what it was
+  c.p2p = own.percent(75);
+  c.copy_engine_bytes = own.pick<std::optional<std::uint64_t>>({{}, Config::never_copied, 0, 0, 700, 20000});
   c.seed.reset();
   const std::uint64_t lane =
       c.lane_bytes ? c.lane_bytes
@@ -61,7 +64,7 @@ inline void ProgramGenerator::choose_config() {
   eager_limit_ = std::min(piece_, static_cast<std::int64_t>(*c.eager_bytes));
   // Staged messages go through the lane a piece at a time, so with small lanes they may not be large.
   largest_ = random_.percent(12) ? 4 << 20 : random_.percent(50) ? 64 << 10 : 5000;
-  if (!c.direct || most_gpus_ > 0) largest_ = std::min(largest_, piece_ * (c.direct ? 2000 : 500));
+  if (!c.direct || most_gpus_ > 0) largest_ = std::min(largest_, piece_ * (c.direct && c.p2p ? 2000 : 500));
   budget_ = random_.percent(20) ? 24 << 20 : 3 << 20;
 }
 

@@ -197,6 +197,7 @@ inline std::string not_covered(const Coverage& c) {
   need("eager messages", c.eager);
   need("pulled messages", c.pull);
   need("offered messages", c.offer);
+  need("messages moved by copy engines", c.copied);
   need("zero bytes", c.zero_bytes);
   need("large tags", c.large_tags);
   need("messages to oneself", c.to_self);

@@ -19,6 +19,8 @@ CopyEngine::~CopyEngine() = default;
 
 bool CopyEngine::is_device_memory(const void* memory) const { return memory && copier_->is_device_memory(memory); }
 
+bool CopyEngine::is_pageable(const void* memory) const { return memory && copier_->is_pageable(memory); }
+
 bool CopyEngine::kernels_can_read(const void* memory, int device) const {
   return memory && copier_->kernels_can_read(memory, device);
 }

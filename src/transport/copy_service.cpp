@@ -69,6 +69,9 @@ void CopyService::look_until_closing() {
 }
 
 bool CopyService::start_what_is_new() {
+  const auto is_pageable = [this](std::uint64_t address) {
+    return engine_.is_pageable(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address)));
+  };
   bool any = false;
   for (std::size_t rank = 0; rank < started_.size(); ++rank) {
     const std::uint32_t posted = load_acquire(posted_[rank]);
@@ -79,7 +82,12 @@ bool CopyService::start_what_is_new() {
                       std::to_string(message::copy_queue_length),
                   static_cast<int>(rank));
     for (; started != posted; ++started) {
-      start_request(engine_, queues_[rank].requests[started % message::copy_queue_length]);
+      message::CopyRequest request = queues_[rank].requests[started % message::copy_queue_length];
+      if (is_pageable(request.to) || is_pageable(request.from)) {
+        request.bytes = 0;
+        request.value = ~request.value;
+      }
+      start_request(engine_, request);
       any = true;
     }
   }

@@ -3,7 +3,7 @@
 // A rank that has posted n requests so far writes the next one to requests[n % copy_queue_length] and then
 // store_release()s n + 1 to its word of an array `posted`, which lies apart from the queues so that the host looks at
 // all ranks in few cache lines. The request is done when its `done` word holds `value`; a rank has at most
-// copy_queue_length requests that are not.
+// copy_queue_length requests that are not. One that would hold up all others is refused: its word becomes ~value.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/records.hpp>
+#include <dcgn/message/work.hpp>
 
 #include <cstdint>
 
@@ -30,7 +31,29 @@ DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_u
 // Whether a copy engine fetches the message that `h` announces: because no thread can, or because it is faster.
 DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InLane& lane, const Record* r, const Header& h) {
   if (!me.copies.queue || !least(h.bytes, r->capacity) || !reachable(r->buffer)) return false;
+#if !defined(__CUDA_ARCH__)
+  // What a slot sends may be in memory of which the driver knows nothing.
+  if (!h.readable && me.copies.host) return is_device_memory(me, reinterpret_cast<const void*>(h.address));
+#endif
   return !h.readable || (r->flags & Record::on_device) || h.bytes >= copy_engine_limit(lane, me.threads);
+}
+
+// The threads of the call read the message where it is.
+DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
+  r->state = State::streaming;  // neither posted nor complete until the bytes are here
+  work.move = Work::Move::copy;
+  work.after = After::pulled;
+  work.to = r->buffer;
+  work.from = reinterpret_cast<const unsigned char*>(r->address);
+  work.bytes = least(r->envelope.bytes, r->capacity);
+  work.record = r;
+  work.lane = &me.in[r->envelope.peer];
+}
+
+// The message comes through the lane: it was offered, or neither threads nor a copy engine can move it to this buffer.
+DCGN_HOST_DEVICE inline void accept(Endpoint& me, Record* r) {
+  r->state = State::streaming;
+  acknowledge(me.in[r->envelope.peer], r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
 }
 
 // The oldest request holds the place that the next one would take.
@@ -67,22 +90,25 @@ DCGN_HOST_DEVICE inline void start_copy(Endpoint& me, Record* r) {
     me.copies.waiting.append(r);
 }
 
-DCGN_HOST_DEVICE inline bool is_done(const Copies& c, const Record* r) {
-  const auto number = static_cast<std::uint32_t>(r->order);
-  const std::uint32_t& word = c.done[number % copy_queue_length];
-  // Orders the copy before what comes now, at the cost of one look and not of each.
-  return load_relaxed(word) == number + 1 && load_acquire(word) == number + 1;
-}
-
-// Completes one receive whose copy is done; those that wait for a place move up.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_copies(Endpoint& me) {
+// Sees to one request that is done or refused; those that wait for a place move up.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_copies(Endpoint& me, Work& work) {
   Copies& c = me.copies;
   Record* before = nullptr;
   for (Record* r = c.under_way.first; r; before = r, r = r->next) {
-    if (!is_done(c, r)) continue;
+    const std::uint32_t value = static_cast<std::uint32_t>(r->order) + 1;
+    const std::uint32_t& word = c.done[(value - 1) % copy_queue_length];
+    const std::uint32_t found = load_relaxed(word);
+    if (found != value && found != ~value) continue;
+    static_cast<void>(load_acquire(word));  // orders the copy before what comes now, at the cost of one look
     c.under_way.remove(before, r);
-    acknowledge(me.in[r->envelope.peer], r->ack, ack_pulled);
-    complete(me, r);
+    if (found == value) {
+      acknowledge(me.in[r->envelope.peer], r->ack, ack_pulled);
+      complete(me, r);
+    } else if (r->flags & Record::readable) {
+      read_message(me, r, work);
+    } else {
+      accept(me, r);
+    }
     ++me.statistics.activity;
     while (c.waiting.first && has_place(c)) {
       Record* next = c.waiting.first;
@@ -99,8 +125,13 @@ DCGN_HOST_DEVICE inline bool is_done(const Copies& c, const Record* r) {
 DCGN_HOST_DEVICE inline void drain_copies(Endpoint& me) {
   me.copies.waiting = {};
   const std::uint64_t since = now_ns();
-  while (me.copies.under_way.first && now_ns() - since < 5'000'000'000u)
-    if (!advance_copies(me)) relax();
+  while (me.copies.under_way.first && now_ns() - since < 5'000'000'000u) {
+    Work refused;
+    if (!advance_copies(me, refused))
+      relax();
+    else if (refused.record)
+      acknowledge(*refused.lane, refused.record->ack, ack_pulled);  // nobody reads there any more
+  }
 }
 
 }  // namespace dcgn::message

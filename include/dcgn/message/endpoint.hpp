@@ -83,7 +83,7 @@ struct Record {
   static constexpr std::uint32_t synchronous = 2;
   static constexpr std::uint32_t buffered = 4;   // free buffer and record when done; nobody waits for it
   static constexpr std::uint32_t on_device = 8;  // the buffer of a host thread's message is in a GPU's memory
-  static constexpr std::uint32_t readable = 16;  // unexpected: as in its header
+  static constexpr std::uint32_t readable = 16;  // unexpected, copying: as in the header
 };
 
 // Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer

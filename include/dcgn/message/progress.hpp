@@ -71,7 +71,7 @@ DCGN_HOST_DEVICE inline bool holds(const Endpoint& me, std::int32_t place) {
   if (me.announced.first && advance_announced(me)) return true;
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
-  if (me.copies.under_way.first && advance_copies(me)) return true;
+  if (me.copies.under_way.first && advance_copies(me, work)) return true;
   return poll_others(me, all || source < 0, work);
 }
 

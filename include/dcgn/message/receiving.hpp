@@ -35,28 +35,20 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
 // A receive has met its message, announced by `h`: fetch the payload.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
   InLane& lane = me.in[r->envelope.peer];
-  const std::uint64_t bytes = least(h.bytes, r->capacity);
+  const bool pull = h.kind == Kind::pull;
   r->ack = h.ack;
-  if (h.kind == Kind::pull && is_for_engine(me, lane, r, h)) {
-    r->address = h.address;
+  r->address = h.address;
+  if (h.readable) r->flags |= Record::readable;
+  if (pull && is_for_engine(me, lane, r, h)) {
     start_copy(me, r);
-  } else if (h.kind == Kind::pull && (h.readable || !bytes)) {
-    r->state = State::streaming;  // neither posted nor complete until the bytes are here
-    if (!begin_pull(lane, h.ack)) return;
-    work.move = Work::Move::copy;
-    work.after = After::pulled;
-    work.to = r->buffer;
-    work.from = reinterpret_cast<const unsigned char*>(h.address);
-    work.bytes = bytes;
-    work.record = r;
-    work.lane = &lane;
+  } else if (pull && (h.readable || !least(h.bytes, r->capacity))) {
+    r->state = State::streaming;
+    if (begin_pull(lane, h.ack)) read_message(me, r, work);
   } else if (h.bytes == 0) {
     acknowledge(lane, h.ack, ack_pulled);
     complete(me, r);
   } else {
-    // An offer; or what neither my threads nor a copy engine can move to this buffer, which is taken as one.
-    r->state = State::streaming;
-    acknowledge(lane, h.ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
+    accept(me, r);
   }
 }
 

@@ -90,6 +90,11 @@ class CudaCopier final : public Copier {
     return place_of(memory).on_device();
   }
 
+  bool is_pageable(const void* memory) override {
+    const RelaxedCapture relaxed;
+    return place_of(memory).kind == MemoryKind::pageable;
+  }
+
   bool kernels_can_read(const void* memory, int device) override {
     const RelaxedCapture relaxed;
     const CurrentDevice current(device, "copy");

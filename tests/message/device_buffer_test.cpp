@@ -268,6 +268,7 @@ TEST(DeviceBuffers, BetweenCpuRanksAndSlots) {
   const int gpus = std::min(2, Device::count());
   Buffers own;
   std::vector<DeviceBuffer<unsigned char>> memory;
+  memory.reserve(static_cast<std::size_t>(gpus));
   for (int g = 0; g < gpus; ++g) memory.emplace_back(Device(g), static_cast<std::size_t>(longest));
   for (const Way& way : ways())
     for (const ScopeKind scope : {ScopeKind::thread, ScopeKind::warp, ScopeKind::block})
@@ -316,6 +317,7 @@ TEST(DeviceBuffers, OfABroadcast) {
   const int gpus = std::min(2, Device::count());
   Buffers own[2];
   std::vector<DeviceBuffer<unsigned char>> memory;
+  memory.reserve(static_cast<std::size_t>(gpus));
   for (int g = 0; g < gpus; ++g) memory.emplace_back(Device(g), static_cast<std::size_t>(longest));
   for (const Way& way : ways())
     for (std::size_t kind = 0; kind < own[0].in.size(); ++kind) {

@@ -104,13 +104,14 @@ struct Coverage {
                 replaces = 0;
   std::uint64_t early = 0, barriers = 0, broadcasts = 0, two_kernels = 0;
   std::uint64_t wraps = 0;  // lanes gone round, at least once each
-  std::uint64_t scopes[3] = {};
+  std::uint64_t scopes[4] = {};
 };
 
 struct Program {
   std::uint64_t seed = 0;
   Config config;
-  std::vector<unsigned> block;  // [gpu]: threads of its blocks
+  std::vector<unsigned> block;   // [gpu]: threads of its blocks
+  std::vector<unsigned> blocks;  // [gpu]: of each slot
   std::vector<RankProgram> ranks;
   std::vector<Message> messages;
   std::vector<std::int64_t> sent_from;           // [message]: offset in the sender's memory

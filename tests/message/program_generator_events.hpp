@@ -36,6 +36,7 @@ inline void ProgramGenerator::choose_shape() {
     for (int g = 0; g < s.gpus; ++g) {
       const int gpu = static_cast<int>(p_.block.size());
       p_.block.push_back(random_.pick({1u, 32u, 33u, 64u, 128u}));
+      p_.blocks.push_back(random_.pick({1u, 2u, 2u, 3u}));
       for (int i = 0; i < s.slots; ++i) {
         cpu_.push_back(false);
         gpu_of_.push_back(gpu);
@@ -43,7 +44,8 @@ inline void ProgramGenerator::choose_shape() {
     }
   }
   p_.ranks.resize(cpu_.size());
-  for (RankProgram& r : p_.ranks) r.scope = random_.pick({ScopeKind::thread, ScopeKind::warp, ScopeKind::block});
+  for (RankProgram& r : p_.ranks)
+    r.scope = random_.pick({ScopeKind::thread, ScopeKind::warp, ScopeKind::block, ScopeKind::blocks});
 }
 
 inline void ProgramGenerator::choose_config() {

@@ -1,8 +1,8 @@
 // Who takes part in a call: one thread, a warp, or a block. (Several blocks: blocks_scope.hpp.)
 //
 // Every thread of the scope makes the same call with the same arguments; the first one decides and all carry the
-// bytes. sync(), agree() and broadcast() order memory among the threads of the scope. When a call returns, what was
-// received is visible to every thread of the scope.
+// bytes. sync(), agree(), broadcast() and lead() order memory among the threads of the scope. When a call returns, what
+// was received is visible to every thread of the scope.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
@@ -29,6 +29,15 @@ DCGN_HOST_DEVICE inline int first_of_warp([[maybe_unused]] const gpu::Context& c
 #endif
 }
 
+// A scope's lead() where barriers cost little.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE auto lead(const Scope& scope, const Act& act) {
+  scope.sync();
+  decltype(act()) result{};
+  if (scope.leader()) result = act();
+  return scope.broadcast(result);
+}
+
 }  // namespace dcgn::detail
 
 // Beside these, a scope says who of its threads look at memory that others write: on a GPU many do at once, on the
@@ -47,6 +56,12 @@ class ThreadScope {
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return value;
+  }
+  // When all threads have come, the leader alone runs act(); then all go on with what it returned. Where sync() gave up
+  // that is a value like T{}.
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    return act();
   }
 
   static constexpr bool in_warp = true;                    // its threads run together
@@ -98,6 +113,10 @@ class WarpScope {
     context_.sync_warp();  // a shuffle alone does not order memory
     return result;
   }
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    return detail::lead(*this, act);
+  }
 
   static constexpr bool in_warp = true;
   DCGN_HOST_DEVICE bool plans() const { return detail::on_gpu || leader(); }
@@ -132,6 +151,10 @@ class BlockScope {
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return context_.broadcast(value);
+  }
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    return detail::lead(*this, act);
   }
 
   static constexpr bool in_warp = false;

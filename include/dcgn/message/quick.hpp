@@ -170,69 +170,63 @@ struct Announced {
   std::uint32_t index = 0, generation = 0;
 };
 
+// The leader's part of quick_announce(): what it finds it takes at once.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Announced announce(Endpoint& me, const void* data, std::uint64_t bytes,
+                                                             int to, int tag, std::uint32_t context) {
+  OutLane& lane = me.out[to];
+  if (has_ended(me, to) || !begin_quick(me)) return {};
+  Header h;
+  if (lane.first || lane.reach != Reach::direct || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
+      (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
+    end_quick(me);
+    return {};
+  }
+  h.kind = Kind::pull;
+  h.readable = true;
+  h.context = context;
+  h.tag = tag;
+  h.bytes = bytes;
+  h.address = reinterpret_cast<std::uintptr_t>(data);
+  std::uint64_t& word = lane.acks[ack_index(h.ack)];
+#if !defined(__CUDA_ARCH__)
+  store_relaxed(word, ack_word(h.ack, ack_none));  // for begin_pull
+#endif
+  write_header(lane.ring, lane.tail, h);
+  lane.tail += header_cells(h.kind);
+  ring_bell(lane);
+  ++lane.sent;
+  Announced result;
+  result.state = Announced::State::pending;
+  for (std::uint32_t looks = 0; looks < quick_looks && result.state == Announced::State::pending; ++looks) {
+    if (ack_answer(h.ack, load_answer(word)) == ack_pulled)
+      result.state = Announced::State::received;
+    else
+      relax_briefly();
+  }
+  if (result.state == Announced::State::received) {
+    free_ack(me, h.ack);
+    ++me.statistics.sent_messages;
+    me.statistics.sent_bytes += bytes;
+  } else {  // goes on as an ordinary send
+    Record* r = take_record(me);
+    r->envelope = {to, tag, context, 0, bytes};
+    r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+    r->ack = h.ack;
+    r->state = State::announced;
+    me.announced.append(r);
+    result.index = static_cast<std::uint32_t>(r - me.records);
+    result.generation = r->generation;
+  }
+  ++me.statistics.activity;
+  end_quick(me);
+  return result;
+}
+
 // Above the eager threshold. The header says where the message is; the leader waits for the answer.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, const void* data,
-                                                            std::uint64_t bytes, int to, int tag,
-                                                            std::uint32_t context) {
-  OutLane& lane = me.out[to];
-  bool ready = false;
-  std::uint32_t ack = 0;
-  if (scope.leader()) {  // alone: what it finds is taken at once
-    ready = !has_ended(me, to) && begin_quick(me);
-    if (ready &&
-        (lane.first || lane.reach != Reach::direct || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
-         (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, ack))) {
-      end_quick(me);
-      ready = false;
-    }
-  }
-  ready = scope.broadcast(ready);  // and what the threads wrote to the buffer is visible to all of them
-  if (!ready || scope.broken()) return {};
-  Announced result;
-  if (scope.leader()) {
-    Header h;
-    h.kind = Kind::pull;
-    h.readable = true;
-    h.context = context;
-    h.tag = tag;
-    h.bytes = bytes;
-    h.address = reinterpret_cast<std::uintptr_t>(data);
-    h.ack = ack;
-    std::uint64_t& word = lane.acks[ack_index(h.ack)];
-#if !defined(__CUDA_ARCH__)
-    store_relaxed(word, ack_word(h.ack, ack_none));  // for begin_pull
-#endif
-    write_header(lane.ring, lane.tail, h);
-    lane.tail += header_cells(h.kind);
-    ring_bell(lane);
-    ++lane.sent;
-    result.state = Announced::State::pending;
-    for (std::uint32_t looks = 0; looks < quick_looks && result.state == Announced::State::pending; ++looks) {
-      if (ack_answer(h.ack, load_answer(word)) == ack_pulled)
-        result.state = Announced::State::received;
-      else
-        relax_briefly();
-    }
-    if (result.state == Announced::State::received) {
-      free_ack(me, ack);
-      ++me.statistics.sent_messages;
-      me.statistics.sent_bytes += bytes;
-    } else {  // goes on as an ordinary send
-      Record* r = take_record(me);
-      r->envelope = {to, tag, context, 0, bytes};
-      r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
-      r->ack = h.ack;
-      r->state = State::announced;
-      me.announced.append(r);
-      result.index = static_cast<std::uint32_t>(r - me.records);
-      result.generation = r->generation;
-    }
-    ++me.statistics.activity;
-    end_quick(me);
-  }
-  scope.sync();
-  return scope.broadcast(result);
+DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes,
+                                          int to, int tag, std::uint32_t context) {
+  return scope.lead([&] { return announce(me, data, bytes, to, tag, context); });
 }
 
 template <class Scope>
@@ -363,15 +357,20 @@ template <class Scope>
   if (payload)
     taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, payload, plan.bytes),
                        static_cast<unsigned char*>(data));
-  if (plan.kind == Kind::pull)
+  if (plan.kind == Kind::pull) {
     copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(plan.address),
                plan.bytes);
-  if (plan.steps == 2 || plan.kind == Kind::pull) {
-    scope.sync();  // all have read their share
     if (scope.leader()) {
-      if (plan.kind == Kind::pull) acknowledge(lane, plan.ack, ack_pulled);
       if (plan.steps == 2) return_credit(lane);
+      end_quick(me);
     }
+    scope.sync();                                                 // all have read their share
+    if (scope.leader()) acknowledge(lane, plan.ack, ack_pulled);  // is no business of the rank's any more
+    return !scope.broken();
+  }
+  if (plan.steps == 2) {
+    scope.sync();  // all have taken their share
+    if (scope.leader()) return_credit(lane);
   }
   if (scope.leader()) end_quick(me);
   // A thread that found the job aborted has left its cells where they were; the ordinary call will say so.

@@ -6,6 +6,7 @@
 #include <dcgn/message/goals.hpp>
 #include <dcgn/message/progress.hpp>
 #include <dcgn/message/quick.hpp>
+#include <dcgn/message/quick_request.hpp>
 #include <dcgn/message/wait.hpp>
 #include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
@@ -69,74 +70,78 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
 }
 
 // Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
-DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
+DCGN_HOST_DEVICE inline bool fit(std::int32_t ranks, const void* buffer, std::int64_t bytes, int peer, int tag,
                                  bool wild) {
-  const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(port.size);
+  const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(ranks);
   const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
   return whom && what && bytes >= 0 && (buffer || bytes == 0);
 }
 
-// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
-// something to carry itself; all threads carry what there is. With `once` the call returns as soon as
-// nothing more can be done at once. Returns the result (a Work of Move::stop) to every thread.
-template <class Scope, class Goal>
-[[gnu::noinline]] DCGN_HOST_DEVICE Work operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
-  scope.sync();  // what the threads wrote to the buffers is visible to all of them
-  Work work;
-  Work result;
-  result.move = Work::Move::stop;
+// The leader goes on until there is something to carry: false, or until the call has its result: true. With `once` it
+// has one as soon as nothing more can be done at once.
+template <class Goal>
+[[gnu::noinline]] DCGN_HOST_DEVICE bool pursue(Endpoint& me, bool once, Goal& goal, Work& work, Result& result) {
+  if (work.move != Work::Move::nothing) return false;
+  if (goal.done(result, work)) return true;
   const auto describe = [&] { return goal.waited(); };
-  if (scope.leader()) {
-    result.code = enter(me, call, scope.size());
-    if (result.code == Code::ok) result.code = goal.begin(work);
-  }
-  const bool entered = result.code != Code::concurrent_use && result.code != Code::aborted;
   Waiter waiter(me);
-  for (;;) {
-    if (scope.leader()) {
-      if (result.code != Code::ok) {
-        work = result;
-      } else {
-        while (work.move == Work::Move::nothing) {
-          if (goal.done(result, work)) {
-            work = result;
-          } else if (work.move != Work::Move::nothing) {
-            break;
-          } else if (step(me, goal.source(), waiter.patient(), work)) {
-            waiter.progressed();
-          } else if (once) {
-            result.code = waiter.poll(describe);
-            work = result;
-          } else if (const Code code = waiter.pause(describe); code != Code::ok) {
-            result.code = code;
-            work = result;
-          }
-        }
-      }
+  while (work.move == Work::Move::nothing) {
+    if (step(me, goal.source(), waiter.patient(), work)) {
+      waiter.progressed();
+    } else {
+      result.status.code = once ? waiter.poll(describe) : waiter.pause(describe);
+      if (once || result.status.code != Code::ok) return true;
     }
-    work = scope.broadcast(work);
-    if (work.move == Work::Move::stop || scope.broken()) break;
-    carry(scope, *me.phase, work);
-    scope.sync();
-    if (scope.broken()) break;
-    if (scope.leader()) {
+    if (work.move == Work::Move::nothing && goal.done(result, work)) return true;
+  }
+  return false;
+}
+
+// What the leader tells the others: something to carry, or where that is nothing, the call's result.
+struct Orders {
+  Load load;
+  Result result;
+};
+
+// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
+// something to carry itself; all threads carry what there is. Returns the result to every thread.
+template <class Scope, class Goal>
+[[gnu::noinline]] DCGN_HOST_DEVICE Result operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
+  Work work;
+  Result result;
+  bool entered = false;
+  const auto proceed = [&] {
+    if (result.status.code != Code::ok || pursue(me, once, goal, work, result)) {
+      work.move = Work::Move::nothing;
+      if (entered) leave(me, result.status.code);
+      entered = false;
+    }
+    return Orders{work, result};
+  };
+  Orders orders = scope.lead([&] {
+    result.status.code = enter(me, call, scope.size());
+    entered = result.status.code == Code::ok;
+    if (entered) result.status.code = goal.begin(work);
+    return proceed();
+  });
+  while (orders.load.move != Work::Move::nothing) {
+    carry(scope, *me.phase, orders.load);
+    orders = scope.lead([&] {
       if (work.move == Work::Move::take && aborted(me)) {
-        result.code = Code::aborted;
+        result.status.code = Code::aborted;
       } else {
         Work next;
         finish(me, work, next);
         work = next;
-        waiter.progressed();
       }
-    }
+      return proceed();
+    });
   }
   if (scope.broken()) {  // the job is being stopped
-    work = result;
-    work.code = Code::aborted;
+    orders.result.status.code = Code::aborted;
+    if (scope.leader() && entered) leave(me, Code::aborted);
   }
-  if (scope.leader() && entered) leave(me, work.code);
-  scope.sync();  // the rank's state is at rest between calls
-  return work;
+  return orders.result;
 }
 
 // `made`: one that could not be made is an error at once. Where all are waited for, it is one in its turn.
@@ -154,26 +159,27 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
 
 // Runs a goal whose arguments have been checked, and remembers what goes wrong.
 template <class Scope, class Goal>
-DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
-                          bool once = false) {
-  Work result;
+DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
+                            bool once = false) {
+  Result result;
 #if !defined(__CUDA_ARCH__)
   scope.sync();                          // whatever was published before has been read
   argument = scope.broadcast(argument);  // whether a rank has ended may look different from one thread to the next
 #endif
   if (argument.code == Code::ok) {
     result = operate(scope, me, call, once, goal);
-    if (result.code != Code::ok && scope.leader()) {
-      Waited w = result.code == Code::invalid_request ? Waited{} : goal.waited();
-      if (result.code == Code::truncated) {  // the receive is over: its result says more
+    const Code code = result.status.code;
+    if (code != Code::ok && scope.leader()) {
+      Waited w = code == Code::invalid_request ? Waited{} : goal.waited();
+      if (code == Code::truncated) {  // the receive is over: its result says more
         w.envelope = {result.status.source, result.status.tag, 0, 0, static_cast<std::uint64_t>(result.status.bytes)};
-        w.capacity = result.bytes;
+        w.capacity = result.capacity;
       }
-      fail(me, result.code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
+      fail(me, code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
            w.envelope);
     }
   } else {
-    result.code = argument.code;
+    result.status.code = argument.code;
     if (scope.leader())
       fail(me, argument.code, call, argument.value, argument.expected,
            {.peer = static_cast<std::int32_t>(argument.value)});
@@ -181,14 +187,8 @@ DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goa
   return result;
 }
 
-DCGN_HOST_DEVICE inline Status status_from(const Work& result) {
-  Status status = result.status;
-  status.code = result.code;
-  return status;
-}
-
-DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Work& result) {
-  if (result.code != Code::ok) return Request(result.code);
+DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Result& result) {
+  if (result.status.code != Code::ok) return Request(result.status.code);
   return Request(me.rank, static_cast<std::uint32_t>(result.index), result.generation);
 }
 
@@ -198,7 +198,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
                            std::int64_t bytes, int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false)) {
+  if (mode == SendMode::standard && fit(port.size, data, bytes, to, tag, false)) {
     if (size <= small_bytes || size <= eager_limit(port.out[to], scope.size())) {
       if (quick_send(scope, port, data, size, to, tag, context)) return Code::ok;
     } else {
@@ -207,19 +207,24 @@ DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, Send
       if (sent.state == Announced::State::pending) {
         AnnouncedGoal goal{*port.me, &port.me->records[sent.index],
                            Request(port.me->rank, sent.index, sent.generation)};
-        return run(scope, *port.me, call, goal, {}).code;
+        return run(scope, *port.me, call, goal, {}).status.code;
       }
     }
   }
   Endpoint& me = *port.me;
   SendGoal goal{me, data, size, to, tag, context, mode, true};
-  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
+  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
                                int to, int tag, std::uint32_t context) {
-  SendGoal goal{me, data, static_cast<std::uint64_t>(bytes), to, tag, context, mode, false};
+  const auto size = static_cast<std::uint64_t>(bytes);
+  if (mode == SendMode::standard && fit(me.size, data, bytes, to, tag, false)) {
+    const Request request = quick_isend(scope, me, data, size, to, tag, context);
+    if (!request.is_null()) return request;
+  }
+  SendGoal goal{me, data, size, to, tag, context, mode, false};
   return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
 }
 
@@ -228,17 +233,23 @@ DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, vo
                              int from, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
-  if (fit(port, data, capacity, from, tag, true) && quick_receive(scope, port, data, size, from, tag, context, status))
+  if (fit(port.size, data, capacity, from, tag, true) &&
+      quick_receive(scope, port, data, size, from, tag, context, status))
     return status;
   Endpoint& me = *port.me;
   ReceiveGoal goal{me, data, size, from, tag, context, true};
-  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
+  return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
                                std::uint32_t context) {
-  ReceiveGoal goal{me, data, static_cast<std::uint64_t>(capacity), from, tag, context, false};
+  const auto size = static_cast<std::uint64_t>(capacity);
+  if (fit(me.size, data, capacity, from, tag, true)) {
+    const Request request = quick_irecv(scope, me, data, size, from, tag, context);
+    if (!request.is_null()) return request;
+  }
+  ReceiveGoal goal{me, data, size, from, tag, context, false};
   return request_from(me, run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
 }
 
@@ -250,7 +261,7 @@ DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, Se
                     {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true}};
   Argument argument = check(me, data, bytes, to, send_tag, false);
   if (argument.code == Code::ok) argument = check(me, into, capacity, from, recv_tag, true);
-  return status_from(run(scope, me, call, goal, argument));
+  return run(scope, me, call, goal, argument).status;
 }
 
 // `once`: returns at once; `found` says whether there was one.
@@ -258,35 +269,35 @@ template <class Scope>
 DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int from, int tag, std::uint32_t context,
                               bool& found) {
   ProbeGoal goal{me, {from, tag, context, 0, 0}};
-  const Work result =
+  const Result result =
       run(scope, me, once ? Call::iprobe : Call::probe, goal, check(me, nullptr, 0, from, tag, true), once);
   found = result.index >= 0;
-  return status_from(result);
+  return result.status;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, Status* statuses, bool& done) {
   AllGoal goal{me, requests, count, statuses};
-  const Work result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
+  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
   done = result.index >= 0;
-  return status_from(result);
+  return result.status;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, std::int64_t& index) {
   AnyGoal goal{me, requests, count};
-  const Work result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
+  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
   index = result.index;
-  return status_from(result);
+  return result.status;
 }
 
 // Waits until nothing that this rank has begun to send depends on it any more.
 template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
   FlushGoal goal{me};
-  return run(scope, me, Call::finish, goal, {}).code;
+  return run(scope, me, Call::finish, goal, {}).status.code;
 }
 
 // No rank leaves before all have entered: log2(size) rounds of empty messages (dissemination).

@@ -22,25 +22,25 @@ enum class After : std::uint32_t {
   buffered,  // bsend's copy is made; queue the send
 };
 
-struct Work {
-  enum class Move : std::uint32_t { nothing, push, take, copy, stop };
+// What all threads need to know of it.
+struct Load {
+  enum class Move : std::uint32_t { nothing, push, take, copy };
 
   Move move = Move::nothing;
-  After after = After::nothing;
+  std::uint32_t cells = 0;     // push, take
+  std::uint32_t position = 0;  // the first of them
   unsigned char* to = nullptr;
   const unsigned char* from = nullptr;
-  std::uint64_t bytes = 0;     // to move; a take discards what its cells hold beyond; stop: a receive's capacity
-  Ring ring{};                 // push, take
-  std::uint32_t position = 0;  // the first payload cell
-  std::uint32_t cells = 0;
+  std::uint64_t bytes = 0;  // to move; a take discards what its cells hold beyond
+  Ring ring{};              // push, take
+};
+
+// And what its leader does.
+struct Work : Load {
+  After after = After::nothing;
   Record* record = nullptr;
   Record* stored = nullptr;  // the unexpected record that `record` consumes
   InLane* lane = nullptr;
-  // stop: the call's result.
-  Code code = Code::ok;
-  Status status;
-  std::int64_t index = -1;
-  std::uint32_t generation = 0;
 };
 
 // The payload's words lie in its cells so that neighbouring threads find neighbouring words: a group of up to 32 cells
@@ -305,10 +305,9 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
 
 // Moves the bytes.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE void carry(const Scope& scope, const std::uint32_t& phase, const Work& w) {
+[[gnu::noinline]] DCGN_HOST_DEVICE void carry(const Scope& scope, const std::uint32_t& phase, const Load& w) {
   switch (w.move) {
-    case Work::Move::nothing:
-    case Work::Move::stop: return;
+    case Work::Move::nothing: return;
     case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
     case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); return;
     case Work::Move::take: take_cells(scope, phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); return;

@@ -20,7 +20,6 @@ struct Shape {
   DCGN_HOST_DEVICE unsigned slot_of(unsigned block) const { return block < blocks[0] ? 0 : 1; }
   DCGN_HOST_DEVICE unsigned first(unsigned slot) const { return slot ? blocks[0] : 0; }
   unsigned all() const { return blocks[0] + blocks[1]; }
-  unsigned all_threads() const { return all() * threads; }
 };
 
 // ---- lead()

@@ -11,7 +11,8 @@
 #include <dcgn/message/wait.hpp>
 
 #include <cstdint>
-#include <cstring>
+#include <new>
+#include <type_traits>
 
 namespace dcgn::gpu {
 
@@ -60,8 +61,9 @@ class BlocksScope {
   template <class Act>
   DCGN_HOST_DEVICE auto lead(const Act& act) const {
     using T = decltype(act());
-    static_assert(sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-    unsigned char* const scratch = slot_.gathering.scratch;
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
+    // As an object of its type: nvcc would memcpy() what lies here byte by byte.
+    void* const scratch = slot_.gathering.scratch;
     T result{};
     context_.sync_block();
     bool met = true;
@@ -70,7 +72,7 @@ class BlocksScope {
         met = await(~turn, blocks_ - 1);
         if (met) {
           result = act();
-          memcpy(scratch, &result, sizeof(T));
+          new (scratch) T(result);
           arrive();
         }
       } else {
@@ -78,7 +80,7 @@ class BlocksScope {
       }
     }
     conclude(met);
-    if (!broken_ && !leader()) memcpy(&result, scratch, sizeof(T));
+    if (!broken_ && !leader()) result = *static_cast<const T*>(scratch);
     return result;
   }
 

@@ -174,19 +174,24 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
   return h;
 }
 
+// Reads the other cells of the header at `position`, if they are there, where the first one has been decoded.
+DCGN_HOST_DEVICE inline bool read_rest(const Ring& ring, std::uint32_t position, Header& h) {
+  if (h.kind != Kind::pull && h.kind != Kind::offer) return true;
+  std::uint32_t size[3] = {}, address[3] = {};
+  bool here = read_cell(ring.at(position + 1), ring.epoch(position + 1), size);
+  if (h.kind == Kind::pull)  // under way together
+    here = static_cast<int>(read_cell(ring.at(position + 2), ring.epoch(position + 2), address)) & here;
+  h.bytes = size[0] | static_cast<std::uint64_t>(size[1]) << 32;
+  h.address = address[0] | static_cast<std::uint64_t>(address[1]) << 32;
+  return here;
+}
+
 // Reads the header at `position` if all of its cells are there.
 DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
   std::uint32_t d[3];
   if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
   h = decode(d);
-  if (h.kind != Kind::pull && h.kind != Kind::offer) return true;
-  if (!read_cell(ring.at(position + 1), ring.epoch(position + 1), d)) return false;
-  h.bytes = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-  if (h.kind == Kind::pull) {
-    if (!read_cell(ring.at(position + 2), ring.epoch(position + 2), d)) return false;
-    h.address = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-  }
-  return true;
+  return read_rest(ring, position, h);
 }
 
 }  // namespace dcgn::message

@@ -324,7 +324,7 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t
     case Kind::small: break;
     case Kind::eager: cells += payload_cells(h.bytes); break;
     case Kind::pull:
-      if (!read_header(lane.ring, lane.head, h) || !h.readable) return;
+      if (!read_rest(lane.ring, lane.head, h) || !h.readable) return;
       break;
     case Kind::offer:
     case Kind::data: return;

@@ -1,9 +1,9 @@
 // The memory model in one place: the loads and stores by which ranks signal each other.
 //
 // All are at system scope: the other side may be another block, another GPU or a CPU thread. On the host they are
-// std::atomic_ref operations, which ThreadSanitizer understands; on a GPU, PTX of the same order. Fences stand
-// in message/cell.hpp alone. In deterministic mode each one is a point where the scheduler may switch to another
-// thread.
+// std::atomic_ref operations, which ThreadSanitizer understands; on a GPU, PTX of the same order. There are no fences;
+// cells, of 16 bytes, have stores and loads of their own in message/cell.hpp. In deterministic mode each one is a point
+// where the scheduler may switch to another thread.
 #pragma once
 
 #include <dcgn/host_device.hpp>

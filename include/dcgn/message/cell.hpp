@@ -26,11 +26,15 @@ struct alignas(16) Cell {
 DCGN_HOST_DEVICE inline void write_cell(Cell& cell, std::uint32_t d0, std::uint32_t d1, std::uint32_t d2,
                                         std::uint32_t epoch, [[maybe_unused]] bool release = false) {
 #if defined(__CUDA_ARCH__)
-  if (release) __threadfence_system();
-  asm volatile(
-      "{.reg .b128 c; mov.b128 c,{%1,%2}; st.relaxed.sys.global.b128 [%0],c;}" ::"l"(__cvta_generic_to_global(&cell)),
-      "l"(d0 | static_cast<std::uint64_t>(d1) << 32), "l"(d2 | static_cast<std::uint64_t>(epoch) << 32)
-      : "memory");
+  const auto to = __cvta_generic_to_global(&cell);
+  const std::uint64_t low = d0 | static_cast<std::uint64_t>(d1) << 32;
+  const std::uint64_t high = d2 | static_cast<std::uint64_t>(epoch) << 32;
+  if (release)
+    asm volatile("{.reg .b128 c; mov.b128 c,{%1,%2}; st.release.sys.global.b128 [%0],c;}" ::"l"(to), "l"(low), "l"(high)
+                 : "memory");
+  else
+    asm volatile("{.reg .b128 c; mov.b128 c,{%1,%2}; st.relaxed.sys.global.b128 [%0],c;}" ::"l"(to), "l"(low), "l"(high)
+                 : "memory");
 #else
   cell.data[0] = d0;
   cell.data[1] = d1;

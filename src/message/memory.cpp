@@ -47,9 +47,6 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
 
-// With more ranks than this, bells say who has sent.
-constexpr std::size_t few_ranks = 8;
-
 // Bytes that programs can have without others being sent to swap.
 std::uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
@@ -124,7 +121,7 @@ Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
 
 void RankMemory::lay_out(Layout& layout) {
   const auto n = endpoints_.size();
-  const bool bells = n > few_ranks && !(config_.without & without_bells);
+  const bool bells = n > static_cast<std::size_t>(few_ranks) && !(config_.without & without_bells);
   layout.ranks.resize(n);
   layout.pairs.resize(n * n);
   notices_ = pinned_.take<Notice>(n);
@@ -147,8 +144,9 @@ void RankMemory::lay_out(Layout& layout) {
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
     if (bells) {
       Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
-      rank.bells = near.take<std::uint32_t>((n + 3) / 4 * 4, 64);
-      rank.heads = own.take<std::uint32_t>((n + 3) / 4 * 4, 64);
+      const std::size_t words = (n + bell_group - 1) / bell_group * bell_group;
+      rank.bells = near.take<std::uint32_t>(words, 64);
+      rank.heads = own.take<std::uint32_t>(words, 64);
       rank.mute = own.take<std::int32_t>(n);
     }
     for (std::size_t s = 0; s < n; ++s) {
@@ -293,13 +291,16 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       in[p].ring = {from.ring, from.shift};
       in[p].batch = config.without & without_batches ? 1 : in[p].ring.size() / 4;
       const bool rung = own.bells && (near || host_resident(static_cast<int>(r)));
-      in[p].seen = rung ? own.heads + p : nullptr;
       if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
       in[p].credit = from.credit;
       in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
       out[p].quick = !(config.without & without_quick) && eager_limit(out[p], 1) >= small_bytes;
-      out[p].settle();
-      in[p].settle();
+      out[p].next = out[p].ring.cells;
+      out[p].epoch = 1;
+      out[p].advance(0);
+      in[p].next = in[p].ring.cells;
+      in[p].epoch = 1;
+      in[p].advance(0);
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
     if (host_resident(static_cast<int>(r))) {

@@ -34,14 +34,12 @@ class BlocksScope {
     return !broken_ && !load_relaxed(slot_.gathering.refused);
   }
 
-  static constexpr bool in_warp = false;
-  DCGN_HOST_DEVICE bool plans() const { return leader(); }
+  static constexpr bool single = false, in_warp = false, in_block = false;
   DCGN_HOST_DEVICE bool looks() const { return leader(); }
   DCGN_HOST_DEVICE unsigned lookers() const { return 1; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return found; }
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return plan;
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&...) const {
+    return found;
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {

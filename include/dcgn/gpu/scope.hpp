@@ -19,11 +19,23 @@ inline constexpr bool on_gpu = true;
 inline constexpr bool on_gpu = false;
 #endif
 
-// The number of the first lane that has one.
-DCGN_HOST_DEVICE inline int first_of_warp([[maybe_unused]] const gpu::Context& context, int found) {
+// The largest up to this, and to the lanes of a warp.
+DCGN_HOST_DEVICE inline unsigned power_of_two(unsigned count) {
+  unsigned power = gpu::warp_size;
+  while (power > count) power /= 2;
+  return power;
+}
+
+// The number of the first lane that has one, and what it found.
+template <class... Words>
+DCGN_HOST_DEVICE int first_of_warp([[maybe_unused]] const gpu::Context& context, int found,
+                                   [[maybe_unused]] Words&... words) {
 #if defined(__CUDA_ARCH__)
   const std::uint32_t lanes = context.ballot(found >= 0);
-  return lanes ? context.shuffle(found, static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1)) : -1;
+  if (!lanes) return -1;
+  const auto first = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
+  ((words = context.shuffle(words, first)), ...);
+  return context.shuffle(found, first);
 #else
   return found;
 #endif
@@ -49,18 +61,17 @@ class ThreadScope {
     return value;
   }
 
+  static constexpr bool single = true;                     // one thread
   static constexpr bool in_warp = true;                    // its threads run together
-  DCGN_HOST_DEVICE bool plans() const { return true; }     // is of those who decide for all
+  static constexpr bool in_block = true;                   // they share a multiprocessor
   DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many lanes
-  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are: the first ones
-  // What the first looker found that found something (0 or more); -1 where none did.
-  DCGN_HOST_DEVICE int first_found(int found) const { return found; }
-  // The leader's, to those who plan.
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return plan;
+  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are, a power of two: the first ones
+  // What the first looker found that found something (0 or more), and its words; -1 where none did.
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&...) const {
+    return found;
   }
-  // From those who plan to all, with a barrier. There is another one before the next.
+  // As broadcast(), but that there is another barrier before the next of either.
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
     return plan;
@@ -99,20 +110,16 @@ class WarpScope {
     return result;
   }
 
-  static constexpr bool in_warp = true;
-  DCGN_HOST_DEVICE bool plans() const { return detail::on_gpu || leader(); }
-  DCGN_HOST_DEVICE bool looks() const { return plans(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? size() : 1; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return detail::on_gpu ? context_.shuffle(plan, 0) : plan;
+  static constexpr bool single = false, in_warp = true, in_block = true;
+  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu || leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? detail::power_of_two(size()) : 1; }
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
+    return detail::first_of_warp(context_, found, words...);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
-    if (!detail::on_gpu) return broadcast(plan);
-    sync();
-    return plan;
+    return broadcast(plan);
   }
 
  private:
@@ -134,15 +141,12 @@ class BlockScope {
     return context_.broadcast(value);
   }
 
-  static constexpr bool in_warp = false;
-  // Its warps would take turns to plan, so the leader does it for all.
-  DCGN_HOST_DEVICE bool plans() const { return leader(); }
+  static constexpr bool single = false, in_warp = false, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu ? context_.warp() == 0 : leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return !detail::on_gpu ? 1 : size() < warp_size ? size() : warp_size; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return plan;
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? detail::power_of_two(size()) : 1; }
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
+    return detail::first_of_warp(context_, found, words...);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {

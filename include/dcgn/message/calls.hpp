@@ -194,26 +194,50 @@ DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Work& res
 
 // ---- the calls. `me` or `port` is the rank, `context` tells its user's messages from the library's own.
 
+// Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
 template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
-                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode,
+                                                 const void* data, std::int64_t bytes, int to, int tag,
+                                                 std::uint32_t context) {
+  const Port port(me);
   const auto size = static_cast<std::uint64_t>(bytes);
   if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false)) {
-    if (size <= small_bytes || size <= eager_limit(port.out[to], scope.size())) {
-      if (quick_send(scope, port, data, size, to, tag, context)) return Code::ok;
+    OutLane& lane = me.out[to];
+    if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
+#if defined(__CUDA_ARCH__)
+      if constexpr (Scope::in_warp)
+        if (send_words(scope, port, data, size, to, tag, context)) return Code::ok;
+      if constexpr (Scope::in_block)
+        if (send_cells(scope, port, data, size, to, tag, context)) return Code::ok;
+#endif
+      if (quick_send_eager(scope, me, lane, data, size, tag, context)) return Code::ok;
     } else {
-      const Announced sent = quick_announce(scope, *port.me, data, size, to, tag, context);
+      const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
       if (sent.state == Announced::State::received) return Code::ok;
       if (sent.state == Announced::State::pending) {
-        AnnouncedGoal goal{*port.me, &port.me->records[sent.index],
-                           Request(port.me->rank, sent.index, sent.generation)};
-        return run(scope, *port.me, call, goal, {}).code;
+        AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
+        return run(scope, me, call, goal, {}).code;
       }
     }
   }
-  Endpoint& me = *port.me;
   SendGoal goal{me, data, size, to, tag, context, mode, true};
   return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
+                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+#if defined(__CUDA_ARCH__)
+  const auto size = static_cast<std::uint64_t>(bytes);
+  if constexpr (Scope::in_warp) {
+    if (mode == SendMode::standard && send_cell(scope, port, data, size, to, tag, context)) return Code::ok;
+  } else if constexpr (Scope::in_block) {
+    if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false) &&
+        size <= eager_limit(port.out[to], scope.size()) && send_words(scope, port, data, size, to, tag, context))
+      return Code::ok;
+  }
+#endif
+  return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
 }
 
 template <class Scope>
@@ -223,16 +247,46 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
   return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
 }
 
+// Any receive. Out of line as send_any().
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data,
+                                                   std::int64_t capacity, int from, int tag, std::uint32_t context) {
+  const Port port(me);
+  const auto size = static_cast<std::uint64_t>(capacity);
+  Status status;
+  if (fit(port, data, capacity, from, tag, true)) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (Scope::in_warp)
+      if (from == any_source && size <= small_bytes && tag < 65536 &&
+          receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
+        return status;
+    if constexpr (Scope::in_block)
+      if (from == any_source ? receive_cells_of_any(scope, port, data, size, tag, context, status)
+                             : (Scope::in_warp && receive_words(scope, port, data, size, from, tag, context, status)) ||
+                                   receive_cells(scope, port, data, size, from, -1, tag, context, status))
+        return status;
+#endif
+    if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
+  }
+  ReceiveGoal goal{me, data, size, from, tag, context, true};
+  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
+}
+
 template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
                              int from, int tag, std::uint32_t context) {
+#if defined(__CUDA_ARCH__)
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
-  if (fit(port, data, capacity, from, tag, true) && quick_receive(scope, port, data, size, from, tag, context, status))
-    return status;
-  Endpoint& me = *port.me;
-  ReceiveGoal goal{me, data, size, from, tag, context, true};
-  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
+  if constexpr (Scope::in_warp) {
+    if (receive_cell(scope, port, data, size, from, tag, context, status)) return status;
+  } else if constexpr (Scope::in_block) {
+    if (from != any_source && fit(port, data, capacity, from, tag, true) &&
+        receive_words(scope, port, data, size, from, tag, context, status))
+      return status;
+  }
+#endif
+  return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
 }
 
 template <class Scope>

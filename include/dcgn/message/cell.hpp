@@ -112,6 +112,12 @@ struct Ring {
   DCGN_HOST_DEVICE Cell& at(std::uint32_t position) const { return cells[position & ((1u << shift) - 1)]; }
   DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t position) const { return (position >> shift) + 1; }
   DCGN_HOST_DEVICE std::uint32_t size() const { return 1u << shift; }
+  // The position of a cell in its epoch.
+  DCGN_HOST_DEVICE std::uint32_t position(const Cell* cell, std::uint32_t in_epoch) const {
+    return ((in_epoch - 1) << shift) + static_cast<std::uint32_t>(cell - cells);
+  }
+  // Cells from this position to the end of the ring.
+  DCGN_HOST_DEVICE std::uint32_t row(std::uint32_t position) const { return size() - (position & (size() - 1)); }
 };
 
 // The most payload bytes that are written to a ring at once: with their header they fill half of it.

@@ -114,7 +114,7 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
-// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes.
+// Fields that never change come first, then what quick calls read and write, 32 bytes of it.
 struct alignas(32) OutLane {
   Ring ring;
   std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
@@ -124,49 +124,66 @@ struct alignas(32) OutLane {
   Reach reach;
   std::uint32_t quick;  // 0 where calls are never quick
 
-  alignas(32) Cell* next;        // where the next cell goes
-  std::uint32_t epoch;           // and its epoch
-  std::uint32_t room;            // cells that a quick call may write: 0 while sends are queued
-  std::uint64_t quick_messages;  // sent by quick calls; the others are in Statistics
-  std::uint64_t quick_bytes;
+  alignas(32) Cell* next;     // where the next cell goes
+  std::uint32_t epoch;        // and its epoch
+  std::uint32_t room;         // cells that can be written from there on in a row: 0 while sends are queued
+  std::uint64_t quick_bytes;  // sent by quick calls; the others are in Statistics
+  std::uint32_t settled;      // the tail when it was last moved by advance(): single cells were written since
+  std::uint32_t taken;        // the credit as last read
 
-  std::uint32_t tail;   // cells written
-  std::uint32_t taken;  // the credit as last read
-  Record* first;        // sends that wait for room, in order
+  Record* first;  // sends that wait for room, in order
   Record* last;
   OutLane* next_queued;
   std::uint32_t queued;
-  std::uint64_t sent;  // messages, not by quick calls
+  std::uint64_t sent;            // messages, not by quick calls
+  std::uint64_t quick_messages;  // by quick calls, those of a single cell since advance() apart
 
-  // What quick calls read follows from the rest: after every change of that.
-  DCGN_HOST_DEVICE void settle() {
-    next = &ring.at(tail);
-    epoch = ring.epoch(tail);
-    room = first || !quick ? 0 : ring.size() - (tail - taken);
+  // Cells written. A quick call may have left `next` behind the last cell of the ring.
+  DCGN_HOST_DEVICE std::uint32_t tail() const { return ring.position(next, epoch); }
+  DCGN_HOST_DEVICE std::uint32_t free_cells() const { return ring.size() - (tail() - taken); }
+  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (tail() - settled); }
+
+  // So many cells have been written, or what quick calls must know has changed otherwise.
+  DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
+    const std::uint32_t before = tail();
+    quick_messages += before - settled;
+    settled = before + cells;
+    next = &ring.at(settled);
+    epoch = ring.epoch(settled);
+    const std::uint32_t free = ring.size() - (settled - taken), row = ring.row(settled);
+    room = first || !quick ? 0 : free < row ? free : row;
   }
 };
 
 struct alignas(32) InLane {
   Ring ring;
-  std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
   std::uint32_t batch;  // cells after which the sender is told
   Credit* credit;
   std::uint64_t* acks;  // the sender's acknowledgement words
 
   alignas(32) const Cell* next;  // where the next cell comes
   std::uint32_t epoch;           // and its epoch
-  std::uint32_t due;             // cells that can be taken until the sender must be told
-  std::uint64_t quick_messages;  // received by quick calls
-  std::uint64_t quick_bytes;
+  std::uint32_t due;             // cells that can be taken from there on in a row before the sender must be told
+  std::uint64_t quick_bytes;     // received by quick calls
+  std::uint32_t settled;         // the head when it was last moved by advance(): single cells were taken since
+  std::uint32_t returned;        // cells taken of which the sender knows
 
-  std::uint32_t head;      // cells taken
-  std::uint32_t returned;  // of which the sender knows
-  std::uint64_t received;  // messages taken out of the lane, not by quick calls
+  std::uint64_t received;        // messages taken out of the lane, not by quick calls
+  std::uint64_t quick_messages;  // by quick calls, those of a single cell since advance() apart
 
-  DCGN_HOST_DEVICE void settle() {
-    next = &ring.at(head);
-    epoch = ring.epoch(head);
-    due = batch - (head - returned);
+  // Cells taken. A quick call may have left `next` behind the last cell of the ring.
+  DCGN_HOST_DEVICE std::uint32_t head() const { return ring.position(next, epoch); }
+  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (head() - settled); }
+
+  // So many cells have been taken, or what quick calls must know has changed otherwise.
+  DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
+    const std::uint32_t before = head();
+    quick_messages += before - settled;
+    settled = before + cells;
+    next = &ring.at(settled);
+    epoch = ring.epoch(settled);
+    const std::uint32_t left = batch - (settled - returned), row = ring.row(settled);
+    due = left == 0 || left > batch ? 0 : left - 1 < row ? left - 1 : row;
   }
 };
 
@@ -253,6 +270,11 @@ enum Without : std::uint32_t {
   without_batches = 16,  // credit goes back for every message
 };
 
+// With more ranks than this, bells say who has sent.
+inline constexpr int few_ranks = 8;
+// Bells lie in groups of so many words, the last one filled up with zeros.
+inline constexpr int bell_group = 8;
+
 // Settings shared by the ranks of a world.
 struct Limits {
   std::uint64_t deadline_ns;
@@ -264,7 +286,7 @@ struct alignas(64) Endpoint {
   std::int32_t rank, size;
   OutLane* out;                          // [size]
   InLane* in;                            // [size]
-  std::uint32_t busy;                    // 1 during a call
+  alignas(16) std::uint32_t busy;        // 1 during a call
   std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
   std::uint32_t open;                    // sends and receives that are not complete, and messages that are kept
   std::uint32_t without;                 // parts of the protocol that are switched off: see Without
@@ -278,7 +300,7 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
   // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
-  const std::uint32_t* bells;  // [size, rounded up to 4], written by the senders; null where there are few
+  const std::uint32_t* bells;  // [size, rounded up to bell_group], written by the senders; null where there are few
   std::uint32_t* heads;        // [the same], what has been taken of each
   const std::int32_t* mute;    // with bells: the ranks that cannot reach them
   std::int32_t mute_count;

@@ -67,9 +67,13 @@ DCGN_HOST_DEVICE inline void complete(Endpoint& me, Record* r) {
 
 // Whether the lane has room for so many cells; reads the credit again only where it must.
 DCGN_HOST_DEVICE inline bool has_room(OutLane& lane, std::uint32_t cells) {
-  if (lane.ring.size() - (lane.tail - lane.taken) >= cells) return true;
+  if (lane.free_cells() >= cells) return true;
+#if defined(__CUDA_ARCH__)
+  lane.taken = load_relaxed(lane.credit->taken);  // as an answer is: see load_answer()
+#else
   lane.taken = load_acquire(lane.credit->taken);
-  return lane.ring.size() - (lane.tail - lane.taken) >= cells;
+#endif
+  return lane.free_cells() >= cells;
 }
 
 // Whether other threads can read this memory at the address that I use.
@@ -93,10 +97,11 @@ DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
   return true;
 }
 
-// Cells have been written: tells a receiver with many lanes which one to look at. The cells may come later than this.
-DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
-  if (lane.bell) store_relaxed(*lane.bell, lane.tail);
-  lane.settle();
+// So many cells have been written: tells a receiver with many lanes which one to look at. The cells may come later
+// than this.
+DCGN_HOST_DEVICE inline void put(OutLane& lane, std::uint32_t cells) {
+  lane.advance(cells);
+  if (lane.bell) store_relaxed(*lane.bell, lane.settled);
 }
 
 // Sends a queued record's message, or its announcement, if the lane has room.
@@ -112,15 +117,16 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
     const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
     if (!has_room(lane, 1 + cells)) return false;
     if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
-    write_header(lane.ring, lane.tail, h);
-    work.position = lane.tail + 1;
-    lane.tail += 1 + cells;
+    const std::uint32_t tail = lane.tail();
+    write_header(lane.ring, tail, h);
+    put(lane, 1 + cells);
     if (cells) {
       work.move = Work::Move::push;
       work.after = After::sent;
       work.from = r->buffer;
       work.bytes = bytes;
       work.ring = lane.ring;
+      work.position = tail + 1;
       work.cells = cells;
       work.record = r;
     } else {
@@ -135,13 +141,12 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
 #if !defined(__CUDA_ARCH__)
     store_relaxed(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_none));  // for begin_pull
 #endif
-    write_header(lane.ring, lane.tail, h);
-    lane.tail += header_cells(h.kind);
+    write_header(lane.ring, lane.tail(), h);
+    put(lane, header_cells(h.kind));
     r->state = State::announced;
     me.announced.append(r);
   }
   ++lane.sent;
-  ring_bell(lane);
   ++me.statistics.activity;
   return true;
 }
@@ -154,7 +159,7 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
   r->next = nullptr;
   (lane.first ? lane.last->next : lane.first) = r;
   lane.last = r;
-  lane.settle();
+  lane.advance(0);
   if (!lane.queued) {
     lane.queued = 1;
     lane.next_queued = me.queued;
@@ -173,7 +178,7 @@ DCGN_HOST_DEVICE inline void ring_bell(OutLane& lane) {
       if (!next) {
         lane.last = nullptr;
         lane.queued = 0;
-        lane.settle();
+        lane.advance(0);
         *link = lane.next_queued;
       }
       return true;
@@ -237,17 +242,17 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
     h.kind = Kind::data;
     h.record = static_cast<std::uint32_t>(r->address);
     h.bytes = piece;
-    write_header(lane.ring, lane.tail, h);
+    const std::uint32_t tail = lane.tail();
+    write_header(lane.ring, tail, h);
+    put(lane, 1 + cells);
     work.move = Work::Move::push;
     work.after = After::piece_sent;
     work.from = r->buffer + r->moved;
     work.bytes = piece;
     work.ring = lane.ring;
-    work.position = lane.tail + 1;
+    work.position = tail + 1;
     work.cells = cells;
     work.record = r;
-    lane.tail += 1 + cells;
-    ring_bell(lane);
     r->moved += piece;
     if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
     ++me.statistics.activity;
@@ -260,19 +265,19 @@ DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free
 
 // Tells the sender how far its cells have been taken.
 DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
-  store_release(lane.credit->taken, lane.head);
-  lane.returned = lane.head;
-  lane.settle();
+  lane.returned = lane.head();
+#if defined(__CUDA_ARCH__)
+  store_relaxed(lane.credit->taken, lane.returned);  // as an answer is: see store_answer()
+#else
+  store_release(lane.credit->taken, lane.returned);
+#endif
+  lane.advance(0);
 }
 
 // Takes cells off the lane and, a quarter of the ring at a time, tells the sender.
 DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
-  lane.head += cells;
-  if (lane.seen) *lane.seen = lane.head;
-  if (lane.head - lane.returned >= lane.batch)
-    return_credit(lane);
-  else
-    lane.settle();
+  lane.advance(cells);
+  if (lane.settled - lane.returned >= lane.batch) return_credit(lane);
 }
 
 DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
@@ -367,9 +372,10 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_lane(Endpoint& me, std::int32_t source, Work& work) {
   InLane& lane = me.in[source];
   Header h;
-  if (!read_header(lane.ring, lane.head, h)) return false;
+  const std::uint32_t head = lane.head();
+  if (!read_header(lane.ring, head, h)) return false;
   const std::uint32_t cells = h.kind == Kind::eager || h.kind == Kind::data ? payload_cells(h.bytes) : 0;
-  const std::uint32_t position = lane.head + header_cells(h.kind);
+  const std::uint32_t position = head + header_cells(h.kind);
   Record* r = nullptr;
   if (h.kind == Kind::data) {
     r = &me.records[h.record];
@@ -474,6 +480,26 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
 
 // ---- both
 
+// Looks at a lane before a quick receive becomes an ordinary one, which sees to the rank's other business as well.
+#if defined(__CUDA_ARCH__)
+inline constexpr std::uint32_t quick_looks = 2048;  // half a millisecond
+#else
+inline constexpr std::uint32_t quick_looks = 32;
+#endif
+
+// Waits for a message that begins with this cell; false where none has come in a while.
+DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, std::uint32_t (&d)[3]) {
+  std::uint32_t looks = 0;
+  while (!read_cell(cell, epoch, d)) {
+    if (++looks == quick_looks) return false;
+    relax_briefly();
+  }
+#if !defined(__CUDA_ARCH__)
+  if (looks) detail::relax_reset_host();
+#endif
+  return true;
+}
+
 // Where a rank looks for messages: at the bells of all lanes, then at the lanes of those who cannot reach its bells;
 // where there are no bells, at every lane.
 DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return me.size + me.mute_count; }
@@ -486,35 +512,54 @@ DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_
   return place + 1 == places(me) ? 0 : place + 1;
 }
 
-// Whether a message seems to be there.
-DCGN_HOST_DEVICE inline bool holds(const Endpoint& me, std::int32_t place) {
-  if (me.bells && place < me.size)
-    return static_cast<std::int32_t>(load_relaxed(me.bells[place]) - me.heads[place]) > 0;
-  const InLane& lane = me.in[source_at(me, place)];
-  return load_relaxed(lane.ring.at(lane.head).epoch) == lane.ring.epoch(lane.head);
+// Whether somebody has rung who has sent what is not taken. What has been taken is noted beside the bells when it is
+// asked for.
+DCGN_HOST_DEVICE inline bool has_rung(const Endpoint& me, std::int32_t source, std::uint32_t bell) {
+  if (bell == me.heads[source]) return false;
+  const std::uint32_t head = me.in[source].head();
+  me.heads[source] = head;
+  return static_cast<std::int32_t>(bell - head) > 0;
+}
+
+// Which of the places of a group, of bell_group from `first` on, seem to hold a message: bit i for place first + i.
+DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
+  std::uint32_t found = 0;
+  const std::int32_t rung = me.bells ? me.size : 0, end = places(me);
+  if (first < rung) {
+    std::uint32_t bells[bell_group];
+    for (int i = 0; i < bell_group; ++i) bells[i] = load_relaxed(me.bells[first + i]);
+    for (int i = 0; i < bell_group; ++i) found |= static_cast<std::uint32_t>(has_rung(me, first + i, bells[i])) << i;
+  }
+  if (first + bell_group > rung && first < end) {
+    // Their loads are under way together.
+    const Cell* cells[bell_group];
+    std::uint32_t epochs[bell_group], seen[bell_group];
+    for (int i = 0; i < bell_group; ++i) {
+      const std::int32_t place = first + i < rung ? rung : first + i;
+      const InLane& lane = me.in[source_at(me, place < end ? place : end - 1)];
+      const std::uint32_t head = lane.head();
+      cells[i] = &lane.ring.at(head);
+      epochs[i] = place < end && first + i >= rung ? lane.ring.epoch(head) : 0;
+    }
+    for (int i = 0; i < bell_group; ++i) seen[i] = load_relaxed(cells[i]->epoch);
+    for (int i = 0; i < bell_group; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
+  }
+  return found;
 }
 
 // Looks at a few places in turn, or at all, and takes one message.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_others(Endpoint& me, bool all, Work& work) {
-  constexpr std::int32_t group = 4;  // their loads are under way together
-  const std::int32_t looks = all || places(me) < group ? places(me) : group;
-  for (std::int32_t i = 0; i < looks; i += group) {
-    std::uint32_t found = 0;
-    std::int32_t place = me.next_place;
-    for (std::int32_t k = 0; k < group; ++k) {
-      found |= static_cast<std::uint32_t>(i + k < looks && holds(me, place)) << k;
-      place = place_after(me, place);
-    }
-    place = me.next_place;
-    for (std::int32_t k = 0; k < group && i + k < looks; ++k) {
-      const std::int32_t next = place_after(me, place);
-      if (found >> k & 1 && poll_lane(me, source_at(me, place), work)) {
-        me.next_place = next;
+  const std::int32_t end = places(me);
+  for (std::int32_t looked = -(me.next_place % bell_group); looked < (all ? end : 1);) {
+    const std::int32_t start = me.next_place, first = start / bell_group * bell_group;
+    std::uint32_t found = full_places(me, first) >> (start - first);
+    for (std::int32_t place = start; found; ++place, found >>= 1)
+      if (found & 1 && poll_lane(me, source_at(me, place), work)) {
+        me.next_place = place_after(me, place);
         return true;
       }
-      place = next;
-    }
-    me.next_place = place;
+    looked += bell_group;
+    me.next_place = first + bell_group < end ? first + bell_group : 0;
   }
   return false;
 }

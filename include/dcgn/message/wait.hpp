@@ -32,7 +32,8 @@ DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
 // Grows with everything that the rank does.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint64_t activity(const Endpoint& me) {
   std::uint64_t sum = me.statistics.activity;
-  for (std::int32_t p = 0; p < me.size; ++p) sum += me.out[p].quick_messages + me.in[p].quick_messages;
+  for (std::int32_t p = 0; p < me.size; ++p)
+    sum += me.out[p].messages_by_quick_calls() + me.in[p].messages_by_quick_calls();
   return sum;
 }
 

@@ -41,18 +41,15 @@ std::int64_t parse_bytes(const char* option, const std::string& text) {
 
 // Each once, where two words are the same path on this machine.
 std::vector<Path> parse_pairs(const std::string& text) {
-  constexpr Path all[] = {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot, Path::slot_slot_local, Path::device_device};
   std::vector<Path> paths;
   for (const std::string& name : split(text, ',')) {
-    const Path path = bench::path_here(*std::ranges::find(all, name, [](Path p) { return bench::name_of(p); }));
+    const Path path =
+        bench::path_here(*std::ranges::find(bench::all_paths, name, [](Path p) { return bench::name_of(p); }));
     const int devices = Device::count(), needed = bench::gpus_of(path);
     if (devices < needed)
       refuse(
           fmt::format("--pairs {}: this machine has {} GPUs, expected {}; DCGN_EMULATED_GPUS={} gives it emulated ones",
                       name, devices, needed, needed));
-    if (path == Path::device_device && Device(0).kind() == DeviceKind::cuda)
-      refuse(fmt::format(
-          "--pairs {}: CPU ranks cannot yet send what lies in a CUDA device's memory; expected another pair", name));
     if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   }
   return paths;
@@ -75,6 +72,12 @@ std::optional<Scope> parse_scope(const std::string& name) {
   const std::optional<int> blocks = parse_number(std::string_view(name).substr(several.size()), 1, 1 << 16);
   if (!blocks) return std::nullopt;
   return Scope{.kind = ScopeKind::blocks, .blocks = static_cast<unsigned>(*blocks)};
+}
+
+std::vector<std::string> names_of_paths() {
+  std::vector<std::string> names;
+  for (const Path path : bench::all_paths) names.emplace_back(bench::name_of(path));
+  return names;
 }
 
 CLI::Validator scopes_of_slots() {
@@ -142,8 +145,7 @@ P2pPlan plan_of(const Arguments& a) {
   if (!messages) refuse(fmt::format("--messages {}: expected a number from 1 to 1000G, as in 5000, 100M", a.messages));
   plan.messages = *messages;
 
-  if (streams &&
-      std::ranges::none_of(plan.paths, [](Path p) { return p == Path::slot_slot || p == Path::slot_slot_local; }))
+  if (streams && std::ranges::none_of(plan.paths, bench::is_of_slots))
     refuse(fmt::format("--pairs {}: expected slot-slot or slot-slot-local for --measure rate and soak", a.pairs));
   if ((streams || asks("any-source")) && plan.stream_scopes.empty())
     refuse(fmt::format("--scope {}: expected thread, warp or block for --measure rate, any-source and soak", a.scopes));
@@ -170,9 +172,11 @@ constexpr const char* description =
     "two\n"
     "ranks both check messages byte by byte, and streams are checked whole, for content and order: `wrong` counts "
     "what\n"
-    "differs. Limits stand beside them, with the same blocks and threads: between slots a kernel of plain stores and, "
-    "for\n"
-    "what is small, a flag with four bytes in one store; elsewhere memcpy or the GPU's copy engine.";
+    "differs. Limits stand beside them: between slots kernels of plain stores and of plain loads with the same blocks "
+    "and\n"
+    "threads, the copy engine and, for what is small, a flag with four bytes in one store; on the staged path copies "
+    "to\n"
+    "pinned memory, from it and through it; elsewhere memcpy or the copy engine. `ours` is our share of the first.";
 
 }  // namespace
 
@@ -194,10 +198,10 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
       ->capture_default_str();
   app->add_option(
          "--pairs", a->pairs,
-         "Kinds of the two ranks: cpu-cpu, cpu-slot, slot-slot (of two GPUs; where there is one, it is\n"
-         "slot-slot-local), slot-slot-local (of one GPU), device-device (CPU ranks, messages in the memory of\n"
-         "two GPUs)")
-      ->check(words_of({"cpu-cpu", "cpu-slot", "slot-slot", "slot-slot-local", "device-device"}))
+         "Kinds of the two ranks: cpu-cpu; cpu-slot; slot-slot, of two GPUs; slot-slot-staged, the same through\n"
+         "pinned host memory; slot-slot-local, of one GPU; device-device, CPU ranks with messages in the memory\n"
+         "of two GPUs; device-device-local, of one. Where there is one GPU, those of two are of one")
+      ->check(words_of(names_of_paths()))
       ->type_name("WORDS")
       ->capture_default_str();
   app->add_option("--scope", a->scopes,

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace dcgn::tool {
 
@@ -26,32 +28,39 @@ std::string who(const Row& row) {
                      row.threads);
 }
 
+// "peer stores"
+std::string name_of_limit(const Row& limit) { return limit.whose.substr(std::string_view("limit: ").size()); }
+
+std::size_t limit_width(const Row& limit) { return std::max<std::size_t>(name_of_limit(limit).size(), 9); }
+
 void print_flag(const Row* flag) {
   if (flag) fmt::print("# {}, {}, half a round trip: {:.3f} us\n", flag->whose, flag->path, flag->p50_us);
 }
 
 }  // namespace
 
-void PairTable::head(const Row& ours, const Row* limit, const Row* flag, const Row* peer) {
-  with_limit_ = limit != nullptr;
+void PairTable::head(const Row& ours, const std::vector<Row>& limits, const Row* flag, const Row* peer) {
   with_peer_ = peer != nullptr;
   if (quiet_) return;
   fmt::print("\n# {}, {}: {}{}\n", ours.measure, ours.path, what(ours), who(ours));
   print_flag(flag);
   fmt::print("#{:>7}  {:>46}", "", ours.whose);
-  if (with_limit_) fmt::print("  {:>15}", limit->whose.substr(limit->whose.find(' ') + 1));
+  for (const Row& limit : limits) fmt::print("  {:>{}}", name_of_limit(limit), limit_width(limit));
+  if (!limits.empty()) fmt::print(" {:>5}", "");
   if (with_peer_) fmt::print("  {:>36}", peer->whose + (peer->scope == "-" ? "" : ", " + peer->scope));
   fmt::print("\n#{:>7}  {:>9} {:>9} {:>9} {:>9} {:>6}", "bytes", "rounds", "p50 us", "p99 us", "GB/s", "wrong");
-  if (with_limit_) fmt::print("  {:>9} {:>5}", "GB/s", "ours");
+  for (const Row& limit : limits) fmt::print("  {:>{}}", "GB/s", limit_width(limit));
+  if (!limits.empty()) fmt::print(" {:>5}", "ours");
   if (with_peer_) fmt::print("  {:>9} {:>9} {:>9} {:>6}", "p50 us", "p99 us", "GB/s", "wrong");
   fmt::print("\n");
 }
 
-void PairTable::line(const Row& ours, const Row* limit, const Row* peer) const {
+void PairTable::line(const Row& ours, const std::vector<Row>& limits, const Row* peer) const {
   if (quiet_) return;
   fmt::print("{:>8}  {:>9} {:>9.3f} {:>9.3f} {:>9.3f} {:>6}", bench::size_text(ours.bytes), ours.rounds, ours.p50_us,
              ours.p99_us, ours.gb_per_s, ours.wrong);
-  if (with_limit_ && limit) fmt::print("  {:>9.3f} {:>4.0f}%", limit->gb_per_s, 100 * ours.gb_per_s / limit->gb_per_s);
+  for (const Row& limit : limits) fmt::print("  {:>{}.3f}", limit.gb_per_s, limit_width(limit));
+  if (!limits.empty()) fmt::print(" {:>4.0f}%", 100 * ours.gb_per_s / limits.front().gb_per_s);
   if (with_peer_ && peer)
     fmt::print("  {:>9.3f} {:>9.3f} {:>9.3f} {:>6}", peer->p50_us, peer->p99_us, peer->gb_per_s, peer->wrong);
   fmt::print("\n");

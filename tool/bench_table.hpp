@@ -9,18 +9,20 @@
 
 namespace dcgn::tool {
 
-// One measure on one path at one scope: ours by size, the limit and the peer beside it where there are any.
+// One measure on one path at one scope: ours by size, limits and the peer beside it where there are any.
 class PairTable {
  public:
   explicit PairTable(bool quiet) : quiet_(quiet) {}
 
-  // `limit` and `peer` are rows of the first line; `flag` is the limit of what is small.
-  void head(const bench::Row& ours, const bench::Row* limit, const bench::Row* flag, const bench::Row* peer);
-  void line(const bench::Row& ours, const bench::Row* limit, const bench::Row* peer) const;
+  // `limits` and `peer` are of the first line; `flag` is the limit of what is small. Each line has as many limits, and
+  // ours as a share of the first.
+  void head(const bench::Row& ours, const std::vector<bench::Row>& limits, const bench::Row* flag,
+            const bench::Row* peer);
+  void line(const bench::Row& ours, const std::vector<bench::Row>& limits, const bench::Row* peer) const;
 
  private:
   bool quiet_;
-  bool with_limit_ = false, with_peer_ = false;
+  bool with_peer_ = false;
 };
 
 // Many streams, a line a scope.

@@ -1,5 +1,6 @@
 // dcgn bench p2p
 #include "bench/sizes.hpp"
+#include "tool/bench_options.hpp"
 #include "tool/bench_p2p_run.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
@@ -30,31 +31,6 @@ struct Arguments {
   JsonOption json;
 };
 
-[[noreturn]] void refuse(const std::string& text) { throw Error(Code::configuration, "bench", text); }
-
-std::int64_t parse_bytes(const char* option, const std::string& text) {
-  const std::optional<std::int64_t> bytes = bench::parse_size(text);
-  if (!bytes || *bytes < 1 || *bytes > 1 << 30)
-    refuse(fmt::format("{} {}: expected a size from 1 to 1G, as in 8, 4K, 1M", option, text));
-  return *bytes;
-}
-
-// Each once, where two words are the same path on this machine.
-std::vector<Path> parse_pairs(const std::string& text) {
-  std::vector<Path> paths;
-  for (const std::string& name : split(text, ',')) {
-    const Path path =
-        bench::path_here(*std::ranges::find(bench::all_paths, name, [](Path p) { return bench::name_of(p); }));
-    const int devices = Device::count(), needed = bench::gpus_of(path);
-    if (devices < needed)
-      refuse(
-          fmt::format("--pairs {}: this machine has {} GPUs, expected {}; DCGN_EMULATED_GPUS={} gives it emulated ones",
-                      name, devices, needed, needed));
-    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
-  }
-  return paths;
-}
-
 std::optional<int> parse_number(std::string_view text, int least, int most) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -72,12 +48,6 @@ std::optional<Scope> parse_scope(const std::string& name) {
   const std::optional<int> blocks = parse_number(std::string_view(name).substr(several.size()), 1, 1 << 16);
   if (!blocks) return std::nullopt;
   return Scope{.kind = ScopeKind::blocks, .blocks = static_cast<unsigned>(*blocks)};
-}
-
-std::vector<std::string> names_of_paths() {
-  std::vector<std::string> names;
-  for (const Path path : bench::all_paths) names.emplace_back(bench::name_of(path));
-  return names;
 }
 
 CLI::Validator scopes_of_slots() {
@@ -120,7 +90,7 @@ std::vector<std::string> parse_peers(const std::string& text) {
 }
 
 P2pPlan plan_of(const Arguments& a) {
-  const std::int64_t begin = parse_bytes("-b", a.begin), end = parse_bytes("-e", a.end);
+  const std::int64_t begin = parse_message_bytes("-b", a.begin), end = parse_message_bytes("-e", a.end);
   const auto asks = [&, measures = split(a.measures, ',')](const char* measure) {
     return std::ranges::find(measures, measure) != measures.end();
   };
@@ -196,14 +166,7 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(2, 1024))
       ->capture_default_str();
-  app->add_option(
-         "--pairs", a->pairs,
-         "Kinds of the two ranks: cpu-cpu; cpu-slot; slot-slot, of two GPUs; slot-slot-staged, the same through\n"
-         "pinned host memory; slot-slot-local, of one GPU; device-device, CPU ranks with messages in the memory\n"
-         "of two GPUs; device-device-local, of one. Where there is one GPU, those of two are of one")
-      ->check(words_of(names_of_paths()))
-      ->type_name("WORDS")
-      ->capture_default_str();
+  add_pairs(*app, a->pairs);
   app->add_option("--scope", a->scopes,
                   "Who takes part in a slot's calls: thread, warp, block, blocks:N, or grid, a block for each\n"
                   "multiprocessor [block; warp for rate, any-source and soak]")

@@ -1,15 +1,9 @@
 #include "tool/bench_p2p_run.hpp"
 
-#include "bench/json.hpp"
-#include "bench/machine.hpp"
 #include "bench/peer.hpp"
+#include "tool/bench_document.hpp"
 #include "tool/bench_table.hpp"
-#include "tool/exit_code.hpp"
 #include "tool/progress.hpp"
-
-#include <dcgn/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -41,7 +35,7 @@ std::vector<std::string> peers_for(const P2pPlan& plan) {
 
 class Runner {
  public:
-  Runner(const P2pPlan& plan, bool quiet) : plan_(plan), quiet_(quiet) {}
+  Runner(const P2pPlan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
 
   void run() {
     ask_peers();
@@ -58,14 +52,8 @@ class Runner {
     for (const Row& row : peers_) add(row);
   }
 
-  const nlohmann::ordered_json& rows() const { return rows_; }
-  std::uint64_t wrong() const { return wrong_; }
-
  private:
-  nlohmann::ordered_json& add(const Row& row) {
-    wrong_ += row.wrong;
-    return rows_.emplace_back(bench::to_json(row));
-  }
+  nlohmann::ordered_json& add(const Row& row) { return document_.add(row); }
 
   Workload work(Path path, const Scope& scope, std::int64_t bytes) const {
     return {.path = path,
@@ -132,7 +120,7 @@ class Runner {
       Limits limits = limits_of(bench::limits_of_kernels, measure, path, scope);
       for (std::size_t i = 0; i < limits.size(); ++i)
         limits[i].insert(limits[i].end(), copies[i].begin(), copies[i].end());
-      PairTable table(quiet_);
+      PairTable table(document_.quiet());
       for (std::size_t i = 0; i < plan_.sizes.size(); ++i) {
         const Workload s = work(path, scope, plan_.sizes[i]);
         const Row ours = measure == Measure::latency ? bench::measure_latency(s) : bench::measure_windows(s, measure);
@@ -148,7 +136,7 @@ class Runner {
     for (const Scope& scope : plan_.stream_scopes) {
       const Row row = bench::measure_rate(work(path, scope, plan_.sizes.front()));
       add(row);
-      if (quiet_) continue;
+      if (document_.quiet()) continue;
       if (first) rate_head(row);
       rate_line(row);
       first = false;
@@ -164,7 +152,7 @@ class Runner {
         s.senders = senders;
         const Row row = bench::measure_any_source(s);
         add(row);
-        if (quiet_) continue;
+        if (document_.quiet()) continue;
         if (first) any_source_head(row, flag ? &*flag : nullptr);
         any_source_line(row);
         first = false;
@@ -190,39 +178,23 @@ class Runner {
                        {"reordered", result.reordered},
                        {"damaged", result.damaged},
                        {"seconds", result.seconds}});
-      if (!quiet_) print_soak(row, result);
+      if (!document_.quiet()) print_soak(row, result);
     }
   }
 
   const P2pPlan& plan_;
-  bool quiet_;
+  BenchDocument& document_;
   std::vector<Row> peers_;
   std::map<Path, std::optional<Row>> flags_;
-  nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
-  std::uint64_t wrong_ = 0;
 };
 
 }  // namespace
 
 int run_p2p(const P2pPlan& plan, JsonOption& json) {
   for (const std::string& peer : peers_for(plan)) bench::find_peer(peer);
-  json.open();
-  const bool quiet = json.on_stdout();
-  nlohmann::ordered_json document = {{"what", "p2p"},
-                                     {"commit", bench::commit()},
-                                     {"machine", bench::machine()},
-                                     {"command", bench::command()},
-                                     {"date", bench::date_now()}};
-  if (!quiet)
-    for (const char* key : {"machine", "commit", "date", "command"})
-      fmt::print("# {:<8} {}\n", key, document[key].get<std::string>());
-
-  Runner runner(plan, quiet);
-  runner.run();
-  document["rows"] = runner.rows();
-  json.write(document.dump(1));
-  if (runner.wrong()) fmt::print(stderr, "dcgn: bench: {} bytes or messages were wrong\n", runner.wrong());
-  return runner.wrong() ? exit_job_failed : exit_ok;
+  BenchDocument document("p2p", json);
+  Runner(plan, document).run();
+  return document.finish();
 }
 
 }  // namespace dcgn::tool

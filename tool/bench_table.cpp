@@ -1,6 +1,7 @@
 #include "tool/bench_table.hpp"
 
 #include "bench/sizes.hpp"
+#include "tool/table.hpp"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,20 @@ std::string who(const Row& row) {
   if (!row.blocks) return {};
   return fmt::format(", {} scope, {} block{} of {} threads", row.scope, row.blocks, row.blocks == 1 ? "" : "s",
                      row.threads);
+}
+
+// "latency 4 KiB, warp", "any-source 8 B, warp, 32 senders"
+std::string title_of(const Row& row) {
+  std::string title = fmt::format("{} {}", row.measure, bytes_text(static_cast<double>(row.bytes)));
+  if (row.scope != "-") title += ", " + row.scope;
+  if (row.senders) title += fmt::format(", {} senders", row.senders);
+  return title;
+}
+
+// In the unit of the measure.
+std::string figure_of(const Row& row) {
+  if (row.measure == "bandwidth" || row.measure == "bidirectional") return fmt::format("{:.2f} GB/s", row.gb_per_s);
+  return row.unit == "us" ? fmt::format("{:.3f} us", row.p50_us) : fmt::format("{:.2f} M/s", 1 / row.p50_us);
 }
 
 // "peer stores"
@@ -87,6 +102,20 @@ void any_source_head(const Row& row, const Row* flag) {
 
 void any_source_line(const Row& row) {
   fmt::print("{:>8}  {:>9} {:>9.3f} {:>9.3f} {:>6}\n", row.senders, row.rounds, row.p50_us, row.p99_us, row.wrong);
+  std::fflush(stdout);
+}
+
+void ablation_head(bench::Path path, int repetitions) {
+  fmt::print("\n# ablation, {}: medians of {} repetitions; factor: time without the idea by time with it\n",
+             bench::name_of(path), repetitions);
+  fmt::print("#{:<12} {:<32} {:>14} {:>14} {:>7} {:>15} {:>6}\n", " idea", "row", "with", "without", "factor", "range",
+             "wrong");
+}
+
+void ablation_line(const bench::Effect& effect) {
+  const auto& [with, without, factor, least, most] = effect;
+  fmt::print(" {:<12} {:<32} {:>14} {:>14} {:>7.3f} {:>15} {:>6}\n", without.without, title_of(with), figure_of(with),
+             figure_of(without), factor, fmt::format("{:.3f}-{:.3f}", least, most), with.wrong + without.wrong);
   std::fflush(stdout);
 }
 

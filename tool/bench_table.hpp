@@ -1,6 +1,7 @@
 // The tables of dcgn bench p2p: a `#` header, then a line a row as it is measured.
 #pragma once
 
+#include "bench/ablation.hpp"
 #include "bench/p2p.hpp"
 
 #include <optional>
@@ -32,6 +33,10 @@ void rate_line(const bench::Row& row);
 // Any source, a line a number of senders.
 void any_source_head(const bench::Row& row, const bench::Row* flag);
 void any_source_line(const bench::Row& row);
+
+// What ideas are worth, a line for each with each row.
+void ablation_head(bench::Path path, int repetitions);
+void ablation_line(const bench::Effect& effect);
 
 // All at once.
 void print_soak(const bench::Row& row, const bench::Soak& soak);

@@ -180,6 +180,31 @@ TEST(Bench, EveryMeasureIsInTheDocument) {
   EXPECT_EQ(rows, expected);
 }
 
+TEST(Bench, AblationHasARowWithAndWithoutEachIdea) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const std::string arguments = "bench ablation --pairs cpu-cpu --without checks,quick,p2p --repeat 2 --time 0.001 -e 4K";
+  const json d = document_of(run_dcgn(arguments + " --json"));
+  EXPECT_EQ(d.at("what"), "ablation");
+  std::vector<std::string> without;
+  for (const json& row : d.at("rows")) {
+    EXPECT_EQ(row.at("wrong"), 0) << row;
+    without.push_back(row.value("without", "nothing"));
+    EXPECT_EQ(row.contains("factor"), row.contains("without")) << row;
+    if (row.contains("factor")) {
+      EXPECT_LE(row.at("least"), row.at("factor")) << row;
+    }
+  }
+  // Two CPU ranks have no scopes, and no memory of GPUs to do without.
+  EXPECT_EQ(without, (std::vector<std::string>{"nothing", "quick", "checks", "nothing", "quick", "checks"}));
+  const Result table = run_dcgn(arguments);
+  EXPECT_EQ(table.code, 0) << table.err;
+  for (const char* part : {"# ablation, cpu-cpu", "factor", "\n checks ", "latency 4 KiB"})
+    EXPECT_NE(table.out.find(part), std::string::npos) << table.out;
+  const Result many =
+      run_dcgn("bench ablation --measure rate --without bells --repeat 1 --time 0.001 --json");
+  EXPECT_EQ(document_of(many).at("rows").size(), 2u);
+}
+
 TEST(Bench, TablesHaveWhatTheyAreAbout) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
   const Result r = run_dcgn(

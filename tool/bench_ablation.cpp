@@ -17,7 +17,7 @@ namespace dcgn::tool {
 
 namespace {
 
-using bench::Idea, bench::Measure, bench::Path, bench::Row, bench::Scope, bench::ScopeKind, bench::Workload;
+using bench::Idea, bench::Path, bench::Row, bench::Scope, bench::ScopeKind, bench::Workload;
 
 struct Arguments {
   std::string pairs = "slot-slot", measures = "latency,bandwidth,rate,any-source", ideas, end;
@@ -46,23 +46,12 @@ const Case cases[] = {
     {"rate", 8},
 };
 
-bench::Measurement measurement_of(const std::string& measure) {
-  if (measure == "latency") return bench::measure_latency;
-  if (measure == "any-source") return bench::measure_any_source;
-  if (measure == "rate") return bench::measure_rate;
-  return [](const Workload& work) { return bench::measure_windows(work, Measure::bandwidth); };
-}
-
-bool is_on(const Case& c, Path path) {
-  return bench::parse_measure(c.measure) || bench::is_of_slots(path);
-}
+bool is_on(const Case& c, Path path) { return bench::parse_measure(c.measure) || bench::is_of_slots(path); }
 
 int run(Arguments& a) {
   const std::vector<Path> paths = parse_pairs(a.pairs);
   const std::vector<std::string> measures = split(a.measures, ',');
-  // Large messages take emulated GPUs long.
-  const bool emulated = Device::count() && Device(0).kind() == DeviceKind::emulated;
-  const std::int64_t largest = parse_message_bytes("-e", !a.end.empty() ? a.end : emulated ? "64K" : "64M");
+  const std::int64_t largest = largest_message(a.end);
   const std::vector<std::string> words = split(a.ideas, ',');
 
   BenchDocument document("ablation", a.json);
@@ -101,8 +90,10 @@ void add_bench_ablation(CLI::App& parent, Action& chosen) {
   CLI::App* app = parent.add_subcommand(
       "ablation",
       "What each idea of the protocol is worth\n\n"
-      "Switches ideas of the protocol off one at a time and measures some rows with and without each, in one run and in\n"
-      "turn. The factor is the time without the idea by the time with it, the median of all repetitions, and their range\n"
+      "Switches ideas of the protocol off one at a time and measures some rows with and without each, in one run and "
+      "in\n"
+      "turn. The factor is the time without the idea by the time with it, the median of all repetitions, and their "
+      "range\n"
       "beside it: above 1, messages are slower without it. What checks cost is how far its factor is below 1.");
   add_pairs(*app, a->pairs);
   app->add_option("--without", a->ideas,
@@ -116,13 +107,14 @@ void add_bench_ablation(CLI::App& parent, Action& chosen) {
       ->check(words_of({"latency", "bandwidth", "rate", "any-source"}))
       ->type_name("WORDS")
       ->capture_default_str();
-  app->add_option("-e,--end", a->end, "The largest message; rows of larger ones are left out [64M; emulated 64K]")
+  app->add_option("-e,--end", a->end, "The largest message; rows of larger ones are left out [1G; emulated 64K]")
       ->type_name("SIZE");
   app->add_option("--repeat", a->repetitions, "How often each is measured")
       ->type_name("N")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  app->add_option("--time", a->seconds, "Seconds that a measurement should take; never fewer rounds than a median needs")
+  app->add_option("--time", a->seconds,
+                  "Seconds that a measurement should take; never fewer rounds than a median needs")
       ->type_name("S")
       ->check(positive_number())
       ->capture_default_str();

@@ -50,4 +50,20 @@ std::int64_t parse_message_bytes(const char* option, const std::string& text) {
   return *bytes;
 }
 
+std::int64_t largest_message(const std::string& text) {
+  const bool emulated = Device::count() && Device(0).kind() == DeviceKind::emulated;
+  return parse_message_bytes("-e", !text.empty() ? text : emulated ? "64K" : "1G");
+}
+
+bench::Measurement measurement_of(const std::string& measure) {
+  using bench::Measure, bench::Workload;
+  if (measure == "rate") return bench::measure_rate;
+  if (measure == "any-source") return bench::measure_any_source;
+  if (measure == bench::name_of(Measure::bandwidth))
+    return [](const Workload& work) { return bench::measure_windows(work, Measure::bandwidth); };
+  if (measure == bench::name_of(Measure::bidirectional))
+    return [](const Workload& work) { return bench::measure_windows(work, Measure::bidirectional); };
+  return bench::measure_latency;
+}
+
 }  // namespace dcgn::tool

@@ -1,5 +1,6 @@
 #include "tool/bench_table.hpp"
 
+#include "bench/json.hpp"
 #include "bench/sizes.hpp"
 #include "tool/table.hpp"
 
@@ -29,23 +30,6 @@ std::string who(const Row& row) {
                      row.threads);
 }
 
-// "latency 4 KiB, warp", "any-source 8 B, warp, 32 senders"
-std::string title_of(const Row& row) {
-  std::string title = fmt::format("{} {}", row.measure, bytes_text(static_cast<double>(row.bytes)));
-  if (row.scope != "-") title += ", " + row.scope;
-  if (row.senders) title += fmt::format(", {} senders", row.senders);
-  return title;
-}
-
-// In the unit of the measure.
-std::string figure_of(const Row& row) {
-  if (row.measure == "bandwidth" || row.measure == "bidirectional") return fmt::format("{:.2f} GB/s", row.gb_per_s);
-  return row.unit == "us" ? fmt::format("{:.3f} us", row.p50_us) : fmt::format("{:.2f} M/s", 1 / row.p50_us);
-}
-
-// "peer stores"
-std::string name_of_limit(const Row& limit) { return limit.whose.substr(std::string_view("limit: ").size()); }
-
 std::size_t limit_width(const Row& limit) { return std::max<std::size_t>(name_of_limit(limit).size(), 9); }
 
 void print_flag(const Row* flag) {
@@ -53,6 +37,26 @@ void print_flag(const Row* flag) {
 }
 
 }  // namespace
+
+std::string title_of(const Row& row) {
+  std::string title = fmt::format("{} {}", row.measure, bytes_text(static_cast<double>(row.bytes)));
+  if (row.scope != "-") title += ", " + row.scope;
+  if (row.senders) title += fmt::format(", {} senders", row.senders);
+  return title;
+}
+
+bool has_bandwidth(const Row& row) { return row.measure == "bandwidth" || row.measure == "bidirectional"; }
+
+const char* unit_of(const Row& row) { return has_bandwidth(row) ? "GB/s" : row.unit.c_str(); }
+
+double value_of(const Row& row) { return has_bandwidth(row) ? row.gb_per_s : bench::in_unit(row, row.p50_us); }
+
+std::string figure_of(const Row& row) {
+  const double value = value_of(row);
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 3 : 1, unit_of(row));
+}
+
+std::string name_of_limit(const Row& limit) { return limit.whose.substr(std::string_view("limit: ").size()); }
 
 void PairTable::head(const Row& ours, const std::vector<Row>& limits, const Row* flag, const Row* peer) {
   with_peer_ = peer != nullptr;
@@ -116,6 +120,16 @@ void ablation_line(const bench::Effect& effect) {
   const auto& [with, without, factor, least, most] = effect;
   fmt::print(" {:<12} {:<32} {:>14} {:>14} {:>7.3f} {:>15} {:>6}\n", without.without, title_of(with), figure_of(with),
              figure_of(without), factor, fmt::format("{:.3f}-{:.3f}", least, most), with.wrong + without.wrong);
+  std::fflush(stdout);
+}
+
+void gates_head() {
+  fmt::print("\n#{:<52} {:<16} {:<22} {:<26} {:<42} {}\n", " what", "reach", "measured", "limit", "peers", "met");
+}
+
+void gates_line(const GateLine& line) {
+  fmt::print(" {:<52} {:<16} {:<22} {:<26} {:<42} {}{}\n", line.what, line.reach, line.measured, line.limit, line.peers,
+             line.met ? "yes" : "no", line.wrong ? fmt::format(", {} wrong", line.wrong) : "");
   std::fflush(stdout);
 }
 

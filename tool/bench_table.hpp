@@ -4,11 +4,21 @@
 #include "bench/ablation.hpp"
 #include "bench/p2p.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace dcgn::tool {
+
+// "latency 4 KiB, warp", "any-source 8 B, warp, 32 senders".
+std::string title_of(const bench::Row& row);
+// The figure by which a row of this measure is judged: GB/s, a median time, or millions of messages a second.
+bool has_bandwidth(const bench::Row& row);
+const char* unit_of(const bench::Row& row);
+double value_of(const bench::Row& row);
+std::string figure_of(const bench::Row& row);        // with its unit
+std::string name_of_limit(const bench::Row& limit);  // "peer stores"
 
 // One measure on one path at one scope: ours by size, limits and the peer beside it where there are any.
 class PairTable {
@@ -37,6 +47,15 @@ void any_source_line(const bench::Row& row);
 // What ideas are worth, a line for each with each row.
 void ablation_head(bench::Path path, int repetitions);
 void ablation_line(const bench::Effect& effect);
+
+// What is to be reached, and what is.
+struct GateLine {
+  std::string what{}, reach{}, measured{}, limit{}, peers{};
+  std::uint64_t wrong = 0;
+  bool met = false;
+};
+void gates_head();
+void gates_line(const GateLine& line);
 
 // All at once.
 void print_soak(const bench::Row& row, const bench::Soak& soak);

@@ -51,8 +51,9 @@ TEST(Ablation, AMachineThatGrowsSlowerIsNoIdea) {
 }
 
 TEST(Ablation, EveryIdeaCanBeLeftOut) {
-  for (const Effect& effect : ablate(measure_latency, {.path = path_here(Path::slot_slot), .scope = {.kind = ScopeKind::thread}, .seconds = 1e-3},
-                                     {std::begin(all_ideas), std::end(all_ideas)}, 1)) {
+  for (const Effect& effect : ablate(
+           measure_latency, {.path = path_here(Path::slot_slot), .scope = {.kind = ScopeKind::thread}, .seconds = 1e-3},
+           {std::begin(all_ideas), std::end(all_ideas)}, 1)) {
     EXPECT_EQ(effect.with.wrong + effect.without.wrong, 0u);
     EXPECT_GT(effect.factor, 0);
   }

@@ -182,7 +182,8 @@ TEST(Bench, EveryMeasureIsInTheDocument) {
 
 TEST(Bench, AblationHasARowWithAndWithoutEachIdea) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
-  const std::string arguments = "bench ablation --pairs cpu-cpu --without checks,quick,p2p --repeat 2 --time 0.001 -e 4K";
+  const std::string arguments =
+      "bench ablation --pairs cpu-cpu --without checks,quick,p2p --repeat 2 --time 0.001 -e 4K";
   const json d = document_of(run_dcgn(arguments + " --json"));
   EXPECT_EQ(d.at("what"), "ablation");
   std::vector<std::string> without;
@@ -200,9 +201,20 @@ TEST(Bench, AblationHasARowWithAndWithoutEachIdea) {
   EXPECT_EQ(table.code, 0) << table.err;
   for (const char* part : {"# ablation, cpu-cpu", "factor", "\n checks ", "latency 4 KiB"})
     EXPECT_NE(table.out.find(part), std::string::npos) << table.out;
-  const Result many =
-      run_dcgn("bench ablation --measure rate --without bells --repeat 1 --time 0.001 --json");
+  const Result many = run_dcgn("bench ablation --measure rate --without bells --repeat 1 --time 0.001 --json");
   EXPECT_EQ(document_of(many).at("rows").size(), 2u);
+}
+
+TEST(Bench, GatesSayWhatIsToBeReachedAndWhetherItIs) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const Result r = run_dcgn("bench gates -e 8 --time 0.001 --json gates.json", "DCGN_EMULATED_GPUS=2");
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* part : {"latency 8 B, thread, slot-slot", "<= 0.9 us", ">= 300 M/s", "deadlines and abort checks"})
+    EXPECT_NE(r.out.find(part), std::string::npos) << r.out;
+  const json d = json::parse(std::ifstream(scratch_folder() + "/gates.json"));
+  EXPECT_GE(d.at("gates").size(), 6u);
+  for (const json& gate : d.at("gates")) EXPECT_TRUE(gate.at("met").is_boolean()) << gate;
+  for (const json& row : d.at("rows")) EXPECT_EQ(row.at("wrong"), 0) << row;
 }
 
 TEST(Bench, TablesHaveWhatTheyAreAbout) {

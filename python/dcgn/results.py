@@ -59,7 +59,8 @@ class Series:
     def name(self) -> str:
         """As legends and tables have it: "NVSHMEM 3.4.5, slot-slot, block"."""
         parts = [self.whose.removeprefix("limit: "), self.path]
-        parts += [self.scope] * (self.scope != "-") + [f"without {self.without}"] * bool(self.without)
+        parts += [self.scope] * (self.scope != "-")
+        parts += [f"without {self.without}"] * bool(self.without)
         return ", ".join(parts)
 
 
@@ -121,7 +122,9 @@ def series(documents: Iterable[Document]) -> list[Series]:
             without = str(row.get("without", ""))
             key = (d, row["whose"], measure, path, row["scope"], unit, without)
             if key not in found:
-                found[key] = Series(str(row["whose"]), measure, path, str(row["scope"]), unit, d, without)
+                found[key] = Series(
+                    str(row["whose"]), measure, path, str(row["scope"]), unit, d, without
+                )
             found[key].points.append(Point(x, float(row["p50"]), float(row["GBps"])))
     for one in found.values():
         one.points.sort(key=lambda point: point.x)

@@ -177,6 +177,7 @@ std::vector<Row> limits_of_copies(const Workload& work, Measure measure) {
   const auto add_ways = [&](const char* whose, std::vector<Way> ways) {
     if (!both_ways) ways.pop_back();
     std::vector<Side> to;
+    to.reserve(ways.size());
     for (const Way& way : ways) to.push_back(way.to);
     add(whose, to, Windows(ways, size, window));
   };

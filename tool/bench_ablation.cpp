@@ -17,7 +17,7 @@ namespace dcgn::tool {
 
 namespace {
 
-using bench::Idea, bench::Path, bench::Row, bench::Scope, bench::ScopeKind, bench::Workload;
+using bench::Idea, bench::Path, bench::Scope, bench::ScopeKind, bench::Workload;
 
 struct Arguments {
   std::string pairs = "slot-slot", measures = "latency,bandwidth,rate,any-source", ideas, end;

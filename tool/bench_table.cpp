@@ -65,7 +65,7 @@ void PairTable::head(const Row& ours, const std::vector<Row>& limits, const Row*
   print_flag(flag);
   fmt::print("#{:>7}  {:>46}", "", ours.whose);
   for (const Row& limit : limits) fmt::print("  {:>{}}", name_of_limit(limit), limit_width(limit));
-  if (!limits.empty()) fmt::print(" {:>5}", "");
+  if (!limits.empty() && with_peer_) fmt::print(" {:>5}", "");
   if (with_peer_) fmt::print("  {:>36}", peer->whose + (peer->scope == "-" ? "" : ", " + peer->scope));
   fmt::print("\n#{:>7}  {:>9} {:>9} {:>9} {:>9} {:>6}", "bytes", "rounds", "p50 us", "p99 us", "GB/s", "wrong");
   for (const Row& limit : limits) fmt::print("  {:>{}}", "GB/s", limit_width(limit));

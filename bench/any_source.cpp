@@ -1,7 +1,6 @@
 #include "bench/any_source_kernel.hpp"
 
 #include <dcgn/job.hpp>
-#include <dcgn/version.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -12,8 +11,8 @@ namespace dcgn::bench {
 namespace {
 
 // A node a GPU, so that each can have its own number of slots: ranks are counted through the GPUs, the receiver first.
-std::vector<NodeShape> spread(int slots) {
-  const int gpus = std::min(Device::count(), slots);
+std::vector<NodeShape> spread(int slots, Path path) {
+  const int gpus = path == Path::slot_slot_local ? 1 : std::min(Device::count(), slots);
   std::vector<NodeShape> nodes;
   nodes.reserve(static_cast<std::size_t>(gpus));
   for (int g = 0; g < gpus; ++g) nodes.push_back({.gpus = 1, .slots = slots / gpus + (g < slots % gpus)});
@@ -22,10 +21,9 @@ std::vector<NodeShape> spread(int slots) {
 
 }  // namespace
 
-Row measure_any_source(const Workload& work, int senders) {
-  const AnySourcePlan plan{static_cast<std::uint64_t>(work.seconds * 1e9), senders};
-  Config config;
-  config.nodes = spread(senders + 1);
+Row measure_any_source(const Workload& work) {
+  const AnySourcePlan plan{static_cast<std::uint64_t>(work.seconds * 1e9), work.senders};
+  const Config config = config_for(work, spread(work.senders + 1, work.path));
   Job job(config);
   const DeviceBuffer<Samples> samples(job.world().device(0), 1);
   std::vector<DeviceBuffer<std::uint64_t>> memory;
@@ -49,14 +47,10 @@ Row measure_any_source(const Workload& work, int senders) {
   job.run();
   const auto found = std::make_unique<Samples>();
   samples.download(found.get());
-  Row row{.whose = "dcgn " + std::string(version),
-          .measure = "any-source",
-          .path = name_of(job.world().gpus() > 1 ? Path::slot_slot : Path::slot_slot_local),
-          .scope = name_of(work.scope),
-          .bytes = 8};
-  row.blocks = 1;
-  row.threads = launch_for(work.scope, Device(0), 1).block.volume();
-  row.senders = senders;
+  Row row = row_for(work, "any-source", 1);
+  row.path = name_of(path_here(work.path));
+  row.bytes = 8;
+  row.senders = work.senders;
   set_figures(row, *found);
   return row;
 }

@@ -50,12 +50,10 @@ DCGN_HOST_DEVICE void receive_from_any(const Group& group, gpu::Slot slot, std::
   const std::uint64_t begin = now_ns();
   if (!give_turns(group, slot, buffer, plan.senders, 0, warm, wrong)) return;
   if (group.leader()) {
-    const std::uint64_t round_ns = (now_ns() - begin) / warm + 1, patience = patience_ns / round_ns;
-    std::uint64_t wanted = plan.target_ns / round_ns;
-    const std::uint64_t least = patience < least_rounds ? patience : least_rounds;
-    if (wanted < least) wanted = least;
-    if (!wanted) wanted = 1;
-    samples.blocks = wanted < Samples::most_blocks ? wanted : Samples::most_blocks;
+    const std::uint64_t round_ns = (now_ns() - begin) / warm + 1;
+    const std::uint64_t least = larger(1, smaller(patience_ns / round_ns, least_rounds));
+    const std::uint64_t wanted = larger(plan.target_ns / round_ns, least);
+    samples.blocks = smaller(wanted, Samples::most_blocks);
     samples.rounds = (wanted + samples.blocks - 1) / samples.blocks;
   }
   const std::uint64_t rounds = group.broadcast(group.leader() ? samples.rounds : 0);

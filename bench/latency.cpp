@@ -4,7 +4,7 @@ namespace dcgn::bench {
 
 Row measure_latency(const Workload& work) {
   Pair pair(work, work.bytes);
-  Row row = pair.row(name_of(Measure::latency));
+  Row row = pair.row(Measure::latency);
   set_figures(row, pair.run(Plan{work.bytes, static_cast<std::uint64_t>(work.seconds * 1e9)}));
   return row;
 }

@@ -14,6 +14,17 @@ struct alignas(16) Line {
   std::uint64_t low, high;
 };
 
+// A load of what another GPU has, past the caches of this one.
+DCGN_HOST_DEVICE inline Line load_line(const Line* from) {
+#if defined(__CUDA_ARCH__)
+  Line line;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0,%1},[%2];" : "=l"(line.low), "=l"(line.high) : "l"(from) : "memory");
+  return line;
+#else
+  return *from;
+#endif
+}
+
 // A store that the compiler neither drops nor puts off, though the next pass writes the same.
 DCGN_HOST_DEVICE inline void store_line(Line* to, const Line& line) {
 #if defined(__CUDA_ARCH__)
@@ -23,29 +34,36 @@ DCGN_HOST_DEVICE inline void store_line(Line* to, const Line& line) {
 #endif
 }
 
+// Which of the two memories of a copy is the other GPU's.
+enum class Crossing { stores, loads };
+
 // Copies messages from one memory to another, `passes` of them out of a window: all threads carry one together, in
 // lines of 16 bytes, four of them under way in each thread.
-struct StoreKernel {
+template <Crossing How>
+struct CopyKernel {
   static constexpr unsigned max_threads = 1024;
+  // Where a message of the window lies: whole lines.
+  DCGN_HOST_DEVICE static std::int64_t begin_of(int message, std::int64_t bytes) { return message * (bytes / 16 * 16); }
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, unsigned char* to, const unsigned char* from, std::int64_t bytes,
                                    int window, std::uint64_t passes) const {
     constexpr int under_way = 4;
+    const auto load = [](const Line* line) { return How == Crossing::loads ? load_line(line) : *line; };
     const auto threads = static_cast<std::int64_t>(ctx.num_blocks()) * ctx.num_threads();
     const auto me = static_cast<std::int64_t>(ctx.block_rank()) * ctx.num_threads() + ctx.thread_rank();
     const std::int64_t lines = bytes / 16;
     for (std::uint64_t pass = 0; pass < passes; ++pass) {
-      const std::int64_t begin = static_cast<std::int64_t>(pass % static_cast<unsigned>(window)) * (bytes / 16 * 16);
+      const std::int64_t begin = begin_of(static_cast<int>(pass % static_cast<unsigned>(window)), bytes);
       auto* out = reinterpret_cast<Line*>(to + begin);
       const auto* in = reinterpret_cast<const Line*>(from + begin);
       std::int64_t i = me;
       for (; i + (under_way - 1) * threads < lines; i += under_way * threads) {
         Line held[under_way];
-        for (int k = 0; k < under_way; ++k) held[k] = in[i + k * threads];
+        for (int k = 0; k < under_way; ++k) held[k] = load(in + i + k * threads);
         for (int k = 0; k < under_way; ++k) store_line(out + i + k * threads, held[k]);
       }
-      for (; i < lines; i += threads) store_line(out + i, in[i]);
-      const std::int64_t rest = lines * 16 + me;
-      if (rest < bytes) static_cast<volatile unsigned char*>(to + begin)[rest] = from[begin + rest];
+      for (; i < lines; i += threads) store_line(out + i, load(in + i));
+      volatile unsigned char* rest = to + begin;
+      for (i = lines * 16 + me; i < bytes; i += threads) rest[i] = from[begin + i];
     }
   }
 };

@@ -1,5 +1,6 @@
-// The limits that kernels find: stores, and a flag.
+// The limits that kernels find: stores, loads, and a flag.
 #include "bench/limit_kernel.hpp"
+#include "bench/memory.hpp"
 #include "bench/p2p.hpp"
 #include "bench/pinned.hpp"
 #include "bench/window.hpp"
@@ -21,49 +22,47 @@ struct TwoDevices {
   Device first, second;
 };
 
-}  // namespace
-
+// Whether kernels of the path's GPUs reach each other's memory. Calls that say so open the way; no kernel may run
+// meanwhile.
 bool kernels_reach(Path path) {
   if (gpus_of(path) == 0) return false;
   const TwoDevices devices(path);
   return devices.first.can_reach(devices.second) && devices.second.can_reach(devices.first);
 }
 
-Row limit_of_stores(const Workload& work, Measure measure) {
+template <Crossing How>
+Row limit_of_kernel(const Workload& work, Measure measure) {
   const TwoDevices devices(work.path);
   const bool local = work.path == Path::slot_slot_local;
-  const Device& device = devices.first;
   const int window = measure == Measure::latency ? 1 : window_of(work.bytes, work.window);
-  const std::size_t room = static_cast<std::size_t>(work.bytes * window) + 16;
-  Row row{.whose = local ? "limit: stores" : "limit: peer stores",
-          .measure = name_of(measure),
-          .path = name_of(work.path),
-          .scope = name_of(work.scope),
-          .bytes = work.bytes};
+  const std::size_t extent = static_cast<std::size_t>(CopyKernel<How>::begin_of(window - 1, work.bytes) + work.bytes);
   // One GPU of a pair has the blocks of one slot, as the messages beside it have.
-  const unsigned slots = local ? 2 : 1;
-  row.blocks = blocks_for(work.scope, device, slots);
+  Row row = row_for(work, name_of(measure), local ? 2 : 1);
+  row.whose = std::string(local ? "limit: " : "limit: peer ") + (How == Crossing::stores ? "stores" : "loads");
   // Of a scope of one thread the others of its block are no part.
-  row.threads = work.scope.kind == ScopeKind::thread ? 1 : launch_for(work.scope, device, slots).block.volume();
+  if (work.scope.kind == ScopeKind::thread) row.threads = 1;
   const Launch launch{.grid = Dim3(row.blocks), .block = Dim3(row.threads)};
   if (measure != Measure::latency) row.window = window;
 
+  constexpr unsigned char sent = 0x5a;
   std::vector<DeviceBuffer<unsigned char>> from, to;
   std::vector<Stream> streams;
   const int ways = measure == Measure::bidirectional ? 2 : 1;
+  const auto runs_on = [&](int way) -> const Device& { return devices.of(How == Crossing::stores ? way : 1 - way); };
   for (int way = 0; way < ways; ++way) {
-    from.emplace_back(devices.of(way), room);
-    to.emplace_back(devices.of(1 - way), room);
-    devices.of(way).fill(from.back().data(), 1, room);
-    streams.emplace_back(devices.of(way));
+    from.emplace_back(devices.of(way), extent);
+    to.emplace_back(devices.of(1 - way), extent);
+    devices.of(way).fill(from.back().data(), sent, extent);
+    devices.of(1 - way).fill(to.back().data(), static_cast<unsigned char>(~sent), extent);
+    streams.emplace_back(runs_on(way));
   }
   // Microseconds for so many messages each way.
   const auto time = [&](std::uint64_t passes) {
     const std::uint64_t begin = now_ns();
     for (int way = 0; way < ways; ++way) {
       const auto w = static_cast<std::size_t>(way);
-      devices.of(way).launch(streams[w], launch, StoreKernel{}, to[w].data(), from[w].data(), work.bytes, window,
-                             passes);
+      runs_on(way).launch(streams[w], launch, CopyKernel<How>{}, to[w].data(), from[w].data(), work.bytes, window,
+                          passes);
     }
     for (Stream& stream : streams) stream.synchronize();
     return static_cast<double>(now_ns() - begin) * 1e-3;
@@ -79,10 +78,23 @@ Row limit_of_stores(const Workload& work, Measure measure) {
   us.reserve(launches);
   for (int i = 0; i < launches; ++i) us.push_back(time(passes) / static_cast<double>(passes));
   set_figures(row, us, passes);
+  time(static_cast<std::uint64_t>(window));  // all of it, so that all of it can be checked
+  for (int way = 0; way < ways; ++way)
+    row.wrong += count_other(devices.of(1 - way), to[static_cast<std::size_t>(way)].data(), extent, sent);
   return row;
 }
 
-Row limit_of_flag(const Workload& work) {
+}  // namespace
+
+std::vector<Row> limits_of_kernels(const Workload& work, Measure measure) {
+  if ((work.path != Path::slot_slot && work.path != Path::slot_slot_local) || !kernels_reach(work.path)) return {};
+  std::vector<Row> rows = {limit_of_kernel<Crossing::stores>(work, measure)};
+  if (measure != Measure::latency) rows.push_back(limit_of_kernel<Crossing::loads>(work, measure));
+  return rows;
+}
+
+std::optional<Row> limit_of_flag(const Workload& work) {
+  if (work.path == Path::slot_slot_staged || is_of_devices(work.path) || !kernels_reach(work.path)) return std::nullopt;
   Row row{.whose = "limit: flag", .path = name_of(work.path), .scope = "-", .bytes = 8};
   const bool cpu = work.path == Path::cpu_slot;
   const TwoDevices devices(work.path);

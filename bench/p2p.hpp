@@ -4,27 +4,47 @@
 // A measurement is a job of its own. Every function here returns one row and throws what Job does.
 #pragma once
 
+#include "bench/measure.hpp"
 #include "bench/row.hpp"
 #include "bench/window.hpp"
 
+#include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
 #include <dcgn/launch.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace dcgn::bench {
 
-// The two ranks. slot_slot: of two GPUs; slot_slot_local: of one; device_device: CPU ranks whose messages lie in the
-// memory of two GPUs.
-enum class Path { cpu_cpu, cpu_slot, slot_slot, slot_slot_local, device_device };
+// The two ranks. slot_slot: of two GPUs; slot_slot_local: of one; slot_slot_staged: of two that do without each other's
+// memory. device_device: CPU ranks whose messages lie in the memory of two GPUs; device_device_local: of one.
+enum class Path { cpu_cpu, cpu_slot, slot_slot, slot_slot_local, slot_slot_staged, device_device, device_device_local };
+
+inline constexpr Path all_paths[] = {
+    Path::cpu_cpu,          Path::cpu_slot,      Path::slot_slot,          Path::slot_slot_local,
+    Path::slot_slot_staged, Path::device_device, Path::device_device_local};
 
 const char* name_of(Path path);
-// The path that is measured where this one is asked for: slot_slot needs two GPUs, or becomes slot_slot_local.
+// The path that is measured where this one is asked for: those of two GPUs become those of one where there are no two;
+// with DCGN_P2P=off, slot_slot is slot_slot_staged.
 Path path_here(Path path);
 // How many GPUs it takes.
 int gpus_of(Path path);
+bool is_of_slots(Path path);    // both ranks
+bool is_of_devices(Path path);  // CPU ranks with messages in device memory
+
+// What a job can do without, to see what it is worth: ideas of the protocol, as in DCGN_WITHOUT; the GPUs' way to each
+// other's memory; their copy engines.
+enum class Idea { quick, checks, relaxed, bells, batches, p2p, copy_engine };
+
+inline constexpr Idea all_ideas[] = {Idea::quick,   Idea::checks, Idea::relaxed,    Idea::bells,
+                                     Idea::batches, Idea::p2p,    Idea::copy_engine};
+
+const char* name_of(Idea idea);
 
 // Who makes a slot's calls together.
 enum class ScopeKind { thread, warp, block, blocks };
@@ -48,19 +68,23 @@ struct Workload {
   double seconds = 0.2;       // that the timed part should take
   int window = usual_window;  // messages under way, in windows; as window_of() has it
   int slots = 0;              // streams of a rate; 0: as many as a GPU has multiprocessors
+  int senders = 8;            // of any-source
+  std::optional<Idea> without{};
 };
 
-// Between two ranks. Latency is half a round trip, and its rounds are to and fro. Else rounds are windows, one way and
-// then an answer, or each way at once; times are of one message, and GB/s of one direction.
-enum class Measure { latency, bandwidth, bidirectional };
+// The settings of a measurement's job.
+Config config_for(const Workload& work, std::vector<NodeShape> nodes);
 
-const char* name_of(Measure measure);
+// All that is known of a row of ours before the measurement; `slots` are on each GPU: 0 for CPU ranks.
+Row row_for(const Workload& work, const char* measure, unsigned slots);
+
+// Between two ranks. Rounds are to and fro, or windows; times are of one message, and GB/s of one direction.
 Row measure_latency(const Workload& work);
 Row measure_windows(const Workload& work, Measure measure);
 // Streams from slots of one GPU to slots of another, or of the same: messages a second, over all. Rounds are messages.
 Row measure_rate(const Workload& work);
-// Half a round trip between slot 0 of GPU 0, which receives from any source, and one of `senders` slots at a time.
-Row measure_any_source(const Workload& work, int senders);
+// Half a round trip between slot 0 of GPU 0, which receives from any source, and one of the senders at a time.
+Row measure_any_source(const Workload& work);
 
 // What became of the messages of many streams.
 struct Soak {
@@ -78,18 +102,17 @@ struct Soak {
 Soak soak(const Workload& work, std::uint64_t messages, const std::function<void(std::uint64_t)>& progress);
 Row row_of(const Workload& work, const Soak& soak);
 
-// The limits beside them, on the same path, in the same units.
+// The limits beside them, on the same path, in the same units, of bytes that are checked.
 
-// Plain copies: memcpy between CPU ranks, the copy engine where device memory takes part. As many are under way as
-// there are messages: one at a time for latency.
-Row limit_of_copies(const Workload& work, Measure measure);
-// Whether kernels of its GPUs reach each other's memory, which the following two take for granted: calls that say so
-// open the way. No kernel may run meanwhile.
-bool kernels_reach(Path path);
-// A kernel of stores, between slots, with the blocks and threads of the scope.
-Row limit_of_stores(const Workload& work, Measure measure);
+// Kernels that store into the other GPU's memory and, but for latency, kernels that load from it, with the blocks and
+// threads of the scope. None where there are no two slots, or where they do not reach each other.
+std::vector<Row> limits_of_kernels(const Workload& work, Measure measure);
+// Plain copies, of no scope: memcpy between CPU ranks, the copy engine where device memory takes part, and on the
+// staged path the copy engines to pinned memory, from it, and through it. As many are under way as there are messages.
+// Between slots there are none for latency, where nobody would start a copy for each.
+std::vector<Row> limits_of_copies(const Workload& work, Measure measure);
 // Half a round trip of four bytes with their flag in one 8-byte store: two slots' memories, or pinned memory between a
-// CPU thread and a GPU.
-Row limit_of_flag(const Workload& work);
+// CPU thread and a GPU. Nothing where there is no such memory.
+std::optional<Row> limit_of_flag(const Workload& work);
 
 }  // namespace dcgn::bench

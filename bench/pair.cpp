@@ -8,10 +8,12 @@ NodeShape shape_of(Path path) {
   switch (path) {
     case Path::cpu_cpu: return {.cpus = 2};
     case Path::cpu_slot: return {.cpus = 1, .gpus = 1, .slots = 1};
-    case Path::slot_slot: return {.gpus = 2, .slots = 1};
+    case Path::slot_slot:
+    case Path::slot_slot_staged: return {.gpus = 2, .slots = 1};
     case Path::slot_slot_local: return {.gpus = 1, .slots = 2};
     // The GPUs are the job's, so that it may use their copy engines; their slots end at once.
     case Path::device_device: return {.cpus = 2, .gpus = 2, .slots = 1};
+    case Path::device_device_local: return {.cpus = 2, .gpus = 1, .slots = 1};
   }
   return {};
 }
@@ -26,12 +28,11 @@ int Pair::cpus() const { return shape_of(work_.path).cpus; }
 unsigned Pair::slots() const { return static_cast<unsigned>(shape_of(work_.path).slots); }
 
 Pair::Pair(const Workload& work, std::int64_t room) : work_(work) {
-  if (work.path == Path::device_device) work_.scope = {.kind = ScopeKind::thread};
-  Config config;
-  config.nodes = {shape_of(work.path)};
-  job_ = std::make_unique<Job>(config);
+  const bool of_devices = is_of_devices(work.path);
+  if (of_devices) work_.scope = {.kind = ScopeKind::thread};
+  job_ = std::make_unique<Job>(config_for(work, {shape_of(work.path)}));
   for (int r = 0; r < 2; ++r) {
-    const bool is_slot = r >= cpus(), on_device = is_slot || work.path == Path::device_device;
+    const bool is_slot = r >= cpus(), on_device = is_slot || of_devices;
     if (!is_slot) {
       const std::size_t page = 4096, size = padded(room, page);
       unsigned char* mine = pages_.emplace_back(on_device ? page : page + 2 * size).data();
@@ -39,7 +40,7 @@ Pair::Pair(const Workload& work, std::int64_t room) : work_(work) {
     }
     if (!on_device) continue;
     const Place place = job_->placement().place(r);
-    const Device device = job_->world().device(is_slot ? place.device : r);
+    const Device device = job_->world().device(is_slot ? place.device : r % job_->world().gpus());
     const std::size_t size = padded(room, 256);
     unsigned char* mine = memory_.emplace_back(device, control_bytes + 2 * size).data();
     auto* control = is_slot ? reinterpret_cast<std::uint64_t*>(mine) : ends_[r].control;
@@ -49,18 +50,6 @@ Pair::Pair(const Workload& work, std::int64_t room) : work_(work) {
   }
 }
 
-Row Pair::row(const char* measure) const {
-  Row row{.whose = "dcgn " + std::string(version),
-          .measure = measure,
-          .path = name_of(work_.path),
-          .scope = "-",
-          .bytes = work_.bytes};
-  if (cpus() == 2) return row;
-  const Device device = job_->world().device(0);
-  row.scope = name_of(work_.scope);
-  row.blocks = blocks_for(work_.scope, device, slots());
-  row.threads = launch_for(work_.scope, device, slots()).block.volume();
-  return row;
-}
+Row Pair::row(Measure measure) const { return row_for(work_, name_of(measure), cpus() == 2 ? 0 : slots()); }
 
 }  // namespace dcgn::bench

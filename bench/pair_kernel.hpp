@@ -6,7 +6,6 @@
 #include "bench/slot_end_kernel.hpp"
 
 #include <dcgn/job.hpp>
-#include <dcgn/version.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -62,7 +61,7 @@ class Pair {
   }
 
   // All that is known of a row before the measurement.
-  Row row(const char* measure) const;
+  Row row(Measure measure) const;
 
  private:
   int cpus() const;

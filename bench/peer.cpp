@@ -71,13 +71,13 @@ std::string launcher() {
 
 }  // namespace
 
+bool has_peer(const std::string& name) { return ::access(program_of(peer_of(name)).c_str(), X_OK) == 0; }
+
 void find_peer(const std::string& name) {
-  const Peer& peer = peer_of(name);
-  const std::string program = program_of(peer);
-  if (::access(program.c_str(), X_OK) != 0)
+  if (!has_peer(name))
     throw Error(Code::io, "bench",
                 fmt::format("--peers {}: there is no {}; it is built where {}, then configure and build again", name,
-                            program, peer.missing));
+                            program_of(peer_of(name)), peer_of(name).missing));
 }
 
 std::string path_of_peer(const std::string& name) { return peer_of(name).path; }

@@ -15,6 +15,8 @@ namespace dcgn::bench {
 
 // Throws Error(io), saying what is missing, where the peer's program is not built; must be called before the work.
 void find_peer(const std::string& name);
+// Whether it is.
+bool has_peer(const std::string& name);
 
 // What the peers can be asked for.
 struct PeerPlan {

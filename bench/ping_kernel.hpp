@@ -2,7 +2,12 @@
 // that differs is an End, which says who takes part and how to send and receive:
 //   unsigned rank(), size(); bool leader();  void sync();   among the threads of this end
 //   bool send(const void*, std::int64_t), recv(void*, std::int64_t);   to and from the other end; false: give up
-// Every function here is called by all threads of an end.
+// Every function here is called by all threads of an end. A plan says what a round is (Plan: to and fro; WindowPlan, in
+// window_kernel.hpp) and has
+//   std::int64_t extent();                    the bytes that an end sends, and receives, at most in a round
+//   bool both_ways();                         whether the leading end receives them, too
+//   std::uint64_t warm_up(), least(patience); rounds: before the clock, and timed at least
+//   bool lead(end, buffers, rounds), follow(end, buffers, rounds);   the rounds; false: give up
 #pragma once
 
 #include <dcgn/gpu/atomic.hpp>
@@ -20,11 +25,6 @@ struct Buffers {
   std::uint64_t* control;  // two words: for messages between the ends, and for counting
 };
 
-struct Plan {
-  std::int64_t bytes;
-  std::uint64_t target_ns;  // what the timed rounds should take together
-};
-
 // What the leading end finds out. All blocks have the same number of rounds.
 struct Samples {
   static constexpr std::uint64_t most_blocks = 200;
@@ -34,9 +34,38 @@ struct Samples {
   std::uint64_t wrong;            // bytes that were not what the other end sent, on either side
 };
 
-// Figures stand on at least this many rounds, except where they would take longer than patience allows.
-inline constexpr std::uint64_t least_rounds = 10'000, least_rounds_large = 50, patience_ns = 2'000'000'000;
+// Figures of small messages stand on at least this many rounds, except where they would take longer than patience
+// allows.
+inline constexpr std::uint64_t least_rounds = 10'000, patience_ns = 2'000'000'000;
 inline constexpr std::int64_t large = 128 << 10;
+
+DCGN_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+DCGN_HOST_DEVICE constexpr std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a < b ? b : a; }
+
+// A message to and fro.
+struct Plan {
+  std::int64_t bytes;
+  std::uint64_t target_ns;  // what the timed rounds should take together
+
+  DCGN_HOST_DEVICE std::int64_t extent() const { return bytes; }
+  DCGN_HOST_DEVICE bool both_ways() const { return true; }
+  DCGN_HOST_DEVICE std::uint64_t warm_up() const { return bytes <= 4096 ? 2000 : bytes <= large ? 200 : 3; }
+  DCGN_HOST_DEVICE std::uint64_t least(std::uint64_t patience) const {
+    return larger(50, bytes <= large ? smaller(patience, least_rounds) : 0);
+  }
+  template <class End>
+  DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, std::uint64_t rounds) const {
+    for (std::uint64_t i = 0; i < rounds; ++i)
+      if (!end.send(b.out, bytes) || !end.recv(b.in, bytes)) return false;
+    return true;
+  }
+  template <class End>
+  DCGN_HOST_DEVICE bool follow(const End& end, const Buffers& b, std::uint64_t rounds) const {
+    for (std::uint64_t i = 0; i < rounds; ++i)
+      if (!end.recv(b.in, bytes) || !end.send(b.out, bytes)) return false;
+    return true;
+  }
+};
 
 DCGN_HOST_DEVICE inline unsigned char pattern(std::int64_t i, unsigned salt) {
   const auto word = static_cast<std::uint32_t>(i) * 2654435761u + salt * 40503u;
@@ -63,41 +92,19 @@ DCGN_HOST_DEVICE void count_wrong(const End& end, const Buffers& b, std::int64_t
   end.sync();
 }
 
-template <class End>
-DCGN_HOST_DEVICE bool ping(const End& end, const Buffers& b, std::int64_t bytes, std::uint64_t rounds) {
-  for (std::uint64_t i = 0; i < rounds; ++i)
-    if (!end.send(b.out, bytes) || !end.recv(b.in, bytes)) return false;
-  return true;
-}
-
-template <class End>
-DCGN_HOST_DEVICE bool pong(const End& end, const Buffers& b, std::int64_t bytes, std::uint64_t rounds) {
-  for (std::uint64_t i = 0; i < rounds; ++i)
-    if (!end.recv(b.in, bytes) || !end.send(b.out, bytes)) return false;
-  return true;
-}
-
-DCGN_HOST_DEVICE inline std::uint64_t warm_up_rounds(std::int64_t bytes) {
-  return bytes <= 4096 ? 2000 : bytes <= large ? 200 : 3;
-}
-
 // One end: warms up twice, the second time with a look at the clock; decides how many rounds there will be and tells
 // the other end; then the rounds; then one more with patterns that both ends check.
-template <class End>
-DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, const Plan& plan, Samples& samples) {
-  const std::int64_t bytes = plan.bytes;
-  fill(end, b, bytes, 0);
-  const std::uint64_t warm = warm_up_rounds(bytes);
-  if (!ping(end, b, bytes, warm)) return false;
+template <class End, class AnyPlan>
+DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, const AnyPlan& plan, Samples& samples) {
+  fill(end, b, plan.extent(), 0);
+  const std::uint64_t warm = plan.warm_up();
+  if (!plan.lead(end, b, warm)) return false;
   const std::uint64_t begin = now_ns();
-  if (!ping(end, b, bytes, warm)) return false;
+  if (!plan.lead(end, b, warm)) return false;
   if (end.leader()) {
     const std::uint64_t round_ns = (now_ns() - begin) / warm + 1;
-    std::uint64_t wanted = plan.target_ns / round_ns;
-    const std::uint64_t least = patience_ns / round_ns < least_rounds ? patience_ns / round_ns : least_rounds;
-    if (bytes <= large && wanted < least) wanted = least;
-    if (wanted < least_rounds_large) wanted = least_rounds_large;
-    samples.blocks = wanted < Samples::most_blocks ? wanted : Samples::most_blocks;
+    const std::uint64_t wanted = larger(plan.target_ns / round_ns, plan.least(patience_ns / round_ns));
+    samples.blocks = smaller(wanted, Samples::most_blocks);
     samples.rounds = b.control[0] = (wanted + samples.blocks - 1) / samples.blocks;
     b.control[1] = samples.blocks;
   }
@@ -106,27 +113,26 @@ DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, const Plan& plan, S
   if (!end.send(b.control, 16)) return false;
   for (std::uint64_t k = 0; k < blocks; ++k) {
     const std::uint64_t block_begin = now_ns();
-    if (!ping(end, b, bytes, rounds)) return false;
+    if (!plan.lead(end, b, rounds)) return false;
     if (end.leader()) samples.ns[k] = now_ns() - block_begin;
   }
-  fill(end, b, bytes, 0);
-  if (!ping(end, b, bytes, 1)) return false;
-  count_wrong(end, b, bytes, 0);
+  fill(end, b, plan.extent(), 0);
+  if (!plan.lead(end, b, 1)) return false;
+  count_wrong(end, b, plan.both_ways() ? plan.extent() : 0, 0);
   if (!end.recv(b.control, 8)) return false;
   if (end.leader()) samples.wrong = b.control[0] + b.control[1];
   return true;
 }
 
 // The other end.
-template <class End>
-DCGN_HOST_DEVICE bool follow(const End& end, const Buffers& b, const Plan& plan) {
-  const std::int64_t bytes = plan.bytes;
-  fill(end, b, bytes, 1);
-  if (!pong(end, b, bytes, 2 * warm_up_rounds(bytes)) || !end.recv(b.control, 16)) return false;
-  if (!pong(end, b, bytes, b.control[0] * b.control[1])) return false;
-  fill(end, b, bytes, 1);
-  if (!pong(end, b, bytes, 1)) return false;
-  count_wrong(end, b, bytes, 1);
+template <class End, class AnyPlan>
+DCGN_HOST_DEVICE bool follow(const End& end, const Buffers& b, const AnyPlan& plan) {
+  fill(end, b, plan.extent(), 1);
+  if (!plan.follow(end, b, 2 * plan.warm_up()) || !end.recv(b.control, 16)) return false;
+  if (!plan.follow(end, b, b.control[0] * b.control[1])) return false;
+  fill(end, b, plan.extent(), 1);
+  if (!plan.follow(end, b, 1)) return false;
+  count_wrong(end, b, plan.extent(), 1);
   return end.send(b.control + 1, 8);
 }
 

@@ -2,7 +2,6 @@
 #include "bench/rate_kernel.hpp"
 
 #include <dcgn/job.hpp>
-#include <dcgn/version.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -49,8 +48,7 @@ std::vector<StreamResult> run_streams(const Workload& work, std::uint64_t messag
   const int streams = streams_for(work);
   const bool local = work.path == Path::slot_slot_local;
   const RatePlan plan{work.bytes, messages, static_cast<std::uint64_t>(work.seconds * 1e9), streams};
-  Config config;
-  config.nodes = {{.gpus = local ? 1 : 2, .slots = local ? 2 * streams : streams}};
+  const Config config = config_for(work, {{.gpus = local ? 1 : 2, .slots = local ? 2 * streams : streams}});
   Job job(config);
   const Device receiver = job.world().device(job.world().gpus() - 1);
   const DeviceBuffer<StreamResult> results(receiver, static_cast<std::size_t>(streams));
@@ -103,19 +101,12 @@ Soak sum_of(const std::vector<StreamResult>& streams) {
 }
 
 Row row_with(const Workload& work, const char* measure, const Soak& s) {
-  const Device device(0);
-  Row row{.whose = "dcgn " + std::string(version),
-          .measure = measure,
-          .path = name_of(work.path),
-          .scope = name_of(work.scope),
-          .bytes = work.bytes,
-          .rounds = s.received,
-          .unit = "M/s",
-          .wrong = s.wrong()};
+  Row row = row_for(work, measure, 1);
+  row.rounds = s.received;
+  row.unit = "M/s";
+  row.wrong = s.wrong();
   row.p50_us = row.p99_us = s.received ? s.seconds * 1e6 / static_cast<double>(s.received) : 0;
   row.gb_per_s = row.p50_us > 0 ? static_cast<double>(work.bytes) * 1e-3 / row.p50_us : 0;
-  row.blocks = 1;
-  row.threads = launch_for(work.scope, device, 1).block.volume();
   row.slots = streams_for(work);
   return row;
 }

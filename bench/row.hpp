@@ -24,6 +24,7 @@ struct Row {
   unsigned blocks = 0, threads = 0;  // of a slot, and of each block; 0: no slots
   int window = 0;                    // messages under way, in windows
   int slots = 0, senders = 0;        // of a rate; of any-source
+  std::string without{};             // what ours did without
 };
 
 // Fills in what blocks of `rounds` say: `us` has what a message, or a copy, took in each of them.

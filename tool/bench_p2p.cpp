@@ -1,5 +1,6 @@
 // dcgn bench p2p
 #include "bench/sizes.hpp"
+#include "tool/bench_options.hpp"
 #include "tool/bench_p2p_run.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
@@ -29,34 +30,6 @@ struct Arguments {
   double seconds = 0.2;
   JsonOption json;
 };
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(Code::configuration, "bench", text); }
-
-std::int64_t parse_bytes(const char* option, const std::string& text) {
-  const std::optional<std::int64_t> bytes = bench::parse_size(text);
-  if (!bytes || *bytes < 1 || *bytes > 1 << 30)
-    refuse(fmt::format("{} {}: expected a size from 1 to 1G, as in 8, 4K, 1M", option, text));
-  return *bytes;
-}
-
-// Each once, where two words are the same path on this machine.
-std::vector<Path> parse_pairs(const std::string& text) {
-  constexpr Path all[] = {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot, Path::slot_slot_local, Path::device_device};
-  std::vector<Path> paths;
-  for (const std::string& name : split(text, ',')) {
-    const Path path = bench::path_here(*std::ranges::find(all, name, [](Path p) { return bench::name_of(p); }));
-    const int devices = Device::count(), needed = bench::gpus_of(path);
-    if (devices < needed)
-      refuse(
-          fmt::format("--pairs {}: this machine has {} GPUs, expected {}; DCGN_EMULATED_GPUS={} gives it emulated ones",
-                      name, devices, needed, needed));
-    if (path == Path::device_device && Device(0).kind() == DeviceKind::cuda)
-      refuse(fmt::format(
-          "--pairs {}: CPU ranks cannot yet send what lies in a CUDA device's memory; expected another pair", name));
-    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
-  }
-  return paths;
-}
 
 std::optional<int> parse_number(std::string_view text, int least, int most) {
   int value = 0;
@@ -117,7 +90,7 @@ std::vector<std::string> parse_peers(const std::string& text) {
 }
 
 P2pPlan plan_of(const Arguments& a) {
-  const std::int64_t begin = parse_bytes("-b", a.begin), end = parse_bytes("-e", a.end);
+  const std::int64_t begin = parse_message_bytes("-b", a.begin), end = parse_message_bytes("-e", a.end);
   const auto asks = [&, measures = split(a.measures, ',')](const char* measure) {
     return std::ranges::find(measures, measure) != measures.end();
   };
@@ -142,8 +115,7 @@ P2pPlan plan_of(const Arguments& a) {
   if (!messages) refuse(fmt::format("--messages {}: expected a number from 1 to 1000G, as in 5000, 100M", a.messages));
   plan.messages = *messages;
 
-  if (streams &&
-      std::ranges::none_of(plan.paths, [](Path p) { return p == Path::slot_slot || p == Path::slot_slot_local; }))
+  if (streams && std::ranges::none_of(plan.paths, bench::is_of_slots))
     refuse(fmt::format("--pairs {}: expected slot-slot or slot-slot-local for --measure rate and soak", a.pairs));
   if ((streams || asks("any-source")) && plan.stream_scopes.empty())
     refuse(fmt::format("--scope {}: expected thread, warp or block for --measure rate, any-source and soak", a.scopes));
@@ -170,9 +142,11 @@ constexpr const char* description =
     "two\n"
     "ranks both check messages byte by byte, and streams are checked whole, for content and order: `wrong` counts "
     "what\n"
-    "differs. Limits stand beside them, with the same blocks and threads: between slots a kernel of plain stores and, "
-    "for\n"
-    "what is small, a flag with four bytes in one store; elsewhere memcpy or the GPU's copy engine.";
+    "differs. Limits stand beside them: between slots kernels of plain stores and of plain loads with the same blocks "
+    "and\n"
+    "threads, the copy engine and, for what is small, a flag with four bytes in one store; on the staged path copies "
+    "to\n"
+    "pinned memory, from it and through it; elsewhere memcpy or the copy engine. `ours` is our share of the first.";
 
 }  // namespace
 
@@ -192,14 +166,7 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(2, 1024))
       ->capture_default_str();
-  app->add_option(
-         "--pairs", a->pairs,
-         "Kinds of the two ranks: cpu-cpu, cpu-slot, slot-slot (of two GPUs; where there is one, it is\n"
-         "slot-slot-local), slot-slot-local (of one GPU), device-device (CPU ranks, messages in the memory of\n"
-         "two GPUs)")
-      ->check(words_of({"cpu-cpu", "cpu-slot", "slot-slot", "slot-slot-local", "device-device"}))
-      ->type_name("WORDS")
-      ->capture_default_str();
+  add_pairs(*app, a->pairs);
   app->add_option("--scope", a->scopes,
                   "Who takes part in a slot's calls: thread, warp, block, blocks:N, or grid, a block for each\n"
                   "multiprocessor [block; warp for rate, any-source and soak]")

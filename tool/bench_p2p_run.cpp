@@ -1,15 +1,9 @@
 #include "tool/bench_p2p_run.hpp"
 
-#include "bench/json.hpp"
-#include "bench/machine.hpp"
 #include "bench/peer.hpp"
+#include "tool/bench_document.hpp"
 #include "tool/bench_table.hpp"
-#include "tool/exit_code.hpp"
 #include "tool/progress.hpp"
-
-#include <dcgn/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -22,17 +16,9 @@ namespace {
 
 using bench::Measure, bench::Path, bench::Row, bench::Scope, bench::ScopeKind, bench::Workload, bench::Soak;
 
-bool is_slots_only(Path path) { return path == Path::slot_slot || path == Path::slot_slot_local; }
-
-std::optional<Measure> pair_measure(const std::string& name) {
-  for (const Measure measure : {Measure::latency, Measure::bandwidth, Measure::bidirectional})
-    if (name == bench::name_of(measure)) return measure;
-  return std::nullopt;
-}
-
 std::vector<std::string> measures_of_pairs(const P2pPlan& plan) {
   std::vector<std::string> measures = plan.measures;
-  std::erase_if(measures, [](const std::string& measure) { return !pair_measure(measure); });
+  std::erase_if(measures, [](const std::string& measure) { return !bench::parse_measure(measure); });
   return measures;
 }
 
@@ -49,34 +35,33 @@ std::vector<std::string> peers_for(const P2pPlan& plan) {
 
 class Runner {
  public:
-  Runner(const P2pPlan& plan, bool quiet) : plan_(plan), quiet_(quiet) {}
+  Runner(const P2pPlan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
 
   void run() {
     ask_peers();
     for (const std::string& measure : plan_.measures) {
-      if (const std::optional<Measure> of_pairs = pair_measure(measure)) {
+      if (const std::optional<Measure> of_pairs = bench::parse_measure(measure)) {
         for (const Path path : plan_.paths) pair(*of_pairs, path);
       } else if (measure == "any-source") {
         any_source();
       } else {
         for (const Path path : plan_.paths)
-          if (is_slots_only(path)) measure == "rate" ? rate(path) : soak(path);
+          if (bench::is_of_slots(path)) measure == "rate" ? rate(path) : soak(path);
       }
     }
     for (const Row& row : peers_) add(row);
   }
 
-  const nlohmann::ordered_json& rows() const { return rows_; }
-  std::uint64_t wrong() const { return wrong_; }
-
  private:
-  nlohmann::ordered_json& add(const Row& row) {
-    wrong_ += row.wrong;
-    return rows_.emplace_back(bench::to_json(row));
-  }
+  nlohmann::ordered_json& add(const Row& row) { return document_.add(row); }
 
   Workload work(Path path, const Scope& scope, std::int64_t bytes) const {
-    return {path, scope, bytes, plan_.seconds, plan_.window, plan_.slots};
+    return {.path = path,
+            .scope = scope,
+            .bytes = bytes,
+            .seconds = plan_.seconds,
+            .window = plan_.window,
+            .slots = plan_.slots};
   }
 
   void ask_peers() {
@@ -101,46 +86,46 @@ class Runner {
     return nullptr;
   }
 
-  static std::optional<Row> limit_of(Measure measure, Workload work) {
-    work.seconds /= 4;
-    if (!is_slots_only(work.path)) return bench::limit_of_copies(work, measure);
-    if (!bench::kernels_reach(work.path)) return std::nullopt;
-    return bench::limit_of_stores(work, measure);
+  // The limits at each size.
+  using Limits = std::vector<std::vector<Row>>;
+  template <class Limit>
+  Limits limits_of(Limit limit, Measure measure, Path path, const Scope& scope) {
+    Limits limits;
+    for (const std::int64_t bytes : plan_.sizes) {
+      Workload quick = work(path, scope, bytes);
+      quick.seconds /= 4;
+      for (const Row& row : limits.emplace_back(limit(quick, measure))) add(row);
+    }
+    return limits;
   }
 
   // Measured once on a path.
-  std::optional<Row> flag_of(Path path) {
-    if (const auto known = flags_.find(path); known != flags_.end()) return known->second;
-    if (!bench::kernels_reach(path)) return std::nullopt;
-    Workload quick = work(path, {}, 8);
-    quick.seconds /= 4;
-    const Row flag = bench::limit_of_flag(quick);
-    add(flag);
-    flags_.emplace(path, flag);
-    return flag;
+  const std::optional<Row>& flag_of(Path path) {
+    const auto [known, is_new] = flags_.try_emplace(path);
+    if (is_new) {
+      Workload quick = work(path, {}, 8);
+      quick.seconds /= 4;
+      known->second = bench::limit_of_flag(quick);
+      if (known->second) add(*known->second);
+    }
+    return known->second;
   }
 
   void pair(Measure measure, Path path) {
     const std::optional<Row> flag = measure == Measure::latency ? flag_of(path) : std::nullopt;
-    const bool has_slots = path == Path::cpu_slot || is_slots_only(path);
+    const bool has_slots = path == Path::cpu_slot || bench::is_of_slots(path);
     const std::vector<Scope> scopes = has_slots ? plan_.scopes : std::vector{Scope()};
-    std::vector<std::optional<Row>> limits;
+    const Limits copies = limits_of(bench::limits_of_copies, measure, path, {});
     for (const Scope& scope : scopes) {
-      // Copies know no scope.
-      if (limits.empty() || is_slots_only(path)) {
-        limits.clear();
-        for (const std::int64_t bytes : plan_.sizes) {
-          limits.push_back(limit_of(measure, work(path, scope, bytes)));
-          if (limits.back()) add(*limits.back());
-        }
-      }
-      PairTable table(quiet_);
+      Limits limits = limits_of(bench::limits_of_kernels, measure, path, scope);
+      for (std::size_t i = 0; i < limits.size(); ++i)
+        limits[i].insert(limits[i].end(), copies[i].begin(), copies[i].end());
+      PairTable table(document_.quiet());
       for (std::size_t i = 0; i < plan_.sizes.size(); ++i) {
         const Workload s = work(path, scope, plan_.sizes[i]);
         const Row ours = measure == Measure::latency ? bench::measure_latency(s) : bench::measure_windows(s, measure);
-        const Row* limit = limits[i] ? &*limits[i] : nullptr;
-        if (i == 0) table.head(ours, limit, flag ? &*flag : nullptr, peer_of_any(measure, path, scope));
-        table.line(ours, limit, peer_of(measure, s));
+        if (i == 0) table.head(ours, limits[i], flag ? &*flag : nullptr, peer_of_any(measure, path, scope));
+        table.line(ours, limits[i], peer_of(measure, s));
         add(ours);
       }
     }
@@ -151,7 +136,7 @@ class Runner {
     for (const Scope& scope : plan_.stream_scopes) {
       const Row row = bench::measure_rate(work(path, scope, plan_.sizes.front()));
       add(row);
-      if (quiet_) continue;
+      if (document_.quiet()) continue;
       if (first) rate_head(row);
       rate_line(row);
       first = false;
@@ -159,13 +144,15 @@ class Runner {
   }
 
   void any_source() {
-    const std::optional<Row> flag = flag_of(bench::path_here(Path::slot_slot));
+    const std::optional<Row>& flag = flag_of(bench::path_here(Path::slot_slot));
     for (const Scope& scope : plan_.stream_scopes) {
       bool first = true;
       for (const int senders : plan_.senders) {
-        const Row row = bench::measure_any_source(work(Path::slot_slot, scope, 8), senders);
+        Workload s = work(bench::path_here(Path::slot_slot), scope, 8);
+        s.senders = senders;
+        const Row row = bench::measure_any_source(s);
         add(row);
-        if (quiet_) continue;
+        if (document_.quiet()) continue;
         if (first) any_source_head(row, flag ? &*flag : nullptr);
         any_source_line(row);
         first = false;
@@ -191,39 +178,23 @@ class Runner {
                        {"reordered", result.reordered},
                        {"damaged", result.damaged},
                        {"seconds", result.seconds}});
-      if (!quiet_) print_soak(row, result);
+      if (!document_.quiet()) print_soak(row, result);
     }
   }
 
   const P2pPlan& plan_;
-  bool quiet_;
+  BenchDocument& document_;
   std::vector<Row> peers_;
-  std::map<Path, Row> flags_;
-  nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
-  std::uint64_t wrong_ = 0;
+  std::map<Path, std::optional<Row>> flags_;
 };
 
 }  // namespace
 
 int run_p2p(const P2pPlan& plan, JsonOption& json) {
   for (const std::string& peer : peers_for(plan)) bench::find_peer(peer);
-  json.open();
-  const bool quiet = json.on_stdout();
-  nlohmann::ordered_json document = {{"what", "p2p"},
-                                     {"commit", bench::commit()},
-                                     {"machine", bench::machine()},
-                                     {"command", bench::command()},
-                                     {"date", bench::date_now()}};
-  if (!quiet)
-    for (const char* key : {"machine", "commit", "date", "command"})
-      fmt::print("# {:<8} {}\n", key, document[key].get<std::string>());
-
-  Runner runner(plan, quiet);
-  runner.run();
-  document["rows"] = runner.rows();
-  json.write(document.dump(1));
-  if (runner.wrong()) fmt::print(stderr, "dcgn: bench: {} bytes or messages were wrong\n", runner.wrong());
-  return runner.wrong() ? exit_job_failed : exit_ok;
+  BenchDocument document("p2p", json);
+  Runner(plan, document).run();
+  return document.finish();
 }
 
 }  // namespace dcgn::tool

@@ -1,26 +1,39 @@
 // The tables of dcgn bench p2p: a `#` header, then a line a row as it is measured.
 #pragma once
 
+#include "bench/ablation.hpp"
 #include "bench/p2p.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace dcgn::tool {
 
-// One measure on one path at one scope: ours by size, the limit and the peer beside it where there are any.
+// "latency 4 KiB, warp", "any-source 8 B, warp, 32 senders".
+std::string title_of(const bench::Row& row);
+// The figure by which a row of this measure is judged: GB/s, a median time, or millions of messages a second.
+bool has_bandwidth(const bench::Row& row);
+const char* unit_of(const bench::Row& row);
+double value_of(const bench::Row& row);
+std::string figure_of(const bench::Row& row);        // with its unit
+std::string name_of_limit(const bench::Row& limit);  // "peer stores"
+
+// One measure on one path at one scope: ours by size, limits and the peer beside it where there are any.
 class PairTable {
  public:
   explicit PairTable(bool quiet) : quiet_(quiet) {}
 
-  // `limit` and `peer` are rows of the first line; `flag` is the limit of what is small.
-  void head(const bench::Row& ours, const bench::Row* limit, const bench::Row* flag, const bench::Row* peer);
-  void line(const bench::Row& ours, const bench::Row* limit, const bench::Row* peer) const;
+  // `limits` and `peer` are of the first line; `flag` is the limit of what is small. Each line has as many limits, and
+  // ours as a share of the first.
+  void head(const bench::Row& ours, const std::vector<bench::Row>& limits, const bench::Row* flag,
+            const bench::Row* peer);
+  void line(const bench::Row& ours, const std::vector<bench::Row>& limits, const bench::Row* peer) const;
 
  private:
   bool quiet_;
-  bool with_limit_ = false, with_peer_ = false;
+  bool with_peer_ = false;
 };
 
 // Many streams, a line a scope.
@@ -30,6 +43,19 @@ void rate_line(const bench::Row& row);
 // Any source, a line a number of senders.
 void any_source_head(const bench::Row& row, const bench::Row* flag);
 void any_source_line(const bench::Row& row);
+
+// What ideas are worth, a line for each with each row.
+void ablation_head(bench::Path path, int repetitions);
+void ablation_line(const bench::Effect& effect);
+
+// What is to be reached, and what is.
+struct GateLine {
+  std::string what{}, reach{}, measured{}, limit{}, peers{};
+  std::uint64_t wrong = 0;
+  bool met = false;
+};
+void gates_head();
+void gates_line(const GateLine& line);
 
 // All at once.
 void print_soak(const bench::Row& row, const bench::Soak& soak);

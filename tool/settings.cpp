@@ -31,7 +31,8 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_ERRORS", c.errors_fatal ? "fatal" : "returned");
   add("DCGN_DIRECT", c.direct ? "on" : "off");
   add("DCGN_P2P", c.p2p ? "on" : "off");
-  add("DCGN_COPY_ENGINE", c.copy_engine ? "on" : "off");
+  const auto engine = c.copy_engine_bytes;
+  add("DCGN_COPY_ENGINE", !engine ? "on" : engine == Config::never_copied ? "off" : fmt::to_string(*engine));
   const char* without = std::getenv("DCGN_WITHOUT");
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
   return settings;

@@ -1,6 +1,7 @@
 // What the peers' programs have in common: their arguments, what a round is, and how many of them make a figure.
 #pragma once
 
+#include "bench/measure.hpp"
 #include "bench/row.hpp"
 #include "bench/sizes.hpp"
 #include "bench/window.hpp"
@@ -16,20 +17,9 @@
 
 namespace dcgn::bench::peer {
 
-// What is measured: a message there and one back; a window of messages one way, which the other end answers where
-// nothing else keeps the ends together; a window each way at the same time.
-enum class Measure { latency, bandwidth, bidirectional };
+using bench::Measure, bench::name_of;
 
-inline const char* name_of(Measure measure) {
-  switch (measure) {
-    case Measure::latency: return "latency";
-    case Measure::bandwidth: return "bandwidth";
-    case Measure::bidirectional: return "bidirectional";
-  }
-  return "";
-}
-
-// A round of it, which is what is repeated.
+// What is repeated.
 struct Round {
   Measure measure = Measure::latency;
   std::int64_t bytes = 0;     // of a message
@@ -64,10 +54,8 @@ inline Arguments parse(int argc, char** argv) {
       const std::string list = words[++i] + ",";
       for (std::size_t begin = 0, end; (end = list.find(',', begin)) != std::string::npos; begin = end + 1) {
         const std::string name = list.substr(begin, end - begin);
-        const auto all = {Measure::latency, Measure::bandwidth, Measure::bidirectional};
-        const auto found = std::find_if(all.begin(), all.end(), [&](Measure m) { return name == name_of(m); });
-        if (found == all.end())
-          throw std::runtime_error("--measures " + name + ": expected latency, bandwidth or bidirectional");
+        const std::optional<Measure> found = parse_measure(name);
+        if (!found) throw std::runtime_error("--measures " + name + ": expected latency, bandwidth or bidirectional");
         a.measures.push_back(*found);
       }
     } else if (word == "--seconds") {

@@ -2,7 +2,8 @@
 //
 // Semantics are MPI's; the receiver of a message may be another CPU rank or a slot of a GPU. A Comm belongs to the
 // thread that attached it (in a job: the kernel's), and a call by any other thread throws Error(not_attached). Every
-// call may throw Error with the codes of error.hpp; a wait that outlasts the deadline stops the whole job.
+// call may throw Error with the codes of error.hpp; a wait that outlasts the deadline stops the whole job. Buffers may
+// be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>

@@ -17,6 +17,7 @@ double setting(std::string_view name, double fallback, double least);
 std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64_t least, std::uint64_t most);
 std::optional<std::uint64_t> optional_setting(std::string_view name);
 bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback);
+std::optional<std::uint64_t> copy_engine_setting(std::string_view name);
 std::uint32_t without_setting(std::string_view name);  // words as bits of message::Without
 std::string setting_origin(std::string_view name);     // "environment", the file's path, or "default"
 }  // namespace detail
@@ -63,9 +64,11 @@ struct Config {
   // staged through pinned host memory. DCGN_P2P=on|off
   bool p2p = detail::flag_setting("DCGN_P2P", "on", "off", true);
 
-  // Whether large messages may be moved by the GPUs' copy engines; off: by the threads that send or receive them.
-  // DCGN_COPY_ENGINE=on|off
-  bool copy_engine = detail::flag_setting("DCGN_COPY_ENGINE", "on", "off", true);
+  // From how many bytes on the GPUs' copy engines move a message, rather than the threads that receive it. Where it is
+  // not set: where they are faster, which the threads of the call decide; never on emulated GPUs, which have none (a
+  // number makes them act as if). DCGN_COPY_ENGINE=on|off|bytes; on: not set, off: never_copied
+  static constexpr std::uint64_t never_copied = ~std::uint64_t{0};
+  std::optional<std::uint64_t> copy_engine_bytes = detail::copy_engine_setting("DCGN_COPY_ENGINE");
 
   // Parts of the protocol to do without, as bits of message::Without: to see what each is worth, and for nothing else.
   // DCGN_WITHOUT: words of quick, checks, relaxed, bells, batches, with commas between them

@@ -187,24 +187,40 @@ def draw_lines(
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
 
 
+def spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
+    """Ascending heights, moved as little as it takes for them to be `gap` apart and below `top`."""
+    places: list[float] = []
+    for height in heights:
+        places.append(max(height, places[-1] + gap) if places else height)
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], top - gap * (len(places) - 1 - i))
+    return places
+
+
 def label_limits(axes: Axes, limits: Sequence[tuple[Series, str]]) -> None:
-    """Names limits beside their ends, one above the other where they end close together."""
-    dpi = axes.figure.dpi
-    ends = [(one.points[-1].x, value(one, -1), label) for one, label in limits]
-    floors: dict[float, float] = {}  # where the label below ends, for those at the same x
-    for x, y, label in sorted(ends, key=lambda end: end[1]):
-        height = axes.transData.transform((x, y))[1] * 72 / dpi
-        raised = max(height, floors.get(x, height))
-        floors[x] = raised + 9.5 * (label.count(", ") + 1) + 2
+    """Names limits in a column beside the panel, each with a line to its end."""
+    panel = axes.get_window_extent()
+    line_height = 10 * axes.figure.dpi / 72 / panel.height  # as a share of the panel's
+
+    def height(one: Series) -> float:
+        return float(axes.transAxes.inverted().transform(end_of(one))[1])
+
+    def end_of(one: Series) -> Any:
+        return axes.transData.transform((one.points[-1].x, value(one, -1)))
+
+    ordered = sorted(limits, key=lambda limit: height(limit[0]))
+    places = spread([height(one) for one, _ in ordered], line_height, 1.0)
+    for (one, label), place in zip(ordered, places):
         axes.annotate(
-            label.replace(", ", "\n"),
-            (x, y),
-            xytext=(6, raised - height),
-            textcoords="offset points",
+            label,
+            (one.points[-1].x, value(one, -1)),
+            xytext=(1.02, place),
+            textcoords="axes fraction",
             va="center",
             fontsize=7.5,
             color=GREY,
             annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkB": 2},
         )
 
 

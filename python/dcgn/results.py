@@ -44,6 +44,7 @@ class Series:
     scope: str
     unit: str
     document: int  # which of the files
+    without: str = ""  # what ours did without
     points: list[Point] = field(default_factory=list)
 
     @property
@@ -58,7 +59,9 @@ class Series:
     def name(self) -> str:
         """As legends and tables have it: "NVSHMEM 3.4.5, slot-slot, block"."""
         parts = [self.whose.removeprefix("limit: "), self.path]
-        return ", ".join(parts + [self.scope] * (self.scope != "-"))
+        parts += [self.scope] * (self.scope != "-")
+        parts += [f"without {self.without}"] * bool(self.without)
+        return ", ".join(parts)
 
 
 @dataclass
@@ -116,9 +119,12 @@ def series(documents: Iterable[Document]) -> list[Series]:
             if measure == "any-source":
                 path, x = _senders(row)
             unit = str(row.get("unit", "us"))
-            key = (d, row["whose"], measure, path, row["scope"], unit)
+            without = str(row.get("without", ""))
+            key = (d, row["whose"], measure, path, row["scope"], unit, without)
             if key not in found:
-                found[key] = Series(str(row["whose"]), measure, path, str(row["scope"]), unit, d)
+                found[key] = Series(
+                    str(row["whose"]), measure, path, str(row["scope"]), unit, d, without
+                )
             found[key].points.append(Point(x, float(row["p50"]), float(row["GBps"])))
     for one in found.values():
         one.points.sort(key=lambda point: point.x)

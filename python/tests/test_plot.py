@@ -44,6 +44,14 @@ def both_ways() -> Document:
     return Document("m", "c", rows("dcgn 0.1.0", "bidirectional", "slot-slot", "block"))
 
 
+class Spread(unittest.TestCase):
+    def test_moves_only_what_is_too_close(self) -> None:
+        self.assertEqual(plot.spread([0.0, 3.0, 8.0], 2.0, 10.0), [0.0, 3.0, 8.0])
+        self.assertEqual(plot.spread([1.0, 1.0, 2.0, 9.0], 2.0, 10.0), [1.0, 3.0, 5.0, 9.0])
+        self.assertEqual(plot.spread([9.0, 9.0, 9.5], 2.0, 10.0), [6.0, 8.0, 10.0])
+        self.assertEqual(plot.spread([], 2.0, 10.0), [])
+
+
 class Table(unittest.TestCase):
     def test_has_a_line_a_series(self) -> None:
         lines = plot.fit_table(series([document()])).splitlines()
@@ -116,7 +124,7 @@ class Picture(unittest.TestCase):
         legend = [text.get_text() for text in shown.get_texts()]
         self.assertIn("NCCL 2.28.9, device-device", legend)
         self.assertNotIn("device copy, slot-slot", legend)
-        self.assertEqual([text.get_text() for text in latency.texts], ["device copy\nslot-slot"])
+        self.assertEqual([text.get_text() for text in latency.texts], ["device copy, slot-slot"])
         by_name = {line.get_label(): line for line in latency.lines}
         self.assertEqual(by_name["dcgn 0.1.0, slot-slot, block"].get_linestyle(), "-")
         self.assertEqual(by_name["NCCL 2.28.9, device-device"].get_linestyle(), "--")

@@ -69,6 +69,13 @@ class Rows(unittest.TestCase):
         self.assertEqual(found[0].measure, "latency", "what rows without a measure are")
         self.assertEqual([one.document for one in found], [0, 0, 0, 1])
 
+    def test_without_an_idea_are_a_series_of_their_own(self) -> None:
+        found = series([Document("m", "c", [row(), row(without="checks")])])
+        self.assertEqual(
+            [one.name for one in found],
+            ["dcgn 0.1.0, cpu-cpu", "dcgn 0.1.0, cpu-cpu, without checks"],
+        )
+
     def test_of_any_source_are_by_their_senders(self) -> None:
         said = [row(measure="any-source", senders=n) for n in (32, 8)]
         named = [row(measure="any-source", path=f"{n} slots to cpu") for n in (32, 8)]

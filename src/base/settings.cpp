@@ -23,6 +23,8 @@ namespace dcgn::detail {
 
 namespace {
 
+constexpr std::uint64_t most_copy_engine_bytes = 1u << 30;
+
 constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes",  "unexpected_bytes",
                                    "buffered_bytes", "requests",    "seed",        "errors",
                                    "direct",         "p2p",         "copy_engine", "without"};
@@ -151,6 +153,17 @@ bool flag_setting(std::string_view name, std::string_view yes, std::string_view 
   if (found->value == yes) return true;
   if (found->value == no) return false;
   refuse(found->source, found->value, std::string(yes) + " or " + std::string(no));
+}
+
+std::optional<std::uint64_t> copy_engine_setting(std::string_view name) {
+  const auto found = find(name);
+  if (!found || found->value == "on") return std::nullopt;
+  if (found->value == "off") return Config::never_copied;
+  const auto bytes = parse<std::uint64_t>(found->value);
+  if (!bytes || *bytes > most_copy_engine_bytes)
+    refuse(found->source, found->value,
+           "on, off or a whole number of bytes from 0 to " + std::to_string(most_copy_engine_bytes));
+  return bytes;
 }
 
 std::uint32_t without_setting(std::string_view name) {

@@ -133,11 +133,11 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   r.received_messages = t.received_messages;
   r.received_bytes = t.received_bytes;
   for (const message::OutLane& lane : s.out) {
-    r.sent_messages += lane.quick_messages;
+    r.sent_messages += lane.messages_by_quick_calls();
     r.sent_bytes += lane.quick_bytes;
   }
   for (const message::InLane& lane : s.in) {
-    r.received_messages += lane.quick_messages;
+    r.received_messages += lane.messages_by_quick_calls();
     r.received_bytes += lane.quick_bytes;
   }
   r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
@@ -166,7 +166,7 @@ std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
     for (std::size_t from = 0; from < ranks.size(); ++from) {
       const message::OutLane& out = ranks[from].out[to];
       const message::InLane& in = ranks[to].in[from];
-      const std::uint64_t in_lane = out.sent + out.quick_messages - in.received - in.quick_messages;
+      const std::uint64_t in_lane = out.sent + out.messages_by_quick_calls() - in.received - in.messages_by_quick_calls();
       if (!in_lane) continue;
       total += in_lane;
       line(std::to_string(in_lane) + (in_lane == 1 ? " message" : " messages") + " from rank " + std::to_string(from) +
@@ -277,9 +277,15 @@ Report Job::run() {
   std::size_t started = 0;
   try {
     if (const auto seed = world_.config().seed) {
-      threads.emplace_back([run_body, bodies, seed] {
+      threads.emplace_back([run_body, bodies, seed, world, runners] {
         device::Schedule schedule(*seed);
         for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
+        if (transport::CopyService* service = world->copy_service()) {
+          service->take_over();
+          schedule.add("copies", [service, &runners] {
+            for (; !runners->idle(); relax()) service->look();
+          });
+        }
         schedule.run();
       });
       started = bodies.size();

@@ -57,10 +57,35 @@ Config checked(Config config) {
     if (value > most) refuse(member, std::to_string(value), "at most " + std::to_string(most));
   };
   at_most("lane_bytes", config.lane_bytes, 1u << 30);
+  if (config.copy_engine_bytes && config.copy_engine_bytes != Config::never_copied)
+    at_most("copy_engine_bytes", *config.copy_engine_bytes, 1u << 30);
   at_most("unexpected_bytes", config.unexpected_bytes, 1ull << 40);
   at_most("buffered_bytes", config.buffered_bytes, 1ull << 40);
   at_most("requests", config.requests, 1u << 24);
   return config;
+}
+
+// Where a rank can have messages copied, or a thread of the host may want to send what a GPU has.
+std::unique_ptr<transport::CopyEngine> make_copy_engine(const Config& config, const Placement& placement,
+                                                        const std::vector<Device>& devices) {
+  const bool off = config.copy_engine_bytes == Config::never_copied;
+  const bool cuda = !devices.empty() && devices.front().kind() == DeviceKind::cuda;
+  bool cpu_ranks = false;
+  for (int node = 0; node < placement.nodes(); ++node) cpu_ranks = cpu_ranks || placement.shape(node).cpus;
+  const bool wanted = cuda ? !off || cpu_ranks : !off && config.copy_engine_bytes;
+  return wanted ? std::make_unique<transport::CopyEngine>(devices, config.p2p) : nullptr;
+}
+
+// By rank, the device whose kernels may read what a thread of the host has in a GPU's memory.
+std::vector<int> readers_of(const Config& config, const Placement& placement) {
+  std::vector<int> readers;
+  int gpu = 0;
+  for (int r = 0; r < placement.size(); ++r) {
+    const Place place = placement.place(r);
+    readers.push_back(place.is_slot() && config.direct ? gpu : -1);
+    if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
+  }
+  return readers;
 }
 
 }  // namespace
@@ -70,7 +95,12 @@ WorldState::WorldState(Config config)
       placement_(config_.nodes),
       devices_(take_devices(placement_)),
       first_ranks_(ranks_of_gpus(placement_)),
-      memory_(config_, placement_, devices_),
+      copy_engine_(make_copy_engine(config_, placement_, devices_)),
+      host_copier_(copy_engine_
+                       ? std::make_unique<transport::HostCopier>(*copy_engine_, readers_of(config_, placement_),
+                                                                 [this](const Error& error) { abort_for_copy(error); })
+                       : nullptr),
+      memory_(config_, placement_, devices_, host_copier_.get()),
       seats_(static_cast<std::size_t>(placement_.size()), Seat::free) {
   if (config_.seed)
     for (const Device& d : devices_)
@@ -78,12 +108,18 @@ WorldState::WorldState(Config config)
         throw Error(Code::configuration, "world",
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
+  if (!devices_.empty() && memory_.copy_queues())
+    copy_service_ =
+        std::make_unique<transport::CopyService>(*copy_engine_, memory_.copy_queues(), memory_.copies_posted(),
+                                                 memory_.size(), [this](const Error& error) { abort_for_copy(error); });
   watchdog_ = std::thread([this] { watch(); });
 }
 
 WorldState::~WorldState() {
   closing_.store(true, std::memory_order_release);
   watchdog_.join();
+  copy_service_.reset();
+  copy_engine_.reset();  // waits for the copies that are under way, whose words are in memory_
 }
 
 int WorldState::slots_of_gpu(int gpu) const {
@@ -127,6 +163,10 @@ void WorldState::abort(Verdict verdict) {
   verdict_ = std::move(verdict);
   memory_.set_phase(static_cast<std::uint32_t>(message::Phase::aborted));
   aborted_.store(true, std::memory_order_release);
+}
+
+void WorldState::abort_for_copy(const Error& error) {
+  abort({error.code(), std::string("a copy of a message failed: ") + error.what()});
 }
 
 Verdict WorldState::verdict() const {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "message/memory.hpp"
+#include "transport/copy_engine.hpp"
+#include "transport/copy_service.hpp"
+#include "transport/host_copier.hpp"
 
 #include <dcgn/comm.hpp>
 #include <dcgn/config.hpp>
@@ -35,6 +38,8 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   const Placement& placement() const noexcept { return placement_; }
   const std::vector<Device>& devices() const noexcept { return devices_; }
   message::RankMemory& memory() noexcept { return memory_; }
+  // Null where no slot asks for copies.
+  transport::CopyService* copy_service() noexcept { return copy_service_.get(); }
   // First rank of the GPU, counted through the nodes.
   int first_rank_of_gpu(int gpu) const { return first_ranks_.at(static_cast<std::size_t>(gpu)); }
   int slots_of_gpu(int gpu) const;
@@ -56,6 +61,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
  private:
   enum class Seat : unsigned char { free, taken, left };
 
+  void abort_for_copy(const Error& error);
   void watch();
   // Asks every rank what it waits for. True if all that have not ended answered.
   bool survey();
@@ -68,8 +74,11 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   Config config_;
   Placement placement_;
   std::vector<Device> devices_;
-  std::vector<int> first_ranks_;  // [gpu]
+  std::vector<int> first_ranks_;                        // [gpu]
+  std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where there is none to use
+  std::unique_ptr<transport::HostCopier> host_copier_;  // with it
   message::RankMemory memory_;
+  std::unique_ptr<transport::CopyService> copy_service_;
   mutable std::mutex mutex_;
   std::vector<Seat> seats_;  // [rank], of CPU ranks
   Verdict verdict_;

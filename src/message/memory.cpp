@@ -47,8 +47,17 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
 
-// With more ranks than this, bells say who has sent.
-constexpr std::size_t few_ranks = 8;
+// From how many bytes on a copy engine moves a message. It takes some 11 us to begin, for the host has to see the
+// request and the driver to start it, and then moves 390 GB/s over NVLink (H200). A thread copies about 0.1 GB/s from
+// the other GPU, a warp 3, a block of 1024 threads 46, sixteen of them 350: so it is faster from about 1 KiB a thread
+// on. Between slots of one GPU threads are faster, and its copy engines are not.
+constexpr std::uint32_t engine_each_of_two = 1024, engine_each_of_one = 4096;
+// Where no thread can read the message, the lane is there for short ones: all the threads of a block move some 6 GB/s
+// through it, a thread far less, and a copy through pinned memory takes twice as long to begin.
+constexpr std::uint32_t engine_from_lane = 32u << 10;
+
+// Above this the threads of a block had better read a message where it is.
+constexpr std::uint32_t most_eager = 68u << 10;
 
 // Bytes that programs can have without others being sent to swap.
 std::uint64_t available_memory() {
@@ -94,6 +103,7 @@ struct RankMemory::Layout {
     void *arrivals, *buffer;
     std::uint32_t *bells, *heads;
     std::int32_t* mute;
+    std::uint32_t* copies_done;
   };
   struct Pair {
     Cell* ring;
@@ -116,18 +126,39 @@ bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
 }
 
 Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
-  if (!config_.direct || !share_memory(receiver, sender)) return Reach::none;
+  const Reach engine = has_engine_ ? Reach::engine : Reach::none;
+  if (!config_.direct) return Reach::none;
+  // A thread's memory is not pinned, as a rule: no slot can read it, and a copy from it would hold up all others.
+  if (!share_memory(receiver, sender)) return gpus_[sender] >= 0 ? engine : Reach::none;
   // Emulated GPUs share the host's memory, but not if they are told to do without.
   const int a = gpus_[receiver], b = gpus_[sender];
-  return config_.p2p || a < 0 || b < 0 || a == b ? Reach::direct : Reach::none;
+  return config_.p2p || a < 0 || b < 0 || a == b ? Reach::direct : engine;
+}
+
+void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
+  out.engine_from = in.engine_from = engine_never;
+  in.engine_each = 0;
+  if (!has_engine_) return;
+  if (config_.copy_engine_bytes) {
+    out.engine_from = in.engine_from = static_cast<std::uint32_t>(*config_.copy_engine_bytes);
+    return;
+  }
+  out.engine_from = engine_from_lane;
+  if (host_resident(static_cast<int>(rank))) return;
+  in.engine_from = 0;
+  in.engine_each = gpus_[rank] == gpus_[peer] ? engine_each_of_one : engine_each_of_two;
 }
 
 void RankMemory::lay_out(Layout& layout) {
   const auto n = endpoints_.size();
-  const bool bells = n > few_ranks && !(config_.without & without_bells);
+  const bool bells = n > static_cast<std::size_t>(few_ranks) && !(config_.without & without_bells);
   layout.ranks.resize(n);
   layout.pairs.resize(n * n);
   notices_ = pinned_.take<Notice>(n);
+  if (has_engine_) {
+    copy_queues_ = pinned_.take<CopyQueue>(n, 64);
+    copies_posted_ = pinned_.take<std::uint32_t>(n, 64);
+  }
   ended_ = pinned_.take<std::uint32_t>(n, 64);
   host_phase_ = host_.take<std::uint32_t>(1, 64);
   for (std::size_t g = 0; g < devices_.size(); ++g) device_phases_[g] = device_regions_[g].take<std::uint32_t>(1, 64);
@@ -145,10 +176,13 @@ void RankMemory::lay_out(Layout& layout) {
     rank.far_acks = has_cuda_ ? pinned_.take<std::uint64_t>(capacity.acks, 64) : rank.near_acks;
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
+    // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
+    Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
+    if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
-      Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
-      rank.bells = near.take<std::uint32_t>((n + 3) / 4 * 4, 64);
-      rank.heads = own.take<std::uint32_t>((n + 3) / 4 * 4, 64);
+      const std::size_t words = (n + bell_group - 1) / bell_group * bell_group;
+      rank.bells = near.take<std::uint32_t>(words, 64);
+      rank.heads = own.take<std::uint32_t>(words, 64);
       rank.mute = own.take<std::int32_t>(n);
     }
     for (std::size_t s = 0; s < n; ++s) {
@@ -162,8 +196,12 @@ void RankMemory::lay_out(Layout& layout) {
   }
 }
 
-RankMemory::RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices)
-    : config_(config), placement_(placement), devices_(std::move(devices)) {
+RankMemory::RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices,
+                       HostCopier* copier)
+    : config_(config),
+      placement_(placement),
+      devices_(std::move(devices)),
+      has_engine_(copier && config.direct && config.copy_engine_bytes != Config::never_copied) {
   const auto n = static_cast<std::size_t>(placement.size());
   gpus_.resize(n);
   spaces_.resize(n);
@@ -271,6 +309,13 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .statistics = {},
                .first_failure = {},
                .last_failure = {},
+               .copies = {.queue = has_engine_ ? copy_queues_ + r : nullptr,
+                          .posted = has_engine_ ? copies_posted_ + r : nullptr,
+                          .done = own.copies_done,
+                          .host = place.is_slot() ? nullptr : copier,
+                          .requests = 0,
+                          .under_way = {},
+                          .waiting = {}},
                .gathering = {}};
     std::vector<OutLane> out(n);
     std::vector<InLane> in(n);
@@ -283,9 +328,13 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       out[p].ring = {to.ring, to.shift};
       out[p].eager = static_cast<std::uint32_t>(std::min<std::uint64_t>(
           config.eager_bytes.value_or(in_host ? 512 : 4096), std::numeric_limits<std::uint32_t>::max()));
-      out[p].eager_each = in_host || config.eager_bytes ? 0 : 64;
+      // With its header an eager message fills at most half of the ring: credits come in quarters, so a sender that
+      // waits for half a ring is sure to get it.
+      const auto unit = static_cast<std::uint32_t>(largest_unit(out[p].ring));
+      out[p].eager_each = in_host || config.eager_bytes ? 0 : 128;
+      out[p].eager_most = config.eager_bytes ? unit : std::min(unit, most_eager);
       out[p].reach = reach(p, r);
-      // A rank in the host's memory has its bells where all can reach them.
+      set_engine_limits(r, p, out[p], in[p]);
       const bool rings = layout.ranks[p].bells && (near || host_resident(static_cast<int>(p)));
       out[p].bell = rings ? layout.ranks[p].bells + r : nullptr;
       out[p].credit = to.credit;
@@ -293,13 +342,16 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
       in[p].ring = {from.ring, from.shift};
       in[p].batch = config.without & without_batches ? 1 : in[p].ring.size() / 4;
       const bool rung = own.bells && (near || host_resident(static_cast<int>(r)));
-      in[p].seen = rung ? own.heads + p : nullptr;
       if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
       in[p].credit = from.credit;
       in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
       out[p].quick = !(config.without & without_quick) && eager_limit(out[p], 1) >= small_bytes;
-      out[p].settle();
-      in[p].settle();
+      out[p].next = out[p].ring.cells;
+      out[p].epoch = 1;
+      out[p].advance(0);
+      in[p].next = in[p].ring.cells;
+      in[p].epoch = 1;
+      in[p].advance(0);
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
     if (host_resident(static_cast<int>(r))) {

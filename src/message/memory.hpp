@@ -3,6 +3,7 @@
 
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
+#include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
 
@@ -42,8 +43,9 @@ inline constexpr int host_space = -1;
 
 class RankMemory {
  public:
-  // `devices[g]` is GPU g of the process, counted through the nodes.
-  RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices);
+  // `devices[g]` is GPU g of the process, counted through the nodes. `copier` serves the CPU ranks, and stays the
+  // caller's; null: there are no copy engines.
+  RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices, HostCopier* copier);
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
 
@@ -51,6 +53,10 @@ class RankMemory {
   // The endpoint at its own address: to be dereferenced on the host only where host_resident(rank).
   Endpoint* endpoint(int rank) const { return endpoints_[static_cast<std::size_t>(rank)]; }
   bool host_resident(int rank) const { return spaces_[static_cast<std::size_t>(rank)] == host_space; }
+
+  // Where the ranks ask for copies: [size()] each, null where there are no copy engines.
+  const CopyQueue* copy_queues() const noexcept { return copy_queues_; }
+  const std::uint32_t* copies_posted() const noexcept { return copies_posted_; }
 
   Notice& notice(int rank) const { return notices_[rank]; }
   bool ended(int rank) const { return load_acquire(ended_[rank]) != 0; }
@@ -80,6 +86,7 @@ class RankMemory {
   // Whether each of the two can read and write the other's memory.
   bool share_memory(std::size_t a, std::size_t b) const;
   Reach reach(std::size_t receiver, std::size_t sender) const;
+  void set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const;
 
   Config config_;
   Placement placement_;
@@ -92,6 +99,9 @@ class RankMemory {
   Block host_block_, pinned_block_;
   std::vector<Block> device_blocks_;  // null where the device is emulated
   std::vector<Endpoint*> endpoints_;
+  const bool has_engine_;
+  CopyQueue* copy_queues_ = nullptr;
+  std::uint32_t* copies_posted_ = nullptr;
   Notice* notices_ = nullptr;
   std::uint32_t* ended_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;

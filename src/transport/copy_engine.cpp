@@ -19,6 +19,8 @@ CopyEngine::~CopyEngine() = default;
 
 bool CopyEngine::is_device_memory(const void* memory) const { return memory && copier_->is_device_memory(memory); }
 
+bool CopyEngine::is_pageable(const void* memory) const { return memory && copier_->is_pageable(memory); }
+
 bool CopyEngine::kernels_can_read(const void* memory, int device) const {
   return memory && copier_->kernels_can_read(memory, device);
 }
@@ -34,6 +36,13 @@ void CopyEngine::start(void* to, const void* from, std::size_t bytes, std::uint3
   check_bytes(from, bytes);
   check_bytes(done, sizeof *done);
   copier_->start(to, from, bytes, done, value);
+}
+
+void start_request(const CopyEngine& engine, const message::CopyRequest& request) {
+  // Addresses come as numbers, because kernels and host need not agree on more than these.
+  const auto at = [](std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); };
+  engine.start(at(request.to), at(request.from), request.bytes, static_cast<std::uint32_t*>(at(request.done)),
+               request.value);
 }
 
 }  // namespace dcgn::transport

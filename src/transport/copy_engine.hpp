@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dcgn/device.hpp>
+#include <dcgn/message/copy_queue.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,10 @@ class CopyEngine {
   // some 100 ns.
   bool is_device_memory(const void* memory) const;
 
+  // Whether it is neither a device's nor pinned nor managed, as far as the driver knows; which knows nothing of what
+  // kernels get from malloc(). On emulated GPUs, all that is not a device's. Costs some 100 ns.
+  bool is_pageable(const void* memory) const;
+
   // Whether kernels of the device of this index can load from it at this address: the device's own memory, that of
   // another of the devices that it reaches (with p2p), and host memory that is pinned and mapped, or managed; of an
   // emulated device, all host memory. Costs some 100 ns.
@@ -54,5 +59,8 @@ class CopyEngine {
  private:
   std::unique_ptr<device::Copier> copier_;
 };
+
+// Starts what a rank asks for.
+void start_request(const CopyEngine& engine, const message::CopyRequest& request);
 
 }  // namespace dcgn::transport

@@ -15,12 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto awake_for = 1ms;
 constexpr auto shortest_nap = 50us, longest_nap = 500us;
-
-// Addresses come as numbers, because kernels and host need not agree on more than these.
-template <class T>
-T* at(std::uint64_t address) {
-  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
-}
 }  // namespace
 
 CopyService::CopyService(CopyEngine& engine, const message::CopyQueue* queues, const std::uint32_t* posted, int ranks,
@@ -30,21 +24,32 @@ CopyService::CopyService(CopyEngine& engine, const message::CopyQueue* queues, c
       posted_(posted),
       on_error_(std::move(on_error)),
       started_(static_cast<std::size_t>(ranks)),
-      thread_([this] { serve(); }) {}
+      thread_([this] { guarded([this] { look_until_closing(); }); }) {}
 
-CopyService::~CopyService() {
+CopyService::~CopyService() { take_over(); }
+
+void CopyService::take_over() {
   closing_.store(true, std::memory_order_relaxed);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
-void CopyService::serve() noexcept {
+bool CopyService::look() noexcept {
+  bool any = false;
+  if (!failed_) guarded([&] { any = start_what_is_new(); });
+  return any;
+}
+
+template <class Action>
+void CopyService::guarded(Action&& action) noexcept {
   try {
-    look_until_closing();
+    action();
+    return;
   } catch (const Error& error) {
     on_error_(error);
   } catch (const std::exception& error) {
     on_error_(Error(Code::device, "copy", error.what()));
   }
+  failed_ = true;
 }
 
 void CopyService::look_until_closing() {
@@ -64,6 +69,9 @@ void CopyService::look_until_closing() {
 }
 
 bool CopyService::start_what_is_new() {
+  const auto is_pageable = [this](std::uint64_t address) {
+    return engine_.is_pageable(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address)));
+  };
   bool any = false;
   for (std::size_t rank = 0; rank < started_.size(); ++rank) {
     const std::uint32_t posted = load_acquire(posted_[rank]);
@@ -74,8 +82,12 @@ bool CopyService::start_what_is_new() {
                       std::to_string(message::copy_queue_length),
                   static_cast<int>(rank));
     for (; started != posted; ++started) {
-      const message::CopyRequest& r = queues_[rank].requests[started % message::copy_queue_length];
-      engine_.start(at<void>(r.to), at<const void>(r.from), r.bytes, at<std::uint32_t>(r.done), r.value);
+      message::CopyRequest request = queues_[rank].requests[started % message::copy_queue_length];
+      if (is_pageable(request.to) || is_pageable(request.from)) {
+        request.bytes = 0;
+        request.value = ~request.value;
+      }
+      start_request(engine_, request);
       any = true;
     }
   }

@@ -15,7 +15,8 @@
 namespace dcgn::transport {
 
 // It looks for requests without a pause until none has come for a millisecond, then every 50 us, and less often as the
-// silence lasts: what ends it waits for no more than a thousandth of it, nor for more than 500 us.
+// silence lasts: what ends it waits for no more than a thousandth of it, nor for more than 500 us. It refuses copies
+// from and to memory that is not pinned.
 class CopyService {
  public:
   // queues[ranks] and posted[ranks] are zeroed host memory that the ranks reach, too; they, the engine and what the
@@ -28,8 +29,15 @@ class CopyService {
   // Looks no more; copies that have been started go on.
   ~CopyService();
 
+  // Ends the thread. From now on the caller serves the ranks, by look(): in deterministic mode, where nothing may
+  // happen beside the schedule.
+  void take_over();
+  // Starts what has been asked for since the last look, and says whether there was anything.
+  bool look() noexcept;
+
  private:
-  void serve() noexcept;
+  template <class Action>
+  void guarded(Action&& action) noexcept;
   void look_until_closing();
   bool start_what_is_new();  // whether anything was
 
@@ -39,6 +47,7 @@ class CopyService {
   const std::function<void(const Error&)> on_error_;
   std::vector<std::uint32_t> started_;  // by rank
   std::atomic<bool> closing_{false};
+  bool failed_ = false;  // of whoever serves
   std::thread thread_;
 };
 

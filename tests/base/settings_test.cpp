@@ -59,22 +59,37 @@ TEST(Settings, HaveDefaults) {
   EXPECT_TRUE(config.errors_fatal);
   EXPECT_TRUE(config.direct);
   EXPECT_TRUE(config.p2p);
-  EXPECT_TRUE(config.copy_engine);
+  EXPECT_FALSE(config.copy_engine_bytes);
 }
 
 TEST(Settings, SwitchesAreOnOrOffAndNothingElse) {
   {
     const File file("p2p = 'off'\n");
     const Variable config_file("DCGN_CONFIG", file.path());
-    const Variable copy_engine("DCGN_COPY_ENGINE", "off");
     const dcgn::Config config;
     EXPECT_FALSE(config.p2p);
-    EXPECT_FALSE(config.copy_engine);
     EXPECT_TRUE(config.direct);
   }
-  for (const char* name : {"DCGN_DIRECT", "DCGN_P2P", "DCGN_COPY_ENGINE"}) {
+  for (const char* name : {"DCGN_DIRECT", "DCGN_P2P"}) {
     const Variable variable(name, "0");
     EXPECT_NE(refusal().find(std::string(name) + "=0: expected on or off"), std::string::npos) << refusal();
+  }
+}
+
+TEST(Settings, TheCopyEngineIsOnOrOffOrOnFromSomeSizeOn) {
+  const auto set_to = [](const char* value) {
+    const Variable variable("DCGN_COPY_ENGINE", value);
+    return dcgn::Config{}.copy_engine_bytes;
+  };
+  EXPECT_EQ(set_to("on"), std::nullopt);
+  EXPECT_EQ(set_to("off"), dcgn::Config::never_copied);
+  EXPECT_EQ(set_to("0"), 0u);
+  EXPECT_EQ(set_to("65536"), 65536u);
+  for (const char* value : {"", "no", "-1", "4k", "2000000000"}) {
+    const Variable variable("DCGN_COPY_ENGINE", value);
+    EXPECT_NE(refusal().find("DCGN_COPY_ENGINE=" + std::string(value) + ": expected on, off or a whole number"),
+              std::string::npos)
+        << refusal();
   }
 }
 

@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <vector>
 
 using namespace dcgn::bench;
@@ -18,7 +22,7 @@ const Scope thread{.kind = ScopeKind::thread}, warp{.kind = ScopeKind::warp},
 
 // Those that this machine has the GPUs for.
 std::vector<Path> paths() {
-  std::vector<Path> all = {Path::cpu_cpu, Path::cpu_slot, Path::slot_slot, Path::slot_slot_local, Path::device_device};
+  std::vector<Path> all(std::begin(all_paths), std::end(all_paths));
   std::erase_if(all, [](Path path) { return gpus_of(path) > dcgn::Device::count(); });
   return all;
 }
@@ -39,7 +43,7 @@ TEST(P2p, EveryPathAndScopeDeliversWhatWasSent) {
       expect_sound(row);
       EXPECT_EQ(row.measure, "latency");
       EXPECT_EQ(row.path, name_of(path));
-      const bool slots = path != Path::cpu_cpu && path != Path::device_device;
+      const bool slots = path == Path::cpu_slot || is_of_slots(path);
       EXPECT_EQ(row.blocks, slots ? std::max(1u, scope.kind == ScopeKind::blocks ? 2u : 1u) : 0u);
       EXPECT_EQ(row.scope, slots ? name_of(scope) : "-");
     }
@@ -91,7 +95,7 @@ TEST(P2p, AnySourceHearsEverySender) {
     int senders;
   } runs[] = {{thread, 1}, {thread, 2}, {thread, 7}, {warp, 2}, {block, 3}};
   for (const auto& [scope, senders] : runs) {
-    const Row row = measure_any_source({.scope = scope, .seconds = 1e-3}, senders);
+    const Row row = measure_any_source({.scope = scope, .seconds = 1e-3, .senders = senders});
     expect_sound(row);
     EXPECT_EQ(row.senders, senders);
     EXPECT_EQ(row.measure, "any-source");
@@ -101,26 +105,66 @@ TEST(P2p, AnySourceHearsEverySender) {
 TEST(P2p, StreamsOfSeveralBlocksAreRefused) {
   EXPECT_EQ(dcgn::test::error_of([] { measure_rate({.path = Path::slot_slot_local, .scope = two_blocks}); }).code(),
             dcgn::Code::configuration);
-  EXPECT_EQ(dcgn::test::error_of([] { measure_any_source({.scope = two_blocks}, 2); }).code(),
-            dcgn::Code::configuration);
+  EXPECT_EQ(dcgn::test::error_of([] { measure_any_source({.scope = two_blocks}); }).code(), dcgn::Code::configuration);
 }
 
-TEST(P2p, LimitsArePositive) {
-  for (const Path path : paths())
-    for (const Measure measure : {Measure::bandwidth, Measure::bidirectional}) {
-      const Workload work{.path = path, .scope = two_blocks, .bytes = 100'003, .seconds = 1e-3};
-      const bool slots = path == Path::slot_slot || path == Path::slot_slot_local;
-      if (slots && !kernels_reach(path)) continue;
-      const Row row = slots ? limit_of_stores(work, measure) : limit_of_copies(work, measure);
+// The names of the limits of a path, by kernels and by copies, each of which brought what was sent.
+std::vector<std::string> names_of_limits(Path path, Measure measure) {
+  std::vector<std::string> names;
+  const Workload work{.path = path, .scope = two_blocks, .bytes = 100'003, .seconds = 1e-3};
+  for (const auto& limits : {limits_of_kernels(work, measure), limits_of_copies(work, measure)})
+    for (const Row& row : limits) {
       expect_sound(row);
       EXPECT_EQ(row.measure, name_of(measure));
-      EXPECT_EQ(row.whose.rfind("limit: ", 0), 0u);
+      names.push_back(row.whose.substr(std::string("limit: ").size()));
     }
+  return names;
+}
+
+TEST(P2p, LimitsAreCheckedAndPositive) {
+  using Names = std::vector<std::string>;
+  for (const Path path : paths()) {
+    SCOPED_TRACE(name_of(path));
+    const bool staged = path == Path::slot_slot_staged, local = path == Path::slot_slot_local;
+    const Names copies = path == Path::cpu_cpu ? Names{"memcpy"}
+                         : staged              ? Names{"to pinned", "from pinned", "through pinned"}
+                                               : Names{"copy engine"};
+    for (const Measure measure : {Measure::bandwidth, Measure::bidirectional}) {
+      Names names = names_of_limits(path, measure);
+      EXPECT_EQ(Names(names.end() - static_cast<std::ptrdiff_t>(copies.size()), names.end()), copies);
+      names.resize(names.size() - copies.size());
+      if (local || !names.empty()) {
+        EXPECT_EQ(names, local ? (Names{"stores", "loads"}) : (Names{"peer stores", "peer loads"}));
+      }
+    }
+    const Names small = names_of_limits(path, Measure::latency);
+    EXPECT_LE(small.size(), 1u);
+    if (local) {
+      EXPECT_EQ(small, Names{"stores"});
+    }
+  }
 }
 
 TEST(P2p, AFlagGoesToAndFro) {
-  for (const Path path : {Path::cpu_slot, path_here(Path::slot_slot), Path::slot_slot_local})
-    if (kernels_reach(path)) expect_sound(limit_of_flag({.path = path, .seconds = 1e-3}));
+  for (const Path path : paths())
+    if (const std::optional<Row> flag = limit_of_flag({.path = path, .seconds = 1e-3})) expect_sound(*flag);
+  EXPECT_TRUE(limit_of_flag({.path = Path::slot_slot_local, .seconds = 1e-3}));
+  EXPECT_FALSE(limit_of_flag({.path = Path::cpu_cpu}));
+}
+
+TEST(P2p, WhatIsLeftOutIsInTheSettingsAndInTheRow) {
+  const Workload all;
+  for (const Idea idea : all_ideas) {
+    Workload work;
+    work.without = idea;
+    const dcgn::Config with = config_for(all, {}), without = config_for(work, {});
+    EXPECT_EQ(with.without, 0u);
+    const int differences = (with.without != without.without) + (with.p2p != without.p2p) +
+                            (with.copy_engine_bytes != without.copy_engine_bytes);
+    EXPECT_EQ(differences, 1) << name_of(idea);
+    EXPECT_EQ(row_for(work, "latency", 1).without, name_of(idea));
+  }
+  EXPECT_FALSE(config_for({.path = Path::slot_slot_staged}, {}).p2p);
 }
 
 }  // namespace

@@ -20,13 +20,14 @@
 
 namespace dcgn::test {
 
-enum class ScopeKind : std::int32_t { thread, warp, block };
+enum class ScopeKind : std::int32_t { thread, warp, block, blocks };
 
 inline const char* to_string(ScopeKind scope) {
   switch (scope) {
     case ScopeKind::thread: return "thread";
     case ScopeKind::warp: return "warp";
     case ScopeKind::block: return "block";
+    case ScopeKind::blocks: return "blocks";
   }
   return "?";
 }
@@ -210,10 +211,13 @@ class SlotPort {
   const Scope& scope_;
 };
 
-// Calls body(port) with those threads of the block that take part in the slot's calls.
+// Calls body(port) with those threads that take part in the slot's calls, of the `blocks` blocks that each slot has.
 DCGN_TEST_ON_PORT
 template <class Body>
-DCGN_HOST_DEVICE void with_port(gpu::Context& context, const gpu::Slot& slot, ScopeKind kind, const Body& body) {
+DCGN_HOST_DEVICE void with_port(gpu::Context& context, const gpu::Slot& slot, unsigned blocks, ScopeKind kind,
+                                const Body& body) {
+  const unsigned block = context.block_rank();
+  if (kind != ScopeKind::blocks && block % blocks) return;
   switch (kind) {
     case ScopeKind::thread:
       if (context.thread_rank() == 0) body(SlotPort<gpu::ThreadScope>(slot, gpu::this_thread()));
@@ -222,6 +226,9 @@ DCGN_HOST_DEVICE void with_port(gpu::Context& context, const gpu::Slot& slot, Sc
       if (context.warp() == 0) body(SlotPort<gpu::WarpScope>(slot, gpu::this_warp(context)));
       return;
     case ScopeKind::block: body(SlotPort<gpu::BlockScope>(slot, gpu::this_block(context))); return;
+    case ScopeKind::blocks:
+      body(SlotPort<gpu::BlocksScope>(slot, gpu::these_blocks(context, slot, block - block % blocks, blocks)));
+      return;
   }
 }
 

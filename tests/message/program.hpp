@@ -98,19 +98,21 @@ struct Broadcast {
 struct Coverage {
   std::uint64_t programs = 0, operations = 0, messages = 0, bytes = 0;
   std::uint64_t small = 0, eager = 0, pull = 0, offer = 0;  // how messages travel
+  std::uint64_t copied = 0;                                 // by a copy engine, as a setting demands
   std::uint64_t zero_bytes = 0, large = 0, large_tags = 0, to_self = 0;
   std::uint64_t truncated = 0, wild_source = 0, wild_both = 0, any_tag = 0;
   std::uint64_t probes = 0, tests = 0, wait_alls = 0, wait_anys = 0, ssends = 0, bsends = 0, exchanges = 0,
                 replaces = 0;
   std::uint64_t early = 0, barriers = 0, broadcasts = 0, two_kernels = 0;
   std::uint64_t wraps = 0;  // lanes gone round, at least once each
-  std::uint64_t scopes[3] = {};
+  std::uint64_t scopes[4] = {};
 };
 
 struct Program {
   std::uint64_t seed = 0;
   Config config;
-  std::vector<unsigned> block;  // [gpu]: threads of its blocks
+  std::vector<unsigned> block;   // [gpu]: threads of its blocks
+  std::vector<unsigned> blocks;  // [gpu]: of each slot
   std::vector<RankProgram> ranks;
   std::vector<Message> messages;
   std::vector<std::int64_t> sent_from;           // [message]: offset in the sender's memory
@@ -196,7 +198,10 @@ inline std::string describe(const Program& p) {
   text += ", eager_bytes " + std::to_string(p.config.eager_bytes.value_or(0)) + ", lane_bytes " +
           std::to_string(p.config.lane_bytes) + ", unexpected_bytes " + std::to_string(p.config.unexpected_bytes) +
           ", buffered_bytes " + std::to_string(p.config.buffered_bytes) + ", requests " +
-          std::to_string(p.config.requests) + (p.config.direct ? ", direct" : ", staged") + ", blocks of";
+          std::to_string(p.config.requests) + (p.config.direct ? ", direct" : ", staged") +
+          (p.config.p2p ? "" : ", no p2p") +
+          (p.config.copy_engine_bytes ? ", engine from " + std::to_string(*p.config.copy_engine_bytes) : "") +
+          ", blocks of";
   for (const unsigned threads : p.block) text += " " + std::to_string(threads);
   return text;
 }

@@ -36,6 +36,7 @@ inline void ProgramGenerator::choose_shape() {
     for (int g = 0; g < s.gpus; ++g) {
       const int gpu = static_cast<int>(p_.block.size());
       p_.block.push_back(random_.pick({1u, 32u, 33u, 64u, 128u}));
+      p_.blocks.push_back(random_.pick({1u, 2u, 2u, 3u}));
       for (int i = 0; i < s.slots; ++i) {
         cpu_.push_back(false);
         gpu_of_.push_back(gpu);
@@ -43,7 +44,8 @@ inline void ProgramGenerator::choose_shape() {
     }
   }
   p_.ranks.resize(cpu_.size());
-  for (RankProgram& r : p_.ranks) r.scope = random_.pick({ScopeKind::thread, ScopeKind::warp, ScopeKind::block});
+  for (RankProgram& r : p_.ranks)
+    r.scope = random_.pick({ScopeKind::thread, ScopeKind::warp, ScopeKind::block, ScopeKind::blocks});
 }
 
 inline void ProgramGenerator::choose_config() {
@@ -51,6 +53,9 @@ inline void ProgramGenerator::choose_config() {
   c.eager_bytes = random_.pick<std::uint64_t>({0, 12, 64, 100, 1000, 4096, 4096, 65536});
   c.lane_bytes = random_.pick<std::uint64_t>({256, 256, 512, 1024, 4096, 16384, 0});
   c.direct = random_.percent(50);
+  Random own(p_.seed ^ 0x5eed);  // of these, so that the rest of a seed's program stays what it was
+  c.p2p = own.percent(75);
+  c.copy_engine_bytes = own.pick<std::optional<std::uint64_t>>({{}, Config::never_copied, 0, 0, 700, 20000});
   c.seed.reset();
   const std::uint64_t lane =
       c.lane_bytes ? c.lane_bytes
@@ -61,7 +66,7 @@ inline void ProgramGenerator::choose_config() {
   eager_limit_ = std::min(piece_, static_cast<std::int64_t>(*c.eager_bytes));
   // Staged messages go through the lane a piece at a time, so with small lanes they may not be large.
   largest_ = random_.percent(12) ? 4 << 20 : random_.percent(50) ? 64 << 10 : 5000;
-  if (!c.direct || most_gpus_ > 0) largest_ = std::min(largest_, piece_ * (c.direct ? 2000 : 500));
+  if (!c.direct || most_gpus_ > 0) largest_ = std::min(largest_, piece_ * (c.direct && c.p2p ? 2000 : 500));
   budget_ = random_.percent(20) ? 24 << 20 : 3 << 20;
 }
 

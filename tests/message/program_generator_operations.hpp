@@ -280,6 +280,9 @@ inline void ProgramGenerator::count_coverage() {
     c.to_self += m.src == m.dst;
     const bool announced = m.bytes > eager_limit_;
     ++(!announced ? m.bytes <= 8 && m.tag < 65536 ? c.small : c.eager : p_.config.direct ? c.pull : c.offer);
+    const auto engine = p_.config.copy_engine_bytes;
+    c.copied +=
+        announced && p_.config.direct && engine && static_cast<std::uint64_t>(m.bytes) >= *engine && m.bytes > 0;
     through[{m.src, m.dst}] += !announced || !p_.config.direct ? m.bytes / 12 + 1 : 3;
   }
   for (const auto& [pair, cells] : through) c.wraps += cells > 2 * (piece_ / 12 + 1);

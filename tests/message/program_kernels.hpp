@@ -191,12 +191,15 @@ class Interpreter {
   const RankImage& image_;
 };
 
-// Block b runs the program of slot b: the operations before its cut (part 0) or those after it (part 1).
+// So many blocks in turn run the program of each slot: the operations before its cut (part 0) or those after it (part
+// 1).
 struct RunSlots {
-  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, const RankImage* images, int part) const {
-    const RankImage& image = images[context.block_rank()];
-    const gpu::Slot slot = comm.slot(context.block_rank());
-    with_port(context, slot, image.scope, Run{image, part});
+  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, const RankImage* images, unsigned blocks,
+                                   int part) const {
+    const unsigned index = context.block_rank() / blocks;
+    const RankImage& image = images[index];
+    const gpu::Slot slot = comm.slot(index);
+    with_port(context, slot, blocks, image.scope, Run{image, part});
   }
 
   struct Run {

@@ -146,8 +146,9 @@ inline std::string run_program(const Program& p, bool schedule) {
     });
     for (std::size_t g = 0; g < slots.size(); ++g)
       for (int part = 0; part < (has_cut[g] ? 2 : 1); ++part)
-        job.gpu_on(static_cast<int>(g), {.grid = one_block_per_slot, .block = p.block[g]}, RunSlots{},
-                   static_cast<const RankImage*>(images[g].data()), part);
+        job.gpu_on(static_cast<int>(g),
+                   {.grid = static_cast<unsigned>(slots[g].size()) * p.blocks[g], .block = p.block[g]}, RunSlots{},
+                   static_cast<const RankImage*>(images[g].data()), p.blocks[g], part);
     try {
       report = job.run();
     } catch (const std::exception& error) {
@@ -197,6 +198,7 @@ inline std::string not_covered(const Coverage& c) {
   need("eager messages", c.eager);
   need("pulled messages", c.pull);
   need("offered messages", c.offer);
+  need("messages moved by copy engines", c.copied);
   need("zero bytes", c.zero_bytes);
   need("large tags", c.large_tags);
   need("messages to oneself", c.to_self);
@@ -220,6 +222,7 @@ inline std::string not_covered(const Coverage& c) {
   need("thread scope", c.scopes[0]);
   need("warp scope", c.scopes[1]);
   need("block scope", c.scopes[2]);
+  need("scope of several blocks", c.scopes[3]);
   return missing;
 }
 

@@ -112,9 +112,10 @@ struct Memory {
 template <class Script>
 struct RunScript {
   DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, Script script, const Memory* memories,
-                                   ScopeKind scope) const {
-    const gpu::Slot slot = comm.slot(context.block_rank());
-    with_port(context, slot, scope, Body{script, memories[context.block_rank()]});
+                                   ScopeKind scope, unsigned blocks) const {
+    const unsigned index = context.block_rank() / blocks;
+    const gpu::Slot slot = comm.slot(index);
+    with_port(context, slot, blocks, scope, Body{script, memories[index]});
   }
   struct Body {
     const Script& script;
@@ -132,6 +133,7 @@ struct Conditions {
   Config config;
   ScopeKind scope = ScopeKind::block;
   unsigned block = 64;
+  unsigned blocks = 1;  // of each slot, for ScopeKind::blocks
   bool swapped = false;
   std::int64_t bytes = 1 << 18;  // of each rank's memory
 };
@@ -236,8 +238,9 @@ Outcome run_script(const Conditions& setup, const Scripts&... scripts) {
   for (std::size_t g = 0; g < slots.size(); ++g) {
     images.emplace_back(job.world().device(static_cast<int>(g)), slots[g].size());
     images.back().upload(slots[g].data());
-    (job.gpu_on(static_cast<int>(g), {.grid = one_block_per_slot, .block = setup.block}, RunScript<Scripts>{}, scripts,
-                static_cast<const Memory*>(images[g].data()), setup.scope),
+    (job.gpu_on(static_cast<int>(g),
+                {.grid = static_cast<unsigned>(slots[g].size()) * setup.blocks, .block = setup.block},
+                RunScript<Scripts>{}, scripts, static_cast<const Memory*>(images[g].data()), setup.scope, setup.blocks),
      ...);
   }
   try {
@@ -292,7 +295,7 @@ class OnLink : public ::testing::TestWithParam<Link> {
   // Calls test(conditions) for each scope, with and without direct reading, and once in deterministic mode.
   template <class Test>
   void in_all_ways(const Test& test) const {
-    std::vector<ScopeKind> scopes = {ScopeKind::thread, ScopeKind::warp, ScopeKind::block};
+    std::vector<ScopeKind> scopes = {ScopeKind::thread, ScopeKind::warp, ScopeKind::block, ScopeKind::blocks};
     if (GetParam() == Link::cpu_cpu) scopes.resize(1);
     for (const ScopeKind scope : scopes)
       for (const bool direct : {true, false})
@@ -301,6 +304,7 @@ class OnLink : public ::testing::TestWithParam<Link> {
           Conditions s = conditions();
           s.scope = scope;
           s.block = scope == ScopeKind::warp ? 33 : 64;
+          if (scope == ScopeKind::blocks) s.blocks = 3;
           s.config.direct = direct;
           if (scheduled) s.config.seed = 7;
           s.name = std::string(to_string(scope)) + " scope, " + (direct ? "direct" : "staged") +

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <vector>
 
 using dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
 using nlohmann::json;
@@ -152,7 +153,7 @@ TEST(Bench, EveryMeasureIsInTheDocument) {
     EXPECT_EQ(row.at("path"), "slot-slot") << row;
     const std::string measure = row.at("measure"), whose = row.at("whose");
     ++rows[(whose.rfind("limit: ", 0) == 0 ? whose : "dcgn") + ", " + measure];
-    if (whose == "limit: flag") continue;
+    if (row.at("scope") == "-") continue;  // a flag, a copy engine
     const bool several = row.at("scope") == "blocks:2";
     EXPECT_EQ(row.at("blocks"), several ? 2 : 1) << row;
     EXPECT_EQ(row.at("threads"), several || whose.rfind("dcgn", 0) == 0 ? 32 : 1) << row;
@@ -171,8 +172,49 @@ TEST(Bench, EveryMeasureIsInTheDocument) {
                                                {"limit: flag, latency", 1},
                                                {"limit: peer stores, latency", 4},
                                                {"limit: peer stores, bandwidth", 4},
-                                               {"limit: peer stores, bidirectional", 4}};
+                                               {"limit: peer stores, bidirectional", 4},
+                                               {"limit: peer loads, bandwidth", 4},
+                                               {"limit: peer loads, bidirectional", 4},
+                                               {"limit: copy engine, bandwidth", 2},
+                                               {"limit: copy engine, bidirectional", 2}};
   EXPECT_EQ(rows, expected);
+}
+
+TEST(Bench, AblationHasARowWithAndWithoutEachIdea) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const std::string arguments =
+      "bench ablation --pairs cpu-cpu --without checks,quick,p2p --repeat 2 --time 0.001 -e 4K";
+  const json d = document_of(run_dcgn(arguments + " --json"));
+  EXPECT_EQ(d.at("what"), "ablation");
+  std::vector<std::string> without;
+  for (const json& row : d.at("rows")) {
+    EXPECT_EQ(row.at("wrong"), 0) << row;
+    without.push_back(row.value("without", "nothing"));
+    EXPECT_EQ(row.contains("factor"), row.contains("without")) << row;
+    if (row.contains("factor")) {
+      EXPECT_LE(row.at("least"), row.at("factor")) << row;
+    }
+  }
+  // Two CPU ranks have no scopes, and no memory of GPUs to do without.
+  EXPECT_EQ(without, (std::vector<std::string>{"nothing", "quick", "checks", "nothing", "quick", "checks"}));
+  const Result table = run_dcgn(arguments);
+  EXPECT_EQ(table.code, 0) << table.err;
+  for (const char* part : {"# ablation, cpu-cpu", "factor", "\n checks ", "latency 4 KiB"})
+    EXPECT_NE(table.out.find(part), std::string::npos) << table.out;
+  const Result many = run_dcgn("bench ablation --measure rate --without bells --repeat 1 --time 0.001 --json");
+  EXPECT_EQ(document_of(many).at("rows").size(), 2u);
+}
+
+TEST(Bench, GatesSayWhatIsToBeReachedAndWhetherItIs) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const Result r = run_dcgn("bench gates -e 8 --time 0.001 --json gates.json", "DCGN_EMULATED_GPUS=2");
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* part : {"latency 8 B, thread, slot-slot", "<= 0.9 us", ">= 300 M/s", "deadlines and abort checks"})
+    EXPECT_NE(r.out.find(part), std::string::npos) << r.out;
+  const json d = json::parse(std::ifstream(scratch_folder() + "/gates.json"));
+  EXPECT_GE(d.at("gates").size(), 6u);
+  for (const json& gate : d.at("gates")) EXPECT_TRUE(gate.at("met").is_boolean()) << gate;
+  for (const json& row : d.at("rows")) EXPECT_EQ(row.at("wrong"), 0) << row;
 }
 
 TEST(Bench, TablesHaveWhatTheyAreAbout) {
@@ -192,16 +234,33 @@ TEST(Bench, TablesHaveWhatTheyAreAbout) {
     EXPECT_TRUE(line.size() <= 130 || line.rfind("# command", 0) == 0) << line;
 }
 
+TEST(Bench, WithoutPeerAccessThePathIsTheStagedOne) {
+  if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const char* arguments = "bench p2p --json --measure bandwidth --scope warp -b 64K -e 64K --time 0.001 --pairs ";
+  const json named = document_of(run_dcgn(std::string(arguments) + "slot-slot-staged", "DCGN_EMULATED_GPUS=2"));
+  const json set = document_of(run_dcgn(std::string(arguments) + "slot-slot", "DCGN_EMULATED_GPUS=2 DCGN_P2P=off"));
+  for (const json& d : {named, set}) {
+    std::vector<std::string> whose;
+    for (const json& row : d.at("rows")) {
+      EXPECT_EQ(row.at("path"), "slot-slot-staged") << row;
+      EXPECT_EQ(row.at("wrong"), 0) << row;
+      whose.push_back(row.at("whose"));
+    }
+    ASSERT_EQ(whose.size(), 4u);
+    EXPECT_EQ(std::vector(whose.begin(), whose.end() - 1),
+              (std::vector<std::string>{"limit: to pinned", "limit: from pinned", "limit: through pinned"}));
+  }
+}
+
 TEST(Bench, TwoSlotsOfOneGpuStandInForTwoGpus) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
-  const json d = document_of(run_dcgn(
-      "bench p2p --json --pairs slot-slot,slot-slot-local --scope thread -e 8 --time 0.001", "DCGN_EMULATED_GPUS=1"));
-  int ours = 0;
-  for (const json& row : d.at("rows")) {
-    EXPECT_EQ(row.at("path"), "slot-slot-local");
-    ours += row.at("whose").get<std::string>().rfind("dcgn", 0) == 0;
-  }
-  EXPECT_EQ(ours, 1) << "the same path is measured once";
+  const json d = document_of(
+      run_dcgn("bench p2p --json --pairs slot-slot,slot-slot-local,device-device --scope thread -e 8 --time 0.001",
+               "DCGN_EMULATED_GPUS=1"));
+  std::map<std::string, int> ours;
+  for (const json& row : d.at("rows")) ours[row.at("path")] += row.at("whose").get<std::string>().rfind("dcgn", 0) == 0;
+  EXPECT_EQ(ours, (std::map<std::string, int>{{"slot-slot-local", 1}, {"device-device-local", 1}}))
+      << "the same path is measured once";
 }
 
 TEST(Bench, APeerInAListIsAsked) {
@@ -295,9 +354,10 @@ TEST(Bench, MistakesNameTheValue) {
     EXPECT_TRUE(dcgn::test::is_one_line(r.err)) << r.err;
     EXPECT_NE(r.err.find(named), std::string::npos) << r.err;
   }
-  const Result one = run_dcgn("bench p2p --pairs device-device", "DCGN_EMULATED_GPUS=1");
+  const Result one = run_dcgn("bench p2p --pairs slot-slot-staged", "DCGN_EMULATED_GPUS=1");
   EXPECT_EQ(one.code, 2);
-  EXPECT_NE(one.err.find("--pairs device-device: this machine has 1 GPUs, expected 2"), std::string::npos) << one.err;
+  EXPECT_NE(one.err.find("--pairs slot-slot-staged: this machine has 1 GPUs, expected 2"), std::string::npos)
+      << one.err;
 }
 
 }  // namespace

@@ -135,6 +135,7 @@ TEST_P(Engine, KnowsWhoseMemoryItIs) {
     const DeviceBuffer<unsigned char> own(d, 1000);
     EXPECT_TRUE(engine_.is_device_memory(own.data()));
     EXPECT_TRUE(engine_.is_device_memory(own.data() + 999));
+    EXPECT_FALSE(engine_.is_pageable(own.data()));
     for (const Device& reader : two_devices())
       EXPECT_EQ(engine_.kernels_can_read(own.data() + 7, reader.index()),
                 reader.index() == d.index() || (p2p && reader.can_reach(d)));
@@ -145,6 +146,8 @@ TEST_P(Engine, KnowsWhoseMemoryItIs) {
   EXPECT_FALSE(engine_.is_device_memory(pinned.get()));
   EXPECT_FALSE(engine_.is_device_memory(pageable.data()));
   EXPECT_FALSE(engine_.kernels_can_read(nullptr, 0));
+  EXPECT_TRUE(engine_.is_pageable(pageable.data()));
+  EXPECT_FALSE(engine_.is_pageable(nullptr));
   EXPECT_TRUE(engine_.kernels_can_read(pinned.get() + 50, 0));
   EXPECT_EQ(engine_.kernels_can_read(pageable.data(), 0), Device(0).kind() == DeviceKind::emulated);
 }

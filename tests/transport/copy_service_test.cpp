@@ -52,10 +52,10 @@ TEST(CopyService, ServesRanksInKernelsThatAskForMoreThanTheirQueuesHold) {
   constexpr int ranks = 5;
   for (const bool p2p : {true, false})
     for (const Kind to : kinds()) {
-      if (to.what == Kind::pageable) continue;  // as kernels have it, where the devices are real
       SCOPED_TRACE(to_string(to) + (p2p ? ", p2p" : ", staged"));
       CopyEngine engine(two_devices(), p2p);
       const Ranks r(ranks, to, {Kind::device, 0}, {Kind::device, 0}, 20'001, 3 * copy_queue_length + 2);
+      if (engine.is_pageable(r.target.data())) continue;
       {
         const CopyService service(engine, r.queues.get<CopyQueue>(), r.posted.get<std::uint32_t>(), ranks, fail_loudly);
         Stream stream{Device(0)};
@@ -69,7 +69,7 @@ TEST(CopyService, ServesRanksInKernelsThatAskForMoreThanTheirQueuesHold) {
 TEST(CopyService, ServesThreads) {
   constexpr int ranks = 3;
   CopyEngine engine(two_devices(), false);
-  const Ranks r(ranks, kinds().back(), {Kind::pageable}, {Kind::pageable}, 5003, 100);
+  const Ranks r(ranks, kinds().back(), {Kind::device, 0}, {Kind::pageable}, 5003, 100);
   const CopyService service(engine, r.queues.get<CopyQueue>(), r.posted.get<std::uint32_t>(), ranks, fail_loudly);
   std::vector<std::thread> threads;
   threads.reserve(ranks);
@@ -80,7 +80,7 @@ TEST(CopyService, ServesThreads) {
 
 TEST(CopyService, WakesUpForWhatComesAfterALongSilence) {
   CopyEngine engine(two_devices(), true);
-  const Ranks r(1, {Kind::device, 0}, {Kind::pinned}, {Kind::pinned}, 1001, 20);
+  const Ranks r(1, {Kind::device, 0}, {Kind::device, 0}, {Kind::pinned}, 1001, 20);
   const CopyService service(engine, r.queues.get<CopyQueue>(), r.posted.get<std::uint32_t>(), 1, fail_loudly);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   r.posters.get<Poster>()[0].post_all();
@@ -110,8 +110,9 @@ TEST(CopyService, TellsOnceWhatGoesWrongAndStartsNoMore) {
   const Pinned queues(2 * sizeof(CopyQueue)), posted(8);
   auto* queue = queues.get<CopyQueue>();
   std::uint32_t word = 0;
+  const DeviceBuffer<unsigned char> bytes(Device(0), 17);
   queue[1].requests[0] = {.to = 0,
-                          .from = reinterpret_cast<std::uint64_t>(&word),
+                          .from = reinterpret_cast<std::uint64_t>(bytes.data()),
                           .bytes = 17,
                           .done = reinterpret_cast<std::uint64_t>(&word),
                           .value = 1,
@@ -130,6 +131,32 @@ TEST(CopyService, TellsOnceWhatGoesWrongAndStartsNoMore) {
   }
   EXPECT_EQ(told.count(), 1u);
   EXPECT_EQ(word, 0u);
+}
+
+TEST(CopyService, RefusesMemoryThatIsNotPinnedAndGoesOn) {
+  CopyEngine engine(two_devices(), true);
+  const Pinned queues(sizeof(CopyQueue)), posted(4), words(12);
+  auto* word = words.get<std::uint32_t>();
+  const Bytes pageable = pattern(100, 6);
+  const Memory device({Kind::device, 0}, pattern(100, 7)), other({Kind::device, 0}, Bytes(100));
+  const auto address = [](const void* p) { return reinterpret_cast<std::uint64_t>(p); };
+  const auto request = [&](const void* to, const void* from, int n) {
+    queues.get<CopyQueue>()->requests[n] = {.to = address(to),
+                                            .from = address(from),
+                                            .bytes = 100,
+                                            .done = address(word + n),
+                                            .value = static_cast<std::uint32_t>(n + 1),
+                                            .padding = {}};
+  };
+  request(device.data(), pageable.data(), 0);
+  request(pageable.data(), device.data(), 1);
+  request(other.data(), device.data(), 2);
+  const CopyService service(engine, queues.get<CopyQueue>(), posted.get<std::uint32_t>(), 1, fail_loudly);
+  store_release(*posted.get<std::uint32_t>(), 3);
+  while (load_acquire(word[0]) != ~1u || load_acquire(word[1]) != ~2u || load_acquire(word[2]) != 3) relax();
+  EXPECT_TRUE(pageable == pattern(100, 6));
+  EXPECT_TRUE(device.contents() == pattern(100, 7));
+  EXPECT_TRUE(other.contents() == pattern(100, 7));
 }
 
 TEST(CopyService, RefusesMoreRequestsThanAQueueHolds) {

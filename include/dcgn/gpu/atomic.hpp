@@ -1,9 +1,9 @@
 // The memory model in one place: the loads and stores by which ranks signal each other.
 //
 // All are at system scope: the other side may be another block, another GPU or a CPU thread. On the host they are
-// std::atomic_ref operations, which ThreadSanitizer understands; on a GPU, PTX of the same order. Fences stand
-// in message/cell.hpp alone. In deterministic mode each one is a point where the scheduler may switch to another
-// thread.
+// std::atomic_ref operations, which ThreadSanitizer understands; on a GPU, PTX of the same order. There are no fences;
+// cells, of 16 bytes, have stores and loads of their own in message/cell.hpp. In deterministic mode each one is a point
+// where the scheduler may switch to another thread.
 #pragma once
 
 #include <dcgn/host_device.hpp>
@@ -175,18 +175,11 @@ DCGN_HOST_DEVICE inline std::uint32_t load_acquire(const std::uint32_t& word) {
 #endif
 }
 
-DCGN_HOST_DEVICE inline void store_release(std::uint32_t& word, std::uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("st.release.gpu.b32 [%0],%1;" ::"l"(&word), "r"(value) : "memory");
-#else
-  dcgn::store_release(word, value);
-#endif
-}
-
-DCGN_HOST_DEVICE inline std::uint32_t fetch_add(std::uint32_t& word, std::uint32_t value) {
+// Releases only: who needs what others wrote acquires once it has seen that all have come.
+DCGN_HOST_DEVICE inline std::uint32_t fetch_add_release(std::uint32_t& word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t old;
-  asm volatile("atom.add.acq_rel.gpu.u32 %0,[%1],%2;" : "=r"(old) : "l"(&word), "r"(value) : "memory");
+  asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;" : "=r"(old) : "l"(&word), "r"(value) : "memory");
   return old;
 #else
   return dcgn::fetch_add(word, value);

@@ -1,8 +1,8 @@
 // Several blocks, or the whole grid, on one message: made by these_blocks() and this_grid() in comm.hpp.
 //
 // The blocks must be resident at once (Launch::resident), and all of them make the call. They meet in the slot's
-// memory, which takes about a microsecond each time: worth it for messages of megabytes. A block that does not come
-// ends like a message that does not come: with the deadline and a report.
+// memory, which takes the better part of a microsecond each time: worth it for messages of megabytes. A block that does
+// not come ends like a message that does not come: with the deadline and a report.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
@@ -11,7 +11,8 @@
 #include <dcgn/message/wait.hpp>
 
 #include <cstdint>
-#include <cstring>
+#include <new>
+#include <type_traits>
 
 namespace dcgn::gpu {
 
@@ -34,60 +35,85 @@ class BlocksScope {
     return !broken_ && !load_relaxed(slot_.gathering.refused);
   }
 
-  static constexpr bool in_warp = false;
-  DCGN_HOST_DEVICE bool plans() const { return leader(); }
+  static constexpr bool single = false, in_warp = false, in_block = false;
   DCGN_HOST_DEVICE bool looks() const { return leader(); }
   DCGN_HOST_DEVICE unsigned lookers() const { return 1; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return found; }
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return plan;
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&...) const {
+    return found;
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
-    const T result = broadcast(plan);
-    return broken_ ? T{} : result;  // nothing to do any more
+    return lead([&] { return plan; });
+  }
+  template <class T>
+  DCGN_HOST_DEVICE T broadcast(const T& value) const {
+    return publish(value);
   }
 
   DCGN_HOST_DEVICE void sync() const {
     context_.sync_block();  // the first thread speaks for all of its block
-    const bool met = context_.thread_rank() != 0 || broken_ || meet();
-    broken_ = !context_.sync_block_all(met) || broken_;
+    conclude(!speaks() || await_turn(arrive()));
   }
-  template <class T>
-  DCGN_HOST_DEVICE T broadcast(const T& value) const {
-    static_assert(sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-    unsigned char* scratch = slot_.gathering.scratch[turn_++ & 1];
-    if (leader()) memcpy(scratch, &value, sizeof(T));
-    sync();
-    T result = value;
-    if (!broken_) memcpy(&result, scratch, sizeof(T));
+  // The others wait for the leader, which waits for them: so the whole takes no more than one sync().
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    using T = decltype(act());
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
+    // As an object of its type: nvcc would memcpy() what lies here byte by byte.
+    void* const scratch = slot_.gathering.scratch;
+    T result{};
+    context_.sync_block();
+    bool met = true;
+    if (speaks()) {
+      if (leader()) {
+        met = await(~turn, blocks_ - 1);
+        if (met) {
+          result = act();
+          new (scratch) T(result);
+          arrive();
+        }
+      } else {
+        met = await_turn(arrive());
+      }
+    }
+    conclude(met);
+    if (!broken_ && !leader()) result = *static_cast<const T*>(scratch);
     return result;
   }
 
  private:
-  // Waits for the other blocks; false where the job is stopped first.
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool meet() const {
-    message::Gathering& g = slot_.gathering;
-    const std::uint32_t round = on_device::load_acquire(g.round);
-    if (on_device::fetch_add(g.arrived, 1) + 1 == blocks_) {
-      store_relaxed(g.arrived, 0);
-      on_device::store_release(g.round, round + 1);
-      return true;
-    }
-    const auto here = [&] { return on_device::load_acquire(g.round) != round; };
+  static constexpr std::uint32_t turn = 1u << 31;
+
+  // Whether the thread meets the other blocks for its own.
+  DCGN_HOST_DEVICE bool speaks() const { return context_.thread_rank() == 0 && !broken_; }
+  // Returns the word before.
+  DCGN_HOST_DEVICE std::uint32_t arrive() const {
+    return on_device::fetch_add_release(slot_.gathering.arrived, leader() ? turn - (blocks_ - 1) : 1);
+  }
+  DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const { return await(turn, ~before & turn); }
+  DCGN_HOST_DEVICE void conclude(bool met) const { broken_ = !context_.sync_block_all(met) || broken_; }
+
+  // Waits until these bits of the word have this value; false where the job is stopped first. Many look at one word, so
+  // they acquire once, when they have seen it.
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool await(std::uint32_t bits, std::uint32_t value) const {
+    const std::uint32_t& word = slot_.gathering.arrived;
     // Whoever waits for its own blocks is not idle: they may be at work. But they are held to the deadline.
-    const std::uint64_t since = leader() ? now_ns() : 0;
+    std::uint64_t since = 0;
     bool told = false;
-    for (std::uint32_t pauses = 1; !here(); ++pauses) {
+    for (std::uint32_t pauses = 1; (load_relaxed(word) & bits) != value; ++pauses) {
       relax();
       if (pauses % 64) continue;
       if (message::aborted(slot_)) return false;
-      if (!leader() || now_ns() - since < slot_.limits.deadline_ns) continue;
+      if (!leader()) continue;
+      const std::uint64_t now = now_ns();
+      if (!since) since = now;
+      if (now - since < slot_.limits.deadline_ns) continue;
       if (!told) message::raise_alarm(slot_, message::Alarm::deadline);
       told = true;
-      if (now_ns() - since > slot_.limits.deadline_ns + 10'000'000'000u) return false;  // nobody listens
+      if (now - since > slot_.limits.deadline_ns + 10'000'000'000u) return false;  // nobody listens
     }
+    on_device::load_acquire(word);
     return true;
   }
 
@@ -95,7 +121,6 @@ class BlocksScope {
   message::Endpoint& slot_;
   unsigned blocks_;
   unsigned rank_;
-  mutable unsigned turn_ = 0;
   mutable bool broken_ = false;
 };
 

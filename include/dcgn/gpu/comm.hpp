@@ -13,7 +13,8 @@
 // Semantics are MPI's. A call is made by all threads of its scope with the same arguments, and one call at a time per
 // slot. Calls return Code::ok or what went wrong; the job's report names the first error of each slot, and stops the
 // job unless Config::errors_fatal says otherwise. Memory order: a receive that returned sees the message; nothing else
-// is promised about other memory that the sender wrote.
+// is promised about other memory that the sender wrote. Buffers may be in any memory that the calling threads reach;
+// long messages are fastest in global memory, from and to which copy engines move them.
 #pragma once
 
 #include <dcgn/gpu/blocks_scope.hpp>

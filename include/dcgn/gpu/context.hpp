@@ -105,8 +105,12 @@ class Context {
   DCGN_HOST_DEVICE std::uint32_t ballot(bool predicate) const;  // bit i: what lane i gave
   DCGN_HOST_DEVICE bool any(bool predicate) const { return ballot(predicate) != 0; }
   DCGN_HOST_DEVICE bool all(bool predicate) const {
+#if defined(__CUDA_ARCH__)
+    return __all_sync(0xffffffffu, predicate) != 0;
+#else
     const unsigned lanes = warp_lanes();
     return ballot(predicate) == (lanes == warp_size ? 0xffffffffu : (1u << lanes) - 1u);
+#endif
   }
 
   // Thread 0's value, to every thread of the block. T is trivially copyable, at most block_scratch_bytes.
@@ -122,10 +126,6 @@ class Context {
   __device__ static void* cuda_scratch() {
     __shared__ alignas(16) unsigned char scratch[block_scratch_bytes];
     return scratch;
-  }
-  __device__ bool whole_warp() const { return num_threads() % warp_size == 0 || warp_lanes() == warp_size; }
-  __device__ std::uint32_t warp_mask() const {  // of a warp that is not whole
-    return (1u << warp_lanes()) - 1u;
   }
 #endif
   device::EmulatedThread* thread_;  // null on CUDA

@@ -30,23 +30,13 @@ DCGN_HOST_DEVICE inline unsigned Context::thread_rank() const {
 DCGN_HOST_DEVICE inline void Context::sync_block() const {
   DCGN_CUDA_OR_EMULATED(__syncthreads(), detail::sync_block(*thread_));
 }
+// Lanes that a warp lacks do not hold up the others, and a mask that the compiler does not know costs as much as a trip
+// to the cache: so warps are always addressed as a whole.
 DCGN_HOST_DEVICE inline void Context::sync_warp() const {
-#if defined(__CUDA_ARCH__)
-  // A mask that the compiler does not know costs as much as a trip to the cache.
-  if (whole_warp())
-    __syncwarp();
-  else
-    __syncwarp(warp_mask());
-#else
-  detail::sync_warp(*thread_);
-#endif
+  DCGN_CUDA_OR_EMULATED(__syncwarp(), detail::sync_warp(*thread_));
 }
 DCGN_HOST_DEVICE inline std::uint32_t Context::ballot(bool predicate) const {
-#if defined(__CUDA_ARCH__)
-  return whole_warp() ? __ballot_sync(0xffffffffu, predicate) : __ballot_sync(warp_mask(), predicate);
-#else
-  return detail::ballot(*thread_, predicate);
-#endif
+  return DCGN_CUDA_OR_EMULATED(__ballot_sync(0xffffffffu, predicate), detail::ballot(*thread_, predicate));
 }
 
 #undef DCGN_CUDA_OR_EMULATED
@@ -94,8 +84,7 @@ DCGN_HOST_DEVICE inline T Context::shuffle(T value, unsigned source_lane) const 
   memcpy(&bits, &value, sizeof(T));
 #if defined(__CUDA_ARCH__)
   using Bits = std::conditional_t<sizeof(T) <= 4, unsigned, unsigned long long>;
-  bits = whole_warp() ? __shfl_sync(0xffffffffu, static_cast<Bits>(bits), source_lane)
-                      : __shfl_sync(warp_mask(), static_cast<Bits>(bits), source_lane);
+  bits = __shfl_sync(0xffffffffu, static_cast<Bits>(bits), source_lane);
 #else
   bits = detail::shuffle(*thread_, bits, source_lane);
 #endif

@@ -1,8 +1,8 @@
 // Who takes part in a call: one thread, a warp, or a block. (Several blocks: blocks_scope.hpp.)
 //
 // Every thread of the scope makes the same call with the same arguments; the first one decides and all carry the
-// bytes. sync(), agree() and broadcast() order memory among the threads of the scope. When a call returns, what was
-// received is visible to every thread of the scope.
+// bytes. sync(), agree(), broadcast() and lead() order memory among the threads of the scope. When a call returns, what
+// was received is visible to every thread of the scope.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
@@ -19,14 +19,35 @@ inline constexpr bool on_gpu = true;
 inline constexpr bool on_gpu = false;
 #endif
 
-// The number of the first lane that has one.
-DCGN_HOST_DEVICE inline int first_of_warp([[maybe_unused]] const gpu::Context& context, int found) {
+// The largest up to this, and to the lanes of a warp.
+DCGN_HOST_DEVICE inline unsigned power_of_two(unsigned count) {
+  unsigned power = gpu::warp_size;
+  while (power > count) power /= 2;
+  return power;
+}
+
+// The number of the first lane that has one, and what it found.
+template <class... Words>
+DCGN_HOST_DEVICE int first_of_warp([[maybe_unused]] const gpu::Context& context, int found,
+                                   [[maybe_unused]] Words&... words) {
 #if defined(__CUDA_ARCH__)
   const std::uint32_t lanes = context.ballot(found >= 0);
-  return lanes ? context.shuffle(found, static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1)) : -1;
+  if (!lanes) return -1;
+  const auto first = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
+  ((words = context.shuffle(words, first)), ...);
+  return context.shuffle(found, first);
 #else
   return found;
 #endif
+}
+
+// A scope's lead() where barriers cost little.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE auto lead(const Scope& scope, const Act& act) {
+  scope.sync();
+  decltype(act()) result{};
+  if (scope.leader()) result = act();
+  return scope.broadcast(result);
 }
 
 }  // namespace dcgn::detail
@@ -48,19 +69,24 @@ class ThreadScope {
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return value;
   }
-
-  static constexpr bool in_warp = true;                    // its threads run together
-  DCGN_HOST_DEVICE bool plans() const { return true; }     // is of those who decide for all
-  DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many lanes
-  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are: the first ones
-  // What the first looker found that found something (0 or more); -1 where none did.
-  DCGN_HOST_DEVICE int first_found(int found) const { return found; }
-  // The leader's, to those who plan.
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return plan;
+  // When all threads have come, the leader alone runs act(); then all go on with what it returned. Where sync() gave up
+  // that is a value like T{}.
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    return act();
   }
-  // From those who plan to all, with a barrier. There is another one before the next.
+
+  static constexpr bool single = true;                     // one thread
+  static constexpr bool in_warp = true;                    // its threads run together
+  static constexpr bool in_block = true;                   // they share a multiprocessor
+  DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many lanes
+  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are, a power of two: the first ones
+  // What the first looker found that found something (0 or more), and its words; -1 where none did.
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&...) const {
+    return found;
+  }
+  // As broadcast(), but that there is another barrier before the next of either.
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
     return plan;
@@ -98,21 +124,21 @@ class WarpScope {
     context_.sync_warp();  // a shuffle alone does not order memory
     return result;
   }
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    return detail::lead(*this, act);
+  }
 
-  static constexpr bool in_warp = true;
-  DCGN_HOST_DEVICE bool plans() const { return detail::on_gpu || leader(); }
-  DCGN_HOST_DEVICE bool looks() const { return plans(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? size() : 1; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return detail::on_gpu ? context_.shuffle(plan, 0) : plan;
+  static constexpr bool single = false, in_warp = true, in_block = true;
+  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu || leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? detail::power_of_two(size()) : 1; }
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
+    return detail::first_of_warp(context_, found, words...);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
-    if (!detail::on_gpu) return broadcast(plan);
-    sync();
-    return plan;
+    return broadcast(plan);
   }
 
  private:
@@ -133,16 +159,17 @@ class BlockScope {
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
     return context_.broadcast(value);
   }
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead(const Act& act) const {
+    return detail::lead(*this, act);
+  }
 
-  static constexpr bool in_warp = false;
-  // Its warps would take turns to plan, so the leader does it for all.
-  DCGN_HOST_DEVICE bool plans() const { return leader(); }
+  static constexpr bool single = false, in_warp = false, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu ? context_.warp() == 0 : leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return !detail::on_gpu ? 1 : size() < warp_size ? size() : warp_size; }
-  DCGN_HOST_DEVICE int first_found(int found) const { return detail::first_of_warp(context_, found); }
-  template <class T>
-  DCGN_HOST_DEVICE T share_plan(const T& plan) const {
-    return plan;
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? detail::power_of_two(size()) : 1; }
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
+    return detail::first_of_warp(context_, found, words...);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {

@@ -6,6 +6,7 @@
 #include <dcgn/message/goals.hpp>
 #include <dcgn/message/progress.hpp>
 #include <dcgn/message/quick.hpp>
+#include <dcgn/message/quick_request.hpp>
 #include <dcgn/message/wait.hpp>
 #include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
@@ -44,13 +45,18 @@ DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, s
   return {};
 }
 
+// Nothing will be sent or received any more.
+DCGN_HOST_DEVICE inline void stop(Endpoint& me) {
+  me.stopped = 1;
+  withdraw(me);
+}
+
 DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t threads) {
   if (!take_flag(me.busy)) return Code::concurrent_use;
-  bool stopped = me.stopped != 0;
 #if !defined(__CUDA_ARCH__)
-  stopped = stopped || aborted(me);  // on a GPU the word is looked at when a call has to wait
+  if (!me.stopped && aborted(me)) stop(me);  // on a GPU the word is looked at when a call has to wait
 #endif
-  if (stopped) {
+  if (me.stopped) {
     give_flag(me.busy);
     return Code::aborted;
   }
@@ -60,83 +66,84 @@ DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t thread
 }
 
 DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
-  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) {
-    me.stopped = 1;
-    withdraw(me);
-  }
+  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) stop(me);
   me.call = Call::none;
   give_flag(me.busy);
 }
 
 // Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
-DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
-                                 bool wild) {
-  const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(port.size);
+DCGN_HOST_DEVICE inline bool fit(const Endpoint& me, std::int32_t ranks, const void* buffer, std::int64_t bytes,
+                                 int peer, int tag, bool wild) {
+  const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(ranks);
   const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
-  return whom && what && bytes >= 0 && (buffer || bytes == 0);
+  return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(me, buffer)));
 }
 
-// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
-// something to carry itself; all threads carry what there is. With `once` the call returns as soon as
-// nothing more can be done at once. Returns the result (a Work of Move::stop) to every thread.
-template <class Scope, class Goal>
-[[gnu::noinline]] DCGN_HOST_DEVICE Work operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
-  scope.sync();  // what the threads wrote to the buffers is visible to all of them
-  Work work;
-  Work result;
-  result.move = Work::Move::stop;
+// The leader goes on until there is something to carry: false, or until the call has its result: true. With `once` it
+// has one as soon as nothing more can be done at once.
+template <class Goal>
+[[gnu::noinline]] DCGN_HOST_DEVICE bool pursue(Endpoint& me, bool once, Goal& goal, Work& work, Result& result) {
+  if (work.move != Work::Move::nothing) return false;
+  if (goal.done(result, work)) return true;
   const auto describe = [&] { return goal.waited(); };
-  if (scope.leader()) {
-    result.code = enter(me, call, scope.size());
-    if (result.code == Code::ok) result.code = goal.begin(work);
-  }
-  const bool entered = result.code != Code::concurrent_use && result.code != Code::aborted;
   Waiter waiter(me);
-  for (;;) {
-    if (scope.leader()) {
-      if (result.code != Code::ok) {
-        work = result;
-      } else {
-        while (work.move == Work::Move::nothing) {
-          if (goal.done(result, work)) {
-            work = result;
-          } else if (work.move != Work::Move::nothing) {
-            break;
-          } else if (step(me, goal.source(), waiter.patient(), work)) {
-            waiter.progressed();
-          } else if (once) {
-            result.code = waiter.poll(describe);
-            work = result;
-          } else if (const Code code = waiter.pause(describe); code != Code::ok) {
-            result.code = code;
-            work = result;
-          }
-        }
-      }
+  while (work.move == Work::Move::nothing) {
+    if (step(me, goal.source(), waiter.patient(), work)) {
+      waiter.progressed();
+    } else {
+      result.status.code = once ? waiter.poll(describe) : waiter.pause(describe);
+      if (once || result.status.code != Code::ok) return true;
     }
-    work = scope.broadcast(work);
-    if (work.move == Work::Move::stop || scope.broken()) break;
-    carry(scope, *me.phase, work);
-    scope.sync();
-    if (scope.broken()) break;
-    if (scope.leader()) {
-      if (work.move == Work::Move::take && aborted(me)) {
-        result.code = Code::aborted;
+    if (work.move == Work::Move::nothing && goal.done(result, work)) return true;
+  }
+  return false;
+}
+
+// What the leader tells the others: something to carry, or where that is nothing, the call's result.
+struct Orders {
+  Load load;
+  Result result;
+};
+
+// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
+// something to carry itself; all threads carry what there is. Returns the result to every thread.
+template <class Scope, class Goal>
+[[gnu::noinline]] DCGN_HOST_DEVICE Result operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
+  Work work;
+  Result result;
+  bool entered = false;
+  const auto proceed = [&] {
+    if (result.status.code != Code::ok || pursue(me, once, goal, work, result)) {
+      work.move = Work::Move::nothing;
+      if (entered) leave(me, result.status.code);
+      entered = false;
+    }
+    return Orders{work, result};
+  };
+  Orders orders = scope.lead([&] {
+    result.status.code = enter(me, call, scope.size());
+    entered = result.status.code == Code::ok;
+    if (entered) result.status.code = goal.begin(work);
+    return proceed();
+  });
+  while (orders.load.move != Work::Move::nothing) {
+    const bool may_fail = carry(scope, me, orders.load, work);
+    orders = scope.lead([&] {
+      if (may_fail && aborted(me)) {
+        result.status.code = Code::aborted;
       } else {
         Work next;
         finish(me, work, next);
         work = next;
-        waiter.progressed();
       }
-    }
+      return proceed();
+    });
   }
   if (scope.broken()) {  // the job is being stopped
-    work = result;
-    work.code = Code::aborted;
+    orders.result.status.code = Code::aborted;
+    if (scope.leader() && entered) leave(me, Code::aborted);
   }
-  if (scope.leader() && entered) leave(me, work.code);
-  scope.sync();  // the rank's state is at rest between calls
-  return work;
+  return orders.result;
 }
 
 // `made`: one that could not be made is an error at once. Where all are waited for, it is one in its turn.
@@ -154,26 +161,27 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
 
 // Runs a goal whose arguments have been checked, and remembers what goes wrong.
 template <class Scope, class Goal>
-DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
-                          bool once = false) {
-  Work result;
+DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
+                            bool once = false) {
+  Result result;
 #if !defined(__CUDA_ARCH__)
   scope.sync();                          // whatever was published before has been read
   argument = scope.broadcast(argument);  // whether a rank has ended may look different from one thread to the next
 #endif
   if (argument.code == Code::ok) {
     result = operate(scope, me, call, once, goal);
-    if (result.code != Code::ok && scope.leader()) {
-      Waited w = result.code == Code::invalid_request ? Waited{} : goal.waited();
-      if (result.code == Code::truncated) {  // the receive is over: its result says more
+    const Code code = result.status.code;
+    if (code != Code::ok && scope.leader()) {
+      Waited w = code == Code::invalid_request ? Waited{} : goal.waited();
+      if (code == Code::truncated) {  // the receive is over: its result says more
         w.envelope = {result.status.source, result.status.tag, 0, 0, static_cast<std::uint64_t>(result.status.bytes)};
-        w.capacity = result.bytes;
+        w.capacity = result.capacity;
       }
-      fail(me, result.code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
+      fail(me, code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
            w.envelope);
     }
   } else {
-    result.code = argument.code;
+    result.status.code = argument.code;
     if (scope.leader())
       fail(me, argument.code, call, argument.value, argument.expected,
            {.peer = static_cast<std::int32_t>(argument.value)});
@@ -181,64 +189,122 @@ DCGN_HOST_DEVICE Work run(const Scope& scope, Endpoint& me, Call call, Goal& goa
   return result;
 }
 
-DCGN_HOST_DEVICE inline Status status_from(const Work& result) {
-  Status status = result.status;
-  status.code = result.code;
-  return status;
-}
-
-DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Work& result) {
-  if (result.code != Code::ok) return Request(result.code);
+DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Result& result) {
+  if (result.status.code != Code::ok) return Request(result.status.code);
   return Request(me.rank, static_cast<std::uint32_t>(result.index), result.generation);
 }
 
 // ---- the calls. `me` or `port` is the rank, `context` tells its user's messages from the library's own.
 
+// Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
 template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
-                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode,
+                                                 const void* data, std::int64_t bytes, int to, int tag,
+                                                 std::uint32_t context) {
+  const Port port(me);
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false)) {
-    if (size <= small_bytes || size <= eager_limit(port.out[to], scope.size())) {
-      if (quick_send(scope, port, data, size, to, tag, context)) return Code::ok;
+  if (mode == SendMode::standard && fit(*port.me, port.size, data, bytes, to, tag, false)) {
+    OutLane& lane = me.out[to];
+    if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
+#if defined(__CUDA_ARCH__)
+      if constexpr (Scope::in_warp)
+        if (send_words(scope, port, data, size, to, tag, context)) return Code::ok;
+      if constexpr (Scope::in_block)
+        if (send_cells(scope, port, data, size, to, tag, context)) return Code::ok;
+#endif
+      if (quick_send_eager(scope, me, lane, data, size, tag, context)) return Code::ok;
     } else {
-      const Announced sent = quick_announce(scope, *port.me, data, size, to, tag, context);
+      const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
       if (sent.state == Announced::State::received) return Code::ok;
       if (sent.state == Announced::State::pending) {
-        AnnouncedGoal goal{*port.me, &port.me->records[sent.index],
-                           Request(port.me->rank, sent.index, sent.generation)};
-        return run(scope, *port.me, call, goal, {}).code;
+        AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
+        return run(scope, me, call, goal, {}).status.code;
       }
     }
   }
-  Endpoint& me = *port.me;
   SendGoal goal{me, data, size, to, tag, context, mode, true};
-  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).code;
+  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
+                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+#if defined(__CUDA_ARCH__)
+  const auto size = static_cast<std::uint64_t>(bytes);
+  if constexpr (Scope::in_warp) {
+    if (mode == SendMode::standard && send_cell(scope, port, data, size, to, tag, context)) return Code::ok;
+  } else if constexpr (Scope::in_block) {
+    if (mode == SendMode::standard && fit(*port.me, port.size, data, bytes, to, tag, false) &&
+        size <= eager_limit(port.out[to], scope.size()) && send_words(scope, port, data, size, to, tag, context))
+      return Code::ok;
+  }
+#endif
+  return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
                                int to, int tag, std::uint32_t context) {
-  SendGoal goal{me, data, static_cast<std::uint64_t>(bytes), to, tag, context, mode, false};
+  const auto size = static_cast<std::uint64_t>(bytes);
+  if (mode == SendMode::standard && fit(me, me.size, data, bytes, to, tag, false)) {
+    const Request request = quick_isend(scope, me, data, size, to, tag, context);
+    if (!request.is_null()) return request;
+  }
+  SendGoal goal{me, data, size, to, tag, context, mode, false};
   return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
+}
+
+// Any receive. Out of line as send_any().
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data,
+                                                   std::int64_t capacity, int from, int tag, std::uint32_t context) {
+  const Port port(me);
+  const auto size = static_cast<std::uint64_t>(capacity);
+  Status status;
+  if (fit(*port.me, port.size, data, capacity, from, tag, true)) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (Scope::in_warp)
+      if (from == any_source && size <= small_bytes && tag < 65536 &&
+          receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
+        return status;
+    if constexpr (Scope::in_block)
+      if (from == any_source ? receive_cells_of_any(scope, port, data, size, tag, context, status)
+                             : (Scope::in_warp && receive_words(scope, port, data, size, from, tag, context, status)) ||
+                                   receive_cells(scope, port, data, size, from, -1, tag, context, status))
+        return status;
+#endif
+    if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
+  }
+  ReceiveGoal goal{me, data, size, from, tag, context, true};
+  return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
                              int from, int tag, std::uint32_t context) {
+#if defined(__CUDA_ARCH__)
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
-  if (fit(port, data, capacity, from, tag, true) && quick_receive(scope, port, data, size, from, tag, context, status))
-    return status;
-  Endpoint& me = *port.me;
-  ReceiveGoal goal{me, data, size, from, tag, context, true};
-  return status_from(run(scope, me, call, goal, check(me, data, capacity, from, tag, true)));
+  if constexpr (Scope::in_warp) {
+    if (receive_cell(scope, port, data, size, from, tag, context, status)) return status;
+  } else if constexpr (Scope::in_block) {
+    if (from != any_source && fit(*port.me, port.size, data, capacity, from, tag, true) &&
+        receive_words(scope, port, data, size, from, tag, context, status))
+      return status;
+  }
+#endif
+  return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
                                std::uint32_t context) {
-  ReceiveGoal goal{me, data, static_cast<std::uint64_t>(capacity), from, tag, context, false};
+  const auto size = static_cast<std::uint64_t>(capacity);
+  if (fit(me, me.size, data, capacity, from, tag, true)) {
+    const Request request = quick_irecv(scope, me, data, size, from, tag, context);
+    if (!request.is_null()) return request;
+  }
+  ReceiveGoal goal{me, data, size, from, tag, context, false};
   return request_from(me, run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
 }
 
@@ -250,7 +316,7 @@ DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, Se
                     {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true}};
   Argument argument = check(me, data, bytes, to, send_tag, false);
   if (argument.code == Code::ok) argument = check(me, into, capacity, from, recv_tag, true);
-  return status_from(run(scope, me, call, goal, argument));
+  return run(scope, me, call, goal, argument).status;
 }
 
 // `once`: returns at once; `found` says whether there was one.
@@ -258,35 +324,35 @@ template <class Scope>
 DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int from, int tag, std::uint32_t context,
                               bool& found) {
   ProbeGoal goal{me, {from, tag, context, 0, 0}};
-  const Work result =
+  const Result result =
       run(scope, me, once ? Call::iprobe : Call::probe, goal, check(me, nullptr, 0, from, tag, true), once);
   found = result.index >= 0;
-  return status_from(result);
+  return result.status;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, Status* statuses, bool& done) {
   AllGoal goal{me, requests, count, statuses};
-  const Work result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
+  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
   done = result.index >= 0;
-  return status_from(result);
+  return result.status;
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, std::int64_t& index) {
   AnyGoal goal{me, requests, count};
-  const Work result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
+  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
   index = result.index;
-  return status_from(result);
+  return result.status;
 }
 
 // Waits until nothing that this rank has begun to send depends on it any more.
 template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
   FlushGoal goal{me};
-  return run(scope, me, Call::finish, goal, {}).code;
+  return run(scope, me, Call::finish, goal, {}).status.code;
 }
 
 // No rank leaves before all have entered: log2(size) rounds of empty messages (dissemination).

@@ -26,11 +26,15 @@ struct alignas(16) Cell {
 DCGN_HOST_DEVICE inline void write_cell(Cell& cell, std::uint32_t d0, std::uint32_t d1, std::uint32_t d2,
                                         std::uint32_t epoch, [[maybe_unused]] bool release = false) {
 #if defined(__CUDA_ARCH__)
-  if (release) __threadfence_system();
-  asm volatile(
-      "{.reg .b128 c; mov.b128 c,{%1,%2}; st.relaxed.sys.global.b128 [%0],c;}" ::"l"(__cvta_generic_to_global(&cell)),
-      "l"(d0 | static_cast<std::uint64_t>(d1) << 32), "l"(d2 | static_cast<std::uint64_t>(epoch) << 32)
-      : "memory");
+  const auto to = __cvta_generic_to_global(&cell);
+  const std::uint64_t low = d0 | static_cast<std::uint64_t>(d1) << 32;
+  const std::uint64_t high = d2 | static_cast<std::uint64_t>(epoch) << 32;
+  if (release)
+    asm volatile("{.reg .b128 c; mov.b128 c,{%1,%2}; st.release.sys.global.b128 [%0],c;}" ::"l"(to), "l"(low), "l"(high)
+                 : "memory");
+  else
+    asm volatile("{.reg .b128 c; mov.b128 c,{%1,%2}; st.relaxed.sys.global.b128 [%0],c;}" ::"l"(to), "l"(low), "l"(high)
+                 : "memory");
 #else
   cell.data[0] = d0;
   cell.data[1] = d1;
@@ -112,6 +116,12 @@ struct Ring {
   DCGN_HOST_DEVICE Cell& at(std::uint32_t position) const { return cells[position & ((1u << shift) - 1)]; }
   DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t position) const { return (position >> shift) + 1; }
   DCGN_HOST_DEVICE std::uint32_t size() const { return 1u << shift; }
+  // The position of a cell in its epoch.
+  DCGN_HOST_DEVICE std::uint32_t position(const Cell* cell, std::uint32_t in_epoch) const {
+    return ((in_epoch - 1) << shift) + static_cast<std::uint32_t>(cell - cells);
+  }
+  // Cells from this position to the end of the ring.
+  DCGN_HOST_DEVICE std::uint32_t row(std::uint32_t position) const { return size() - (position & (size() - 1)); }
 };
 
 // The most payload bytes that are written to a ring at once: with their header they fill half of it.
@@ -174,19 +184,24 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
   return h;
 }
 
+// Reads the other cells of the header at `position`, if they are there, where the first one has been decoded.
+DCGN_HOST_DEVICE inline bool read_rest(const Ring& ring, std::uint32_t position, Header& h) {
+  if (h.kind != Kind::pull && h.kind != Kind::offer) return true;
+  std::uint32_t size[3] = {}, address[3] = {};
+  bool here = read_cell(ring.at(position + 1), ring.epoch(position + 1), size);
+  if (h.kind == Kind::pull)  // under way together
+    here = static_cast<int>(read_cell(ring.at(position + 2), ring.epoch(position + 2), address)) & here;
+  h.bytes = size[0] | static_cast<std::uint64_t>(size[1]) << 32;
+  h.address = address[0] | static_cast<std::uint64_t>(address[1]) << 32;
+  return here;
+}
+
 // Reads the header at `position` if all of its cells are there.
 DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
   std::uint32_t d[3];
   if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
   h = decode(d);
-  if (h.kind != Kind::pull && h.kind != Kind::offer) return true;
-  if (!read_cell(ring.at(position + 1), ring.epoch(position + 1), d)) return false;
-  h.bytes = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-  if (h.kind == Kind::pull) {
-    if (!read_cell(ring.at(position + 2), ring.epoch(position + 2), d)) return false;
-    h.address = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-  }
-  return true;
+  return read_rest(ring, position, h);
 }
 
 }  // namespace dcgn::message

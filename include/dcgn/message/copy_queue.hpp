@@ -3,7 +3,7 @@
 // A rank that has posted n requests so far writes the next one to requests[n % copy_queue_length] and then
 // store_release()s n + 1 to its word of an array `posted`, which lies apart from the queues so that the host looks at
 // all ranks in few cache lines. The request is done when its `done` word holds `value`; a rank has at most
-// copy_queue_length requests that are not.
+// copy_queue_length requests that are not. One that would hold up all others is refused: its word becomes ~value.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,23 @@ static_assert((1ull << 32) % copy_queue_length == 0, "the count of requests wrap
 
 struct CopyQueue {
   CopyRequest requests[copy_queue_length];
+};
+
+// What does the same for a rank that is a thread of the host, and what that cannot do itself: a thread must not touch a
+// GPU's memory. Implemented by src/transport/host_copier.hpp.
+class HostCopier {
+ public:
+  HostCopier() = default;
+  HostCopier(const HostCopier&) = delete;
+  HostCopier& operator=(const HostCopier&) = delete;
+  virtual ~HostCopier() = default;
+
+  virtual bool is_device_memory(const void* memory) = 0;
+  // Whether kernels of the device of this rank can read the memory; false where the rank is the host's.
+  virtual bool rank_can_read(const void* memory, int rank) = 0;
+  // Both stop the job where they fail: then what was to be copied is not.
+  virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
+  virtual void start(const CopyRequest& request) = 0;
 };
 
 }  // namespace dcgn::message

@@ -9,6 +9,7 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/arena.hpp>
 #include <dcgn/message/cell.hpp>
+#include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/gathering.hpp>
 #include <dcgn/status.hpp>
 
@@ -57,6 +58,7 @@ enum class State : std::uint32_t {
   announced,   // send: pull or offer is in the lane; waits for the acknowledgement
   streaming,   // send: the offer was accepted, pieces are going out; receive: pieces are coming in
   posted,      // receive: nothing has matched yet
+  copying,     // receive: a copy engine fetches the message, or will
   unexpected,  // arrived message: no receive has matched yet
   complete,
 };
@@ -69,17 +71,19 @@ struct Record {
   unsigned char* buffer;     // send, receive: the user's; unexpected: the stored payload of an eager message
   std::uint64_t capacity;    // receive: bytes of the buffer
   std::uint64_t moved;       // bytes sent or received so far
-  std::uint64_t address;     // unexpected: where to pull from, or the payload of a small message
+  std::uint64_t address;     // unexpected, copying: where to pull from, or the payload of a small message
   Kind kind;                 // unexpected: how it came
   std::uint32_t ack;         // send: my acknowledgement word; receive, unexpected: the sender's
   Code code;
   std::uint32_t flags;
   Call call;
-  std::uint64_t order;  // unexpected: counts arrivals
+  std::uint64_t order;  // unexpected: counts arrivals; copying: the number of its request
 
   static constexpr std::uint32_t is_receive = 1;
   static constexpr std::uint32_t synchronous = 2;
-  static constexpr std::uint32_t buffered = 4;  // free buffer and record when done; nobody waits for it
+  static constexpr std::uint32_t buffered = 4;   // free buffer and record when done; nobody waits for it
+  static constexpr std::uint32_t on_device = 8;  // the buffer of a host thread's message is in a GPU's memory
+  static constexpr std::uint32_t readable = 16;  // unexpected, copying: as in the header
 };
 
 // Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer
@@ -114,59 +118,82 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
-// Fields that never change come first; those that a quick call reads and writes lie together in 32 bytes.
+// As OutLane::engine_from and InLane::engine_from: no message is so long that a copy engine moves it.
+inline constexpr std::uint32_t engine_never = 0xffffffff;
+
+// Fields that never change come first, then what quick calls read and write, 32 bytes of it.
 struct alignas(32) OutLane {
   Ring ring;
   std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
   Credit* credit;
-  std::uint32_t eager, eager_each;  // bytes, and more for each thread of the call; longer messages go by rendezvous
-  std::uint64_t* acks;              // my acknowledgement words, where this lane's receiver can reach them
+  // Bytes, more for each thread of the call, and the most of all; longer messages go by rendezvous.
+  std::uint32_t eager, eager_each, eager_most;
+  std::uint64_t* acks;  // my acknowledgement words, where this lane's receiver can reach them
   Reach reach;
-  std::uint32_t quick;  // 0 where calls are never quick
+  std::uint32_t quick;        // 0 where calls are never quick
+  std::uint32_t engine_from;  // with Reach::engine: shorter messages go through the lane
 
-  alignas(32) Cell* next;        // where the next cell goes
-  std::uint32_t epoch;           // and its epoch
-  std::uint32_t room;            // cells that a quick call may write: 0 while sends are queued
-  std::uint64_t quick_messages;  // sent by quick calls; the others are in Statistics
-  std::uint64_t quick_bytes;
+  alignas(32) Cell* next;     // where the next cell goes
+  std::uint32_t epoch;        // and its epoch
+  std::uint32_t room;         // cells that can be written from there on in a row: 0 while sends are queued
+  std::uint64_t quick_bytes;  // sent by quick calls; the others are in Statistics
+  std::uint32_t settled;      // the tail when it was last moved by advance(): single cells were written since
+  std::uint32_t taken;        // the credit as last read
 
-  std::uint32_t tail;   // cells written
-  std::uint32_t taken;  // the credit as last read
-  Record* first;        // sends that wait for room, in order
+  Record* first;  // sends that wait for room, in order
   Record* last;
   OutLane* next_queued;
   std::uint32_t queued;
-  std::uint64_t sent;  // messages, not by quick calls
+  std::uint64_t sent;            // messages, not by quick calls
+  std::uint64_t quick_messages;  // by quick calls, those of a single cell since advance() apart
 
-  // What quick calls read follows from the rest: after every change of that.
-  DCGN_HOST_DEVICE void settle() {
-    next = &ring.at(tail);
-    epoch = ring.epoch(tail);
-    room = first || !quick ? 0 : ring.size() - (tail - taken);
+  // Cells written. A quick call may have left `next` behind the last cell of the ring.
+  DCGN_HOST_DEVICE std::uint32_t tail() const { return ring.position(next, epoch); }
+  DCGN_HOST_DEVICE std::uint32_t free_cells() const { return ring.size() - (tail() - taken); }
+  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (tail() - settled); }
+
+  // So many cells have been written, or what quick calls must know has changed otherwise.
+  DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
+    const std::uint32_t before = tail();
+    quick_messages += before - settled;
+    settled = before + cells;
+    next = &ring.at(settled);
+    epoch = ring.epoch(settled);
+    const std::uint32_t free = ring.size() - (settled - taken), row = ring.row(settled);
+    room = first || !quick ? 0 : free < row ? free : row;
   }
 };
 
 struct alignas(32) InLane {
   Ring ring;
-  std::uint32_t* seen;  // where the head is noted too, beside those of the other lanes; null where there are no bells
   std::uint32_t batch;  // cells after which the sender is told
   Credit* credit;
-  std::uint64_t* acks;  // the sender's acknowledgement words
+  std::uint64_t* acks;                     // the sender's acknowledgement words
+  std::uint32_t engine_from, engine_each;  // see copy_engine_limit()
 
   alignas(32) const Cell* next;  // where the next cell comes
   std::uint32_t epoch;           // and its epoch
-  std::uint32_t due;             // cells that can be taken until the sender must be told
-  std::uint64_t quick_messages;  // received by quick calls
-  std::uint64_t quick_bytes;
+  std::uint32_t due;             // cells that can be taken from there on in a row before the sender must be told
+  std::uint64_t quick_bytes;     // received by quick calls
+  std::uint32_t settled;         // the head when it was last moved by advance(): single cells were taken since
+  std::uint32_t returned;        // cells taken of which the sender knows
 
-  std::uint32_t head;      // cells taken
-  std::uint32_t returned;  // of which the sender knows
-  std::uint64_t received;  // messages taken out of the lane, not by quick calls
+  std::uint64_t received;        // messages taken out of the lane, not by quick calls
+  std::uint64_t quick_messages;  // by quick calls, those of a single cell since advance() apart
 
-  DCGN_HOST_DEVICE void settle() {
-    next = &ring.at(head);
-    epoch = ring.epoch(head);
-    due = batch - (head - returned);
+  // Cells taken. A quick call may have left `next` behind the last cell of the ring.
+  DCGN_HOST_DEVICE std::uint32_t head() const { return ring.position(next, epoch); }
+  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (head() - settled); }
+
+  // So many cells have been taken, or what quick calls must know has changed otherwise.
+  DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
+    const std::uint32_t before = head();
+    quick_messages += before - settled;
+    settled = before + cells;
+    next = &ring.at(settled);
+    epoch = ring.epoch(settled);
+    const std::uint32_t left = batch - (settled - returned), row = ring.row(settled);
+    due = left == 0 || left > batch ? 0 : left - 1 < row ? left - 1 : row;
   }
 };
 
@@ -187,6 +214,16 @@ struct List {
     (before ? before->next : first) = r->next;
     if (last == r) last = before;
   }
+};
+
+// How a rank has messages copied, and which: the requests that are not done hold places of its queue, in order.
+struct Copies {
+  CopyQueue* queue = nullptr;       // null: nobody copies for this rank
+  std::uint32_t* posted = nullptr;  // its word of the array that the host looks at
+  std::uint32_t* done = nullptr;    // [copy_queue_length], beside the rank: request n's is done[n % length]
+  HostCopier* host = nullptr;       // a host thread's, where there are GPUs: asks this one and not the queue
+  std::uint32_t requests = 0;       // posted so far
+  List under_way, waiting;          // receives: posted, oldest first; for a place, only while others are under way
 };
 
 // Unexpected messages lie in lists by context and tag, each in order of arrival: a receive of one tag looks through one
@@ -253,6 +290,11 @@ enum Without : std::uint32_t {
   without_batches = 16,  // credit goes back for every message
 };
 
+// With more ranks than this, bells say who has sent.
+inline constexpr int few_ranks = 8;
+// Bells lie in groups of so many words, the last one filled up with zeros.
+inline constexpr int bell_group = 8;
+
 // Settings shared by the ranks of a world.
 struct Limits {
   std::uint64_t deadline_ns;
@@ -264,7 +306,7 @@ struct alignas(64) Endpoint {
   std::int32_t rank, size;
   OutLane* out;                          // [size]
   InLane* in;                            // [size]
-  std::uint32_t busy;                    // 1 during a call
+  alignas(16) std::uint32_t busy;        // 1 during a call
   std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
   std::uint32_t open;                    // sends and receives that are not complete, and messages that are kept
   std::uint32_t without;                 // parts of the protocol that are switched off: see Without
@@ -278,7 +320,7 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
   // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
-  const std::uint32_t* bells;  // [size, rounded up to 4], written by the senders; null where there are few
+  const std::uint32_t* bells;  // [size, rounded up to bell_group], written by the senders; null where there are few
   std::uint32_t* heads;        // [the same], what has been taken of each
   const std::int32_t* mute;    // with bells: the ranks that cannot reach them
   std::int32_t mute_count;
@@ -297,6 +339,7 @@ struct alignas(64) Endpoint {
   Call call;
   Statistics statistics;
   Failure first_failure, last_failure;
+  Copies copies;
   Gathering gathering;  // of the blocks that make a call together
 };
 
@@ -315,10 +358,33 @@ struct Port {
 // The longest message that a call of so many threads sends eagerly.
 DCGN_HOST_DEVICE inline std::uint64_t eager_limit(const OutLane& lane, std::uint32_t threads) {
   const std::uint64_t limit = lane.eager + static_cast<std::uint64_t>(lane.eager_each) * threads;
-  // With its header it fills at most half of the ring: credits come in quarters, so a sender that waits for half a ring
-  // is sure to get it.
-  const std::uint64_t most = largest_unit(lane.ring);
-  return limit < most ? limit : most;
+  return limit < lane.eager_most ? limit : lane.eager_most;
+}
+
+// From how many bytes on a copy engine moves what a call of so many threads receives, where these could, too.
+DCGN_HOST_DEVICE inline std::uint64_t copy_engine_limit(const InLane& lane, std::uint32_t threads) {
+  if (lane.engine_from == engine_never) return ~std::uint64_t{0};
+  return lane.engine_from + static_cast<std::uint64_t>(lane.engine_each) * threads;
+}
+
+// Whether a receiver fetches a message of this length, which is too long to be eager, from where it is.
+DCGN_HOST_DEVICE inline bool is_pulled(const OutLane& lane, std::uint64_t bytes) {
+  switch (lane.reach) {
+    case Reach::none: return false;
+    case Reach::engine: return bytes >= lane.engine_from;
+    case Reach::direct: return true;
+  }
+  return false;
+}
+
+// Whether a host thread's message lies where the thread must not touch it.
+DCGN_HOST_DEVICE inline bool is_device_memory([[maybe_unused]] const Endpoint& me,
+                                              [[maybe_unused]] const void* memory) {
+#if defined(__CUDA_ARCH__)
+  return false;  // who asks is no host thread
+#else
+  return me.copies.host && me.copies.host->is_device_memory(memory);
+#endif
 }
 
 DCGN_HOST_DEVICE inline bool matches(const Envelope& wanted, std::int32_t source, std::int32_t tag,

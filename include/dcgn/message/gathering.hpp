@@ -9,11 +9,10 @@
 namespace dcgn::message {
 
 struct alignas(64) Gathering {
-  std::uint32_t arrived = 0;  // blocks, in this round
-  std::uint32_t round = 0;    // grows when the last one has come
+  // Blocks that have come, and a top bit that changes when all have: each adds 1, the leader's what is missing.
+  std::uint32_t arrived = 0;
   std::uint32_t refused = 0;  // 1 once a thread did not agree, which it does only when the job is aborted
-  // Used in turns: who has read the one may be a barrier ahead of who writes the other.
-  alignas(16) unsigned char scratch[2][gpu::block_scratch_bytes] = {};
+  alignas(16) unsigned char scratch[gpu::block_scratch_bytes] = {};  // written while all others wait
 };
 
 }  // namespace dcgn::message

@@ -10,6 +10,14 @@
 
 namespace dcgn::message {
 
+// What a call returns.
+struct Result {
+  Status status;
+  std::uint32_t generation = 0;  // of the request that it began, or the number of
+  std::int64_t index = -1;       // the one that it chose
+  std::uint64_t capacity = 0;    // of a receive's buffer; for the leader
+};
+
 DCGN_HOST_DEVICE inline Status status_of(const Record& r) {
   return {r.envelope.peer, r.envelope.tag, static_cast<std::int64_t>(r.envelope.bytes), r.code};
 }
@@ -39,16 +47,36 @@ DCGN_HOST_DEVICE inline Waited waited_for(const Record& r) {
 }
 
 // The result of a completed record, which is freed.
-DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Work& result) {
+DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Result& result) {
   result.status = status_of(*r);
-  result.code = r->code;
-  result.bytes = r->capacity;
+  result.capacity = r->capacity;
   free_record(me, r);
+}
+
+// The record of a new send or receive; null where there is none left.
+DCGN_HOST_DEVICE inline Record* new_send(Endpoint& me, const void* data, std::uint64_t bytes, int to, int tag,
+                                         std::uint32_t context) {
+  Record* r = take_record(me);
+  if (!r) return nullptr;
+  r->envelope = {to, tag, context, 0, bytes};
+  r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+  return r;
+}
+
+DCGN_HOST_DEVICE inline Record* new_receive(Endpoint& me, void* data, std::uint64_t capacity, int from, int tag,
+                                            std::uint32_t context) {
+  Record* r = take_record(me);
+  if (!r) return nullptr;
+  r->envelope = {from, tag, context, 0, 0};
+  r->buffer = static_cast<unsigned char*>(data);
+  r->capacity = capacity;
+  r->flags = Record::is_receive;
+  return r;
 }
 
 // Whether a call that started `r` may return: at once with its request, or with its result when it is complete.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool settled(Endpoint& me, Record* r, const Request& request, bool blocking,
-                                                       Work& result) {
+                                                       Result& result) {
   if (!blocking) {
     result.index = request.index();
     result.generation = request.generation();
@@ -81,16 +109,15 @@ struct SendGoal {
       no_room = !copy;
       if (no_room) return Code::out_of_resources;
     }
-    record = take_record(me);
+    record = new_send(me, data, bytes, peer, tag, context);
     if (!record) {
       if (copy) me.buffer.free(copy);
       return Code::out_of_resources;
     }
-    record->envelope = {peer, tag, context, 0, bytes};
-    record->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
     record->flags = mode == SendMode::synchronous ? Record::synchronous
                     : mode == SendMode::buffered  ? Record::buffered
                                                   : 0;
+    if (bytes && is_device_memory(me, data)) record->flags |= Record::on_device;
     if (mode == SendMode::buffered) record->buffer = copy;
     request = request_of(me, record);
     if (copy) {
@@ -105,7 +132,7 @@ struct SendGoal {
     }
     return Code::ok;
   }
-  DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+  DCGN_HOST_DEVICE bool done(Result& result, Work&) {
     return settled(me, record, request, blocking && mode != SendMode::buffered, result);
   }
   DCGN_HOST_DEVICE Waited waited() const {
@@ -121,7 +148,7 @@ struct AnnouncedGoal {
   Request request;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Work& result, Work&) { return settled(me, record, request, true, result); }
+  DCGN_HOST_DEVICE bool done(Result& result, Work&) { return settled(me, record, request, true, result); }
   DCGN_HOST_DEVICE Waited waited() const { return waited_for(*record); }
   DCGN_HOST_DEVICE int source() const { return any_source; }
 };
@@ -137,17 +164,14 @@ struct ReceiveGoal {
   Request request{};
 
   [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) {
-    record = take_record(me);
+    record = new_receive(me, data, capacity, peer, tag, context);
     if (!record) return Code::out_of_resources;
-    record->envelope = {peer, tag, context, 0, 0};
-    record->buffer = static_cast<unsigned char*>(data);
-    record->capacity = capacity;
-    record->flags = Record::is_receive;
+    if (capacity && is_device_memory(me, data)) record->flags |= Record::on_device;
     request = request_of(me, record);
     start_receive(me, record, work);
     return Code::ok;
   }
-  DCGN_HOST_DEVICE bool done(Work& result, Work&) { return settled(me, record, request, blocking, result); }
+  DCGN_HOST_DEVICE bool done(Result& result, Work&) { return settled(me, record, request, blocking, result); }
   DCGN_HOST_DEVICE Waited waited() const {
     if (!record) return {{peer, tag, context, 0, capacity}, true, 0, 0};
     return waited_for(*record);
@@ -159,14 +183,14 @@ struct ReceiveGoal {
 struct ExchangeGoal {
   SendGoal send;
   ReceiveGoal receive;
-  Work received{};
+  Result received{};
   bool receive_done = false;
 
   [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) { return send.begin(work); }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work& work) {
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work& work) {
     if (!receive.record) {
-      result.code = receive.begin(work);
-      return result.code != Code::ok;
+      result.status.code = receive.begin(work);
+      return result.status.code != Code::ok;
     }
     if (!receive_done) {
       if (!receive.done(received, work)) return false;
@@ -176,9 +200,7 @@ struct ExchangeGoal {
     Record* sent = record_of(send.me, send.request);
     if (sent && sent->state != State::complete) return false;
     if (sent) free_record(send.me, sent);
-    result.status = received.status;
-    result.code = received.code;
-    result.bytes = received.bytes;
+    result = received;
     return true;
   }
   DCGN_HOST_DEVICE Waited waited() const { return receive.record && !receive_done ? receive.waited() : send.waited(); }
@@ -191,7 +213,7 @@ struct ProbeGoal {
   Envelope wanted;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work&) {
     Record* before;
     const Record* u = find_unexpected(me, wanted, &before);
     if (!u) return false;
@@ -218,7 +240,7 @@ struct AllGoal {
   std::int64_t next = 0;  // all before are complete
 
   DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work&) {
     for (; next < count; ++next) {
       const Record* r = record_of(me, requests[next]);
       if (r && r->state != State::complete) return false;
@@ -232,12 +254,10 @@ struct AllGoal {
         status = status_of(*r);
         free_record(me, r);
       }
-      if (status.code != Code::ok && result.code == Code::ok) {
-        result.code = status.code;
+      if (result.status.code == Code::ok) {  // the first error, or the last status
         result.status = status;
-        result.bytes = r ? r->capacity : 0;
+        result.capacity = r ? r->capacity : 0;
       }
-      if (result.code == Code::ok) result.status = status;
       if (statuses) statuses[i] = status;
     }
     return true;
@@ -266,7 +286,7 @@ struct AnyGoal {
   std::int64_t count;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Work& result, Work&) {
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work&) {
     bool active = false;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t at = (me.next_choice + i) % count;
@@ -288,15 +308,19 @@ struct AnyGoal {
   DCGN_HOST_DEVICE int source() const { return any_source; }
 };
 
-// Every message that this rank has begun to send is on its way and every offer of it has been taken up.
+// Every message that this rank has begun to send is on its way and every offer of it has been taken up; and nobody
+// waits for a copy of its own, whose sender it must still tell.
 struct FlushGoal {
   Endpoint& me;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Work&, Work&) { return !me.queued && !me.announced.first && !me.streaming.first; }
+  DCGN_HOST_DEVICE bool done(Result&, Work&) {
+    return !me.queued && !me.announced.first && !me.streaming.first && !me.copies.under_way.first;
+  }
   DCGN_HOST_DEVICE Waited waited() const {
     const Record* r = me.announced.first ? me.announced.first : me.streaming.first ? me.streaming.first : nullptr;
     if (!r && me.queued) r = me.queued->first;
+    if (!r) r = me.copies.under_way.first;
     return r ? waited_for(*r) : Waited{};
   }
   DCGN_HOST_DEVICE int source() const { return any_source; }

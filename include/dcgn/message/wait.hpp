@@ -32,7 +32,8 @@ DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
 // Grows with everything that the rank does.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint64_t activity(const Endpoint& me) {
   std::uint64_t sum = me.statistics.activity;
-  for (std::int32_t p = 0; p < me.size; ++p) sum += me.out[p].quick_messages + me.in[p].quick_messages;
+  for (std::int32_t p = 0; p < me.size; ++p)
+    sum += me.out[p].messages_by_quick_calls() + me.in[p].messages_by_quick_calls();
   return sum;
 }
 
@@ -88,7 +89,7 @@ class Waiter {
     const std::uint64_t now = now_ns();
     if (!idle_since_) idle_since_ = now;
     const std::uint64_t waited = now - idle_since_;
-    if (waited > idle_after_ns) set_idle(true);
+    if (waited > idle_after_ns && !me_.copies.under_way.first) set_idle(true);  // an engine is at work for it
     if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != surveyed_) {
       // Answered at the next look: by then every lane has been looked at since the survey began. What was found before
       // proves nothing, should this thread have been away from the processor in between.

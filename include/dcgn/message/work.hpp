@@ -22,25 +22,25 @@ enum class After : std::uint32_t {
   buffered,  // bsend's copy is made; queue the send
 };
 
-struct Work {
-  enum class Move : std::uint32_t { nothing, push, take, copy, stop };
+// What all threads need to know of it.
+struct Load {
+  enum class Move : std::uint32_t { nothing, push, take, copy };
 
   Move move = Move::nothing;
-  After after = After::nothing;
+  std::uint32_t cells = 0;     // push, take
+  std::uint32_t position = 0;  // the first of them
   unsigned char* to = nullptr;
   const unsigned char* from = nullptr;
-  std::uint64_t bytes = 0;     // to move; a take discards what its cells hold beyond; stop: a receive's capacity
-  Ring ring{};                 // push, take
-  std::uint32_t position = 0;  // the first payload cell
-  std::uint32_t cells = 0;
+  std::uint64_t bytes = 0;  // to move; a take discards what its cells hold beyond
+  Ring ring{};              // push, take
+};
+
+// And what its leader does.
+struct Work : Load {
+  After after = After::nothing;
   Record* record = nullptr;
   Record* stored = nullptr;  // the unexpected record that `record` consumes
   InLane* lane = nullptr;
-  // stop: the call's result.
-  Code code = Code::ok;
-  Status status;
-  std::int64_t index = -1;
-  std::uint32_t generation = 0;
 };
 
 // The payload's words lie in its cells so that neighbouring threads find neighbouring words: a group of up to 32 cells
@@ -66,6 +66,36 @@ struct CellWords {
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void split_bytes(unsigned char* to, std::uint32_t count,
                                                            std::uint32_t value) {
   for (std::uint32_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(value >> 8 * i);
+}
+
+// Up to 8 bytes as a number, and back.
+DCGN_HOST_DEVICE inline std::uint64_t load_small(const void* from, std::uint64_t bytes) {
+  std::uint64_t value = 0;
+#if defined(__CUDA_ARCH__)
+  const auto address = reinterpret_cast<std::uintptr_t>(from);
+  if (bytes == 8 && (address & 7) == 0) return *static_cast<const std::uint64_t*>(from);
+  if (bytes == 4 && (address & 3) == 0) return *static_cast<const std::uint32_t*>(from);
+  for (std::uint32_t i = 0; i < bytes; ++i)
+    value |= static_cast<std::uint64_t>(static_cast<const unsigned char*>(from)[i]) << 8 * i;
+#else
+  if (bytes) memcpy(&value, from, bytes);
+#endif
+  return value;
+}
+
+DCGN_HOST_DEVICE inline void store_small(void* to, std::uint64_t bytes, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  if (bytes == 8 && (address & 7) == 0)
+    *static_cast<std::uint64_t*>(to) = value;
+  else if (bytes == 4 && (address & 3) == 0)
+    *static_cast<std::uint32_t*>(to) = static_cast<std::uint32_t>(value);
+  else
+    for (std::uint32_t i = 0; i < bytes; ++i)
+      static_cast<unsigned char*>(to)[i] = static_cast<unsigned char>(value >> 8 * i);
+#else
+  if (bytes) memcpy(to, &value, bytes);
+#endif
 }
 
 // Whether words can be read and written where they lie.
@@ -115,8 +145,15 @@ DCGN_HOST_DEVICE std::uint32_t turn_of(const Scope& scope) {
   return scope.size() - 1 - scope.rank();
 }
 
-// Every word of `words` as cells, `AtOnce` of them under way at once; `last` is the one after the whole ones. Few
-// branches: a warp takes longer for one than for a dozen instructions.
+// How many cells a thread has under way at once where it has several.
+#if defined(__CUDA_ARCH__)
+inline constexpr std::uint32_t cells_at_once = 4;
+#else
+inline constexpr std::uint32_t cells_at_once = 1;
+#endif
+
+// The words of the cells from a thread's `turn` on, `AtOnce` of them under way at once; `last` is the word after the
+// whole ones. Few branches: a warp takes longer for one than for a dozen instructions.
 template <std::uint32_t AtOnce>
 DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
                                  std::uint32_t stride) {
@@ -137,11 +174,35 @@ DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, st
   }
 }
 
-// How many cells a thread has under way at once where it has several.
-#if defined(__CUDA_ARCH__)
-inline constexpr std::uint32_t cells_at_once = 4;
-#else
-inline constexpr std::uint32_t cells_at_once = 1;
+#if defined(__CUDACC__)
+// The whole groups of a payload, of 32 cells and 96 words, by whole warps that take one group after the other: here the
+// cells and words of a thread lie at fixed distances. What is left is at most 32 cells.
+struct Groups {
+  std::uint32_t cells, position;  // those in whole groups; the first one of this thread
+  std::uint32_t word;             // its first word
+
+  __device__ Groups(const Payload& p, std::uint32_t turn)
+      : cells(p.whole / 96 * 32), position(p.position + turn), word((turn & ~31u) * 2 + turn) {}
+};
+
+template <std::uint32_t AtOnce>
+__device__ void push_groups(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
+                            std::uint32_t stride) {
+  const Groups g(p, turn);
+  for (std::uint32_t i = turn, at = g.position; i < g.cells; i += AtOnce * stride, at += AtOnce * stride) {
+    const unsigned char* const mine = from + std::uint64_t{g.word + (i - turn) * 3} * 4;
+    std::uint32_t d[AtOnce][3];
+#pragma unroll
+    for (std::uint32_t k = 0; k < AtOnce; ++k)
+      for (std::uint32_t w = 0; w < 3; ++w)
+        d[k][w] = i + k * stride < g.cells ? load_word(mine + std::uint64_t{12 * k * stride + 128 * w}) : 0;
+#pragma unroll
+    for (std::uint32_t k = 0; k < AtOnce; ++k)
+      if (i + k * stride < g.cells)
+        write_cell(p.ring.at(at + k * stride), d[k][0], d[k][1], d[k][2], p.ring.epoch(at + k * stride));
+  }
+  push_words<1>(p, from, last, g.cells + turn, stride);
+}
 #endif
 
 // Writes a payload's cells with all threads of the scope.
@@ -161,6 +222,12 @@ DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsi
     return;
   }
   const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
+#if defined(__CUDA_ARCH__)
+  if (p.cells > stride && stride % 32 == 0) {
+    push_groups<cells_at_once>(p, from, last, turn, stride);
+    return;
+  }
+#endif
   if (p.cells <= stride)
     push_words<1>(p, from, last, turn, stride);
   else
@@ -177,7 +244,17 @@ DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std:
   return true;
 }
 
-// The whole words.
+// The whole words of a cell; of one behind the payload's last, none.
+DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, std::uint32_t cell,
+                                         const std::uint32_t (&d)[3]) {
+  const CellWords words(cell, p.cells);
+  for (std::uint32_t w = 0; w < 3; ++w) {
+    const std::uint32_t word = words.first + w * words.stride;
+    if ((cell < p.cells) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[w]);
+  }
+}
+
+// The whole words of the cells from a thread's `turn` on; false where the job is aborted meanwhile.
 template <std::uint32_t AtOnce>
 DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
                                  std::uint32_t stride) {
@@ -193,17 +270,39 @@ DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, u
         const std::uint32_t cell = i + k * stride;
         if (cell < p.cells && !await_cell(p.ring, p.position + cell, d[k], phase)) return false;
       }
-    for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const std::uint32_t cell = i + k * stride;
-      const CellWords words(cell, p.cells);
-      for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = words.first + w * words.stride;
-        if ((cell < p.cells) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[k][w]);
-      }
-    }
+    for (std::uint32_t k = 0; k < AtOnce; ++k) store_words(p, to, i + k * stride, d[k]);
   }
   return true;
 }
+
+#if defined(__CUDACC__)
+// As take_words().
+template <std::uint32_t AtOnce>
+__device__ bool take_groups(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
+                            std::uint32_t stride) {
+  const Groups g(p, turn);
+  for (std::uint32_t i = turn, at = g.position; i < g.cells; i += AtOnce * stride, at += AtOnce * stride) {
+    unsigned char* const mine = to + std::uint64_t{g.word + (i - turn) * 3} * 4;
+    std::uint32_t d[AtOnce][3];
+    bool here;
+    std::uint32_t looks = 0;
+    do {
+      here = true;
+#pragma unroll
+      for (std::uint32_t k = 0; k < AtOnce; ++k) {
+        const std::uint32_t cell = i + k * stride < g.cells ? at + k * stride : at;
+        here = read_cell(p.ring.at(cell), p.ring.epoch(cell), d[k]) & here;
+      }
+      if (++looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    } while (!here);
+#pragma unroll
+    for (std::uint32_t k = 0; k < AtOnce; ++k)
+      if (i + k * stride < g.cells)
+        for (std::uint32_t w = 0; w < 3; ++w) store_word(mine + std::uint64_t{12 * k * stride + 128 * w}, d[k][w]);
+  }
+  return take_words<1>(p, phase, to, g.cells + turn, stride);
+}
+#endif
 
 // Reads a payload's cells with all threads of the scope, of which as much is wanted as `p` says. They may still be on
 // their way, written by threads that are in their call now; false where the job is aborted meanwhile.
@@ -222,8 +321,14 @@ DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase,
     }
     return true;
   }
-  const bool taken = p.cells <= stride ? take_words<1>(p, phase, to, turn, stride)
-                                       : take_words<cells_at_once>(p, phase, to, turn, stride);
+  bool taken;
+#if defined(__CUDA_ARCH__)
+  if (p.cells > stride && stride % 32 == 0)
+    taken = take_groups<cells_at_once>(p, phase, to, turn, stride);
+  else
+#endif
+    taken = p.cells <= stride ? take_words<1>(p, phase, to, turn, stride)
+                              : take_words<cells_at_once>(p, phase, to, turn, stride);
   if (!p.rest || !scope.leader() || !taken) return taken;
   // The bytes after them, once more from their cell.
   const std::uint32_t group = p.whole / 96 * 32, left = p.cells - group, stride_there = left < 32 ? left : 32;
@@ -303,16 +408,26 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
 #endif
 }
 
-// Moves the bytes.
+// Moves the bytes of a host thread's call whose buffer is in a GPU's memory (src/message/staging.cpp).
+void carry_staged(Endpoint& me, const Work& work);
+
+// Moves the bytes. Says whether it may have failed: it has, if the job is aborted.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE void carry(const Scope& scope, const std::uint32_t& phase, const Work& w) {
-  switch (w.move) {
-    case Work::Move::nothing:
-    case Work::Move::stop: return;
-    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); return;
-    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); return;
-    case Work::Move::take: take_cells(scope, phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); return;
+[[gnu::noinline]] DCGN_HOST_DEVICE bool carry(const Scope& scope, Endpoint& me, const Load& w,
+                                              [[maybe_unused]] const Work& leaders) {
+#if !defined(__CUDA_ARCH__)
+  if (me.copies.host && leaders.record && leaders.record->flags & Record::on_device) {
+    carry_staged(me, leaders);
+    return true;
   }
+#endif
+  switch (w.move) {
+    case Work::Move::nothing: break;
+    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); break;
+    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;
+    case Work::Move::take: take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); break;
+  }
+  return w.move == Work::Move::take;
 }
 
 }  // namespace dcgn::message

@@ -90,6 +90,11 @@ class CudaCopier final : public Copier {
     return place_of(memory).on_device();
   }
 
+  bool is_pageable(const void* memory) override {
+    const RelaxedCapture relaxed;
+    return place_of(memory).kind == MemoryKind::pageable;
+  }
+
   bool kernels_can_read(const void* memory, int device) override {
     const RelaxedCapture relaxed;
     const CurrentDevice current(device, "copy");
@@ -165,9 +170,12 @@ class CudaCopier final : public Copier {
       staging_.at(source.device).enqueue(to, from, bytes, stream);
       return stream;
     }
+    // Between two devices the target's engine fetches: the word that tells of it is there too, as a rule, and a stream
+    // that waits for one of another device does so for some 10 us.
+    if (target.on_device() && source.on_device()) engine(source.device);  // throws where it is none of ours
     Way& way = !source.on_device()   ? engine(target.device).from_host
                : !target.on_device() ? engine(source.device).to_host
-                                     : engine(source.device).to_device;
+                                     : engine(target.device).to_device;
     CopyStream& stream = way.next();
     stream.copy(to, from, bytes);
     return stream;

@@ -17,6 +17,8 @@ class EmulatedCopier final : public Copier {
     return std::any_of(devices_.begin(), devices_.end(), [&](const Device& d) { return d.owns(memory); });
   }
 
+  bool is_pageable(const void* memory) override { return !is_device_memory(memory); }
+
   bool kernels_can_read(const void* memory, int device) override {
     for (const Device& d : devices_)
       if (d.owns(memory)) return p2p_ || d.index() == device;

@@ -1,0 +1,137 @@
+// Receives whose messages a copy engine fetches, while the rank goes on with other business: posted as requests, up to
+// copy_queue_length of them under way at once, and acknowledged to the sender when they are done.
+#pragma once
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/records.hpp>
+#include <dcgn/message/work.hpp>
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
+  store_answer(lane.acks[ack_index(ack)], ack_word(ack, value));
+}
+
+// Before a pull: false where the sender has taken its buffer back, which it does only when the job is aborted.
+DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_unused]] std::uint32_t ack) {
+#if defined(__CUDA_ARCH__)
+  return true;  // device memory stays where it is while kernels run
+#else
+  std::uint64_t& word = lane.acks[ack_index(ack)];
+  const std::uint64_t found = load_acquire(word);  // an answer to an earlier use, as a rule
+  return ack_answer(ack, found) == ack_none && compare_exchange(word, found, ack_word(ack, ack_pulling)) == found;
+#endif
+}
+
+// Whether a copy engine fetches the message that `h` announces: because no thread can, or because it is faster.
+DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InLane& lane, const Record* r, const Header& h) {
+  if (!me.copies.queue || !least(h.bytes, r->capacity) || !reachable(r->buffer)) return false;
+#if !defined(__CUDA_ARCH__)
+  // What a slot sends may be in memory of which the driver knows nothing.
+  if (!h.readable && me.copies.host) return is_device_memory(me, reinterpret_cast<const void*>(h.address));
+#endif
+  return !h.readable || (r->flags & Record::on_device) || h.bytes >= copy_engine_limit(lane, me.threads);
+}
+
+// The threads of the call read the message where it is.
+DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
+  r->state = State::streaming;  // neither posted nor complete until the bytes are here
+  work.move = Work::Move::copy;
+  work.after = After::pulled;
+  work.to = r->buffer;
+  work.from = reinterpret_cast<const unsigned char*>(r->address);
+  work.bytes = least(r->envelope.bytes, r->capacity);
+  work.record = r;
+  work.lane = &me.in[r->envelope.peer];
+}
+
+// The message comes through the lane: it was offered, or neither threads nor a copy engine can move it to this buffer.
+DCGN_HOST_DEVICE inline void accept(Endpoint& me, Record* r) {
+  r->state = State::streaming;
+  acknowledge(me.in[r->envelope.peer], r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
+}
+
+// The oldest request holds the place that the next one would take.
+DCGN_HOST_DEVICE inline bool has_place(const Copies& c) {
+  return !c.under_way.first || c.requests - static_cast<std::uint32_t>(c.under_way.first->order) < copy_queue_length;
+}
+
+DCGN_HOST_DEVICE inline void post_copy(Endpoint& me, Record* r) {
+  if (!begin_pull(me.in[r->envelope.peer], r->ack)) return;  // the job is aborted: what becomes of it is all one
+  Copies& c = me.copies;
+  const std::uint32_t number = c.requests++;
+  r->order = number;
+  c.under_way.append(r);
+  CopyRequest& request = c.queue->requests[number % copy_queue_length];
+  request.to = reinterpret_cast<std::uintptr_t>(r->buffer);
+  request.from = r->address;
+  request.bytes = least(r->envelope.bytes, r->capacity);
+  request.done = reinterpret_cast<std::uintptr_t>(&c.done[number % copy_queue_length]);
+  request.value = number + 1;
+#if !defined(__CUDA_ARCH__)
+  if (c.host) {
+    c.host->start(request);
+    return;
+  }
+#endif
+  store_release(*c.posted, number + 1);
+}
+
+DCGN_HOST_DEVICE inline void start_copy(Endpoint& me, Record* r) {
+  r->state = State::copying;
+  if (has_place(me.copies))
+    post_copy(me, r);
+  else
+    me.copies.waiting.append(r);
+}
+
+// Sees to one request that is done or refused; those that wait for a place move up.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_copies(Endpoint& me, Work& work) {
+  Copies& c = me.copies;
+  Record* before = nullptr;
+  for (Record* r = c.under_way.first; r; before = r, r = r->next) {
+    const std::uint32_t value = static_cast<std::uint32_t>(r->order) + 1;
+    const std::uint32_t& word = c.done[(value - 1) % copy_queue_length];
+    const std::uint32_t found = load_relaxed(word);
+    if (found != value && found != ~value) continue;
+    static_cast<void>(load_acquire(word));  // orders the copy before what comes now, at the cost of one look
+    c.under_way.remove(before, r);
+    if (found == value) {
+      acknowledge(me.in[r->envelope.peer], r->ack, ack_pulled);
+      complete(me, r);
+    } else if (r->flags & Record::readable) {
+      read_message(me, r, work);
+    } else {
+      accept(me, r);
+    }
+    ++me.statistics.activity;
+    while (c.waiting.first && has_place(c)) {
+      Record* next = c.waiting.first;
+      c.waiting.remove(nullptr, next);
+      post_copy(me, next);
+    }
+    return true;
+  }
+  return false;
+}
+
+// The job is aborted and the caller's buffers will go: waits for the copies that are under way. They are soon done; an
+// engine that has failed must not hold up the end.
+DCGN_HOST_DEVICE inline void drain_copies(Endpoint& me) {
+  me.copies.waiting = {};
+  const std::uint64_t since = now_ns();
+  while (me.copies.under_way.first && now_ns() - since < 5'000'000'000u) {
+    Work refused;
+    if (!advance_copies(me, refused))
+      relax();
+    else if (refused.record)
+      acknowledge(*refused.lane, refused.record->ack, ack_pulled);  // nobody reads there any more
+  }
+}
+
+}  // namespace dcgn::message

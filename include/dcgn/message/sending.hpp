@@ -1,0 +1,182 @@
+// What becomes of a send: queued, written to its lane or announced there, streamed where the receiver asks for that.
+//
+// Bytes in quantity are not moved here but returned as Work for all threads of the call.
+#pragma once
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/records.hpp>
+#include <dcgn/message/work.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+namespace dcgn::message {
+
+// Whether the lane has room for so many cells; reads the credit again only where it must.
+DCGN_HOST_DEVICE inline bool has_room(OutLane& lane, std::uint32_t cells) {
+  if (lane.free_cells() >= cells) return true;
+#if defined(__CUDA_ARCH__)
+  lane.taken = load_relaxed(lane.credit->taken);  // as an answer is: see load_answer()
+#else
+  lane.taken = load_acquire(lane.credit->taken);
+#endif
+  return lane.free_cells() >= cells;
+}
+
+// So many cells have been written: tells a receiver with many lanes which one to look at. The cells may come later
+// than this.
+DCGN_HOST_DEVICE inline void put(OutLane& lane, std::uint32_t cells) {
+  lane.advance(cells);
+  if (lane.bell) store_relaxed(*lane.bell, lane.settled);
+}
+
+// How the receiver comes to what `r` sends.
+DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, const OutLane& lane, const Record* r) {
+  if (!reachable(r->buffer)) return Reach::none;
+#if !defined(__CUDA_ARCH__)
+  // A lane's reach is that of the memory which its sender uses as a rule.
+  if (r->flags & Record::on_device) {
+    if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
+    return me.copies.queue ? Reach::engine : Reach::none;
+  }
+#endif
+  return is_pulled(lane, r->envelope.bytes) ? lane.reach : Reach::none;
+}
+
+// Sends a queued record's message, or its announcement, if the lane has room.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+  const std::uint64_t bytes = r->envelope.bytes;
+  Header h;
+  h.context = r->envelope.context;
+  h.tag = r->envelope.tag;
+  h.bytes = bytes;
+  const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(lane, me.threads);
+  if (!announce) {
+    const bool in_header = fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device);
+    h.kind = in_header ? Kind::small : Kind::eager;
+    const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
+    if (!has_room(lane, 1 + cells)) return false;
+    if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
+    const std::uint32_t tail = lane.tail();
+    write_header(lane.ring, tail, h);
+    work.position = tail + 1;
+    put(lane, 1 + cells);
+    if (cells) {
+      work.move = Work::Move::push;
+      work.after = After::sent;
+      work.from = r->buffer;
+      work.bytes = bytes;
+      work.ring = lane.ring;
+      work.cells = cells;
+      work.record = r;
+    } else {
+      complete(me, r);
+    }
+  } else {
+    const Reach reach = reach_of(me, lane, r);
+    h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
+    h.readable = reach == Reach::direct;
+    if (!has_room(lane, header_cells(h.kind)) || !take_ack(me, r->ack)) return false;
+    h.ack = r->ack;
+    h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
+    write_header(lane.ring, lane.tail(), h);
+    put(lane, header_cells(h.kind));
+    r->state = State::announced;
+    me.announced.append(r);
+  }
+  ++lane.sent;
+  ++me.statistics.activity;
+  return true;
+}
+
+// Starts a send: at once where it may, in the lane's queue otherwise.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void start_send(Endpoint& me, Record* r, Work& work) {
+  OutLane& lane = me.out[r->envelope.peer];
+  r->state = State::queued;
+  if (!lane.first && advance_send(me, lane, r, work)) return;
+  r->next = nullptr;
+  (lane.first ? lane.last->next : lane.first) = r;
+  lane.last = r;
+  lane.advance(0);
+  if (!lane.queued) {
+    lane.queued = 1;
+    lane.next_queued = me.queued;
+    me.queued = &lane;
+  }
+}
+
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_queued(Endpoint& me, Work& work) {
+  OutLane** link = &me.queued;
+  while (*link) {
+    OutLane& lane = **link;
+    Record* r = lane.first;
+    Record* next = r->next;  // advance_send may put the record into another list
+    if (advance_send(me, lane, r, work)) {
+      lane.first = next;
+      if (!next) {
+        lane.last = nullptr;
+        lane.queued = 0;
+        lane.advance(0);
+        *link = lane.next_queued;
+      }
+      return true;
+    }
+    link = &lane.next_queued;
+  }
+  return false;
+}
+
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_announced(Endpoint& me) {
+  Record* before = nullptr;
+  for (Record* r = me.announced.first; r; before = r, r = r->next) {
+    const std::uint64_t ack = ack_answer(r->ack, load_answer(me.out[r->envelope.peer].acks[ack_index(r->ack)]));
+    if (ack < ack_pulled) continue;
+    me.announced.remove(before, r);
+    free_ack(me, r->ack);
+    ++me.statistics.activity;
+    if (ack == ack_pulled) {
+      complete(me, r);
+    } else {
+      r->state = State::streaming;
+      r->address = ack - ack_accepted;
+      me.streaming.append(r);
+    }
+    return true;
+  }
+  return false;
+}
+
+// Sends the next piece of an accepted offer.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_streaming(Endpoint& me, Work& work) {
+  Record* before = nullptr;
+  for (Record* r = me.streaming.first; r; before = r, r = r->next) {
+    OutLane& lane = me.out[r->envelope.peer];
+    const std::uint64_t left = r->envelope.bytes - r->moved;
+    const std::uint64_t piece = least(left, largest_unit(lane.ring));
+    const std::uint32_t cells = payload_cells(piece);
+    if (!has_room(lane, 1 + cells)) continue;
+    Header h;
+    h.kind = Kind::data;
+    h.record = static_cast<std::uint32_t>(r->address);
+    h.bytes = piece;
+    const std::uint32_t tail = lane.tail();
+    write_header(lane.ring, tail, h);
+    put(lane, 1 + cells);
+    work.move = Work::Move::push;
+    work.after = After::piece_sent;
+    work.from = r->buffer + r->moved;
+    work.bytes = piece;
+    work.ring = lane.ring;
+    work.position = tail + 1;
+    work.cells = cells;
+    work.record = r;
+    r->moved += piece;
+    if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
+    ++me.statistics.activity;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace dcgn::message

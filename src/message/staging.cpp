@@ -1,0 +1,34 @@
+// Payloads between a lane and a GPU's memory, by a thread of the host: through memory of the host.
+#include <dcgn/gpu/scope.hpp>
+#include <dcgn/message/copy_queue.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/work.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace dcgn::message {
+
+void carry_staged(Endpoint& me, const Work& w) {
+  constexpr gpu::ThreadScope scope{};
+  HostCopier& copier = *me.copies.host;
+  const auto stage = [&] { return std::make_unique_for_overwrite<unsigned char[]>(static_cast<std::size_t>(w.bytes)); };
+  switch (w.move) {
+    case Work::Move::nothing: return;
+    case Work::Move::copy: copier.copy(w.to, w.from, w.bytes); return;
+    case Work::Move::push: {
+      const auto staged = stage();
+      copier.copy(staged.get(), w.from, w.bytes);
+      push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), staged.get());
+      return;
+    }
+    case Work::Move::take: {
+      const auto staged = stage();
+      if (take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), staged.get()))
+        copier.copy(w.to, staged.get(), w.bytes);
+      return;
+    }
+  }
+}
+
+}  // namespace dcgn::message

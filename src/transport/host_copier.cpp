@@ -1,0 +1,30 @@
+#include "host_copier.hpp"
+
+#include <cstddef>
+
+namespace dcgn::transport {
+
+bool HostCopier::is_device_memory(const void* memory) { return engine_.is_device_memory(memory); }
+
+bool HostCopier::rank_can_read(const void* memory, int rank) {
+  const int reader = readers_[static_cast<std::size_t>(rank)];
+  return reader >= 0 && engine_.kernels_can_read(memory, reader);
+}
+
+void HostCopier::copy(void* to, const void* from, std::uint64_t bytes) {
+  try {
+    engine_.copy(to, from, static_cast<std::size_t>(bytes));
+  } catch (const Error& error) {
+    on_error_(error);
+  }
+}
+
+void HostCopier::start(const message::CopyRequest& request) {
+  try {
+    start_request(engine_, request);
+  } catch (const Error& error) {
+    on_error_(error);
+  }
+}
+
+}  // namespace dcgn::transport

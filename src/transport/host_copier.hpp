@@ -1,0 +1,35 @@
+// Copies for the ranks that are threads of the host, which start theirs themselves: one from memory that is not pinned
+// takes as long as it lasts, and should hold up nobody else.
+#pragma once
+
+#include "copy_engine.hpp"
+
+#include <dcgn/error.hpp>
+#include <dcgn/message/copy_queue.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace dcgn::transport {
+
+class HostCopier final : public message::HostCopier {
+ public:
+  // readers[rank] is the device whose kernels are that rank's, -1 where none may read what a host thread has on a
+  // device. What goes wrong is told to `on_error`, by the thread whose copy it was.
+  HostCopier(CopyEngine& engine, std::vector<int> readers, std::function<void(const Error&)> on_error)
+      : engine_(engine), readers_(std::move(readers)), on_error_(std::move(on_error)) {}
+
+  bool is_device_memory(const void* memory) override;
+  bool rank_can_read(const void* memory, int rank) override;
+  void copy(void* to, const void* from, std::uint64_t bytes) override;
+  void start(const message::CopyRequest& request) override;
+
+ private:
+  CopyEngine& engine_;
+  const std::vector<int> readers_;
+  const std::function<void(const Error&)> on_error_;
+};
+
+}  // namespace dcgn::transport

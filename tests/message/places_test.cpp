@@ -1,0 +1,75 @@
+// Where a receive from any source looks: whoever has sent is found, and nobody else.
+#include "message/memory.hpp"
+
+#include <dcgn/gpu/scope.hpp>
+#include <dcgn/message/calls.hpp>
+#include <dcgn/placement.hpp>
+
+#include <gtest/gtest.h>
+
+namespace dcgn::test {
+namespace {
+
+using message::Endpoint;
+
+class Places : public ::testing::TestWithParam<int> {
+ protected:
+  Places() : memory_(config(), Placement(config().nodes), {}, nullptr) {}
+
+  static Config config() {
+    Config config;
+    config.nodes = {{.cpus = GetParam()}};
+    return config;
+  }
+  Endpoint& rank(int r) { return *memory_.endpoint(r); }
+  void send(int from) {
+    const int x = from;
+    ASSERT_EQ(message::send(thread_, message::Port(rank(from)), message::Call::send, message::SendMode::standard, &x,
+                            sizeof x, 0, 0, message::user_context),
+              Code::ok);
+  }
+  int receive() {
+    int x = -1;
+    const Status s = message::recv(thread_, message::Port(rank(0)), message::Call::recv, &x, sizeof x, any_source, 0,
+                                   message::user_context);
+    EXPECT_EQ(s.source, x);
+    return x;
+  }
+
+  const gpu::ThreadScope thread_{};
+  message::RankMemory memory_;
+};
+
+TEST_P(Places, OfThoseWhoHaveSentAreFoundAndNoOthers) {
+  EXPECT_EQ(message::find_place(thread_, rank(0)), -1);
+  for (int from = GetParam() - 1; from >= 0; --from) {
+    send(from);
+    EXPECT_EQ(message::find_place(thread_, rank(0)), from);
+    for (int first = 0; first < GetParam(); first += message::bell_group)
+      EXPECT_EQ(message::full_places(rank(0), first),
+                from / message::bell_group * message::bell_group == first ? 1u << from % message::bell_group : 0u);
+    EXPECT_EQ(receive(), from);
+    EXPECT_EQ(message::find_place(thread_, rank(0)), -1);
+  }
+}
+
+TEST_P(Places, TakeTurns) {
+  for (int round = 0; round < 3; ++round)
+    for (int from = 0; from < GetParam(); ++from) send(from);
+  for (int i = 0; i < 3 * GetParam(); ++i) EXPECT_EQ(receive(), i % GetParam());
+}
+
+// A receive that names its source leaves the notes beside the bells as they were.
+TEST_P(Places, AreNotFoundForWhatAReceiveThatNamesItsSourceHasTaken) {
+  const int from = GetParam() - 1;
+  send(from);
+  int x = -1;
+  message::recv(thread_, message::Port(rank(0)), message::Call::recv, &x, sizeof x, from, 0, message::user_context);
+  EXPECT_EQ(x, from);
+  EXPECT_EQ(message::find_place(thread_, rank(0)), -1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Places, ::testing::Values(1, 2, 8, 9, 10, 16, 17, 33));
+
+}  // namespace
+}  // namespace dcgn::test

@@ -1,0 +1,35 @@
+#include "tool/bench_document.hpp"
+
+#include "bench/json.hpp"
+#include "bench/machine.hpp"
+#include "tool/exit_code.hpp"
+
+#include <fmt/format.h>
+
+namespace dcgn::tool {
+
+BenchDocument::BenchDocument(const std::string& what, JsonOption& json) : json_(json), quiet_(json.on_stdout()) {
+  json_.open();
+  document_ = {{"what", what},
+               {"commit", bench::commit()},
+               {"machine", bench::machine()},
+               {"command", bench::command()},
+               {"date", bench::date_now()}};
+  if (!quiet_)
+    for (const char* key : {"machine", "commit", "date", "command"})
+      fmt::print("# {:<8} {}\n", key, document_[key].get<std::string>());
+}
+
+nlohmann::ordered_json& BenchDocument::add(const bench::Row& row) {
+  wrong_ += row.wrong;
+  return rows_.emplace_back(bench::to_json(row));
+}
+
+int BenchDocument::finish() {
+  document_["rows"] = rows_;
+  json_.write(document_.dump(1));
+  if (wrong_) fmt::print(stderr, "dcgn: bench: {} bytes or messages were wrong\n", wrong_);
+  return wrong_ ? exit_job_failed : exit_ok;
+}
+
+}  // namespace dcgn::tool

@@ -36,19 +36,18 @@ template <class Group>
 class SlotEnd : public Group {
  public:
   DCGN_HOST_DEVICE SlotEnd(gpu::Context& ctx, const Group& group, gpu::Slot slot)
-      : Group(group), ctx_(ctx), slot_(slot) {}
+      : Group(group), ctx_(ctx), slot_(slot), peer_(1 - slot.rank()) {}
   DCGN_HOST_DEVICE bool send(const void* data, std::int64_t bytes) const {
-    return slot_.send_bytes(group(), data, bytes, 1 - slot_.rank()) == Code::ok;
+    return slot_.send_bytes(group(), data, bytes, peer_) == Code::ok;
   }
   DCGN_HOST_DEVICE bool recv(void* data, std::int64_t bytes) const {
-    return static_cast<bool>(slot_.recv_bytes(group(), data, bytes, 1 - slot_.rank()));
+    return static_cast<bool>(slot_.recv_bytes(group(), data, bytes, peer_));
   }
   DCGN_HOST_DEVICE bool window(const unsigned char* out, int sends, unsigned char* in, int receives,
                                std::int64_t bytes) const {
     int count = 0;
-    for (int i = 0; i < receives; ++i)
-      keep(count++, slot_.irecv_bytes(group(), in + i * bytes, bytes, 1 - slot_.rank()));
-    for (int i = 0; i < sends; ++i) keep(count++, slot_.isend_bytes(group(), out + i * bytes, bytes, 1 - slot_.rank()));
+    for (int i = 0; i < receives; ++i) keep(count++, slot_.irecv_bytes(group(), in + i * bytes, bytes, peer_));
+    for (int i = 0; i < sends; ++i) keep(count++, slot_.isend_bytes(group(), out + i * bytes, bytes, peer_));
     sync_block();
     const Span<const Request> requests(ctx_.template shared<Request>(), static_cast<std::size_t>(count));
     return slot_.wait_all(group(), requests) == Code::ok;
@@ -70,6 +69,7 @@ class SlotEnd : public Group {
 
   gpu::Context& ctx_;
   gpu::Slot slot_;
+  int peer_;
 };
 
 }  // namespace dcgn::bench

@@ -177,7 +177,7 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(1, 1024));
   app->add_option("--window", a->window,
-                  "Messages under way, for bandwidth and bidirectional; fewer where they would be more than 64 MiB")
+                  "Messages under way, for bandwidth and bidirectional; fewer where they would be more than 512 MiB")
       ->type_name("N")
       ->check(whole_number(1, bench::most_window))
       ->capture_default_str();

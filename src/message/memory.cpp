@@ -47,11 +47,13 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
 
-// From how many bytes on a copy engine moves a message. It takes some 11 us to begin, for the host has to see the
-// request and the driver to start it, and then moves 390 GB/s over NVLink (H200). A thread copies about 0.1 GB/s from
-// the other GPU, a warp 3, a block of 1024 threads 46, sixteen of them 350: so it is faster from about 1 KiB a thread
-// on. Between slots of one GPU threads are faster, and its copy engines are not.
-constexpr std::uint32_t engine_each_of_two = 1024, engine_each_of_one = 4096;
+// From how many bytes on a copy engine moves a message. It takes some 40 us more than a call's threads to begin, for
+// the host has to see the request, the driver to start it and the stream to tell of its end; then it moves 390 GB/s
+// over NVLink (H200). A thread copies 0.1 GB/s from the other GPU, a warp 3, a block of 512 threads 46, several blocks
+// up to 370: so it is faster from about 3 KiB a thread on. Between slots of one GPU threads are faster, and its copy
+// engines are not. A receive that nobody waits in leaves the threads to other work, and others are under way with it.
+constexpr std::uint32_t engine_each_of_two = 3 << 10, engine_each_of_one = 12 << 10;
+constexpr std::uint32_t engine_beside_of_two = 1u << 20, engine_beside_of_one = 16u << 20;
 // Where no thread can read the message, the lane is there for short ones: all the threads of a block move some 6 GB/s
 // through it, a thread far less, and a copy through pinned memory takes twice as long to begin.
 constexpr std::uint32_t engine_from_lane = 32u << 10;
@@ -136,7 +138,7 @@ Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
 }
 
 void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
-  out.engine_from = in.engine_from = engine_never;
+  out.engine_from = in.engine_from = in.engine_beside = engine_never;
   in.engine_each = 0;
   if (!has_engine_) return;
   if (config_.copy_engine_bytes) {
@@ -146,7 +148,9 @@ void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& 
   out.engine_from = engine_from_lane;
   if (host_resident(static_cast<int>(rank))) return;
   in.engine_from = 0;
-  in.engine_each = gpus_[rank] == gpus_[peer] ? engine_each_of_one : engine_each_of_two;
+  const bool one = gpus_[rank] == gpus_[peer];
+  in.engine_each = one ? engine_each_of_one : engine_each_of_two;
+  in.engine_beside = one ? engine_beside_of_one : engine_beside_of_two;
 }
 
 void RankMemory::lay_out(Layout& layout) {

@@ -70,8 +70,8 @@ TEST(PeerRounds, FiguresAreOfAMessageAndOfOneDirection) {
 TEST(Window, HasAsManyMessagesAsFit) {
   EXPECT_EQ(window_of(8, 64), 64);
   EXPECT_EQ(window_of(1 << 20, 64), 64);
-  EXPECT_EQ(window_of(16 << 20, 64), 4);
-  EXPECT_EQ(window_of(16 << 20, 3), 3);
+  EXPECT_EQ(window_of(64 << 20, 64), 8);
+  EXPECT_EQ(window_of(64 << 20, 3), 3);
   EXPECT_EQ(window_of(1 << 30, 64), 1);
 }
 

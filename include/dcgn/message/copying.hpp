@@ -35,7 +35,8 @@ DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InLane& lan
   // What a slot sends may be in memory of which the driver knows nothing.
   if (!h.readable && me.copies.host) return is_device_memory(me, reinterpret_cast<const void*>(h.address));
 #endif
-  return !h.readable || (r->flags & Record::on_device) || h.bytes >= copy_engine_limit(lane, me.threads);
+  return !h.readable || (r->flags & Record::on_device) ||
+         h.bytes >= copy_engine_limit(lane, me.threads, r->flags & Record::waited);
 }
 
 // The threads of the call read the message where it is.

@@ -82,6 +82,7 @@ struct Record {
   static constexpr std::uint32_t is_receive = 1;
   static constexpr std::uint32_t synchronous = 2;
   static constexpr std::uint32_t buffered = 4;   // free buffer and record when done; nobody waits for it
+  static constexpr std::uint32_t waited = 16;    // the call that receives it waits for nothing else
   static constexpr std::uint32_t on_device = 8;  // the buffer of a host thread's message is in a GPU's memory
   static constexpr std::uint32_t readable = 16;  // unexpected, copying: as in the header
 };
@@ -168,8 +169,8 @@ struct alignas(32) InLane {
   Ring ring;
   std::uint32_t batch;  // cells after which the sender is told
   Credit* credit;
-  std::uint64_t* acks;                     // the sender's acknowledgement words
-  std::uint32_t engine_from, engine_each;  // see copy_engine_limit()
+  std::uint64_t* acks;                                    // the sender's acknowledgement words
+  std::uint32_t engine_from, engine_each, engine_beside;  // see copy_engine_limit()
 
   alignas(32) const Cell* next;  // where the next cell comes
   std::uint32_t epoch;           // and its epoch
@@ -361,10 +362,14 @@ DCGN_HOST_DEVICE inline std::uint64_t eager_limit(const OutLane& lane, std::uint
   return limit < lane.eager_most ? limit : lane.eager_most;
 }
 
-// From how many bytes on a copy engine moves what a call of so many threads receives, where these could, too.
-DCGN_HOST_DEVICE inline std::uint64_t copy_engine_limit(const InLane& lane, std::uint32_t threads) {
+// From how many bytes on a copy engine moves what a call of so many threads receives, where these could, too. `waited`:
+// the call waits for this message, and has nothing else to do.
+DCGN_HOST_DEVICE inline std::uint64_t copy_engine_limit(const InLane& lane, std::uint32_t threads, bool waited) {
   if (lane.engine_from == engine_never) return ~std::uint64_t{0};
-  return lane.engine_from + static_cast<std::uint64_t>(lane.engine_each) * threads;
+  // Several blocks share a link that one does not fill.
+  const std::uint64_t each = threads > 1024 ? 2 * lane.engine_each : lane.engine_each;
+  const std::uint64_t limit = lane.engine_from + each * threads;
+  return waited || limit < lane.engine_beside ? limit : lane.engine_beside;
 }
 
 // Whether a receiver fetches a message of this length, which is too long to be eager, from where it is.

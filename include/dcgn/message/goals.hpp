@@ -166,6 +166,7 @@ struct ReceiveGoal {
   [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) {
     record = new_receive(me, data, capacity, peer, tag, context);
     if (!record) return Code::out_of_resources;
+    if (blocking) record->flags |= Record::waited;
     if (capacity && is_device_memory(me, data)) record->flags |= Record::on_device;
     request = request_of(me, record);
     start_receive(me, record, work);

@@ -19,11 +19,13 @@
 
 namespace dcgn::message {
 
-// Looks at a lane before a quick receive becomes an ordinary one, which sees to the rank's other business as well.
+// Looks at a lane before a quick receive becomes an ordinary one, which sees to the rank's other business as well; and
+// at the word of an announced message before it becomes an ordinary send.
 #if defined(__CUDA_ARCH__)
-inline constexpr std::uint32_t quick_looks = 2048;  // half a millisecond
+inline constexpr std::uint32_t quick_looks = 16384;  // four milliseconds
+inline constexpr std::uint32_t quick_answer_looks = 2048;
 #else
-inline constexpr std::uint32_t quick_looks = 32;
+inline constexpr std::uint32_t quick_looks = 32, quick_answer_looks = 32;
 #endif
 
 // Waits for a message that begins with this cell; false where none has come in a while.

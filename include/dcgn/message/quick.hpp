@@ -146,7 +146,7 @@ struct Announced {
   ++lane.sent;
   Announced result;
   result.state = Announced::State::pending;
-  for (std::uint32_t looks = 0; looks < quick_looks && result.state == Announced::State::pending; ++looks) {
+  for (std::uint32_t looks = 0; looks < quick_answer_looks && result.state == Announced::State::pending; ++looks) {
     if (ack_answer(h.ack, load_answer(word)) == ack_pulled)
       result.state = Announced::State::received;
     else
@@ -225,7 +225,7 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t
     case Kind::eager: cells += payload_cells(h.bytes); break;
     case Kind::pull:
       // What a copy engine should fetch is none of a quick call's business.
-      if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads)) return;
+      if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads, true)) return;
       break;
     case Kind::offer:
     case Kind::data: return;

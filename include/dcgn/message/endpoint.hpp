@@ -79,12 +79,12 @@ struct Record {
   Call call;
   std::uint64_t order;  // unexpected: counts arrivals; copying: the number of its request
 
-  static constexpr std::uint32_t is_receive = 1;
-  static constexpr std::uint32_t synchronous = 2;
-  static constexpr std::uint32_t buffered = 4;   // free buffer and record when done; nobody waits for it
-  static constexpr std::uint32_t waited = 16;    // the call that receives it waits for nothing else
-  static constexpr std::uint32_t on_device = 8;  // the buffer of a host thread's message is in a GPU's memory
-  static constexpr std::uint32_t readable = 16;  // unexpected, copying: as in the header
+  static constexpr std::uint32_t is_receive = 1 << 0;
+  static constexpr std::uint32_t synchronous = 1 << 1;
+  static constexpr std::uint32_t buffered = 1 << 2;   // free buffer and record when done; nobody waits for it
+  static constexpr std::uint32_t on_device = 1 << 3;  // the buffer of a host thread's message is in a GPU's memory
+  static constexpr std::uint32_t readable = 1 << 4;   // unexpected, copying: as in the header
+  static constexpr std::uint32_t waited = 1 << 5;     // the call that receives it waits for nothing else
 };
 
 // Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer

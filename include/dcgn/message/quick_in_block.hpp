@@ -283,9 +283,16 @@ __device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* 
   const Cell* cells[each];
   std::uint32_t epochs[each];
   for (int k = 0; k < each; ++k) {
-    const Stand stand = Stand::of(port.in[mine + k < port.size ? place(mine + k) : 0]);
+    const InLane& lane = port.in[mine + k < port.size ? place(mine + k) : 0];
+    const Stand stand = Stand::of(lane);
     cells[k] = stand.cell;
-    epochs[k] = mine + k < port.size && stand.row ? stand.epoch : ~0u;  // never
+    epochs[k] = stand.epoch;
+    if (!stand.row) {  // behind the last cell of the ring, or credit is due
+      const std::uint32_t head = lane.ring.position(stand.cell, stand.epoch);
+      cells[k] = &lane.ring.at(head);
+      epochs[k] = lane.ring.epoch(head);
+    }
+    if (mine + k >= port.size) epochs[k] = ~0u;  // never
   }
   int chosen = -1;
   std::uint32_t d[3]{};
@@ -303,10 +310,13 @@ __device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* 
   const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
   if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
   const int from = place(chosen);
+  InLane& lane = port.in[from];
+  const Stand now = Stand::of(lane);
+  if (!now.row) return false;
+  scope.sync();  // all have seen how things stand
   if (scope.leader()) {
-    InLane& lane = port.in[from];
     store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-    Stand::of(lane).step(lane, 1);
+    now.step(lane, 1);
     lane.quick_bytes += capacity;
     me.next_place = place_after(me, from);
   }

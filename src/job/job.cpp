@@ -166,7 +166,8 @@ std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
     for (std::size_t from = 0; from < ranks.size(); ++from) {
       const message::OutLane& out = ranks[from].out[to];
       const message::InLane& in = ranks[to].in[from];
-      const std::uint64_t in_lane = out.sent + out.messages_by_quick_calls() - in.received - in.messages_by_quick_calls();
+      const std::uint64_t in_lane =
+          out.sent + out.messages_by_quick_calls() - in.received - in.messages_by_quick_calls();
       if (!in_lane) continue;
       total += in_lane;
       line(std::to_string(in_lane) + (in_lane == 1 ? " message" : " messages") + " from rank " + std::to_string(from) +

@@ -192,7 +192,7 @@ __device__ bool send_words(const Scope& scope, const Port& port, const void* dat
   if (!is_words(data, bytes) | (hindrance != 0) | (cells == 0) | ((cells > scope.size()) & (scope.size() % 32 != 0)))
     return false;
   if (ring.size() - (tail - taken) <= cells) {
-    // As with answers (progress.hpp): the receiver had what it read before it returned the credit.
+    // As with answers (sending.hpp): the receiver had what it read before it returned the credit.
     const std::uint32_t news = load_relaxed(lane.credit->taken);
     if (!scope.agree(ring.size() - (tail - news) > cells)) return false;
     if (scope.leader()) lane.taken = news;
@@ -269,8 +269,8 @@ __device__ bool receive_words(const Scope& scope, const Port& port, void* data, 
   return true;
 }
 
-// The same from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of them in one
-// go. The first one after the last that was received from comes first.
+// A message of one cell from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of
+// them in one go. The first one after the last that was received from comes first.
 template <class Scope>
 __device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint32_t capacity, int tag,
                                     std::uint32_t context, Status& status) {
@@ -325,7 +325,7 @@ __device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* 
   return true;
 }
 
-// Any eager message that there is room for.
+// Any eager message that there is room for, of bytes that lie anywhere.
 template <class Scope>
 [[gnu::noinline]] __device__ bool send_cells(const Scope& scope, const Port& port, const void* data,
                                              std::uint64_t bytes, int to, int tag, std::uint32_t context) {

@@ -122,6 +122,15 @@ enum class Reach : std::uint32_t {
 // As OutLane::engine_from and InLane::engine_from: no message is so long that a copy engine moves it.
 inline constexpr std::uint32_t engine_never = 0xffffffff;
 
+// A lane at this position goes so many cells further; the single cells of quick calls since the last time are counted.
+template <class Lane>
+DCGN_HOST_DEVICE void move_lane(Lane& lane, std::uint32_t position, std::uint32_t cells) {
+  lane.quick_messages += position - lane.settled;
+  lane.settled = position + cells;
+  lane.next = &lane.ring.at(lane.settled);
+  lane.epoch = lane.ring.epoch(lane.settled);
+}
+
 // Fields that never change come first, then what quick calls read and write, 32 bytes of it.
 struct alignas(32) OutLane {
   Ring ring;
@@ -155,11 +164,7 @@ struct alignas(32) OutLane {
 
   // So many cells have been written, or what quick calls must know has changed otherwise.
   DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
-    const std::uint32_t before = tail();
-    quick_messages += before - settled;
-    settled = before + cells;
-    next = &ring.at(settled);
-    epoch = ring.epoch(settled);
+    move_lane(*this, tail(), cells);
     const std::uint32_t free = ring.size() - (settled - taken), row = ring.row(settled);
     room = first || !quick ? 0 : free < row ? free : row;
   }
@@ -188,11 +193,7 @@ struct alignas(32) InLane {
 
   // So many cells have been taken, or what quick calls must know has changed otherwise.
   DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
-    const std::uint32_t before = head();
-    quick_messages += before - settled;
-    settled = before + cells;
-    next = &ring.at(settled);
-    epoch = ring.epoch(settled);
+    move_lane(*this, head(), cells);
     const std::uint32_t left = batch - (settled - returned), row = ring.row(settled);
     due = left == 0 || left > batch ? 0 : left - 1 < row ? left - 1 : row;
   }

@@ -218,6 +218,7 @@ class Runner {
 };
 
 int run(Arguments& a) {
+  largest_message(a.end);  // a bad one is told before anything is printed
   BenchDocument document("gates", a.json);
   Runner runner(a, document);
   runner.run();

@@ -35,7 +35,7 @@ struct Config {
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
   // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to
-  // 16 KiB, about 4 MiB in all for each of up to 4096 ranks. DCGN_LANE_BYTES
+  // 16 KiB (256 KiB where a CUDA GPU takes part), about 4 MiB in all for each of up to 4096 ranks. DCGN_LANE_BYTES
   std::uint64_t lane_bytes = detail::setting("DCGN_LANE_BYTES", 0, 0, 1u << 30);
 
   // Space of each rank for eager messages that come before they are asked for; 0: 256 MiB for a CPU rank (taken only as

@@ -47,7 +47,7 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
 
-// From how many bytes on a copy engine moves a message. It takes some 40 us more than a call's threads to begin, for
+// From how many bytes on a copy engine moves a message. It takes some 30 to 40 us to begin, for
 // the host has to see the request, the driver to start it and the stream to tell of its end; then it moves 390 GB/s
 // over NVLink (H200). A thread copies 0.1 GB/s from the other GPU, a warp 3, a block of 512 threads 46, several blocks
 // up to 370: so it is faster from about 3 KiB a thread on. Between slots of one GPU threads are faster, and its copy

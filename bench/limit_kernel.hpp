@@ -42,8 +42,10 @@ enum class Crossing { stores, loads };
 template <Crossing How>
 struct CopyKernel {
   static constexpr unsigned max_threads = 1024;
-  // Where a message of the window lies: whole lines.
-  DCGN_HOST_DEVICE static std::int64_t begin_of(int message, std::int64_t bytes) { return message * (bytes / 16 * 16); }
+  // Where a message of the window lies: at a line of its own.
+  DCGN_HOST_DEVICE static std::int64_t begin_of(int message, std::int64_t bytes) {
+    return message * ((bytes + 15) / 16 * 16);
+  }
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, unsigned char* to, const unsigned char* from, std::int64_t bytes,
                                    int window, std::uint64_t passes) const {
     constexpr int under_way = 4;

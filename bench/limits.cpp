@@ -80,7 +80,10 @@ Row limit_of_kernel(const Workload& work, Measure measure) {
   set_figures(row, us, passes);
   time(static_cast<std::uint64_t>(window));  // all of it, so that all of it can be checked
   for (int way = 0; way < ways; ++way)
-    row.wrong += count_other(devices.of(1 - way), to[static_cast<std::size_t>(way)].data(), extent, sent);
+    for (int i = 0; i < window; ++i)
+      row.wrong += count_other(devices.of(1 - way),
+                               to[static_cast<std::size_t>(way)].data() + CopyKernel<How>::begin_of(i, work.bytes),
+                               static_cast<std::size_t>(work.bytes), sent);
   return row;
 }
 

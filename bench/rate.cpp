@@ -120,7 +120,7 @@ Row measure_rate(const Workload& work) {
   // As if all streams had brought as little as the slowest in that time.
   std::uint64_t least = sum.received;
   for (const StreamResult& r : streams) least = std::min(least, r.received);
-  if (least) row.p99_us = sum.seconds * 1e6 / static_cast<double>(least) / row.slots;
+  if (least) row.p99_us = std::max(row.p50_us, sum.seconds * 1e6 / static_cast<double>(least) / row.slots);
   return row;
 }
 

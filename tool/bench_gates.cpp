@@ -26,6 +26,7 @@ using bench::Idea, bench::Measure, bench::Path, bench::Row, bench::Scope, bench:
 struct Arguments {
   std::string end;
   double seconds = 0.1;
+  int repetitions = 9;
   JsonOption json;
 };
 
@@ -68,7 +69,10 @@ constexpr double most_cost_of_checks = 0.03;
 class Runner {
  public:
   Runner(const Arguments& arguments, BenchDocument& document)
-      : seconds_(arguments.seconds), largest_(largest_message(arguments.end)), document_(document) {}
+      : seconds_(arguments.seconds),
+        repetitions_(arguments.repetitions),
+        largest_(largest_message(arguments.end)),
+        document_(document) {}
 
   void run() {
     ask_peers();
@@ -184,9 +188,8 @@ class Runner {
   }
 
   void measure_checks(const Scope& scope) {
-    constexpr int repetitions = 9;
     const Workload work{.path = bench::path_here(Path::slot_slot), .scope = scope, .seconds = seconds_ / 2};
-    const bench::Effect effect = bench::ablate(bench::measure_latency, work, {Idea::checks}, repetitions).front();
+    const bench::Effect effect = bench::ablate(bench::measure_latency, work, {Idea::checks}, repetitions_).front();
     document_.add(effect.with);
     document_.add(effect.without)["factor"] = effect.factor;
     const double cost = 1 / effect.factor - 1;
@@ -210,6 +213,7 @@ class Runner {
   }
 
   double seconds_;
+  int repetitions_;
   std::int64_t largest_;
   BenchDocument& document_;
   std::vector<Row> peers_;
@@ -245,6 +249,10 @@ void add_bench_gates(CLI::App& parent, Action& chosen) {
   app->add_option("--time", a->seconds, "Seconds that a row should take; never fewer rounds than a median needs")
       ->type_name("S")
       ->check(positive_number())
+      ->capture_default_str();
+  app->add_option("--repeat", a->repetitions, "How often latencies are measured with and without checks, in turn")
+      ->type_name("N")
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
   a->json.add_to(*app, "The table, and all rows, with machine, commit, date and command,");
   app->footer(std::string("Examples:\n"

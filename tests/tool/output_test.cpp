@@ -207,7 +207,7 @@ TEST(Bench, AblationHasARowWithAndWithoutEachIdea) {
 
 TEST(Bench, GatesSayWhatIsToBeReachedAndWhetherItIs) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
-  const Result r = run_dcgn("bench gates -e 8 --time 0.001 --json gates.json", "DCGN_EMULATED_GPUS=2");
+  const Result r = run_dcgn("bench gates -e 8 --time 0.001 --repeat 1 --json gates.json", "DCGN_EMULATED_GPUS=2");
   EXPECT_EQ(r.code, 0) << r.err;
   for (const char* part : {"latency 8 B, thread, slot-slot", "<= 0.9 us", ">= 300 M/s", "deadlines and abort checks"})
     EXPECT_NE(r.out.find(part), std::string::npos) << r.out;

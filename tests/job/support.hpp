@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/expect.hpp"
+#include "tests/sanitized.hpp"
 
 #include <dcgn/error.hpp>
 #include <dcgn/job.hpp>
@@ -13,11 +14,7 @@
 
 namespace dcgn::test {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr double slower = 5;
-#else
-inline constexpr double slower = 1;
-#endif
+inline constexpr double slower = sanitized ? 5 : 1;
 
 struct Stopped {
   Code code = Code::ok;

@@ -4,7 +4,7 @@
 namespace dcgn::test {
 namespace {
 
-constexpr int messages = 120;
+constexpr int messages = sanitized ? 48 : 120;
 
 // Sizes on both sides of every threshold, in an order that alternates between the protocols.
 DCGN_HOST_DEVICE std::int64_t size_of(int i) {

@@ -6,6 +6,7 @@
 #include "program_check.hpp"
 #include "program_generator.hpp"
 #include "program_kernels.hpp"
+#include "tests/sanitized.hpp"
 
 #include <dcgn/device.hpp>
 #include <dcgn/job.hpp>
@@ -19,12 +20,6 @@
 #include <vector>
 
 namespace dcgn::test {
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
 
 // A rank's program, memory and results in one piece of memory that the rank can reach.
 class LoadedRank {

@@ -1,0 +1,13 @@
+// Whether a sanitizer makes everything slow.
+#pragma once
+
+namespace dcgn::test {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int fewer = 10;
+#else
+inline constexpr int fewer = 1;
+#endif
+inline constexpr bool sanitized = fewer > 1;
+
+}  // namespace dcgn::test

@@ -322,7 +322,10 @@ __device__ bool receive_cells_of_any(const Scope& scope, const Port& port, void*
   int place = -1;
   if (scope.looks() && !Hindrance::of(me).receiving) place = await_place(scope, me);
   if constexpr (!Scope::in_warp) place = scope.publish(place);  // the lanes of a warp know it
-  if (place < 0) return false;
+  if (place < 0) {
+    scope.sync();  // before anything else is published
+    return false;
+  }
   const int from = source_at(me, place);
   if constexpr (Scope::in_warp) {
     if (receive_cell(scope, port, data, capacity, from, tag, context, status)) {

@@ -13,10 +13,11 @@
 
 namespace dcgn::detail {
 
-#if defined(__CUDA_ARCH__)
-inline constexpr bool on_gpu = true;
+// Whether each thread of a block finds out for itself what there is to do (message/quick_in_block.hpp): on a GPU.
+#if defined(__CUDA_ARCH__) || defined(DCGN_EMULATE_IN_BLOCK)
+inline constexpr bool decides_in_block = true;
 #else
-inline constexpr bool on_gpu = false;
+inline constexpr bool decides_in_block = false;
 #endif
 
 // The largest up to this, and to the lanes of a warp.
@@ -30,15 +31,16 @@ DCGN_HOST_DEVICE inline unsigned power_of_two(unsigned count) {
 template <class... Words>
 DCGN_HOST_DEVICE int first_of_warp([[maybe_unused]] const gpu::Context& context, int found,
                                    [[maybe_unused]] Words&... words) {
-#if defined(__CUDA_ARCH__)
+  if constexpr (!decides_in_block) return found;
   const std::uint32_t lanes = context.ballot(found >= 0);
   if (!lanes) return -1;
+#if defined(__CUDA_ARCH__)
   const auto first = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
+#else
+  const auto first = static_cast<unsigned>(__builtin_ctz(lanes));
+#endif
   ((words = context.shuffle(words, first)), ...);
   return context.shuffle(found, first);
-#else
-  return found;
-#endif
 }
 
 // A scope's lead() where barriers cost little.
@@ -130,8 +132,8 @@ class WarpScope {
   }
 
   static constexpr bool single = false, in_warp = true, in_block = true;
-  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu || leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? detail::power_of_two(size()) : 1; }
+  DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block || leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }
   template <class... Words>
   DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
     return detail::first_of_warp(context_, found, words...);
@@ -165,8 +167,8 @@ class BlockScope {
   }
 
   static constexpr bool single = false, in_warp = false, in_block = true;
-  DCGN_HOST_DEVICE bool looks() const { return detail::on_gpu ? context_.warp() == 0 : leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::on_gpu ? detail::power_of_two(size()) : 1; }
+  DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block ? context_.warp() == 0 : leader(); }
+  DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }
   template <class... Words>
   DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
     return detail::first_of_warp(context_, found, words...);

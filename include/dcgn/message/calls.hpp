@@ -206,12 +206,10 @@ template <class Scope>
   if (mode == SendMode::standard && fit(*port.me, port.size, data, bytes, to, tag, false)) {
     OutLane& lane = me.out[to];
     if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
-#if defined(__CUDA_ARCH__)
-      if constexpr (Scope::in_warp)
-        if (send_words(scope, port, data, size, to, tag, context)) return Code::ok;
-      if constexpr (Scope::in_block)
-        if (send_cells(scope, port, data, size, to, tag, context)) return Code::ok;
-#endif
+      if constexpr (decides_in_block && Scope::in_block)
+        if (calls_in_block(me) && ((Scope::in_warp && send_words(scope, port, data, size, to, tag, context)) ||
+                                   send_cells(scope, port, data, size, to, tag, context)))
+          return Code::ok;
       if (quick_send_eager(scope, me, lane, data, size, tag, context)) return Code::ok;
     } else {
       const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
@@ -229,16 +227,17 @@ template <class Scope>
 template <class Scope>
 DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
                            std::int64_t bytes, int to, int tag, std::uint32_t context) {
-#if defined(__CUDA_ARCH__)
-  const auto size = static_cast<std::uint64_t>(bytes);
-  if constexpr (Scope::in_warp) {
-    if (mode == SendMode::standard && send_cell(scope, port, data, size, to, tag, context)) return Code::ok;
-  } else if constexpr (Scope::in_block) {
-    if (mode == SendMode::standard && fit(*port.me, port.size, data, bytes, to, tag, false) &&
-        size <= eager_limit(port.out[to], scope.size()) && send_words(scope, port, data, size, to, tag, context))
-      return Code::ok;
-  }
-#endif
+  if constexpr (decides_in_block && Scope::in_block)
+    if (mode == SendMode::standard && calls_in_block(*port.me)) {
+      const auto size = static_cast<std::uint64_t>(bytes);
+      if constexpr (Scope::in_warp) {
+        if (send_cell(scope, port, data, size, to, tag, context)) return Code::ok;
+      } else {
+        if (fit(*port.me, port.size, data, bytes, to, tag, false) && size <= eager_limit(port.out[to], scope.size()) &&
+            send_words(scope, port, data, size, to, tag, context))
+          return Code::ok;
+      }
+    }
   return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
 }
 
@@ -262,17 +261,18 @@ template <class Scope>
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
   if (fit(*port.me, port.size, data, capacity, from, tag, true)) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (Scope::in_warp)
-      if (from == any_source && size <= small_bytes && tag < 65536 &&
-          receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
+    if constexpr (decides_in_block && Scope::in_block) {
+      const bool in_block = calls_in_block(me);
+      if constexpr (Scope::in_warp)
+        if (in_block && from == any_source && size <= small_bytes && tag < 65536 &&
+            receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
+          return status;
+      if (in_block && (from == any_source
+                           ? receive_cells_of_any(scope, port, data, size, tag, context, status)
+                           : (Scope::in_warp && receive_words(scope, port, data, size, from, tag, context, status)) ||
+                                 receive_cells(scope, port, data, size, from, -1, tag, context, status)))
         return status;
-    if constexpr (Scope::in_block)
-      if (from == any_source ? receive_cells_of_any(scope, port, data, size, tag, context, status)
-                             : (Scope::in_warp && receive_words(scope, port, data, size, from, tag, context, status)) ||
-                                   receive_cells(scope, port, data, size, from, -1, tag, context, status))
-        return status;
-#endif
+    }
     if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
   }
   ReceiveGoal goal{me, data, size, from, tag, context, true};
@@ -282,17 +282,18 @@ template <class Scope>
 template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
                              int from, int tag, std::uint32_t context) {
-#if defined(__CUDA_ARCH__)
-  const auto size = static_cast<std::uint64_t>(capacity);
-  Status status;
-  if constexpr (Scope::in_warp) {
-    if (receive_cell(scope, port, data, size, from, tag, context, status)) return status;
-  } else if constexpr (Scope::in_block) {
-    if (from != any_source && fit(*port.me, port.size, data, capacity, from, tag, true) &&
-        receive_words(scope, port, data, size, from, tag, context, status))
-      return status;
-  }
-#endif
+  if constexpr (decides_in_block && Scope::in_block)
+    if (calls_in_block(*port.me)) {
+      const auto size = static_cast<std::uint64_t>(capacity);
+      Status status;
+      if constexpr (Scope::in_warp) {
+        if (receive_cell(scope, port, data, size, from, tag, context, status)) return status;
+      } else {
+        if (from != any_source && fit(*port.me, port.size, data, capacity, from, tag, true) &&
+            receive_words(scope, port, data, size, from, tag, context, status))
+          return status;
+      }
+    }
   return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
 }
 

@@ -46,29 +46,20 @@ DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
 // Whether the rank that is sent to has ended. A GPU finds out when it has to wait: the word is not cheap for it to
 // read.
 DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[maybe_unused]] int rank) {
-#if defined(__CUDA_ARCH__)
-  return false;
-#else
-  return load_acquire(me.ended[rank]) != 0;
-#endif
+  return !calls_in_block(me) && load_acquire(me.ended[rank]) != 0;
 }
 
 // Whether a quick call may go on. On a GPU it only looks at the flag.
 DCGN_HOST_DEVICE inline bool begin_quick(Endpoint& me) {
-#if defined(__CUDA_ARCH__)
-  return !(me.busy | me.stopped | (me.without & without_quick));
-#else
+  if (calls_in_block(me)) return !(me.busy | me.stopped | (me.without & without_quick));
   if ((me.without & without_quick) || !take_flag(me.busy)) return false;
   if (!me.stopped && !aborted(me)) return true;
   give_flag(me.busy);
   return false;
-#endif
 }
 
 DCGN_HOST_DEVICE inline void end_quick([[maybe_unused]] Endpoint& me) {
-#if !defined(__CUDA_ARCH__)
-  give_flag(me.busy);
-#endif
+  if (!calls_in_block(me)) give_flag(me.busy);
 }
 
 // What the planner of a send found: how many cells it takes, 0 where it is not for a quick call, and where they go.
@@ -313,11 +304,10 @@ template <class Scope>
   return true;
 }
 
-#if defined(__CUDACC__)
 // The same for a message that is in the lane whole, within a block.
 template <class Scope>
-__device__ bool receive_cells_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int tag,
-                                     std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                           int tag, std::uint32_t context, Status& status) {
   Endpoint& me = *port.me;
   int place = -1;
   if (scope.looks() && !Hindrance::of(me).receiving) place = await_place(scope, me);
@@ -336,6 +326,5 @@ __device__ bool receive_cells_of_any(const Scope& scope, const Port& port, void*
   }
   return receive_cells(scope, port, data, capacity, from, place, tag, context, status);
 }
-#endif
 
 }  // namespace dcgn::message

@@ -3,35 +3,58 @@
 // Every thread finds out by itself what there is to do, from the rank's state as it stands between calls and from the
 // cells of the message: so nobody waits to be told. A lone warp takes about five cycles for an instruction, and twelve
 // for a branch: these are as few as can be.
+//
+// The fibers of an emulated GPU, which take turns, are better told. With DCGN_EMULATE_IN_BLOCK defined its slots call
+// as a GPU's do, so that these calls can be tested under schedules and sanitizers.
 #pragma once
 
+#include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/progress.hpp>
 #include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
+#include <cstring>
 
-#if defined(__CUDACC__)
 namespace dcgn::message {
+
+using dcgn::detail::decides_in_block;
+
+// Whether this rank's calls are those of a GPU.
+DCGN_HOST_DEVICE inline bool calls_in_block([[maybe_unused]] const Endpoint& me) {
+#if defined(__CUDA_ARCH__)
+  return true;
+#else
+  return decides_in_block && me.slot >= 0;
+#endif
+}
 
 // 16 bytes of a rank's own memory at once.
 struct TwoWords {
   std::uint64_t first, second;
 };
 
-__device__ inline TwoWords load_two(const void* from) {
+DCGN_HOST_DEVICE inline TwoWords load_two(const void* from) {
   TwoWords words;
+#if defined(__CUDA_ARCH__)
   asm volatile("ld.global.v2.b64 {%0,%1},[%2];"
                : "=l"(words.first), "=l"(words.second)
                : "l"(__cvta_generic_to_global(from))
                : "memory");
+#else
+  memcpy(&words, from, sizeof words);
+#endif
   return words;
 }
 
-__device__ inline void store_two(void* to, TwoWords words) {
+DCGN_HOST_DEVICE inline void store_two(void* to, TwoWords words) {
+#if defined(__CUDA_ARCH__)
   asm volatile("st.global.v2.b64 [%0],{%1,%2};" ::"l"(__cvta_generic_to_global(to)), "l"(words.first), "l"(words.second)
                : "memory");
+#else
+  memcpy(to, &words, sizeof words);
+#endif
 }
 
 // Where a lane stands: its next cell, that cell's epoch, and for how many cells in a row a quick call may go on.
@@ -40,20 +63,20 @@ struct Stand {
   std::uint32_t epoch, row;
 
   template <class Lane>
-  __device__ static Stand of(const Lane& lane) {
+  DCGN_HOST_DEVICE static Stand of(const Lane& lane) {
     const TwoWords words = load_two(&lane.next);
     return {reinterpret_cast<Cell*>(words.first), static_cast<std::uint32_t>(words.second),
             static_cast<std::uint32_t>(words.second >> 32)};
   }
   // The same, so many cells further.
   template <class Lane>
-  __device__ void step(Lane& lane, std::uint32_t cells) const {
+  DCGN_HOST_DEVICE void step(Lane& lane, std::uint32_t cells) const {
     store_two(&lane.next,
               {reinterpret_cast<std::uintptr_t>(cell + cells), epoch | static_cast<std::uint64_t>(row - cells) << 32});
   }
   // A message of so many cells has passed.
   template <class Lane>
-  __device__ void pass(Lane& lane, std::uint32_t cells, std::uint64_t bytes) const {
+  DCGN_HOST_DEVICE void pass(Lane& lane, std::uint32_t cells, std::uint64_t bytes) const {
     if (cells <= row) {
       step(lane, cells);
       lane.settled += cells - 1;  // it counts as one
@@ -69,7 +92,7 @@ struct Stand {
 struct Hindrance {
   std::uint32_t sending, receiving;
 
-  __device__ static Hindrance of(const Endpoint& me) {
+  DCGN_HOST_DEVICE static Hindrance of(const Endpoint& me) {
     static_assert(offsetof(Endpoint, without) == offsetof(Endpoint, busy) + 12);
     const TwoWords words = load_two(&me.busy);  // busy, stopped; open, without
     const auto closed = static_cast<std::uint32_t>(words.first | words.first >> 32);
@@ -80,31 +103,46 @@ struct Hindrance {
 };
 
 // Stores that are made where `due` says so, without a branch.
-__device__ inline void write_cell_if(bool due, Cell* cell, std::uint64_t low, std::uint64_t high) {
+DCGN_HOST_DEVICE inline void write_cell_if(bool due, Cell* cell, std::uint64_t low, std::uint64_t high) {
+#if defined(__CUDA_ARCH__)
   asm volatile(
       "{.reg .pred p; .reg .b128 c; setp.ne.u32 p,%3,0; mov.b128 c,{%1,%2}; @p st.relaxed.sys.global.b128 [%0],c;}" ::
           "l"(__cvta_generic_to_global(cell)),
       "l"(low), "l"(high), "r"(static_cast<std::uint32_t>(due))
       : "memory");
+#else
+  if (due)
+    write_cell(*cell, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
+               static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
+#endif
 }
-__device__ inline void store_two_if(bool due, void* to, std::uint64_t first, std::uint64_t second) {
+DCGN_HOST_DEVICE inline void store_two_if(bool due, void* to, std::uint64_t first, std::uint64_t second) {
+#if defined(__CUDA_ARCH__)
   asm volatile(
       "{.reg .pred p; setp.ne.u32 p,%3,0; @p st.global.v2.b64 [%0],{%1,%2};}" ::"l"(__cvta_generic_to_global(to)),
       "l"(first), "l"(second), "r"(static_cast<std::uint32_t>(due))
       : "memory");
+#else
+  if (due) store_two(to, {first, second});
+#endif
 }
-__device__ inline void store_if(bool due, std::uint64_t* to, std::uint64_t value) {
+DCGN_HOST_DEVICE inline void store_if(bool due, std::uint64_t* to, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
   asm volatile("{.reg .pred p; setp.ne.u32 p,%2,0; @p st.global.b64 [%0],%1;}" ::"l"(__cvta_generic_to_global(to)),
                "l"(value), "r"(static_cast<std::uint32_t>(due))
                : "memory");
+#else
+  if (due) *to = value;
+#endif
 }
 
 // What the quickest calls take: nothing, a word or two in one piece.
-__device__ inline bool is_plain(const void* data, std::uint64_t bytes) {
+DCGN_HOST_DEVICE inline bool is_plain(const void* data, std::uint64_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   return bytes == 0 || ((bytes == 4 || bytes == 8) && (address & (bytes - 1)) == 0 && address != 0);
 }
-__device__ inline std::uint64_t load_plain(bool due, const void* data, std::uint64_t bytes) {
+DCGN_HOST_DEVICE inline std::uint64_t load_plain(bool due, const void* data, std::uint64_t bytes) {
+#if defined(__CUDA_ARCH__)
   std::uint64_t value;
   asm volatile(
       "{.reg .pred p, q; .reg .b32 w; setp.ne.u32 p,%2,0; setp.ne.u32 q,%3,0; mov.b64 %0,0;"
@@ -114,19 +152,26 @@ __device__ inline std::uint64_t load_plain(bool due, const void* data, std::uint
         "r"(static_cast<std::uint32_t>(due && bytes == 4))
       : "memory");
   return value;
+#else
+  return due ? load_small(data, bytes) : 0;
+#endif
 }
-__device__ inline void store_plain(bool due, void* data, std::uint64_t bytes, std::uint64_t value) {
+DCGN_HOST_DEVICE inline void store_plain(bool due, void* data, std::uint64_t bytes, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
   asm volatile(
       "{.reg .pred p, q; setp.ne.u32 p,%2,0; setp.ne.u32 q,%3,0; @p st.b64 [%0],%1; @q st.b32 [%0],%4;}" ::"l"(data),
       "l"(value), "r"(static_cast<std::uint32_t>(due && bytes == 8)),
       "r"(static_cast<std::uint32_t>(due && bytes == 4)), "r"(static_cast<std::uint32_t>(value))
       : "memory");
+#else
+  if (due) store_small(data, bytes, value);
+#endif
 }
 
 // A message of one cell. One decision, and stores that depend on it.
 template <class Scope>
-__device__ bool send_cell(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to, int tag,
-                          std::uint32_t context) {
+DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
+                                int tag, std::uint32_t context) {
   const bool known = static_cast<std::uint32_t>(to) < static_cast<std::uint32_t>(port.size),
              plain = is_plain(data, bytes);
   OutLane& lane = port.out[known ? to : 0];
@@ -150,19 +195,19 @@ __device__ bool send_cell(const Scope& scope, const Port& port, const void* data
 
 // A message of one cell that fills the buffer.
 template <class Scope>
-__device__ bool receive_cell(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
-                             int tag, std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
+                                   int tag, std::uint32_t context, Status& status) {
   const bool known = static_cast<std::uint32_t>(from) < static_cast<std::uint32_t>(port.size);
   InLane& lane = port.in[known ? from : 0];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).receiving;
   const std::uint64_t sum = lane.quick_bytes + capacity;
   const bool any = tag == any_tag;
-  const bool good = known & (any | static_cast<std::uint32_t>(tag) < 65536) & is_plain(data, capacity) &
+  const bool good = known & (any | (static_cast<std::uint32_t>(tag) < 65536)) & is_plain(data, capacity) &
                     (hindrance == 0) & (now.row != 0);  // credit is due where there is no row
   // What the last word must be, perhaps its tag apart.
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
-  std::uint32_t d[3];
+  std::uint32_t d[3]{};
   const bool found = scope.agree(good && await_first(*now.cell, now.epoch, d));
   const bool wanted = found & ((d[2] & mask) == word), mine = wanted & scope.leader();
   store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
@@ -175,14 +220,14 @@ __device__ bool receive_cell(const Scope& scope, const Port& port, void* data, s
 }
 
 // Whether all of a payload is whole words that can be read and written where they lie.
-__device__ inline bool is_words(const void* data, std::uint64_t bytes) {
+DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
   return ((reinterpret_cast<std::uintptr_t>(data) | bytes) & 3) == 0;
 }
 
 // An eager message of whole words.
 template <class Scope>
-__device__ bool send_words(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to, int tag,
-                           std::uint32_t context) {
+DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
+                                 int tag, std::uint32_t context) {
   OutLane& lane = port.out[to];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending | lane.queued, taken = lane.taken;
@@ -192,8 +237,7 @@ __device__ bool send_words(const Scope& scope, const Port& port, const void* dat
   if (!is_words(data, bytes) | (hindrance != 0) | (cells == 0) | ((cells > scope.size()) & (scope.size() % 32 != 0)))
     return false;
   if (ring.size() - (tail - taken) <= cells) {
-    // As with answers (sending.hpp): the receiver had what it read before it returned the credit.
-    const std::uint32_t news = load_relaxed(lane.credit->taken);
+    const std::uint32_t news = load_credit(*lane.credit);
     if (!scope.agree(ring.size() - (tail - news) > cells)) return false;
     if (scope.leader()) lane.taken = news;
   }
@@ -215,8 +259,8 @@ __device__ bool send_words(const Scope& scope, const Port& port, const void* dat
 
 // An eager message of whole words.
 template <class Scope>
-__device__ bool receive_words(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
-                              int tag, std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
+                                    int tag, std::uint32_t context, Status& status) {
   const Endpoint& me = *port.me;
   InLane& lane = port.in[from];
   const Stand now = Stand::of(lane);
@@ -230,12 +274,14 @@ __device__ bool receive_words(const Scope& scope, const Port& port, void* data, 
   scope.sync();
   if (!is_words(data, 0) | (hindrance != 0)) return false;
   // Each thread looks at the header and at the first cell that it would take of a payload.
-  std::uint32_t d[3], mine[3], looks = 0;
+  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
   bool found, here;
-  do {
+  for (;;) {
     here = read_cell(own_cell, own_epoch, mine);
     found = read_cell(header_cell, header_epoch, d);
-  } while (!found && ++looks < quick_looks);
+    if (found || ++looks == quick_looks) break;
+    relax_briefly();
+  }
   const std::uint32_t bytes = d[1], cells = payload_cells(bytes);
   const bool wanted = found & (d[2] == (static_cast<std::uint32_t>(Kind::eager) | context << 16)) &
                       ((tag == any_tag) | (static_cast<std::uint32_t>(tag) == d[0])) & (bytes % 4 == 0) &
@@ -272,11 +318,12 @@ __device__ bool receive_words(const Scope& scope, const Port& port, void* data, 
 // A message of one cell from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of
 // them in one go. The first one after the last that was received from comes first.
 template <class Scope>
-__device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint32_t capacity, int tag,
-                                    std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint32_t capacity,
+                                          int tag, std::uint32_t context, Status& status) {
   constexpr int each = Scope::single ? few_ranks : 1;
   Endpoint& me = *port.me;
-  if (!is_plain(data, capacity) | Hindrance::of(me).receiving != 0 | port.size > each * static_cast<int>(scope.size()))
+  if (!is_plain(data, capacity) | (Hindrance::of(me).receiving != 0) |
+      (port.size > each * static_cast<int>(scope.size())))
     return false;
   const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
   const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
@@ -306,6 +353,7 @@ __device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* 
         for (int w = 0; w < 3; ++w) d[w] = words[k][w];
       }
     chosen = scope.first_found(chosen, d[0], d[1], d[2]);
+    if (chosen < 0) relax_briefly();
   }
   const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
   if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
@@ -327,8 +375,8 @@ __device__ bool receive_cell_of_few(const Scope& scope, const Port& port, void* 
 
 // Any eager message that there is room for, of bytes that lie anywhere.
 template <class Scope>
-[[gnu::noinline]] __device__ bool send_cells(const Scope& scope, const Port& port, const void* data,
-                                             std::uint64_t bytes, int to, int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool send_cells(const Scope& scope, const Port& port, const void* data,
+                                                   std::uint64_t bytes, int to, int tag, std::uint32_t context) {
   OutLane& lane = port.out[to];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
@@ -337,7 +385,7 @@ template <class Scope>
   const bool small = fits_small(context, tag, bytes);
   const std::uint32_t cells = small ? 0 : payload_cells(bytes);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
-  if (hindrance != 0 | now.row == 0 | free <= cells) return false;
+  if ((hindrance != 0) | (now.row == 0) | (free <= cells)) return false;
   if (scope.leader()) {
     Header h;
     h.kind = small ? Kind::small : Kind::eager;
@@ -357,9 +405,9 @@ template <class Scope>
 
 // Any message that is in the lane whole. `place`: where it was found by a receive from any source, else -1.
 template <class Scope>
-[[gnu::noinline]] __device__ bool receive_cells(const Scope& scope, const Port& port, void* data,
-                                                std::uint64_t capacity, int from, int place, int tag,
-                                                std::uint32_t context, Status& status) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool receive_cells(const Scope& scope, const Port& port, void* data,
+                                                      std::uint64_t capacity, int from, int place, int tag,
+                                                      std::uint32_t context, Status& status) {
   Endpoint& me = *port.me;
   InLane& lane = port.in[from];
   const Stand now = Stand::of(lane);
@@ -371,12 +419,14 @@ template <class Scope>
   scope.sync();
   if (hindrance) return false;
   // Each thread looks at the header and, in case, at the cell that it would take of a payload.
-  std::uint32_t d[3], mine[3], looks = 0;
+  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
   bool found, here;
-  do {
+  for (;;) {
     here = read_cell(ring.at(own), ring.epoch(own), mine);
     found = read_cell(ring.at(head), ring.epoch(head), d);
-  } while (!found && ++looks < quick_looks);
+    if (found || ++looks == quick_looks) break;
+    relax_briefly();
+  }
   const Header h = decode(d);
   const bool wanted = found && (h.kind == Kind::small || h.kind == Kind::eager) && h.context == context &&
                       (tag == any_tag || tag == h.tag) && h.bytes <= capacity;
@@ -418,4 +468,3 @@ template <class Scope>
 }
 
 }  // namespace dcgn::message
-#endif

@@ -13,14 +13,18 @@
 
 namespace dcgn::message {
 
+DCGN_HOST_DEVICE inline std::uint32_t load_credit(const Credit& credit) {
+#if defined(__CUDA_ARCH__)
+  return load_relaxed(credit.taken);  // as an answer is: see load_answer()
+#else
+  return load_acquire(credit.taken);
+#endif
+}
+
 // Whether the lane has room for so many cells; reads the credit again only where it must.
 DCGN_HOST_DEVICE inline bool has_room(OutLane& lane, std::uint32_t cells) {
   if (lane.free_cells() >= cells) return true;
-#if defined(__CUDA_ARCH__)
-  lane.taken = load_relaxed(lane.credit->taken);  // as an answer is: see load_answer()
-#else
-  lane.taken = load_acquire(lane.credit->taken);
-#endif
+  lane.taken = load_credit(*lane.credit);
   return lane.free_cells() >= cells;
 }
 

@@ -174,36 +174,32 @@ DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, st
   }
 }
 
-#if defined(__CUDACC__)
 // The whole groups of a payload, of 32 cells and 96 words, by whole warps that take one group after the other: here the
 // cells and words of a thread lie at fixed distances. What is left is at most 32 cells.
 struct Groups {
   std::uint32_t cells, position;  // those in whole groups; the first one of this thread
   std::uint32_t word;             // its first word
 
-  __device__ Groups(const Payload& p, std::uint32_t turn)
+  DCGN_HOST_DEVICE Groups(const Payload& p, std::uint32_t turn)
       : cells(p.whole / 96 * 32), position(p.position + turn), word((turn & ~31u) * 2 + turn) {}
 };
 
 template <std::uint32_t AtOnce>
-__device__ void push_groups(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
-                            std::uint32_t stride) {
+DCGN_HOST_DEVICE void push_groups(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
+                                  std::uint32_t stride) {
   const Groups g(p, turn);
   for (std::uint32_t i = turn, at = g.position; i < g.cells; i += AtOnce * stride, at += AtOnce * stride) {
     const unsigned char* const mine = from + std::uint64_t{g.word + (i - turn) * 3} * 4;
     std::uint32_t d[AtOnce][3];
-#pragma unroll
     for (std::uint32_t k = 0; k < AtOnce; ++k)
       for (std::uint32_t w = 0; w < 3; ++w)
         d[k][w] = i + k * stride < g.cells ? load_word(mine + std::uint64_t{12 * k * stride + 128 * w}) : 0;
-#pragma unroll
     for (std::uint32_t k = 0; k < AtOnce; ++k)
       if (i + k * stride < g.cells)
         write_cell(p.ring.at(at + k * stride), d[k][0], d[k][1], d[k][2], p.ring.epoch(at + k * stride));
   }
   push_words<1>(p, from, last, g.cells + turn, stride);
 }
-#endif
 
 // Writes a payload's cells with all threads of the scope.
 template <class Scope>
@@ -275,34 +271,30 @@ DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, u
   return true;
 }
 
-#if defined(__CUDACC__)
 // As take_words().
 template <std::uint32_t AtOnce>
-__device__ bool take_groups(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
-                            std::uint32_t stride) {
+DCGN_HOST_DEVICE bool take_groups(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
+                                  std::uint32_t stride) {
   const Groups g(p, turn);
   for (std::uint32_t i = turn, at = g.position; i < g.cells; i += AtOnce * stride, at += AtOnce * stride) {
     unsigned char* const mine = to + std::uint64_t{g.word + (i - turn) * 3} * 4;
     std::uint32_t d[AtOnce][3];
-    bool here;
-    std::uint32_t looks = 0;
-    do {
-      here = true;
-#pragma unroll
+    for (std::uint32_t looks = 1;; ++looks) {
+      bool here = true;
       for (std::uint32_t k = 0; k < AtOnce; ++k) {
         const std::uint32_t cell = i + k * stride < g.cells ? at + k * stride : at;
         here = read_cell(p.ring.at(cell), p.ring.epoch(cell), d[k]) & here;
       }
-      if (++looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
-    } while (!here);
-#pragma unroll
+      if (here) break;
+      if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+      relax_briefly();
+    }
     for (std::uint32_t k = 0; k < AtOnce; ++k)
       if (i + k * stride < g.cells)
         for (std::uint32_t w = 0; w < 3; ++w) store_word(mine + std::uint64_t{12 * k * stride + 128 * w}, d[k][w]);
   }
   return take_words<1>(p, phase, to, g.cells + turn, stride);
 }
-#endif
 
 // Reads a payload's cells with all threads of the scope, of which as much is wanted as `p` says. They may still be on
 // their way, written by threads that are in their call now; false where the job is aborted meanwhile.

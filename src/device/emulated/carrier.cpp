@@ -89,8 +89,8 @@ void relax_host() {
 }
 
 void relax_reset_host() {
+  const device::Unobserved here;  // the fibers of a carrier share these
   if (device::carrier) device::carrier->progressed();
-  const device::Unobserved here;  // the fibers of a carrier share its thread's backoff
   device::backoff.reset();
 }
 

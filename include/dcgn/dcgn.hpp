@@ -4,11 +4,13 @@
 #include <dcgn/comm.hpp>
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
+#include <dcgn/element.hpp>
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/context.hpp>
 #include <dcgn/job.hpp>
+#include <dcgn/operation.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>
 #include <dcgn/status.hpp>

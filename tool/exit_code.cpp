@@ -14,6 +14,7 @@ int exit_code_of(Code code) {
     case Code::invalid_size:
     case Code::null_buffer:
     case Code::truncated:
+    case Code::mismatch:
     case Code::invalid_request:
     case Code::not_attached:
     case Code::concurrent_use:

@@ -6,6 +6,7 @@
 // be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
 #pragma once
 
+#include <dcgn/comm_collectives.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>
@@ -18,11 +19,15 @@
 
 namespace dcgn {
 
+namespace collective {
+struct Member;  // collective/channel.hpp
+}
 namespace job {
 class WorldState;  // src/job/world_state.hpp
 }
 
-class Comm {
+// Its collectives are in comm_collectives.hpp.
+class Comm : public CommCollectives {
  public:
   Comm(Comm&&) noexcept;
   Comm& operator=(Comm&&) noexcept;
@@ -107,20 +112,13 @@ class Comm {
   }
   Status sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag);
 
-  // Collectives, by every rank in the same order: no rank leaves before all have entered; the root's buffer to all.
-  void barrier();
-  template <MessageBuffer Buffer>
-  void broadcast(Buffer&& buffer, int root) {
-    broadcast_bytes(as_span(buffer).data(), bytes_of(buffer), root);
-  }
-  void broadcast_bytes(void* data, std::int64_t bytes, int root);
-
   // Waits until nothing that this rank has begun to send depends on it any more. Detaching does it too, but cannot
   // throw.
   void finish();
 
  private:
   friend class job::WorldState;
+  friend class CommCollectives;
   Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me);
   template <class Buffer>
   static std::int64_t bytes_of(const Buffer& buffer) {
@@ -128,6 +126,7 @@ class Comm {
   }
   // Throws unless the calling thread is this rank.
   message::Endpoint& mine(const char* operation) const;
+  collective::Member member(message::Call call) const;
   void check(Code code, message::Call call) const;
 
   std::shared_ptr<job::WorldState> world_;

@@ -45,6 +45,10 @@ struct Config {
   // Space of each rank for bsend and sendrecv_replace; 0: 256 MiB for a CPU rank, 1 MiB for a slot. DCGN_BUFFERED_BYTES
   std::uint64_t buffered_bytes = detail::setting("DCGN_BUFFERED_BYTES", 0, 0, 1ull << 40);
 
+  // Space of each rank for what a collective has under way; what does not fit is done piece by piece. At least 4096.
+  // DCGN_COLLECTIVE_BYTES
+  std::uint64_t collective_bytes = detail::setting("DCGN_COLLECTIVE_BYTES", 64u << 10, 4096, 1u << 30);
+
   // Requests and unexpected messages that a rank can have at once; 0: 262144 for a CPU rank, 16384 for a slot.
   // DCGN_REQUESTS
   std::uint64_t requests = detail::setting("DCGN_REQUESTS", 0, 0, 1u << 24);

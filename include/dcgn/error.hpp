@@ -16,6 +16,7 @@ enum class Code : std::int32_t {
   invalid_size,      // a negative byte count, or one that does not fit
   null_buffer,       // a null pointer with bytes to carry
   truncated,         // the message was longer than the buffer; nothing past the buffer's end was written
+  mismatch,          // the ranks of a collective gave sizes that do not fit each other
   invalid_request,   // a request that is not pending at this rank
   not_attached,      // the calling thread is not a rank of this communicator
   concurrent_use,    // two threads made calls for one rank at the same time

@@ -12,6 +12,7 @@ std::string_view to_string(Code code) noexcept {
     case Code::invalid_size: return "invalid_size";
     case Code::null_buffer: return "null_buffer";
     case Code::truncated: return "truncated";
+    case Code::mismatch: return "mismatch";
     case Code::invalid_request: return "invalid_request";
     case Code::not_attached: return "not_attached";
     case Code::concurrent_use: return "concurrent_use";

@@ -25,9 +25,10 @@ namespace {
 
 constexpr std::uint64_t most_copy_engine_bytes = 1u << 30;
 
-constexpr std::array known_keys = {"deadline",       "eager_bytes", "lane_bytes",  "unexpected_bytes",
-                                   "buffered_bytes", "requests",    "seed",        "errors",
-                                   "direct",         "p2p",         "copy_engine", "without"};
+constexpr std::array known_keys = {"deadline",       "eager_bytes",      "lane_bytes", "unexpected_bytes",
+                                   "buffered_bytes", "collective_bytes", "requests",   "seed",
+                                   "errors",         "direct",           "p2p",        "copy_engine",
+                                   "without"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",
@@ -52,7 +53,7 @@ std::string content_of(const std::string& path) {
   return content;
 }
 
-// The file's keys and values as text. Each look-up reads it anew, eleven of them a Config: nothing is kept that could
+// The file's keys and values as text. Each look-up reads it anew, a dozen of them a Config: nothing is kept that could
 // be out of date, and a job's start takes far longer.
 std::map<std::string, std::string, std::less<>> read_file(const std::string& path) {
   toml::table table;

@@ -1,6 +1,7 @@
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
+#include <dcgn/collective/channel.hpp>
 #include <dcgn/comm.hpp>
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/calls.hpp>
@@ -59,6 +60,11 @@ message::Endpoint& Comm::mine(const char* operation) const {
                     "; a thread becomes a rank by World::attach or Job::attach",
                 rank(), to_string(place()));
   return *me_;
+}
+
+collective::Member Comm::member(message::Call call) const {
+  const message::Port port(mine(message::to_string(call)));
+  return {port, collective::whole_world(port)};
 }
 
 void Comm::check(Code code, message::Call call) const {
@@ -173,15 +179,6 @@ Status Comm::sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int 
                         data, bytes, to, send_tag, data, bytes, from, recv_tag, message::user_context);
   check(s.code, message::Call::sendrecv_replace);
   return s;
-}
-
-void Comm::barrier() {
-  check(message::barrier(scope, mine("barrier"), message::collective_context), message::Call::barrier);
-}
-
-void Comm::broadcast_bytes(void* data, std::int64_t bytes, int root) {
-  check(message::broadcast(scope, message::Port(mine("broadcast")), data, bytes, root, message::collective_context),
-        message::Call::broadcast);
 }
 
 }  // namespace dcgn

@@ -16,13 +16,13 @@ using message::Notice;
 std::string peer_name(int peer) { return peer == any_source ? "any rank" : "rank " + std::to_string(peer); }
 std::string tag_name(int tag) { return tag == any_tag ? "any tag" : "tag " + std::to_string(tag); }
 
-bool of_the_library(const Notice& n) { return n.waits_for.context == message::collective_context; }
+bool of_the_library(const Notice& n) { return message::is_collective(n.waits_for.context); }
 
 // "recv from rank 2, tag 0, up to 8 bytes".
 std::string describe_wait(const Notice& n) {
   const Envelope& e = n.waits_for;
   std::string text = message::to_string(n.call);
-  if (of_the_library(n)) return text + ", for " + peer_name(e.peer);
+  if (of_the_library(n)) return message::describe_collective(e) + ", for " + peer_name(e.peer);
   if (n.requests > 1) text += " (" + std::to_string(n.requests) + " requests open, the first:";
   const bool receives = n.is_receive != 0;
   text += receives ? " from " : " to ";
@@ -62,12 +62,15 @@ std::vector<int> find_cycle(const std::vector<RankView>& ranks) {
 
 // What came from where the rank waits, but with another tag.
 std::string find_mismatch(int rank, const Notice& n) {
-  if (!n.is_receive || of_the_library(n)) return {};
+  if (!n.is_receive) return {};
   const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
   for (int i = 0; i < listed; ++i) {
     const Envelope& e = n.unexpected[i];
     if (e.context != n.waits_for.context) continue;
     if (n.waits_for.peer != any_source && n.waits_for.peer != e.peer) continue;
+    if (of_the_library(n))
+      return "mismatch: rank " + std::to_string(rank) + " is in " + message::describe_collective(n.waits_for) +
+             ", but rank " + std::to_string(e.peer) + " was or is in " + message::describe_collective(e);
     return "mismatch: rank " + std::to_string(rank) + " waits for " + tag_name(n.waits_for.tag) + " from " +
            peer_name(n.waits_for.peer) + ", but rank " + std::to_string(e.peer) + " sent tag " + std::to_string(e.tag) +
            " (" + std::to_string(e.bytes) + " bytes)";
@@ -107,7 +110,7 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
       text += "; rank " + std::to_string(peer) + " has ended";
     const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
     for (int i = 0; i < listed; ++i)
-      if (n.unexpected[i].context == message::user_context)
+      if (!message::is_collective(n.unexpected[i].context))
         text += "\n      arrived, not received: " + message::describe_message(n.unexpected[i]);
     if (static_cast<int>(n.arrived) > listed)
       text += "\n      and " + std::to_string(static_cast<int>(n.arrived) - listed) + " more";

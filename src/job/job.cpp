@@ -159,7 +159,6 @@ std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
   };
   for (std::size_t to = 0; to < ranks.size(); ++to) {
     for (const message::Envelope& e : ranks[to].unexpected) {
-      if (e.context != message::user_context) continue;
       ++total;
       line(message::describe_message(e) + " at rank " + std::to_string(to));
     }

@@ -1,5 +1,6 @@
 #include "job/world_state.hpp"
 
+#include <dcgn/collective/buffers.hpp>
 #include <dcgn/world.hpp>
 
 #include <new>
@@ -61,6 +62,8 @@ Config checked(Config config) {
     at_most("copy_engine_bytes", *config.copy_engine_bytes, 1u << 30);
   at_most("unexpected_bytes", config.unexpected_bytes, 1ull << 40);
   at_most("buffered_bytes", config.buffered_bytes, 1ull << 40);
+  if (config.collective_bytes < collective::least_scratch || config.collective_bytes > 1u << 30)
+    refuse("collective_bytes", std::to_string(config.collective_bytes), "4096 to 1073741824");
   at_most("requests", config.requests, 1u << 24);
   return config;
 }

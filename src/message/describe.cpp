@@ -1,5 +1,7 @@
 #include "message/describe.hpp"
 
+#include <dcgn/collective/tag.hpp>
+
 namespace dcgn::message {
 
 const char* to_string(Call call) {
@@ -19,32 +21,100 @@ const char* to_string(Call call) {
     case Call::wait: return "wait";
     case Call::wait_any: return "wait_any";
     case Call::wait_all: return "wait_all";
+    case Call::finish: return "finish";
     case Call::barrier: return "barrier";
     case Call::broadcast: return "broadcast";
-    case Call::finish: return "finish";
+    case Call::reduce: return "reduce";
+    case Call::all_reduce: return "all_reduce";
+    case Call::reduce_scatter: return "reduce_scatter";
+    case Call::reduce_scatterv: return "reduce_scatterv";
+    case Call::gather: return "gather";
+    case Call::gatherv: return "gatherv";
+    case Call::scatter: return "scatter";
+    case Call::scatterv: return "scatterv";
+    case Call::all_gather: return "all_gather";
+    case Call::all_gatherv: return "all_gatherv";
+    case Call::all_to_all: return "all_to_all";
+    case Call::all_to_allv: return "all_to_allv";
+    case Call::scan: return "scan";
+    case Call::exclusive_scan: return "exclusive_scan";
+    case Call::split: return "split";
+    case Call::dup: return "dup";
+    case Call::cart: return "cart";
   }
   return "unknown call";
 }
 
+std::string describe_collective(const Envelope& e) {
+  std::string text = to_string(collective::call_of_tag(e.tag));
+  text += ", number " + std::to_string(collective::turn_of_tag(e.tag));
+  return e.context == collective_context ? text : text + " of communicator " + std::to_string(e.context / 2);
+}
+
 std::string describe_message(const Envelope& e) {
+  if (is_collective(e.context))
+    return "rank " + std::to_string(e.peer) + "'s part in " + describe_collective(e) + ", " + std::to_string(e.bytes) +
+           " bytes";
   return "message of " + std::to_string(e.bytes) + " bytes from rank " + std::to_string(e.peer) + " with tag " +
          std::to_string(e.tag);
 }
 
+namespace {
+
+// What the arguments of a collective were, where its code alone does not say; empty where it does.
+std::string describe_flaw(const Failure& f) {
+  const std::string value = std::to_string(f.value);
+  const std::string expected = std::to_string(f.expected);
+  const std::string peer = std::to_string(f.envelope.peer);
+  switch (f.flaw) {
+    case Flaw::none: return {};
+    case Flaw::root: return "root " + value + " is out of range, expected 0.." + expected;
+    case Flaw::not_member: return "this rank is not of the communicator, or that has been released";
+    case Flaw::input: return "the input has " + value + " elements, expected " + expected;
+    case Flaw::output: return "the output has " + value + " elements, expected at least " + expected;
+    case Flaw::blocks:
+      return "the input has " + value + " elements, expected as many for each of " + expected + " ranks";
+    case Flaw::counts: return value + " counts, expected one for each of " + expected + " ranks";
+    case Flaw::displacements: return value + " displacements, expected one for each of " + expected + " ranks";
+    case Flaw::count: return "count " + value + " for rank " + peer + ", expected 0 or more";
+    case Flaw::displacement: return "displacement " + value + " for rank " + peer + ", expected 0 or more";
+    case Flaw::part:
+      return "the part of rank " + peer + " ends at element " + value + ", expected at most the buffer's " + expected;
+    case Flaw::overlap:
+      return "input and output overlap, " + value +
+             " bytes from one to the other; expected the place that the call's " +
+             "page gives for in place, or no overlap";
+    case Flaw::device_memory:
+      return "a buffer in a GPU's memory, expected memory of the host: a CPU rank computes there alone";
+    case Flaw::shorter:
+      return "rank " + peer + " gave " + value + " bytes where this one expects " + expected +
+             "; all ranks give sizes that fit each other";
+    case Flaw::communicators:
+      return "all " + value + " communicators that the ranks can have at once are in use; release some";
+    case Flaw::members:
+      return "no space for the table of a communicator of " + value +
+             " ranks; raise Config::communicator_bytes (DCGN_COMMUNICATOR_BYTES)";
+    case Flaw::grid:
+      return "a grid of " + value + " places, expected at most the communicator's " + expected + " ranks";
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string describe(const Failure& f) {
+  if (f.flaw != Flaw::none) return describe_flaw(f);
   const std::string value = std::to_string(f.value);
   const std::string expected = std::to_string(f.expected);
   switch (f.code) {
-    case Code::invalid_rank:
-      return std::string(f.call == Call::broadcast ? "root " : "rank ") + value + " is out of range, expected 0.." +
-             expected;
+    case Code::invalid_rank: return "rank " + value + " is out of range, expected 0.." + expected;
     case Code::invalid_tag: return "tag " + value + " is out of range, expected 0.." + expected;
     case Code::invalid_size: return "a size of " + value + " bytes, expected 0 or more";
     case Code::null_buffer: return "a null buffer with " + value + " bytes, expected a buffer or 0 bytes";
     case Code::truncated:
-      if (f.call == Call::broadcast)
-        return "the root's " + std::to_string(f.envelope.bytes) + " bytes do not fit the buffer of " + expected +
-               " bytes; all ranks give the same size";
+      if (is_collective(f.call))
+        return "rank " + std::to_string(f.envelope.peer) + " gave " + std::to_string(f.envelope.bytes) +
+               " bytes where this one expects " + expected + "; all ranks give sizes that fit each other";
       return describe_message(f.envelope) + " does not fit the buffer of " + expected +
              " bytes; it holds the beginning";
     case Code::invalid_request:
@@ -60,6 +130,7 @@ std::string describe(const Failure& f) {
     case Code::deadline: return "the deadline has passed";
     case Code::aborted: return "the job is being stopped";
     case Code::ok:
+    case Code::mismatch:
     case Code::not_attached:
     case Code::deadlock:
     case Code::unreceived:

@@ -9,6 +9,9 @@ namespace dcgn::message {
 
 const char* to_string(Call call);
 
+// "all_reduce, number 3": which collective a message of one belongs to, of those of its communicator.
+std::string describe_collective(const Envelope& envelope);
+
 // "message of 16 bytes from rank 2 with tag 7".
 std::string describe_message(const Envelope& envelope);
 

@@ -103,6 +103,8 @@ struct RankMemory::Layout {
     std::uint32_t* free_acks;
     std::uint64_t *near_acks, *far_acks;
     void *arrivals, *buffer;
+    unsigned char* scratch;
+    std::uint32_t* collectives_begun;
     std::uint32_t *bells, *heads;
     std::int32_t* mute;
     std::uint32_t* copies_done;
@@ -180,6 +182,8 @@ void RankMemory::lay_out(Layout& layout) {
     rank.far_acks = has_cuda_ ? pinned_.take<std::uint64_t>(capacity.acks, 64) : rank.near_acks;
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
+    rank.scratch = own.take<unsigned char>(config_.collective_bytes, 64);
+    rank.collectives_begun = own.take<std::uint32_t>(most_communicators, 64);
     // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
     Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
     if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
@@ -320,7 +324,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                           .requests = 0,
                           .under_way = {},
                           .waiting = {}},
-               .gathering = {}};
+               .gathering = {},
+               .collectives = {
+                   .scratch = own.scratch, .scratch_bytes = config.collective_bytes, .begun = own.collectives_begun}};
     std::vector<OutLane> out(n);
     std::vector<InLane> in(n);
     std::vector<std::int32_t> mute;

@@ -1,10 +1,5 @@
-// sendrecv, sendrecv_replace; barrier and broadcast, among ranks of all kinds.
+// sendrecv and sendrecv_replace, among ranks of all kinds.
 #include "script_kernels.hpp"
-
-#include <dcgn/gpu/atomic.hpp>
-
-#include <chrono>
-#include <thread>
 
 namespace dcgn::test {
 namespace {
@@ -70,100 +65,6 @@ TEST(Exchange, PassesAroundARing) {
       }
     }
   });
-}
-
-constexpr int barriers = 20;
-
-// No rank leaves a barrier before all have entered it: everybody writes which one it comes to, in a word of its own,
-// since a GPU and the host need not have atomic additions in common.
-struct CountAndMeet {
-  std::uint32_t* entered;  // [role], reached by all
-
-  DCGN_TEST_ON_PORT
-  template <class Port>
-  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
-    for (int i = 1; i <= barriers; ++i) {
-      if (me.leader()) store_release(entered[m.role], static_cast<std::uint32_t>(i));
-      m.add(me, 0, me.barrier() != Code::ok);
-      for (int role = 0; role < m.roles; ++role) {
-        const auto seen = static_cast<int>(load_acquire(entered[role]));
-        m.add(me, 1, seen < i || seen > i + 1);
-      }
-      m.add(me, 2, 1);
-    }
-  }
-};
-
-TEST(Barrier, LetsNobodyLeaveBeforeAllHaveEntered) {
-  in_mixed_jobs([](const Conditions& c) {
-    const Device device(0);
-    auto* entered = static_cast<std::uint32_t*>(device.allocate_host(64 * sizeof(std::uint32_t)));
-    const Outcome o = run_script(c, CountAndMeet{entered});
-    ASSERT_LE(o.roles.size(), 64u);
-    for (std::size_t role = 0; role < o.roles.size(); ++role)
-      EXPECT_EQ(entered[role], static_cast<std::uint32_t>(barriers));
-    device.free_host(entered);
-    ASSERT_EQ(o.error, "");
-    for (int role = 0; role < static_cast<int>(o.roles.size()); ++role) {
-      EXPECT_EQ(value_at(o, role, 0), 0);
-      EXPECT_EQ(value_at(o, role, 1), 0) << "rank " << role << " left early";
-      EXPECT_EQ(value_at(o, role, 2), barriers);
-    }
-  });
-}
-
-// From every root; and what the user sends meanwhile is not mixed up with it.
-struct BroadcastFromAll {
-  DCGN_TEST_ON_PORT
-  template <class Port>
-  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
-    const int next = (m.role + 1) % m.roles;
-    m.keep(me, 0, me.irecv(m.bytes + (200 << 10), 8, any_source, any_tag));
-    for (int root = 0; root < m.roles; ++root)
-      for (int i = 0; i < ring_sizes; ++i) {
-        m.fill(me, 0, ring_bytes(i) + 8, m.role == root ? 10 * root + i : -9);
-        m.add(me, 0, me.broadcast(m.bytes, ring_bytes(i), root) != Code::ok);
-        m.count_wrong(me, 1, 0, ring_bytes(i), 10 * root + i);
-        if (m.role != root && me.leader())  // nothing past the end
-          for (std::int64_t b = ring_bytes(i); b < ring_bytes(i) + 8; ++b) m.values[1] += m.bytes[b] != pattern(-9, b);
-        m.add(me, 2, 1);
-      }
-    m.fill(me, 0, 8, m.role);
-    m.add(me, 0, me.send(m.bytes, 8, next, 1) != Code::ok);
-    const Status s = me.wait(m.requests[0]);
-    m.add(me, 0, s.source != (m.role + m.roles - 1) % m.roles || s.tag != 1);
-    m.count_wrong(me, 1, 200 << 10, 8, (m.role + m.roles - 1) % m.roles);
-  }
-};
-
-TEST(Broadcast, ReachesAllFromEveryRoot) {
-  in_mixed_jobs([](const Conditions& c) {
-    const Outcome o = run_script(c, BroadcastFromAll{});
-    ASSERT_EQ(o.error, "");
-    const int roles = static_cast<int>(o.roles.size());
-    for (int role = 0; role < roles; ++role) {
-      EXPECT_EQ(value_at(o, role, 0), 0) << "rank " << role;
-      EXPECT_EQ(value_at(o, role, 1), 0) << "wrong bytes at rank " << role;
-      EXPECT_EQ(value_at(o, role, 2), roles * ring_sizes);
-    }
-  });
-}
-
-// The root may be through, and have ended, before others begin.
-TEST(Broadcast, FromARootThatHasEndedMeanwhile) {
-  Config config;
-  config.nodes = {{.cpus = 3}};
-  config.deadline_s = 20 * fewer;
-  Job job(config);
-  std::vector<int> got(3);
-  job.cpu([&](Comm& comm) {
-    int x = comm.rank() == 1 ? 42 : 0;
-    if (comm.rank() != 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    comm.broadcast(x, 1);
-    got[static_cast<std::size_t>(comm.rank())] = x;
-  });
-  job.run();
-  EXPECT_EQ(got, (std::vector<int>{42, 42, 42}));
 }
 
 }  // namespace

@@ -41,6 +41,14 @@ class CpuPort {
   bool leader() const { return true; }
   bool is_slot() const { return false; }
   void sync() const {}
+  unsigned thread() const { return 0; }  // of those that make the call
+  unsigned threads() const { return 1; }
+
+  // call(comm) here, call(slot, scope) for a slot.
+  template <class Call>
+  Code call(const Call& call) const {
+    return code_of([&] { call(comm_); });
+  }
 
   Code send(const void* data, std::int64_t bytes, int to, int tag) const {
     return code_of([&] { comm_.send_bytes(data, bytes, to, tag); });
@@ -152,7 +160,13 @@ class SlotPort {
   DCGN_HOST_DEVICE bool leader() const { return scope_.leader(); }
   DCGN_HOST_DEVICE bool is_slot() const { return true; }
   DCGN_HOST_DEVICE void sync() const { scope_.sync(); }
+  DCGN_HOST_DEVICE unsigned thread() const { return scope_.rank(); }
+  DCGN_HOST_DEVICE unsigned threads() const { return scope_.size(); }
 
+  template <class Call>
+  DCGN_HOST_DEVICE Code call(const Call& call) const {
+    return call(slot_, scope_);
+  }
   DCGN_HOST_DEVICE Code send(const void* data, std::int64_t bytes, int to, int tag) const {
     return slot_.send_bytes(scope_, data, bytes, to, tag);
   }

@@ -17,7 +17,9 @@
 // long messages are fastest in global memory, from and to which copy engines move them.
 #pragma once
 
+#include <dcgn/collective/channel.hpp>
 #include <dcgn/gpu/blocks_scope.hpp>
+#include <dcgn/gpu/collectives.hpp>
 #include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/host_device.hpp>
@@ -34,8 +36,8 @@ namespace dcgn::detail {
 
 namespace dcgn::gpu {
 
-// One slot, a rank. Trivially copyable.
-class Slot {
+// One slot, a rank. Trivially copyable. Its collectives are in collectives.hpp.
+class Slot : public Collectives<Slot> {
  public:
   DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : port_(endpoint) {}
 
@@ -176,18 +178,6 @@ class Slot {
                              message::user_context);
   }
 
-  // Collectives, by every rank of the communicator in the same order: no rank leaves before all have entered; the
-  // root's buffer to all. Buffers are of the same size everywhere.
-  template <class Scope>
-  DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return message::barrier(scope, port_, message::collective_context);
-  }
-  template <class Scope, MessageBuffer Buffer>
-  DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
-    return message::broadcast(scope, port_, as_span(buffer).data(), bytes_of(buffer), root,
-                              message::collective_context);
-  }
-
   // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
   template <class Scope>
   DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
@@ -197,6 +187,8 @@ class Slot {
  private:
   friend DCGN_HOST_DEVICE BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
                                                    unsigned count);
+  friend class Collectives<Slot>;
+  DCGN_HOST_DEVICE collective::Member member() const { return {port_, collective::whole_world(port_)}; }
   template <class Buffer>
   DCGN_HOST_DEVICE static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());

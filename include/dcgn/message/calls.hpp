@@ -16,13 +16,16 @@
 namespace dcgn::message {
 
 // A bad argument: remembered for the report, and the job is stopped where errors are fatal.
+DCGN_HOST_DEVICE inline Code fail(Endpoint& me, const Failure& failure) {
+  if (failure.code == Code::aborted) return failure.code;
+  me.last_failure = failure;
+  if (me.first_failure.code == Code::ok) me.first_failure = failure;
+  if (me.limits.errors_fatal) raise_alarm(me, Alarm::failure);
+  return failure.code;
+}
 DCGN_HOST_DEVICE inline Code fail(Endpoint& me, Code code, Call call, std::int64_t value, std::int64_t expected,
                                   const Envelope& envelope = {}) {
-  if (code == Code::aborted) return code;
-  me.last_failure = {code, call, value, expected, envelope};
-  if (me.first_failure.code == Code::ok) me.first_failure = me.last_failure;
-  if (me.limits.errors_fatal) raise_alarm(me, Alarm::failure);
-  return code;
+  return fail(me, {code, call, value, expected, envelope});
 }
 
 struct Argument {
@@ -354,44 +357,6 @@ template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
   FlushGoal goal{me};
   return run(scope, me, Call::finish, goal, {}).status.code;
-}
-
-// No rank leaves before all have entered: log2(size) rounds of empty messages (dissemination).
-template <class Scope>
-DCGN_HOST_DEVICE Code barrier(const Scope& scope, Endpoint& me, std::uint32_t context) {
-  for (int distance = 1; distance < me.size; distance *= 2) {
-    const Status s = sendrecv(scope, me, Call::barrier, SendMode::standard, nullptr, 0, (me.rank + distance) % me.size,
-                              0, nullptr, 0, (me.rank - distance + me.size) % me.size, 0, context);
-    if (s.code != Code::ok) return s.code;
-  }
-  return Code::ok;
-}
-
-// The root's bytes, to every rank: down a binomial tree. All ranks give the same root and number of bytes.
-template <class Scope>
-DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Port& port, void* data, std::int64_t bytes, int root,
-                                std::uint32_t context) {
-  Endpoint& me = *port.me;
-  const Argument argument = check(me, data, bytes, root, 0, false);
-  // A root that has ended has sent before it did.
-  if (argument.code != Code::ok && argument.code != Code::rank_ended) {
-    if (scope.leader()) fail(me, argument.code, Call::broadcast, argument.value, argument.expected);
-    return argument.code;
-  }
-  const int position = (me.rank - root + me.size) % me.size;
-  int bit = 1;
-  while (bit < me.size && !(position & bit)) bit *= 2;
-  if (position) {
-    const Status s = recv(scope, port, Call::broadcast, data, bytes, (position - bit + root) % me.size, 1, context);
-    if (s.code != Code::ok) return s.code;
-  }
-  for (bit /= 2; bit; bit /= 2) {
-    if (position + bit >= me.size) continue;
-    const Code code = send(scope, port, Call::broadcast, SendMode::standard, data, bytes,
-                           (position + bit + root) % me.size, 1, context);
-    if (code != Code::ok) return code;
-  }
-  return Code::ok;
 }
 
 }  // namespace dcgn::message

@@ -17,9 +17,13 @@
 
 namespace dcgn::message {
 
-// Contexts keep apart what must not match: the user's messages and the library's own.
+// Contexts keep apart what must not match: each communicator has a pair, for the user's messages and for the library's
+// own. These are the world's.
 inline constexpr std::uint32_t user_context = 0;
 inline constexpr std::uint32_t collective_context = 1;
+DCGN_HOST_DEVICE constexpr bool is_collective(std::uint32_t context) { return context & 1; }
+// Pairs: a small message's header has room for as many.
+inline constexpr std::int32_t most_communicators = 256;
 
 // The public call that a rank is in; for reports.
 enum class Call : std::uint32_t {
@@ -38,10 +42,30 @@ enum class Call : std::uint32_t {
   wait,
   wait_any,
   wait_all,
+  finish,
+  // Collectives, from here to the end: messages of theirs say in their tag which.
   barrier,
   broadcast,
-  finish,
+  reduce,
+  all_reduce,
+  reduce_scatter,
+  reduce_scatterv,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  all_gather,
+  all_gatherv,
+  all_to_all,
+  all_to_allv,
+  scan,
+  exclusive_scan,
+  split,
+  dup,
+  cart,
 };
+
+DCGN_HOST_DEVICE constexpr bool is_collective(Call call) { return call >= Call::barrier; }
 
 struct Envelope {
   std::int32_t peer = any_source;
@@ -245,13 +269,44 @@ struct Statistics {
   std::uint64_t activity = 0;  // grows with everything that the rank does here
 };
 
+// What is wrong with a collective's arguments, or with what the others gave.
+enum class Flaw : std::uint32_t {
+  none,           // the code says it
+  root,           // no rank of the communicator
+  not_member,     // the calling rank is none
+  input,          // elements, where as many as are expected are wanted
+  output,         // elements, where at least as many are
+  blocks,         // elements that are not as many for each rank
+  counts,         // not one for each rank
+  displacements,  // likewise
+  count,          // negative; `envelope.peer` is whose
+  displacement,   // likewise
+  part,           // ends behind its buffer; likewise
+  overlap,        // input and output are neither apart nor in the same place
+  device_memory,  // in a GPU's memory, where a CPU rank computes
+  shorter,        // what came from `envelope.peer`
+  communicators,  // all pairs of contexts are in use
+  members,        // no space for a table of so many
+  grid,           // more places than ranks
+};
+
 // An error that a call of this rank returned.
 struct Failure {
   Code code = Code::ok;
   Call call = Call::none;
   std::int64_t value = 0;     // the bad argument
   std::int64_t expected = 0;  // its bound
-  Envelope envelope;
+  Envelope envelope{};
+  Flaw flaw = Flaw::none;
+};
+
+// What a rank has for collectives and communicators: see dcgn/collective/.
+struct CollectiveSpace {
+  unsigned char* scratch = nullptr;
+  std::uint64_t scratch_bytes = 0;                    // the same at all ranks
+  std::uint32_t* begun = nullptr;                     // [most_communicators], collectives of each so far
+  std::uint32_t used[most_communicators / 32] = {1};  // bit by bit, the pairs of contexts; the world's is the first
+  Arena tables{nullptr, 0};                           // members of communicators
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.
@@ -343,6 +398,7 @@ struct alignas(64) Endpoint {
   Failure first_failure, last_failure;
   Copies copies;
   Gathering gathering;  // of the blocks that make a call together
+  CollectiveSpace collectives;
 };
 
 // A rank as its callers hold it: with what never changes at hand.

@@ -1,0 +1,225 @@
+// The collective calls, one source for CPU threads and for kernels: each checks its arguments and runs an algorithm.
+// Each is made by all threads of a scope with the same arguments; `count`s and Parts are in elements of `element`
+// bytes.
+#pragma once
+
+#include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/moving.hpp>
+#include <dcgn/collective/reducing.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
+  const Channel c(scope, m, Call::barrier, [](Checks&) {});
+  return c.code() == Code::ok ? meet(c) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes,
+                                                  int root) {
+  const Channel c(scope, m, Call::broadcast, [&](Checks& checks) {
+    checks.root(root);
+    checks.buffer(data, bytes);
+  });
+  return c.code() == Code::ok ? broadcast(c, static_cast<unsigned char*>(data), bytes, root) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code gather(const Scope& scope, const Member& m, Input in, Output out,
+                                               std::int64_t element, int root) {
+  const Channel c(scope, m, Call::gather, [&](Checks& checks) {
+    checks.root(root);
+    checks.input(in, in.count, element);
+    if (m.group.rank != root) return;
+    checks.output(out, in.count * m.group.size, element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element, out.data + in.count * root * element);
+  });
+  return c.code() == Code::ok ? gather(c, in.data, in.count * element, out.data, root) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const Member& m, Input in, Output out, Parts parts,
+                                                std::int64_t element, int root) {
+  const Channel c(scope, m, Call::gatherv, [&](Checks& checks) {
+    checks.root(root);
+    if (m.group.rank != root) return checks.input(in, in.count, element);
+    checks.output(out, 0, element);
+    checks.parts(parts, out.count);
+    if (checks.failure().code != Code::ok) return;
+    checks.input(in, parts.counts[root], element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element,
+                 out.data + parts.displacements[root] * element);
+  });
+  return c.code() == Code::ok ? gather_parts(c, in.data, in.count * element, out.data, parts, element, root) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code scatter(const Scope& scope, const Member& m, Input in, Output out,
+                                                std::int64_t element, int root) {
+  const Channel c(scope, m, Call::scatter, [&](Checks& checks) {
+    checks.root(root);
+    checks.output(out, out.count, element);
+    if (m.group.rank != root) return;
+    checks.input(in, out.count * m.group.size, element);
+    checks.apart(out.data, out.count * element, in.data, in.count * element, in.data + out.count * root * element);
+  });
+  return c.code() == Code::ok ? scatter(c, in.data, out.data, out.count * element, root) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const Member& m, Input in, Parts parts, Output out,
+                                                 std::int64_t element, int root) {
+  const Channel c(scope, m, Call::scatterv, [&](Checks& checks) {
+    checks.root(root);
+    checks.buffer(out.data, out.count * element);
+    if (m.group.rank != root) return;
+    checks.input(in, in.count, element);
+    checks.parts(parts, in.count);
+    if (checks.failure().code != Code::ok) return;
+    checks.require(out.count == parts.counts[root], Code::invalid_size, Flaw::output, out.count, parts.counts[root]);
+    checks.apart(out.data, out.count * element, in.data, in.count * element,
+                 in.data + parts.displacements[root] * element);
+  });
+  return c.code() == Code::ok ? scatter_parts(c, in.data, parts, element, out.data, out.count * element, root)
+                              : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out,
+                                                   std::int64_t element) {
+  const Channel c(scope, m, Call::all_gather, [&](Checks& checks) {
+    checks.input(in, in.count, element);
+    checks.output(out, in.count * m.group.size, element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element,
+                 out.data + in.count * m.group.rank * element);
+  });
+  return c.code() == Code::ok ? all_gather(c, in.data, in.count * element, out.data) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const Member& m, Input in, Output out,
+                                                    Parts parts, std::int64_t element) {
+  const Channel c(scope, m, Call::all_gatherv, [&](Checks& checks) {
+    checks.output(out, 0, element);
+    checks.parts(parts, out.count);
+    if (checks.failure().code != Code::ok) return;
+    checks.input(in, parts.counts[m.group.rank], element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element,
+                 out.data + parts.displacements[m.group.rank] * element);
+  });
+  return c.code() == Code::ok ? all_gather_parts(c, in.data, out.data, parts, element) : c.code();
+}
+
+// The same number of elements for each rank.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out,
+                                                   std::int64_t element) {
+  const Channel c(scope, m, Call::all_to_all, [&](Checks& checks) {
+    checks.input(in, in.count, element);
+    if (checks.failure().code != Code::ok) return;
+    checks.require(in.count % m.group.size == 0, Code::invalid_size, Flaw::blocks, in.count, m.group.size);
+    checks.output(out, in.count, element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element, out.data);
+  });
+  return c.code() == Code::ok ? all_to_all(c, in.data, out.data, in.count / m.group.size * element) : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const Member& m, Input in, Parts send,
+                                                    Output out, Parts receive, std::int64_t element) {
+  const Channel c(scope, m, Call::all_to_allv, [&](Checks& checks) {
+    checks.input(in, in.count, element);
+    checks.output(out, 0, element);
+    checks.parts(send, in.count);
+    checks.parts(receive, out.count);
+    if (checks.failure().code != Code::ok) return;
+    const std::int64_t own = send.counts[m.group.rank], expected = receive.counts[m.group.rank];
+    checks.require(own == expected, Code::mismatch, Flaw::shorter, own * element, expected * element,
+                   m.group.in_world(m.group.rank));
+    checks.apart(in.data, in.count * element, out.data, out.count * element, nullptr);
+  });
+  return c.code() == Code::ok ? all_to_all_parts(c, in.data, send, out.data, receive, element) : c.code();
+}
+
+// ---- with an operation
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Output out, int root, const R& r) {
+  const Channel c(scope, m, Call::reduce, [&](Checks& checks) {
+    checks.root(root);
+    checks.input(in, in.count, r.element());
+    checks.reachable(in.data);
+    if (m.group.rank != root) return;
+    checks.output(out, in.count, r.element());
+    checks.reachable(out.data);
+    checks.apart(in.data, in.count * r.element(), out.data, out.count * r.element(), out.data);
+  });
+  return c.code() == Code::ok ? reduce(c, in.data, out.data, in.count, root, r) : c.code();
+}
+
+// What those check that give every rank as much as it gave.
+template <class R>
+DCGN_HOST_DEVICE void check_alike(Checks& checks, const Input& in, const Output& out, const R& r) {
+  checks.input(in, in.count, r.element());
+  checks.output(out, in.count, r.element());
+  checks.apart(in.data, in.count * r.element(), out.data, out.count * r.element(), out.data);
+  checks.reachable(in.data);
+  checks.reachable(out.data);
+}
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
+  const Channel c(scope, m, Call::all_reduce, [&](Checks& checks) { check_alike(checks, in, out, r); });
+  return c.code() == Code::ok ? all_reduce(c, in.data, out.data, in.count, r) : c.code();
+}
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code scan(const Scope& scope, const Member& m, Input in, Output out, bool exclusive, const R& r) {
+  const Channel c(scope, m, exclusive ? Call::exclusive_scan : Call::scan,
+                  [&](Checks& checks) { check_alike(checks, in, out, r); });
+  return c.code() == Code::ok ? scan(c, in.data, out.data, in.count, exclusive, r) : c.code();
+}
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
+  const Channel c(scope, m, Call::reduce_scatter, [&](Checks& checks) {
+    checks.output(out, 0, r.element());
+    checks.input(in, out.count * m.group.size, r.element());
+    checks.apart(out.data, out.count * r.element(), in.data, in.count * r.element(),
+                 in.data + out.count * m.group.rank * r.element());
+    checks.reachable(in.data);
+    checks.reachable(out.data);
+  });
+  if (c.code() != Code::ok) return c.code();
+  return reduce_scatter(
+      c, in.data, in.count, out.data, [&](int i) { return i * out.count; }, [&](int) { return out.count; }, r);
+}
+
+// Part i is parts.counts[i] elements, which follow each other.
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const Member& m, Input in, Parts parts, Output out,
+                                      const R& r) {
+  const auto begin = [&](int i) {
+    std::int64_t sum = 0;
+    for (int k = 0; k < i; ++k) sum += parts.counts[k];
+    return sum;
+  };
+  const Channel c(scope, m, Call::reduce_scatterv, [&](Checks& checks) {
+    checks.counts(parts);
+    if (checks.failure().code != Code::ok) return;
+    checks.input(in, begin(m.group.size), r.element());
+    checks.output(out, parts.counts[m.group.rank], r.element());
+    checks.apart(out.data, out.count * r.element(), in.data, in.count * r.element(),
+                 in.data + begin(m.group.rank) * r.element());
+    checks.reachable(in.data);
+    checks.reachable(out.data);
+  });
+  if (c.code() != Code::ok) return c.code();
+  return reduce_scatter(
+      c, in.data, in.count, out.data, begin, [&](int i) { return parts.counts[i]; }, r);
+}
+
+}  // namespace dcgn::collective

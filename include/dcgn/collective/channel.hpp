@@ -1,0 +1,182 @@
+// What the algorithms are written with: messages of one collective call between the ranks of its communicator.
+#pragma once
+
+#include <dcgn/collective/buffers.hpp>
+#include <dcgn/collective/group.hpp>
+#include <dcgn/collective/tag.hpp>
+#include <dcgn/message/calls.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+using message::Call;
+using message::Endpoint;
+using message::Flaw;
+
+// ---- arguments
+
+// A rank and the communicator that it makes a call of.
+struct Member {
+  message::Port port;
+  Group group;
+};
+
+// What was found wrong; the first problem stands.
+class Checks {
+ public:
+  DCGN_HOST_DEVICE explicit Checks(const Member& member) : member_(member) {
+    require(member.group.size > 0, Code::not_attached, Flaw::not_member, 0, 0);
+  }
+  DCGN_HOST_DEVICE const message::Failure& failure() const { return failure_; }
+
+  DCGN_HOST_DEVICE void require(bool good, Code code, Flaw flaw, std::int64_t value, std::int64_t expected,
+                                int peer = any_source) {
+    if (good || failure_.code != Code::ok) return;
+    failure_ = {code, Call::none, value, expected, {.peer = peer}, flaw};
+  }
+  DCGN_HOST_DEVICE void root(int root) {
+    require(member_.group.has(root), Code::invalid_rank, Flaw::root, root, member_.group.size - 1);
+  }
+  DCGN_HOST_DEVICE void buffer(const void* data, std::int64_t bytes) {
+    require(bytes >= 0, Code::invalid_size, Flaw::none, bytes, 0);
+    require(data || bytes <= 0, Code::null_buffer, Flaw::none, bytes, 0);
+  }
+  DCGN_HOST_DEVICE void input(const Input& in, std::int64_t expected, std::int64_t element) {
+    buffer(in.data, in.count * element);
+    require(in.count == expected, Code::invalid_size, Flaw::input, in.count, expected);
+  }
+  DCGN_HOST_DEVICE void output(const Output& out, std::int64_t least, std::int64_t element) {
+    buffer(out.data, out.count * element);
+    require(out.count >= least, Code::invalid_size, Flaw::output, out.count, least);
+  }
+  // One for each rank, none negative, each within a buffer of so many elements.
+  DCGN_HOST_DEVICE void parts(const Parts& p, std::int64_t elements) {
+    const std::int64_t size = member_.group.size;
+    counts(p);
+    require(p.how_many_displacements == size, Code::invalid_size, Flaw::displacements, p.how_many_displacements, size);
+    for (int r = 0; failure_.code == Code::ok && r < size; ++r) {
+      require(p.displacements[r] >= 0, Code::invalid_size, Flaw::displacement, p.displacements[r], 0, r);
+      const std::int64_t end = p.displacements[r] + p.counts[r];
+      require(end <= elements || !p.counts[r], Code::invalid_size, Flaw::part, end, elements, r);
+    }
+  }
+  DCGN_HOST_DEVICE void counts(const Parts& p) {
+    const std::int64_t size = member_.group.size;
+    require(p.how_many_counts == size, Code::invalid_size, Flaw::counts, p.how_many_counts, size);
+    for (int r = 0; failure_.code == Code::ok && r < size; ++r)
+      require(p.counts[r] >= 0, Code::invalid_size, Flaw::count, p.counts[r], 0, r);
+  }
+  // `a` may lie at `same`, or clear of b; sizes in bytes.
+  DCGN_HOST_DEVICE void apart(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes,
+                              const void* same) {
+    const auto from = reinterpret_cast<std::uintptr_t>(a), to = reinterpret_cast<std::uintptr_t>(b);
+    const bool clear = a_bytes <= 0 || b_bytes <= 0 || from + static_cast<std::uint64_t>(a_bytes) <= to ||
+                       to + static_cast<std::uint64_t>(b_bytes) <= from;
+    require(clear || (a == same && same), Code::invalid_size, Flaw::overlap, static_cast<std::int64_t>(to - from), 0);
+  }
+  // Where elements are computed with.
+  DCGN_HOST_DEVICE void reachable(const void* data) {
+    require(!data || !message::is_device_memory(*member_.port.me, data), Code::unsupported, Flaw::device_memory, 0, 0);
+  }
+
+ private:
+  const Member& member_;
+  message::Failure failure_{};
+};
+
+// ---- messages
+
+template <class Scope>
+class Channel {
+ public:
+  // Begins a call: `check(checks)` is run by the scope's leader alone. code() says whether the call can go on.
+  template <class Check>
+  DCGN_HOST_DEVICE Channel(const Scope& scope, const Member& member, Call call, const Check& check)
+      : scope_(scope), port_(member.port), group_(member.group), call_(call) {
+    const Turn turn = scope.lead([&] {
+      Checks checks(member);
+      check(checks);
+      if (checks.failure().code != Code::ok) {
+        message::Failure failure = checks.failure();
+        failure.call = call;
+        return Turn{message::fail(*member.port.me, failure), 0};
+      }
+      return Turn{Code::ok, tag_of(call, member.port.me->collectives.begun[member.group.pair]++)};
+    });
+    code_ = turn.code;
+    tag_ = turn.tag;
+  }
+
+  DCGN_HOST_DEVICE Code code() const { return code_; }
+  DCGN_HOST_DEVICE int rank() const { return group_.rank; }
+  DCGN_HOST_DEVICE int size() const { return group_.size; }
+  DCGN_HOST_DEVICE const Scope& scope() const { return scope_; }
+  DCGN_HOST_DEVICE Endpoint& me() const { return *port_.me; }
+  DCGN_HOST_DEVICE unsigned char* scratch() const { return port_.me->collectives.scratch; }
+  DCGN_HOST_DEVICE std::int64_t scratch_bytes() const {
+    return static_cast<std::int64_t>(port_.me->collectives.scratch_bytes);
+  }
+  // The rank so many after this one, less than size() in either direction.
+  DCGN_HOST_DEVICE int beside(int distance) const {
+    const int r = rank() + distance;
+    return r < 0 ? r + size() : r >= size() ? r - size() : r;
+  }
+
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code send(const void* data, std::int64_t bytes, int to) const {
+    return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), tag_,
+                         group_.collective_context());
+  }
+  // As many bytes as this, from a rank that sends as many.
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code recv(void* data, std::int64_t bytes, int from) const {
+    return received(
+        message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), tag_, group_.collective_context()),
+        bytes);
+  }
+  // Both at once.
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code exchange(const void* out, std::int64_t out_bytes, int to, void* in,
+                                                   std::int64_t in_bytes, int from) const {
+    return received(
+        message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, out, out_bytes, group_.in_world(to),
+                          tag_, in, in_bytes, group_.in_world(from), tag_, group_.collective_context()),
+        in_bytes);
+  }
+
+  // By all threads of the scope, all of whom see it.
+  [[gnu::noinline]] DCGN_HOST_DEVICE void copy(void* to, const void* from, std::int64_t bytes) const {
+    if (to == from || bytes <= 0) return;
+#if !defined(__CUDA_ARCH__)
+    if (message::is_device_memory(me(), to) || message::is_device_memory(me(), from)) {
+      me().copies.host->copy(to, from, static_cast<std::uint64_t>(bytes));
+      return;
+    }
+#endif
+    message::copy_bytes(scope_, static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from),
+                        static_cast<std::uint64_t>(bytes));
+    scope_.sync();
+  }
+
+ private:
+  struct Turn {
+    Code code = Code::aborted;  // where the threads of the scope did not meet
+    std::int32_t tag = 0;
+  };
+
+  DCGN_HOST_DEVICE Code received(const Status& s, std::int64_t bytes) const {
+    if (s.code != Code::ok || s.bytes == bytes) return s.code;
+    if (scope_.leader())
+      message::fail(*port_.me, {Code::mismatch, call_, s.bytes, bytes, {.peer = s.source}, Flaw::shorter});
+    return Code::mismatch;
+  }
+
+  const Scope& scope_;
+  const message::Port& port_;
+  const Group& group_;
+  const Call call_;
+  Code code_ = Code::ok;
+  std::int32_t tag_ = 0;
+};
+
+}  // namespace dcgn::collective

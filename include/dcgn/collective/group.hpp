@@ -1,0 +1,47 @@
+// Who takes part: the ranks of a communicator among those of the world.
+#pragma once
+
+#include <dcgn/host_device.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+// Trivially copyable. In that of the world nothing but `pair` has a meaning: a slot that has it is compiled to what it
+// would be without.
+struct Group {
+  std::int32_t pair = 0;  // which pair of contexts: 0 is the world's, -1 that of a communicator without this rank
+  std::int32_t size = 0;
+  std::int32_t rank = -1;               // mine
+  std::int32_t first = 0, stride = 1;   // rank r is the world's rank first + r * stride,
+  const std::int32_t* table = nullptr;  // or table[r] where there is a table: memory of this rank's
+  Code code = Code::ok;                 // why there is no communicator
+
+  DCGN_HOST_DEVICE bool is_world() const { return pair == 0; }
+  DCGN_HOST_DEVICE bool has(int r) const { return r >= 0 && r < size; }
+  DCGN_HOST_DEVICE int in_world(int r) const { return table ? table[r] : first + r * stride; }
+  // The rank that the world's rank w is here; any_source where it is none. Takes a look at each with a table.
+  DCGN_HOST_DEVICE int from_world(int w) const {
+    if (!table) {
+      const int r = (w - first) / stride;
+      return w >= 0 && has(r) && in_world(r) == w ? r : any_source;
+    }
+    for (int r = 0; r < size; ++r)
+      if (table[r] == w) return r;
+    return any_source;
+  }
+  DCGN_HOST_DEVICE std::uint32_t user_context() const { return 2 * static_cast<std::uint32_t>(pair); }
+  DCGN_HOST_DEVICE std::uint32_t collective_context() const { return user_context() + 1; }
+};
+
+// The group of all ranks as the algorithms take it, with all of its members set.
+DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
+  Group g;
+  g.size = port.size;
+  g.rank = port.me->rank;
+  return g;
+}
+
+}  // namespace dcgn::collective

@@ -1,0 +1,315 @@
+// Algorithms that move bytes: each with all threads of a scope, over a channel whose arguments have been checked. Sizes
+// and displacements are in bytes unless a parameter says otherwise. They return the first error of a message.
+#pragma once
+
+#include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/thresholds.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+DCGN_HOST_DEVICE inline std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+// Elements cut into one piece for each rank, as alike as may be.
+struct Pieces {
+  std::int64_t total, each;
+
+  DCGN_HOST_DEVICE Pieces(std::int64_t count, int ranks) : total(count), each((count + ranks - 1) / ranks) {}
+  DCGN_HOST_DEVICE std::int64_t begin(int r) const { return lesser(r * each, total); }
+  DCGN_HOST_DEVICE std::int64_t length(int r) const { return begin(r + 1) - begin(r); }
+};
+
+// The binomial tree under a root, whose ranks are counted from it: rank v's parent is v without its lowest bit, its
+// children are v + 1, v + 2, v + 4, ... below that bit, and each one's subtree is the ranks from there to the next.
+struct Tree {
+  int size, root, me, bit;  // `bit`: my lowest one, for the root a power of two from the size on
+
+  template <class Scope>
+  DCGN_HOST_DEVICE Tree(const Channel<Scope>& c, int root_rank)
+      : size(c.size()), root(root_rank), me(c.beside(-root_rank)), bit(1) {
+    while (bit < size && !(me & bit)) bit *= 2;
+  }
+  DCGN_HOST_DEVICE int rank(int v) const { return v + root < size ? v + root : v + root - size; }
+  DCGN_HOST_DEVICE bool is_root() const { return me == 0; }
+  DCGN_HOST_DEVICE int parent() const { return rank(me - bit); }
+  // Ranks of the subtree of the child that is so far away, and of my own.
+  DCGN_HOST_DEVICE int below(int distance) const { return least(distance, size - me - distance); }
+  DCGN_HOST_DEVICE int mine() const { return least(bit, size - me); }
+
+ private:
+  DCGN_HOST_DEVICE static int least(int a, int b) { return a < b ? a : b; }
+};
+
+// Dissemination: log2(size) rounds of empty messages.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code meet(const Channel<Scope>& c) {
+  for (int distance = 1; distance < c.size(); distance *= 2) {
+    const Code code = c.exchange(nullptr, 0, c.beside(distance), nullptr, 0, c.beside(-distance));
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code broadcast_whole(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes, int root) {
+  const Tree tree(c, root);
+  if (!tree.is_root()) {
+    const Code code = c.recv(data, bytes, tree.parent());
+    if (code != Code::ok) return code;
+  }
+  for (int k = tree.bit / 2; k; k /= 2) {
+    if (tree.me + k >= tree.size) continue;
+    const Code code = c.send(data, bytes, tree.rank(tree.me + k));
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+// Down the tree each rank gets the pieces of its subtree, then all of them go around the ring (van de Geijn).
+template <class Scope>
+DCGN_HOST_DEVICE Code broadcast_pieces(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes, int root) {
+  const Tree tree(c, root);
+  const Pieces pieces(bytes, tree.size);
+  const auto span = [&](int first, int count) { return pieces.begin(first + count) - pieces.begin(first); };
+  Code code = Code::ok;
+  if (!tree.is_root()) code = c.recv(data + pieces.begin(tree.me), span(tree.me, tree.mine()), tree.parent());
+  for (int k = tree.bit / 2; k && code == Code::ok; k /= 2)
+    if (tree.me + k < tree.size)
+      code = c.send(data + pieces.begin(tree.me + k), span(tree.me + k, tree.below(k)), tree.rank(tree.me + k));
+  int here = tree.me;
+  for (int step = 1; step < tree.size && code == Code::ok; ++step) {
+    const int next = here ? here - 1 : tree.size - 1;
+    code = c.exchange(data + pieces.begin(here), pieces.length(here), c.beside(1), data + pieces.begin(next),
+                      pieces.length(next), c.beside(-1));
+    here = next;
+  }
+  return code;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes,
+                                                  int root) {
+  return bytes < broadcast_in_pieces || c.size() <= 2 ? broadcast_whole(c, data, bytes, root)
+                                                      : broadcast_pieces(c, data, bytes, root);
+}
+
+// Whether parts of so many bytes go through the tree: all ranks decide alike.
+template <class Scope>
+DCGN_HOST_DEVICE bool through_tree(const Channel<Scope>& c, std::int64_t bytes) {
+  return bytes < gather_directly && bytes * c.size() <= c.scratch_bytes();
+}
+
+// Equal parts to the root: up the tree, through its ranks' scratch.
+template <class Scope>
+DCGN_HOST_DEVICE Code gather_up(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
+                                unsigned char* out, int root) {
+  const Tree tree(c, root);
+  if (!tree.is_root() && tree.mine() == 1) return c.send(in, bytes, tree.parent());
+  unsigned char* const scratch = c.scratch();
+  c.copy(tree.is_root() ? out + root * bytes : scratch, in, bytes);
+  for (int k = 1; k < tree.bit && tree.me + k < tree.size; k *= 2) {
+    const int from = tree.rank(tree.me + k), count = tree.below(k);
+    const bool direct = tree.is_root() && from + count <= tree.size;
+    const Code code = c.recv(direct ? out + from * bytes : scratch + k * bytes, count * bytes, from);
+    if (code != Code::ok) return code;
+    if (direct || !tree.is_root()) continue;
+    const int head = tree.size - from;  // before the ranks begin again with 0
+    c.copy(out + from * bytes, scratch + k * bytes, head * bytes);
+    c.copy(out, scratch + (k + head) * bytes, (count - head) * bytes);
+  }
+  return tree.is_root() ? Code::ok : c.send(scratch, tree.mine() * bytes, tree.parent());
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code scatter_down(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+                                   std::int64_t bytes, int root) {
+  const Tree tree(c, root);
+  if (!tree.is_root() && tree.mine() == 1) return c.recv(out, bytes, tree.parent());
+  unsigned char* const scratch = c.scratch();
+  Code code = Code::ok;
+  if (!tree.is_root()) code = c.recv(scratch, tree.mine() * bytes, tree.parent());
+  for (int k = tree.bit / 2; k && code == Code::ok; k /= 2) {
+    if (tree.me + k >= tree.size) continue;
+    const int to = tree.rank(tree.me + k), count = tree.below(k);
+    const unsigned char* from = scratch + k * bytes;
+    if (tree.is_root()) {
+      from = in + to * bytes;
+      if (to + count > tree.size) {
+        const int head = tree.size - to;
+        c.copy(scratch, from, head * bytes);
+        c.copy(scratch + head * bytes, in, (count - head) * bytes);
+        from = scratch;
+      }
+    }
+    code = c.send(from, count * bytes, to);
+  }
+  if (code == Code::ok) c.copy(out, tree.is_root() ? in + root * bytes : scratch, bytes);
+  return code;
+}
+
+// Parts to the root and from it, one after the other. `parts` counts elements of so many bytes.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code gather_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                     std::int64_t bytes, unsigned char* out, const Parts& parts,
+                                                     std::int64_t element, int root) {
+  if (c.rank() != root) return c.send(in, bytes, root);
+  for (int step = 0; step < c.size(); ++step) {
+    const int r = c.beside(step);
+    unsigned char* const to = out + parts.displacements[r] * element;
+    if (step == 0) {
+      c.copy(to, in, bytes);
+      continue;
+    }
+    const Code code = c.recv(to, parts.counts[r] * element, r);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code scatter_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                      const Parts& parts, std::int64_t element, unsigned char* out,
+                                                      std::int64_t bytes, int root) {
+  if (c.rank() != root) return c.recv(out, bytes, root);
+  for (int step = 1; step < c.size(); ++step) {
+    const int r = c.beside(step);
+    const Code code = c.send(in + parts.displacements[r] * element, parts.counts[r] * element, r);
+    if (code != Code::ok) return code;
+  }
+  c.copy(out, in + parts.displacements[root] * element, bytes);
+  return Code::ok;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
+                                               unsigned char* out, int root) {
+  if (through_tree(c, bytes)) return gather_up(c, in, bytes, out, root);
+  if (c.rank() != root) return c.send(in, bytes, root);
+  c.copy(out + root * bytes, in, bytes);
+  for (int step = 1; step < c.size(); ++step) {
+    const int r = c.beside(step);
+    const Code code = c.recv(out + r * bytes, bytes, r);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code scatter(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+                                                std::int64_t bytes, int root) {
+  if (through_tree(c, bytes)) return scatter_down(c, in, out, bytes, root);
+  if (c.rank() != root) return c.recv(out, bytes, root);
+  for (int step = 1; step < c.size(); ++step) {
+    const int r = c.beside(step);
+    const Code code = c.send(in + r * bytes, bytes, r);
+    if (code != Code::ok) return code;
+  }
+  c.copy(out, in + root * bytes, bytes);
+  return Code::ok;
+}
+
+// Equal parts in their places: after a step with distance d each rank has the 2d parts from its own on. Where they go
+// beyond the last rank's they are two stretches, the same two for who sends and who receives them.
+template <class Scope>
+DCGN_HOST_DEVICE Code all_gather_doubling(const Channel<Scope>& c, unsigned char* out, std::int64_t bytes) {
+  const int size = c.size();
+  for (int distance = 1; distance < size; distance *= 2) {
+    const int count = distance < size - distance ? distance : size - distance;
+    const int to = c.beside(-distance), from = c.beside(distance);
+    const auto head = [&](int first) { return first + count <= size ? count : size - first; };
+    const int mine = head(c.rank()), theirs = head(from);
+    Code code = c.exchange(out + c.rank() * bytes, mine * bytes, to, out + from * bytes, theirs * bytes, from);
+    if (mine < count && theirs < count && code == Code::ok)
+      code = c.exchange(out, (count - mine) * bytes, to, out, (count - theirs) * bytes, from);
+    else if (mine < count && code == Code::ok)
+      code = c.send(out, (count - mine) * bytes, to);
+    else if (theirs < count && code == Code::ok)
+      code = c.recv(out, (count - theirs) * bytes, from);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+// Parts in their places, around the ring. begin(r) and length(r) are in bytes.
+template <class Scope, class Begin, class Length>
+DCGN_HOST_DEVICE Code around_ring(const Channel<Scope>& c, unsigned char* out, const Begin& begin,
+                                  const Length& length) {
+  for (int step = 0; step + 1 < c.size(); ++step) {
+    const int here = c.beside(-step), next = here ? here - 1 : c.size() - 1;
+    const Code code =
+        c.exchange(out + begin(here), length(here), c.beside(1), out + begin(next), length(next), c.beside(-1));
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
+                                                   unsigned char* out) {
+  c.copy(out + c.rank() * bytes, in, bytes);
+  if (bytes * c.size() < all_gather_around) return all_gather_doubling(c, out, bytes);
+  return around_ring(
+      c, out, [&](int r) { return r * bytes; }, [&](int) { return bytes; });
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                         unsigned char* out, const Parts& parts, std::int64_t element) {
+  const auto begin = [&](int r) { return parts.displacements[r] * element; };
+  const auto length = [&](int r) { return parts.counts[r] * element; };
+  c.copy(out + begin(c.rank()), in, length(c.rank()));
+  return around_ring(c, out, begin, length);
+}
+
+// The rank that this one exchanges with in a round: each with each once, itself too, in as many rounds as ranks.
+template <class Scope>
+DCGN_HOST_DEVICE int partner(const Channel<Scope>& c, int round) {
+  return round >= c.rank() ? round - c.rank() : round - c.rank() + c.size();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+                                                   std::int64_t bytes) {
+  const bool in_place = in == out;
+  for (int round = 0; round < c.size(); ++round) {
+    const int other = partner(c, round);
+    unsigned char* const to = out + other * bytes;
+    if (other == c.rank()) {
+      c.copy(to, in + other * bytes, bytes);
+      continue;
+    }
+    // In place what comes is put aside until what was there has gone.
+    const std::int64_t room = in_place ? c.scratch_bytes() : bytes;
+    std::int64_t at = 0;
+    do {
+      const std::int64_t length = lesser(room, bytes - at);
+      const Code code = c.exchange(in + other * bytes + at, length, other, in_place ? c.scratch() : to, length, other);
+      if (code != Code::ok) return code;
+      if (in_place) c.copy(to + at, c.scratch(), length);
+      at += length;
+    } while (at < bytes);
+  }
+  return Code::ok;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                         const Parts& send, unsigned char* out, const Parts& receive,
+                                                         std::int64_t element) {
+  for (int round = 0; round < c.size(); ++round) {
+    const int r = partner(c, round);
+    const unsigned char* const from = in + send.displacements[r] * element;
+    unsigned char* const to = out + receive.displacements[r] * element;
+    const std::int64_t sent = send.counts[r] * element, received = receive.counts[r] * element;
+    if (r == c.rank()) {
+      c.copy(to, from, received);
+      continue;
+    }
+    const Code code = c.exchange(from, sent, r, to, received, r);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+}  // namespace dcgn::collective

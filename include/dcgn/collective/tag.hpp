@@ -1,0 +1,26 @@
+// The tags of collectives' messages: each says which call it belongs to and, modulo 2048, the how manyth of its
+// communicator that is. So ranks that do not agree about either wait, and the report tells them apart. All of a call's
+// messages have one tag: those from one rank to another are sent and received in the same order.
+#pragma once
+
+#include <dcgn/host_device.hpp>
+#include <dcgn/message/endpoint.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+inline constexpr std::uint32_t turn_bits = 11;
+
+DCGN_HOST_DEVICE constexpr std::int32_t tag_of(message::Call call, std::uint32_t turn) {
+  const auto kind = static_cast<std::uint32_t>(call) - static_cast<std::uint32_t>(message::Call::barrier);
+  return static_cast<std::int32_t>(kind << turn_bits | (turn & ((1u << turn_bits) - 1)));
+}
+DCGN_HOST_DEVICE constexpr message::Call call_of_tag(std::int32_t tag) {
+  const auto kind = static_cast<std::uint32_t>(tag) >> turn_bits;
+  return static_cast<message::Call>(kind + static_cast<std::uint32_t>(message::Call::barrier));
+}
+DCGN_HOST_DEVICE constexpr std::int32_t turn_of_tag(std::int32_t tag) { return tag & ((1 << turn_bits) - 1); }
+static_assert(tag_of(message::Call::cart, 2047) < 65536, "small messages have tags of 16 bits");
+
+}  // namespace dcgn::collective

@@ -1,0 +1,195 @@
+// What goes wrong: bad arguments, and ranks that do not make the same calls. Each is named, and nothing hangs.
+#include "tests/expect.hpp"
+
+#include <dcgn/gpu/comm.hpp>
+#include <dcgn/gpu/context.hpp>
+#include <dcgn/job.hpp>
+#include <dcgn/operation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dcgn::test {
+namespace {
+
+using Longs = std::vector<std::int64_t>;
+using Ints = std::vector<int>;
+
+// The error of a call that fails before it sends anything.
+std::string refusal(Code code, const std::function<void(Comm&)>& call) {
+  std::string what;
+  Job job({.nodes = {{.cpus = 1}}});
+  job.cpu([&](Comm& comm) {
+    try {
+      call(comm);
+    } catch (const Error& e) {
+      EXPECT_EQ(to_string(e.code()), to_string(code)) << e.what();
+      what = e.what();
+    }
+  });
+  job.run();
+  return what;
+}
+
+void expect_text(const std::string& text, const std::string& part) { EXPECT_TRUE(contains(text, part)); }
+
+TEST(Mistake, ABadRootIsNamed) {
+  int x = 0;
+  expect_text(refusal(Code::invalid_rank, [&](Comm& c) { c.broadcast(x, 1); }),
+              "broadcast: root 1 is out of range, expected 0..0 [rank 0: CPU 0, node 0]");
+  expect_text(refusal(Code::invalid_rank, [&](Comm& c) { c.reduce(x, x, Sum{}, -1); }),
+              "reduce: root -1 is out of range");
+}
+
+TEST(Mistake, WrongLengthsAreNamed) {
+  Ints five(5), three(3);
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.all_reduce(five, three, Sum{}); }),
+              "all_reduce: the output has 3 elements, expected at least 5");
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.reduce_scatter(five, three, Sum{}); }),
+              "reduce_scatter: the input has 5 elements, expected 3");
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.gather(five, three, 0); }),
+              "gather: the output has 3 elements, expected at least 5");
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.scatter(three, five, 0); }),
+              "scatter: the input has 3 elements, expected 5");
+  expect_text(refusal(Code::null_buffer, [](Comm& c) { c.all_gather(Span<int>(nullptr, 2), Span<int>(nullptr, 2)); }),
+              "all_gather: a null buffer with 8 bytes, expected a buffer or 0 bytes");
+}
+
+TEST(Mistake, CountsAndPlacesThatMakeNoSenseAreNamed) {
+  Ints in(4), out(4);
+  const auto gatherv = [&](const Longs& counts, const Longs& places) {
+    return refusal(Code::invalid_size, [&](Comm& c) { c.gatherv(in, out, counts, places, 0); });
+  };
+  expect_text(gatherv({4, 0}, {0}), "gatherv: 2 counts, expected one for each of 1 ranks");
+  expect_text(gatherv({4}, {}), "gatherv: 0 displacements, expected one for each of 1 ranks");
+  expect_text(gatherv({-2}, {0}), "gatherv: count -2 for rank 0, expected 0 or more");
+  expect_text(gatherv({4}, {-1}), "gatherv: displacement -1 for rank 0, expected 0 or more");
+  expect_text(gatherv({4}, {1}), "gatherv: the part of rank 0 ends at element 5, expected at most the buffer's 4");
+  expect_text(gatherv({3}, {0}), "gatherv: the input has 4 elements, expected 3");
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.reduce_scatterv(in, Longs{3}, out, Sum{}); }),
+              "reduce_scatterv: the input has 4 elements, expected 3");
+}
+
+TEST(Mistake, BuffersThatOverlapAreNamed) {
+  Ints x(10);
+  const auto part = [&](std::size_t at) { return Span<int>(x.data() + at, 5); };
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.all_reduce(part(0), part(1), Sum{}); }),
+              "all_reduce: input and output overlap, 4 bytes from one to the other");
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.scatter(part(2), part(0), 0); }),
+              "scatter: input and output");
+  EXPECT_EQ(refusal(Code::ok, [&](Comm& c) { c.all_reduce(part(0), part(5), Sum{}); }), "");
+  EXPECT_EQ(refusal(Code::ok, [&](Comm& c) { c.all_gather(part(3), part(3)); }), "");
+}
+
+// What stops a job of so many CPU ranks.
+std::string failure(Code code, int ranks, const std::function<void(Comm&)>& kernel) {
+  Config config;
+  config.nodes = {{.cpus = ranks}};
+  config.deadline_s = 20;
+  Job job(config);
+  job.cpu([&](Comm& comm) { kernel(comm); });
+  try {
+    job.run();
+  } catch (const Error& e) {
+    EXPECT_EQ(to_string(e.code()), to_string(code)) << e.what();
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Mistake, DifferentCollectivesAreToldApart) {
+  const std::string report = failure(Code::deadlock, 3, [](Comm& comm) {
+    int x = 1;
+    comm.barrier();
+    if (comm.rank() == 2)
+      comm.broadcast(x, 2);
+    else
+      comm.all_reduce(x, Sum{});
+    comm.barrier();
+  });
+  expect_text(report, "all_reduce, number 1, for rank ");
+  expect_text(report, "barrier, number 2, for rank ");
+  expect_text(report, "mismatch: rank ");
+  expect_text(report, "but rank 2 was or is in broadcast, number 1");
+}
+
+TEST(Mistake, DifferentRootsAreADeadlock) {
+  const std::string report = failure(Code::deadlock, 2, [](Comm& comm) {
+    int x = 1, y = 0;
+    comm.reduce(x, y, Sum{}, comm.rank());  // each thinks that it gets the sum
+    comm.barrier();
+  });
+  expect_text(report, "rank 1 (CPU 1, node 0): reduce, number 0, for rank 0");
+}
+
+TEST(Mistake, TheSameCallsInAnotherOrderAreADeadlock) {
+  const std::string report = failure(Code::deadlock, 2, [](Comm& comm) {
+    int x = 0;
+    // Without the number each would take the other's first message for that of its second call.
+    comm.broadcast(x, comm.rank());
+    comm.broadcast(x, 1 - comm.rank());
+  });
+  expect_text(report, "mismatch: rank 0 is in broadcast, number 1, but rank 1 was or is in broadcast, number 0");
+}
+
+TEST(Mistake, DifferentSizesAreNamed) {
+  expect_text(failure(Code::truncated, 2,
+                      [](Comm& comm) {
+                        Ints x(comm.rank() ? 2 : 4);
+                        comm.broadcast(x, 0);
+                      }),
+              "broadcast: rank 0 gave 16 bytes where this one expects 8; all ranks give sizes that fit each other");
+  expect_text(failure(Code::mismatch, 2,
+                      [](Comm& comm) {
+                        Ints x(comm.rank() ? 4 : 2);
+                        comm.broadcast(x, 0);
+                      }),
+              "broadcast: rank 0 gave 8 bytes where this one expects 16");
+}
+
+// In kernels: the code comes back, and the job is stopped with the same words.
+struct BadRoot {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, int* codes) const {
+    const gpu::Slot me = comm.slot(ctx.block_rank());
+    const gpu::BlockScope block = gpu::this_block(ctx);
+    const Code code = me.reduce(block, Span<const int>(), Span<int>(), Sum{}, 7);
+    codes[ctx.thread_rank()] = static_cast<int>(code);
+  }
+};
+
+TEST(Mistake, InAKernelEveryThreadGetsTheCode) {
+  Job job({.nodes = {{.gpus = 1, .slots = 1}}});
+  DeviceBuffer<int> codes(job.world().device(0), 40);
+  job.gpu({.grid = 1, .block = 40}, BadRoot{}, codes.data());
+  std::string what;
+  try {
+    job.run();
+  } catch (const Error& e) {
+    EXPECT_EQ(to_string(e.code()), "invalid_rank");
+    what = e.what();
+  }
+  expect_text(what, "reduce: root 7 is out of range, expected 0..0");
+  Ints found(40);
+  codes.download(found.data());
+  EXPECT_EQ(found, Ints(40, static_cast<int>(Code::invalid_rank)));
+}
+
+TEST(Mistake, TooLittleScratchIsRefused) {
+  try {
+    Config config;
+    config.nodes = {{.cpus = 1}};
+    config.collective_bytes = 4095;
+    const World world(config);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& e) {
+    EXPECT_EQ(to_string(e.code()), "configuration");
+    expect_text(e.what(), "Config::collective_bytes=4095: expected 4096 to 1073741824");
+  }
+}
+
+}  // namespace
+}  // namespace dcgn::test

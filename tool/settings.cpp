@@ -27,6 +27,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_UNEXPECTED_BYTES", automatic(c.unexpected_bytes));
   add("DCGN_BUFFERED_BYTES", automatic(c.buffered_bytes));
   add("DCGN_COLLECTIVE_BYTES", fmt::to_string(c.collective_bytes));
+  add("DCGN_COMMUNICATOR_BYTES", automatic(c.communicator_bytes));
   add("DCGN_REQUESTS", automatic(c.requests));
   add("DCGN_SEED", c.seed ? fmt::to_string(*c.seed) : "none: threads");
   add("DCGN_ERRORS", c.errors_fatal ? "fatal" : "returned");

@@ -6,6 +6,8 @@
 // be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
 #pragma once
 
+#include <dcgn/cart.hpp>
+#include <dcgn/collective/group.hpp>
 #include <dcgn/comm_collectives.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
@@ -22,6 +24,9 @@ namespace dcgn {
 namespace collective {
 struct Member;  // collective/channel.hpp
 }
+namespace message {
+enum class SendMode : std::uint32_t;  // message/goals.hpp
+}
 namespace job {
 class WorldState;  // src/job/world_state.hpp
 }
@@ -36,9 +41,11 @@ class Comm : public CommCollectives {
   // Detaches: waits until what this rank has sent no longer needs it, then the rank has ended.
   ~Comm();
 
-  // -1, and no ranks, once it has been moved from.
-  int rank() const noexcept { return me_ ? me_->rank : -1; }
-  int size() const noexcept { return me_ ? me_->size : 0; }
+  // In the communicator. -1, and no ranks, once it has been moved from, and where the calling rank is not of it.
+  int rank() const noexcept { return !me_ ? -1 : group_.is_world() ? me_->rank : group_.rank; }
+  int size() const noexcept { return !me_ ? 0 : group_.is_world() ? me_->size : group_.size; }
+  // The rank of the world that rank `r` is.
+  int in_world(int r) const noexcept { return group_.is_world() ? r : group_.in_world(r); }
   Place place() const noexcept { return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot}; }
 
   // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
@@ -112,6 +119,17 @@ class Comm : public CommCollectives {
   }
   Status sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag);
 
+  // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
+  // is the same, of rank; who gives a negative color gets a Comm without ranks. dup() has the same ranks, cart() the
+  // first grid.size(), as the grid numbers them. What one sends meets its own receives alone; its ranks, in statuses
+  // too, are its own. The thread stays the same rank of the world: what is made here lasts at most as long as the Comm
+  // that the thread attached with, and gives back what it uses when it goes, by when all that was sent in it has been
+  // received. Throws Error(invalid_size) for a grid that is larger, out_of_resources where there are 255 communicators
+  // already or a table of members has no space (Config::communicator_bytes).
+  Comm split(int color, int key);
+  Comm dup();
+  Comm cart(const Cart& grid);
+
   // Waits until nothing that this rank has begun to send depends on it any more. Detaching does it too, but cannot
   // throw.
   void finish();
@@ -119,20 +137,23 @@ class Comm : public CommCollectives {
  private:
   friend class job::WorldState;
   friend class CommCollectives;
-  Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me);
+  Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me, const collective::Group& group = {});
+  Comm made(const collective::Group& group, message::Call call);
   template <class Buffer>
   static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());
   }
   // Throws unless the calling thread is this rank.
-  message::Endpoint& mine(const char* operation) const;
+  message::Endpoint& mine(message::Call call) const;
   collective::Member member(message::Call call) const;
   void check(Code code, message::Call call) const;
+  void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);
 
   std::shared_ptr<job::WorldState> world_;
   message::Endpoint* me_;  // null once moved from
   const void* owner_;
   int exceptions_;  // under way when this was made
+  collective::Group group_;
 };
 
 }  // namespace dcgn

@@ -49,6 +49,10 @@ struct Config {
   // DCGN_COLLECTIVE_BYTES
   std::uint64_t collective_bytes = detail::setting("DCGN_COLLECTIVE_BYTES", 64u << 10, 4096, 1u << 30);
 
+  // Space of each rank for tables of the members of communicators whose ranks are not evenly spaced in the world, and
+  // while one is made; 0: 16 KiB and 64 bytes for each rank of the world. DCGN_COMMUNICATOR_BYTES
+  std::uint64_t communicator_bytes = detail::setting("DCGN_COMMUNICATOR_BYTES", 0, 0, 1u << 30);
+
   // Requests and unexpected messages that a rank can have at once; 0: 262144 for a CPU rank, 16384 for a slot.
   // DCGN_REQUESTS
   std::uint64_t requests = detail::setting("DCGN_REQUESTS", 0, 0, 1u << 24);

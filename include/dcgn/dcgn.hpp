@@ -1,6 +1,7 @@
 // All of Decagon's host and kernel interface. The headers that it includes can be had one by one.
 #pragma once
 
+#include <dcgn/cart.hpp>
 #include <dcgn/comm.hpp>
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>

@@ -2,6 +2,8 @@
 #include "message/describe.hpp"
 
 #include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/communicators.hpp>
+#include <dcgn/collective/messages.hpp>
 #include <dcgn/comm.hpp>
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/calls.hpp>
@@ -24,25 +26,37 @@ const void* this_agent() {
 
 }  // namespace
 
-Comm::Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me)
-    : world_(std::move(world)), me_(&me), owner_(this_agent()), exceptions_(std::uncaught_exceptions()) {}
+Comm::Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me, const collective::Group& group)
+    : world_(std::move(world)),
+      me_(&me),
+      owner_(this_agent()),
+      exceptions_(std::uncaught_exceptions()),
+      group_(group) {}
 
 Comm::Comm(Comm&& other) noexcept
     : world_(std::move(other.world_)),
       me_(std::exchange(other.me_, nullptr)),
       owner_(other.owner_),
-      exceptions_(other.exceptions_) {}
+      exceptions_(other.exceptions_),
+      group_(other.group_) {}
 
 Comm& Comm::operator=(Comm&& other) noexcept {
   std::swap(world_, other.world_);
   std::swap(me_, other.me_);
   std::swap(owner_, other.owner_);
   std::swap(exceptions_, other.exceptions_);
+  std::swap(group_, other.group_);
   return *this;
 }
 
 Comm::~Comm() {
   if (!world_) return;
+  if (!group_.is_world()) {
+    // Whoever is no longer this rank has nothing to give back.
+    if (owner_ == this_agent() && !world_->memory().ended(me_->rank))
+      collective::release(scope, {message::Port(*me_), group_});
+    return;
+  }
   if (std::uncaught_exceptions() > exceptions_ && !world_->aborted())
     world_->abort({Code::aborted, world_->name_of(rank()) + " left with an exception"});
   // What goes wrong now is the watchdog's to report: a destructor does not throw.
@@ -50,21 +64,26 @@ Comm::~Comm() {
   world_->detach(rank());
 }
 
-void Comm::finish() { check(message::flush(scope, mine("finish")), message::Call::finish); }
+void Comm::finish() { check(message::flush(scope, mine(message::Call::finish)), message::Call::finish); }
 
-message::Endpoint& Comm::mine(const char* operation) const {
+message::Endpoint& Comm::mine(message::Call call) const {
+  const char* const operation = message::to_string(call);
   if (!world_) throw Error(Code::not_attached, operation, "this Comm has been moved from; use the one it was moved to");
   if (owner_ != this_agent())
     throw Error(Code::not_attached, operation,
-                "the calling thread is not rank " + std::to_string(rank()) +
+                "the calling thread is not rank " + std::to_string(me_->rank) +
                     "; a thread becomes a rank by World::attach or Job::attach",
-                rank(), to_string(place()));
+                me_->rank, to_string(place()));
+  if (!group_.is_world() && world_->memory().ended(me_->rank))
+    throw Error(Code::not_attached, operation,
+                "the Comm is gone that the thread was attached by; expected this one, made from it, to go first",
+                me_->rank, to_string(place()));
   return *me_;
 }
 
 collective::Member Comm::member(message::Call call) const {
-  const message::Port port(mine(message::to_string(call)));
-  return {port, collective::whole_world(port)};
+  const message::Port port(mine(call));
+  return {port, group_.is_world() ? collective::whole_world(port) : group_};
 }
 
 void Comm::check(Code code, message::Call call) const {
@@ -77,108 +96,141 @@ void Comm::check(Code code, message::Call call) const {
   }
   if (code == Code::deadline || code == Code::rank_ended) {
     const std::string reason = world_->verdict().text;
-    if (!reason.empty()) throw Error(code, operation, reason, rank(), to_string(place()));
+    if (!reason.empty()) throw Error(code, operation, reason, me_->rank, to_string(place()));
   }
-  throw Error(code, operation, message::describe(me_->last_failure), rank(), to_string(place()));
+  throw Error(code, operation, message::describe(me_->last_failure), me_->rank, to_string(place()));
 }
 
 void Comm::send_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  check(message::send(scope, message::Port(mine("send")), message::Call::send, message::SendMode::standard, data, bytes,
-                      to, tag, message::user_context),
-        message::Call::send);
+  send_as(message::Call::send, message::SendMode::standard, data, bytes, to, tag);
 }
 
 void Comm::ssend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  check(message::send(scope, message::Port(mine("ssend")), message::Call::ssend, message::SendMode::synchronous, data,
-                      bytes, to, tag, message::user_context),
-        message::Call::ssend);
+  send_as(message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag);
 }
 
 void Comm::bsend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  check(message::send(scope, message::Port(mine("bsend")), message::Call::bsend, message::SendMode::buffered, data,
-                      bytes, to, tag, message::user_context),
-        message::Call::bsend);
+  send_as(message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag);
+}
+
+void Comm::send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag) {
+  check(group_.is_world()
+            ? message::send(scope, message::Port(mine(call)), call, mode, data, bytes, to, tag, message::user_context)
+            : collective::send(scope, member(call), call, mode, data, bytes, to, tag),
+        call);
 }
 
 Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
-  const Status s = message::recv(scope, message::Port(mine("recv")), message::Call::recv, data, capacity, from, tag,
-                                 message::user_context);
-  check(s.code, message::Call::recv);
+  constexpr auto call = message::Call::recv;
+  const Status s = group_.is_world() ? message::recv(scope, message::Port(mine(call)), call, data, capacity, from, tag,
+                                                     message::user_context)
+                                     : collective::recv(scope, member(call), data, capacity, from, tag);
+  check(s.code, call);
   return s;
 }
 
 Request Comm::isend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  const Request r =
-      message::isend(scope, mine("isend"), message::SendMode::standard, data, bytes, to, tag, message::user_context);
-  check(r.code(), message::Call::isend);
+  constexpr auto call = message::Call::isend;
+  const Request r = collective::isend(scope, member(call), data, bytes, to, tag);
+  check(r.code(), call);
   return r;
 }
 
 Request Comm::irecv_bytes(void* data, std::int64_t capacity, int from, int tag) {
-  const Request r = message::irecv(scope, mine("irecv"), data, capacity, from, tag, message::user_context);
-  check(r.code(), message::Call::irecv);
+  constexpr auto call = message::Call::irecv;
+  const Request r = collective::irecv(scope, member(call), data, capacity, from, tag);
+  check(r.code(), call);
   return r;
 }
 
 std::optional<Status> Comm::test(const Request& request) {
+  constexpr auto call = message::Call::test;
   bool done = false;
-  const Status s = message::wait_all(scope, mine("test"), message::Call::test, true, &request, 1, nullptr, done);
-  check(s.code, message::Call::test);
+  const Status s = message::wait_all(scope, mine(call), call, true, &request, 1, nullptr, done);
+  check(s.code, call);
   if (!done) return std::nullopt;
-  return s;
+  return collective::status_in(group_, s);
 }
 
 Status Comm::wait(const Request& request) {
+  constexpr auto call = message::Call::wait;
   bool done = false;
-  const Status s = message::wait_all(scope, mine("wait"), message::Call::wait, false, &request, 1, nullptr, done);
-  check(s.code, message::Call::wait);
-  return s;
+  const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
+  check(s.code, call);
+  return collective::status_in(group_, s);
 }
 
 void Comm::wait_all(Span<const Request> requests, Status* statuses) {
+  constexpr auto call = message::Call::wait_all;
   bool done = false;
-  const Status s = message::wait_all(scope, mine("wait_all"), message::Call::wait_all, false, requests.data(),
+  const Status s = message::wait_all(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
-  check(s.code, message::Call::wait_all);
+  if (statuses && done)
+    for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = collective::status_in(group_, statuses[i]);
+  check(s.code, call);
 }
 
 std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
+  constexpr auto call = message::Call::wait_any;
   std::int64_t index = -1;
-  const Status s = message::wait_any(scope, mine("wait_any"), message::Call::wait_any, false, requests.data(),
+  const Status s = message::wait_any(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), index);
-  check(s.code, message::Call::wait_any);
-  return {index, s};
+  check(s.code, call);
+  return {index, collective::status_in(group_, s)};
 }
 
 Status Comm::probe(int from, int tag) {
+  constexpr auto call = message::Call::probe;
   bool found = false;
-  const Status s = message::probe(scope, mine("probe"), false, from, tag, message::user_context, found);
-  check(s.code, message::Call::probe);
+  const Status s = collective::probe(scope, member(call), false, from, tag, found);
+  check(s.code, call);
   return s;
 }
 
 std::optional<Status> Comm::iprobe(int from, int tag) {
+  constexpr auto call = message::Call::iprobe;
   bool found = false;
-  const Status s = message::probe(scope, mine("iprobe"), true, from, tag, message::user_context, found);
-  check(s.code, message::Call::iprobe);
+  const Status s = collective::probe(scope, member(call), true, from, tag, found);
+  check(s.code, call);
   if (!found) return std::nullopt;
   return s;
 }
 
 Status Comm::sendrecv_bytes(const void* out, std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
                             int from, int recv_tag) {
-  const Status s = message::sendrecv(scope, mine("sendrecv"), message::Call::sendrecv, message::SendMode::standard, out,
-                                     bytes, to, send_tag, in, capacity, from, recv_tag, message::user_context);
-  check(s.code, message::Call::sendrecv);
+  constexpr auto call = message::Call::sendrecv;
+  const Status s = collective::sendrecv(scope, member(call), call, message::SendMode::standard, out, bytes, to,
+                                        send_tag, in, capacity, from, recv_tag);
+  check(s.code, call);
   return s;
 }
 
 Status Comm::sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag) {
-  const Status s =
-      message::sendrecv(scope, mine("sendrecv_replace"), message::Call::sendrecv_replace, message::SendMode::buffered,
-                        data, bytes, to, send_tag, data, bytes, from, recv_tag, message::user_context);
-  check(s.code, message::Call::sendrecv_replace);
+  constexpr auto call = message::Call::sendrecv_replace;
+  const Status s = collective::sendrecv(scope, member(call), call, message::SendMode::buffered, data, bytes, to,
+                                        send_tag, data, bytes, from, recv_tag);
+  check(s.code, call);
   return s;
+}
+
+Comm Comm::made(const collective::Group& group, message::Call call) {
+  check(group.code, call);
+  return {world_, *me_, group};
+}
+
+Comm Comm::split(int color, int key) {
+  constexpr auto call = message::Call::split;
+  return made(collective::split(scope, member(call), color, key), call);
+}
+
+Comm Comm::dup() {
+  constexpr auto call = message::Call::dup;
+  return made(collective::dup(scope, member(call)), call);
+}
+
+Comm Comm::cart(const Cart& grid) {
+  constexpr auto call = message::Call::cart;
+  return made(collective::cart(scope, member(call), grid.size()), call);
 }
 
 }  // namespace dcgn

@@ -64,6 +64,7 @@ Config checked(Config config) {
   at_most("buffered_bytes", config.buffered_bytes, 1ull << 40);
   if (config.collective_bytes < collective::least_scratch || config.collective_bytes > 1u << 30)
     refuse("collective_bytes", std::to_string(config.collective_bytes), "4096 to 1073741824");
+  at_most("communicator_bytes", config.communicator_bytes, 1u << 30);
   at_most("requests", config.requests, 1u << 24);
   return config;
 }

@@ -45,10 +45,14 @@ const char* to_string(Call call) {
   return "unknown call";
 }
 
+std::string describe_communicator(const Envelope& e) {
+  return e.context / 2 ? " in communicator " + std::to_string(e.context / 2) : "";
+}
+
 std::string describe_collective(const Envelope& e) {
   std::string text = to_string(collective::call_of_tag(e.tag));
   text += ", number " + std::to_string(collective::turn_of_tag(e.tag));
-  return e.context == collective_context ? text : text + " of communicator " + std::to_string(e.context / 2);
+  return text + describe_communicator(e);
 }
 
 std::string describe_message(const Envelope& e) {
@@ -56,7 +60,7 @@ std::string describe_message(const Envelope& e) {
     return "rank " + std::to_string(e.peer) + "'s part in " + describe_collective(e) + ", " + std::to_string(e.bytes) +
            " bytes";
   return "message of " + std::to_string(e.bytes) + " bytes from rank " + std::to_string(e.peer) + " with tag " +
-         std::to_string(e.tag);
+         std::to_string(e.tag) + describe_communicator(e);
 }
 
 namespace {

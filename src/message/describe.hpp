@@ -9,6 +9,9 @@ namespace dcgn::message {
 
 const char* to_string(Call call);
 
+// " in communicator 2", counted as its ranks agreed; nothing for the world's. Ranks are the world's in all reports.
+std::string describe_communicator(const Envelope& envelope);
+
 // "all_reduce, number 3": which collective a message of one belongs to, of those of its communicator.
 std::string describe_collective(const Envelope& envelope);
 

@@ -36,6 +36,10 @@ Capacity capacity_of(const Config& config, bool cpu) {
           static_cast<std::uint32_t>(choose(config.requests, cpu ? 262144 : 16384)), cpu ? 65536u : 4096u};
 }
 
+std::uint64_t communicator_bytes(const Config& config, std::size_t ranks) {
+  return config.communicator_bytes ? config.communicator_bytes : (16u << 10) + 64 * std::uint64_t{ranks};
+}
+
 // Of the ring of a lane, as a power of two. Where GPUs take part it is large enough for messages that all threads of a
 // block write at once; in the host's memory it had better stay in the caches.
 std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
@@ -103,7 +107,7 @@ struct RankMemory::Layout {
     std::uint32_t* free_acks;
     std::uint64_t *near_acks, *far_acks;
     void *arrivals, *buffer;
-    unsigned char* scratch;
+    unsigned char *scratch, *tables;
     std::uint32_t* collectives_begun;
     std::uint32_t *bells, *heads;
     std::int32_t* mute;
@@ -183,6 +187,7 @@ void RankMemory::lay_out(Layout& layout) {
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
     rank.scratch = own.take<unsigned char>(config_.collective_bytes, 64);
+    rank.tables = own.take<unsigned char>(communicator_bytes(config_, n), 64);
     rank.collectives_begun = own.take<std::uint32_t>(most_communicators, 64);
     // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
     Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
@@ -325,8 +330,10 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                           .under_way = {},
                           .waiting = {}},
                .gathering = {},
-               .collectives = {
-                   .scratch = own.scratch, .scratch_bytes = config.collective_bytes, .begun = own.collectives_begun}};
+               .collectives = {.scratch = own.scratch,
+                               .scratch_bytes = config.collective_bytes,
+                               .begun = own.collectives_begun,
+                               .tables = Arena(own.tables, communicator_bytes(config, n))}};
     std::vector<OutLane> out(n);
     std::vector<InLane> in(n);
     std::vector<std::int32_t> mute;

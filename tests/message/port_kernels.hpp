@@ -44,6 +44,22 @@ class CpuPort {
   unsigned thread() const { return 0; }  // of those that make the call
   unsigned threads() const { return 1; }
 
+  // body(port) in the communicator of this rank's color, where it is of one.
+  template <class Body>
+  Code in_split(int color, int key, const Body& body) const {
+    return code_of([&] {
+      Comm part = comm_.split(color, key);
+      if (part.size()) body(CpuPort(part));
+    });
+  }
+  template <class Body>
+  Code in_cart(const Cart& grid, const Body& body) const {
+    return code_of([&] {
+      Comm part = comm_.cart(grid);
+      if (part.size()) body(CpuPort(part));
+    });
+  }
+
   // call(comm) here, call(slot, scope) for a slot.
   template <class Call>
   Code call(const Call& call) const {
@@ -163,6 +179,15 @@ class SlotPort {
   DCGN_HOST_DEVICE unsigned thread() const { return scope_.rank(); }
   DCGN_HOST_DEVICE unsigned threads() const { return scope_.size(); }
 
+  template <class Body>
+  DCGN_HOST_DEVICE Code in_split(int color, int key, const Body& body) const {
+    return in(slot_.split(scope_, color, key), body);
+  }
+  template <class Body>
+  DCGN_HOST_DEVICE Code in_cart(const Cart& grid, const Body& body) const {
+    return in(slot_.cart(scope_, grid), body);
+  }
+
   template <class Call>
   DCGN_HOST_DEVICE Code call(const Call& call) const {
     return call(slot_, scope_);
@@ -219,6 +244,14 @@ class SlotPort {
   }
   DCGN_HOST_DEVICE static Span<const unsigned char> bytes_at(const void* data, std::int64_t bytes) {
     return {static_cast<const unsigned char*>(data), static_cast<std::size_t>(bytes)};
+  }
+
+  template <class Body>
+  DCGN_HOST_DEVICE Code in(gpu::Slot part, const Body& body) const {
+    if (part.size()) body(SlotPort(part, scope_));
+    const Code code = part.code();
+    part.release(scope_);
+    return code;
   }
 
   const gpu::Slot& slot_;

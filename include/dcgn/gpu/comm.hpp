@@ -17,7 +17,10 @@
 // long messages are fastest in global memory, from and to which copy engines move them.
 #pragma once
 
+#include <dcgn/cart.hpp>
 #include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/communicators.hpp>
+#include <dcgn/collective/messages.hpp>
 #include <dcgn/gpu/blocks_scope.hpp>
 #include <dcgn/gpu/collectives.hpp>
 #include <dcgn/gpu/context.hpp>
@@ -36,13 +39,17 @@ namespace dcgn::detail {
 
 namespace dcgn::gpu {
 
-// One slot, a rank. Trivially copyable. Its collectives are in collectives.hpp.
+// One slot, a rank of a communicator: the world's, or one that split(), dup() or cart() made. Trivially copyable. Its
+// collectives are in collectives.hpp.
 class Slot : public Collectives<Slot> {
  public:
   DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : port_(endpoint) {}
 
-  DCGN_HOST_DEVICE int rank() const { return port_.me->rank; }
-  DCGN_HOST_DEVICE int size() const { return port_.size; }          // ranks of the communicator
+  // In the communicator; -1 where the slot is not of it.
+  DCGN_HOST_DEVICE int rank() const { return group_.is_world() ? port_.me->rank : group_.rank; }
+  DCGN_HOST_DEVICE int size() const { return group_.is_world() ? port_.size : group_.size; }
+  // The rank of the world that rank `r` is.
+  DCGN_HOST_DEVICE int in_world(int r) const { return group_.is_world() ? r : group_.in_world(r); }
   DCGN_HOST_DEVICE int slot() const { return port_.me->slot; }      // on this GPU
   DCGN_HOST_DEVICE int device() const { return port_.me->device; }  // of this node
   DCGN_HOST_DEVICE int node() const { return port_.me->node; }
@@ -57,8 +64,7 @@ class Slot : public Collectives<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Code send_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                    int tag = 0) const {
-    return message::send(scope, port_, message::Call::send, message::SendMode::standard, data, bytes, to, tag,
-                         message::user_context);
+    return send_as(scope, message::Call::send, message::SendMode::standard, data, bytes, to, tag);
   }
 
   // Synchronous: returns once the matching receive has begun and the buffer may be used again.
@@ -69,8 +75,7 @@ class Slot : public Collectives<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Code ssend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                     int tag = 0) const {
-    return message::send(scope, port_, message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag,
-                         message::user_context);
+    return send_as(scope, message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag);
   }
 
   // Buffered: never waits for the receiver; the message is copied into the slot's space for buffered sends
@@ -82,8 +87,7 @@ class Slot : public Collectives<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Code bsend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                     int tag = 0) const {
-    return message::send(scope, port_, message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag,
-                         message::user_context);
+    return send_as(scope, message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag);
   }
 
   // Receives from rank `from` or any_source, a message of tag `tag` or any_tag, the earliest that matches. Where it is
@@ -95,6 +99,7 @@ class Slot : public Collectives<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Status recv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                      int tag = 0) const {
+    if (!group_.is_world()) return collective::recv(scope, member(), data, capacity, from, tag);
     return message::recv(scope, port_, message::Call::recv, data, capacity, from, tag, message::user_context);
   }
 
@@ -106,6 +111,7 @@ class Slot : public Collectives<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                        int tag = 0) const {
+    if (!group_.is_world()) return collective::isend(scope, member(), data, bytes, to, tag);
     return message::isend(scope, port_, message::SendMode::standard, data, bytes, to, tag, message::user_context);
   }
   template <class Scope, MessageBuffer Buffer>
@@ -115,6 +121,7 @@ class Slot : public Collectives<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Request irecv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                        int tag = 0) const {
+    if (!group_.is_world()) return collective::irecv(scope, member(), data, capacity, from, tag);
     return message::irecv(scope, port_, data, capacity, from, tag, message::user_context);
   }
 
@@ -123,40 +130,44 @@ class Slot : public Collectives<Slot> {
   DCGN_HOST_DEVICE bool test(const Scope& scope, const Request& request, Status* status = nullptr) const {
     bool done = false;
     const Status s = message::wait_all(scope, port_, message::Call::test, true, &request, 1, nullptr, done);
-    if (status) *status = s;
+    if (status) *status = here(s);
     return done || s.code != Code::ok;
   }
   // Waits until the request is complete. A null request, or one that has been waited for, is complete.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait(const Scope& scope, const Request& request) const {
     bool done = false;
-    return message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done);
+    return here(message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done));
   }
   // Waits for all; returns the first error, or ok. `statuses`, if given, has one for each and is filled by the first
   // thread of the scope.
   template <class Scope>
   DCGN_HOST_DEVICE Code wait_all(const Scope& scope, Span<const Request> requests, Status* statuses = nullptr) const {
     bool done = false;
-    return message::wait_all(scope, port_, message::Call::wait_all, false, requests.data(),
-                             static_cast<std::int64_t>(requests.size()), statuses, done)
-        .code;
+    const Status s = message::wait_all(scope, port_, message::Call::wait_all, false, requests.data(),
+                                       static_cast<std::int64_t>(requests.size()), statuses, done);
+    if (!group_.is_world() && statuses && done && scope.leader())
+      for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = here(statuses[i]);
+    return s.code;
   }
   // Waits for one and says which: -1 where none is active. Those that are complete take turns.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Span<const Request> requests, std::int64_t& index) const {
-    return message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
-                             static_cast<std::int64_t>(requests.size()), index);
+    return here(message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
+                                  static_cast<std::int64_t>(requests.size()), index));
   }
 
   // Waits until a message could be received, and tells its envelope; the message stays.
   template <class Scope>
   DCGN_HOST_DEVICE Status probe(const Scope& scope, int from, int tag) const {
     bool found = false;
+    if (!group_.is_world()) return collective::probe(scope, member(), false, from, tag, found);
     return message::probe(scope, port_, false, from, tag, message::user_context, found);
   }
   // The same without waiting; `found` says whether there is one.
   template <class Scope>
   DCGN_HOST_DEVICE Status iprobe(const Scope& scope, int from, int tag, bool& found) const {
+    if (!group_.is_world()) return collective::probe(scope, member(), true, from, tag, found);
     return message::probe(scope, port_, true, from, tag, message::user_context, found);
   }
 
@@ -164,18 +175,42 @@ class Slot : public Collectives<Slot> {
   template <class Scope, MessageBuffer Out, MessageBuffer In>
   DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Out& out, int to, int send_tag, In&& in, int from,
                                    int recv_tag) const {
-    return message::sendrecv(scope, port_, message::Call::sendrecv, message::SendMode::standard, as_span(out).data(),
-                             bytes_of(out), to, send_tag, as_span(in).data(), bytes_of(in), from, recv_tag,
-                             message::user_context);
+    return sendrecv_as(scope, message::Call::sendrecv, message::SendMode::standard, as_span(out).data(), bytes_of(out),
+                       to, send_tag, as_span(in).data(), bytes_of(in), from, recv_tag);
   }
   // The same in one buffer. What is sent is copied into the slot's space for buffered sends first.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Status sendrecv_replace(const Scope& scope, Buffer&& buffer, int to, int send_tag, int from,
                                            int recv_tag) const {
     const auto span = as_span(buffer);
-    return message::sendrecv(scope, port_, message::Call::sendrecv_replace, message::SendMode::buffered, span.data(),
-                             bytes_of(buffer), to, send_tag, span.data(), bytes_of(buffer), from, recv_tag,
-                             message::user_context);
+    return sendrecv_as(scope, message::Call::sendrecv_replace, message::SendMode::buffered, span.data(),
+                       bytes_of(buffer), to, send_tag, span.data(), bytes_of(buffer), from, recv_tag);
+  }
+
+  // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
+  // is the same, of rank; who gives a negative color is of none. dup() has the same ranks, cart() the first
+  // grid.size(), as the grid numbers them. What one sends meets its own receives alone. Where something is wrong, the
+  // slot is of none too, and code() says why: invalid_size for a grid that is larger, out_of_resources where there are
+  // 255 already or a table of members has no space (Config::communicator_bytes), or what a collective returns.
+  template <class Scope>
+  DCGN_HOST_DEVICE Slot split(const Scope& scope, int color, int key) const {
+    return Slot(port_, collective::split(scope, member(), color, key));
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Slot dup(const Scope& scope) const {
+    return Slot(port_, collective::dup(scope, member()));
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Slot cart(const Scope& scope, const Cart& grid) const {
+    return Slot(port_, collective::cart(scope, member(), grid.size()));
+  }
+  DCGN_HOST_DEVICE Code code() const { return group_.code; }
+  // Gives back what the slot has for the communicator, once all that was sent in it has been received; other copies of
+  // this Slot are of no use then. Until it is called a communicator stays, from one kernel to the next.
+  template <class Scope>
+  DCGN_HOST_DEVICE void release(const Scope& scope) {
+    collective::release(scope, member());
+    if (!group_.is_world()) group_ = {.pair = -1};
   }
 
   // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
@@ -188,13 +223,36 @@ class Slot : public Collectives<Slot> {
   friend DCGN_HOST_DEVICE BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
                                                    unsigned count);
   friend class Collectives<Slot>;
-  DCGN_HOST_DEVICE collective::Member member() const { return {port_, collective::whole_world(port_)}; }
+  DCGN_HOST_DEVICE Slot(const message::Port& port, const collective::Group& group) : port_(port), group_(group) {}
+  DCGN_HOST_DEVICE collective::Member member() const {
+    return {port_, group_.is_world() ? collective::whole_world(port_) : group_};
+  }
+  // With the ranks of this communicator.
+  DCGN_HOST_DEVICE Status here(const Status& s) const {
+    return group_.is_world() ? s : collective::status_in(group_, s);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Code send_as(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
+                                std::int64_t bytes, int to, int tag) const {
+    if (!group_.is_world()) return collective::send(scope, member(), call, mode, data, bytes, to, tag);
+    return message::send(scope, port_, call, mode, data, bytes, to, tag, message::user_context);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Status sendrecv_as(const Scope& scope, message::Call call, message::SendMode mode, const void* out,
+                                      std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
+                                      int from, int recv_tag) const {
+    if (!group_.is_world())
+      return collective::sendrecv(scope, member(), call, mode, out, bytes, to, send_tag, in, capacity, from, recv_tag);
+    return message::sendrecv(scope, port_, call, mode, out, bytes, to, send_tag, in, capacity, from, recv_tag,
+                             message::user_context);
+  }
   template <class Buffer>
   DCGN_HOST_DEVICE static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());
   }
 
   message::Port port_;
+  collective::Group group_;  // comm.slot() leaves it at the world's, which the compiler sees
 };
 
 // `count` blocks of the grid from block `first` on, together on one message of `slot`; they and nobody else call for

@@ -55,18 +55,18 @@ DCGN_HOST_DEVICE constexpr float from_bfloat16_bits(std::uint16_t bits) {
 }
 
 // A 16-bit float that is computed with as float.
-template <std::uint16_t (*to_bits)(float), float (*from_bits)(std::uint16_t)>
+template <std::uint16_t (*ToBits)(float), float (*FromBits)(std::uint16_t)>
 class StoredFloat {
  public:
   StoredFloat() = default;
-  DCGN_HOST_DEVICE constexpr explicit StoredFloat(float value) : bits_(to_bits(value)) {}
+  DCGN_HOST_DEVICE constexpr explicit StoredFloat(float value) : bits_(ToBits(value)) {}
   DCGN_HOST_DEVICE static constexpr StoredFloat from(std::uint16_t bits) {
     StoredFloat result;
     result.bits_ = bits;
     return result;
   }
 
-  DCGN_HOST_DEVICE constexpr explicit operator float() const { return from_bits(bits_); }
+  DCGN_HOST_DEVICE constexpr explicit operator float() const { return FromBits(bits_); }
   DCGN_HOST_DEVICE constexpr std::uint16_t bits() const { return bits_; }
 
   DCGN_HOST_DEVICE friend constexpr StoredFloat operator+(StoredFloat a, StoredFloat b) {
@@ -107,7 +107,8 @@ DCGN_HOST_DEVICE constexpr T times(T a, T b) {
 // IEEE 754 binary16: 11 significant bits, up to 65504.
 using half = detail::StoredFloat<detail::half_bits, detail::from_half_bits>;
 // The upper half of a float: 8 significant bits, the range of float.
-using bfloat16 = detail::StoredFloat<detail::bfloat16_bits, detail::from_bfloat16_bits>;
+using bfloat16 =  // NOLINT(readability-identifier-naming): the field's name
+    detail::StoredFloat<detail::bfloat16_bits, detail::from_bfloat16_bits>;
 
 // Laid out as std::complex<T>, for T float or double, but usable in kernels.
 template <class T>

@@ -54,7 +54,7 @@ struct Nested {
 
     // This one is taken at the end: what the communicators in here send with the same tag goes past it.
     b.fill(numbers, 1, [&](std::int64_t) { return 1000 * Depth + m.role; });
-    m.add(me, 0, me.send(numbers, 8, next, 5) != Code::ok);
+    m.add(me, 0, me.bsend(numbers, 8, next, 5) != Code::ok);
 
     b.fill(numbers + 1, 1, [&](std::int64_t) { return m.role; });
     b.call([&](auto& r, const auto&... scope) {
@@ -142,7 +142,7 @@ struct AlongEachDimension {
       m.add(me, 1, me.rank() != m.role || me.size() != grid.size());
       for (int dim = 0; dim < grid.dims(); ++dim) {
         const Cart::Shift shift = grid.shift(me.rank(), dim, 1);
-        if (shift.to != no_rank) m.add(me, 0, me.send(numbers, 8, shift.to, dim) != Code::ok);
+        if (shift.to != no_rank) m.add(me, 0, me.bsend(numbers, 8, shift.to, dim) != Code::ok);
         if (shift.from != no_rank) {
           m.add(me, 1, me.recv(numbers + 1, 8, any_source, dim).source != shift.from);
           b.check(numbers + 1, 1, [&](std::int64_t) { return shift.from; });
@@ -181,6 +181,7 @@ TEST(Communicator, BalancedGridsAreAsSquareAsTheirFactorsAllow) {
     const Cart grid = Cart::balanced(ranks, dims, false);
     EXPECT_EQ(grid.size(), ranks);
     std::vector<int> found;
+    found.reserve(Cart::most_dims);
     for (int d = 0; d < grid.dims(); ++d) found.push_back(grid.length(d));
     return found;
   };
@@ -210,6 +211,7 @@ TEST(Communicator, ContextsAreGivenBackAndThoseInUseAreCounted) {
   const std::string what = run_ranks({.nodes = {{.cpus = 2}}}, [](Comm& comm) {
     for (int i = 0; i < 600; ++i) EXPECT_EQ(comm.dup().size(), 2);
     std::vector<Comm> all;
+    all.reserve(255);
     for (int i = 0; i < 255; ++i) all.push_back(comm.dup());
     const Error e = error_of([&] { comm.dup(); });
     EXPECT_EQ(to_string(e.code()), "out_of_resources");

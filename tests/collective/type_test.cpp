@@ -110,9 +110,9 @@ std::vector<std::vector<unsigned char>> run_in_warps(const Script& script, std::
   }
   job.cpu([&](Comm& comm) { script(CpuPort(comm), memories[static_cast<std::size_t>(comm.rank())]->memory()); });
   for (int g = 0; g < job.world().gpus(); ++g) {
-    std::vector<Memory> mine;
-    for (int s = 0; s < slots_each; ++s)
-      mine.push_back(memories[static_cast<std::size_t>(cpus + g * slots_each + s)]->memory());
+    std::vector<Memory> mine(slots_each);
+    for (std::size_t s = 0; s < mine.size(); ++s)
+      mine[s] = memories[cpus + static_cast<std::size_t>(g) * slots_each + s]->memory();
     images.emplace_back(job.world().device(g), mine.size());
     images.back().upload(mine.data());
     const Memory* image = images.back().data();

@@ -20,7 +20,7 @@ namespace dcgn::tool {
 
 namespace {
 
-using bench::Path, bench::Scope, bench::ScopeKind;
+using bench::Scope, bench::ScopeKind;
 
 struct Arguments {
   std::string measures = "latency", pairs = "cpu-cpu,cpu-slot,slot-slot", scopes, peers = "none";

@@ -41,6 +41,15 @@ concept BoundedKernel = requires {
   {Kernel::max_threads};
 };
 
+// 0: the compiler's choice.
+template <class Kernel>
+constexpr unsigned blocks_per_multiprocessor() {
+  if constexpr (requires { {Kernel::blocks_per_multiprocessor}; })
+    return Kernel::blocks_per_multiprocessor;
+  else
+    return 0;
+}
+
 #if defined(__CUDACC__)
 template <class Kernel, class... Args>
 __global__ void kernel_entry(const Kernel kernel, Args... args) {
@@ -49,7 +58,8 @@ __global__ void kernel_entry(const Kernel kernel, Args... args) {
 }
 
 template <class Kernel, class... Args>
-__global__ void __launch_bounds__(Kernel::max_threads) bounded_kernel_entry(const Kernel kernel, Args... args) {
+__global__ void __launch_bounds__(Kernel::max_threads, blocks_per_multiprocessor<Kernel>())
+    bounded_kernel_entry(const Kernel kernel, Args... args) {
   gpu::Context context;
   kernel(context, args...);
 }
@@ -68,7 +78,8 @@ inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
 // `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied. A kernel
 // whose blocks may have up to N threads says so by `static constexpr unsigned max_threads = N;`, and the compiler then
 // sees to it that they find registers; without that, a kernel may need more of them than a block of 1024 threads can
-// have.
+// have. The compiler then leaves half of them to a second block; `static constexpr unsigned blocks_per_multiprocessor =
+// 1;` beside it gives a kernel all.
 template <class Kernel, class... Args>
 KernelImage make_image(const Kernel& kernel, const Args&... args) {
   KernelImage image;

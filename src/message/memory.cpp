@@ -203,7 +203,7 @@ void RankMemory::lay_out(Layout& layout) {
       const bool shared = share_memory(r, s);
       const std::uint32_t shift =
           lane_shift(config_, size(), host_resident(static_cast<int>(r)) && host_resident(static_cast<int>(s)));
-      layout.pairs[r * n + s] = {(shared ? own : pinned_).take<Cell>(std::size_t{1} << shift, 64),
+      layout.pairs[r * n + s] = {(shared ? own : pinned_).take<Cell>(std::size_t{1} << shift, 128),
                                  (shared ? region(spaces_[s]) : pinned_).take<Credit>(1), shift};
     }
   }

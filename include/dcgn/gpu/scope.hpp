@@ -66,6 +66,7 @@ class ThreadScope {
   DCGN_HOST_DEVICE bool leader() const { return true; }
   DCGN_HOST_DEVICE void sync() const {}
   DCGN_HOST_DEVICE bool agree(bool yes) const { return yes; }  // whether all threads say so
+  DCGN_HOST_DEVICE bool vote(bool yes) const { return yes; }   // the same, but that it orders no memory
   DCGN_HOST_DEVICE bool broken() const { return false; }       // whether sync() gave up
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
@@ -108,6 +109,7 @@ class WarpScope {
     context_.sync_warp();  // a ballot alone does not order memory
     return all;
   }
+  DCGN_HOST_DEVICE bool vote(bool yes) const { return context_.all(yes); }
   DCGN_HOST_DEVICE bool broken() const { return false; }
   template <class T>
   DCGN_HOST_DEVICE T broadcast(const T& value) const {
@@ -150,10 +152,11 @@ class WarpScope {
 // All threads of the calling thread's block.
 class BlockScope {
  public:
-  DCGN_HOST_DEVICE explicit BlockScope(const Context& context) : context_(context) {}
-  DCGN_HOST_DEVICE unsigned rank() const { return context_.thread_rank(); }
-  DCGN_HOST_DEVICE unsigned size() const { return context_.num_threads(); }
-  DCGN_HOST_DEVICE bool leader() const { return context_.thread_rank() == 0; }
+  DCGN_HOST_DEVICE explicit BlockScope(const Context& context)
+      : context_(context), rank_(context.thread_rank()), size_(context.num_threads()) {}
+  DCGN_HOST_DEVICE unsigned rank() const { return rank_; }
+  DCGN_HOST_DEVICE unsigned size() const { return size_; }
+  DCGN_HOST_DEVICE bool leader() const { return rank_ == 0; }
   DCGN_HOST_DEVICE void sync() const { context_.sync_block(); }
   DCGN_HOST_DEVICE bool agree(bool yes) const { return context_.sync_block_all(yes); }
   DCGN_HOST_DEVICE bool broken() const { return false; }
@@ -180,6 +183,7 @@ class BlockScope {
 
  private:
   const Context& context_;
+  unsigned rank_, size_;  // asked for often
 };
 
 DCGN_HOST_DEVICE inline ThreadScope this_thread() { return {}; }

@@ -210,9 +210,13 @@ template <class Scope>
     OutLane& lane = me.out[to];
     if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
       if constexpr (decides_in_block && Scope::in_block)
-        if (calls_in_block(me) && ((Scope::in_warp && send_words(scope, port, data, size, to, tag, context)) ||
-                                   send_cells(scope, port, data, size, to, tag, context)))
-          return Code::ok;
+        if (calls_in_block(me)) {
+          if constexpr (Scope::in_warp)
+            if (size <= small_bytes ? send_cell_anew(scope, port, data, size, to, tag, context)
+                                    : send_words(scope, port, data, size, to, tag, context))
+              return Code::ok;
+          if (send_cells(scope, port, data, size, to, tag, context)) return Code::ok;
+        }
       if (quick_send_eager(scope, me, lane, data, size, tag, context)) return Code::ok;
     } else {
       const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
@@ -233,13 +237,13 @@ DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, Send
   if constexpr (decides_in_block && Scope::in_block)
     if (mode == SendMode::standard && calls_in_block(*port.me)) {
       const auto size = static_cast<std::uint64_t>(bytes);
-      if constexpr (Scope::in_warp) {
-        if (send_cell(scope, port, data, size, to, tag, context)) return Code::ok;
-      } else {
-        if (fit(*port.me, port.size, data, bytes, to, tag, false) && size <= eager_limit(port.out[to], scope.size()) &&
-            send_words(scope, port, data, size, to, tag, context))
-          return Code::ok;
-      }
+      bool sent = false;
+      if constexpr (!Scope::in_warp)
+        sent = send_words(scope, port, data, size, to, tag, context);
+      else if (size <= small_bytes)
+        sent = send_cell(scope, port, data, size, to, tag, context);
+      if (sent) [[likely]]
+        return Code::ok;
     }
   return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
 }
@@ -270,11 +274,15 @@ template <class Scope>
         if (in_block && from == any_source && size <= small_bytes && tag < 65536 &&
             receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
           return status;
-      if (in_block && (from == any_source
-                           ? receive_cells_of_any(scope, port, data, size, tag, context, status)
-                           : (Scope::in_warp && receive_words(scope, port, data, size, from, tag, context, status)) ||
-                                 receive_cells(scope, port, data, size, from, -1, tag, context, status)))
+      if (in_block && from == any_source && receive_cells_of_any(scope, port, data, size, tag, context, status))
         return status;
+      if (in_block && from != any_source) {
+        if constexpr (Scope::in_warp)
+          if ((size <= small_bytes && receive_cell_anew(scope, port, data, size, from, tag, context, status)) ||
+              receive_words(scope, port, data, size, from, tag, context, status))
+            return status;
+        if (receive_cells(scope, port, data, size, from, -1, tag, context, status)) return status;
+      }
     }
     if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
   }
@@ -289,13 +297,13 @@ DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, vo
     if (calls_in_block(*port.me)) {
       const auto size = static_cast<std::uint64_t>(capacity);
       Status status;
-      if constexpr (Scope::in_warp) {
-        if (receive_cell(scope, port, data, size, from, tag, context, status)) return status;
-      } else {
-        if (from != any_source && fit(*port.me, port.size, data, capacity, from, tag, true) &&
-            receive_words(scope, port, data, size, from, tag, context, status))
-          return status;
-      }
+      bool received = false;
+      if constexpr (!Scope::in_warp)
+        received = receive_words(scope, port, data, size, from, tag, context, status);
+      else if (size <= small_bytes)
+        received = receive_cell(scope, port, data, size, from, tag, context, status);
+      if (received) [[likely]]
+        return status;
     }
   return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
 }

@@ -92,6 +92,19 @@ DCGN_HOST_DEVICE inline std::uint32_t payload_cells(std::uint64_t bytes) {
   return (static_cast<std::uint32_t>(bytes) + cell_payload - 1) / cell_payload;
 }
 
+// Where the payload of an eager message or a piece of one lies, whose header is the cell at `position`: right behind
+// it, or if it is long at the next line of 128 bytes, so that what a warp writes or reads at once is whole lines. The
+// cells between keep what they had.
+inline constexpr std::uint32_t line_cells = 8, aligned_cells = 32;
+
+DCGN_HOST_DEVICE inline std::uint32_t payload_begin(std::uint32_t position, std::uint32_t cells) {
+  return cells < aligned_cells ? position + 1 : (position + line_cells) & ~(line_cells - 1);
+}
+// From the header to the end of the payload.
+DCGN_HOST_DEVICE inline std::uint32_t message_cells(std::uint32_t position, std::uint32_t cells) {
+  return payload_begin(position, cells) + cells - position;
+}
+
 DCGN_HOST_DEVICE inline std::uint32_t header_cells(Kind kind) {
   switch (kind) {
     case Kind::small:
@@ -124,9 +137,10 @@ struct Ring {
   DCGN_HOST_DEVICE std::uint32_t row(std::uint32_t position) const { return size() - (position & (size() - 1)); }
 };
 
-// The most payload bytes that are written to a ring at once: with their header they fill half of it.
+// The most payload bytes that are written to a ring at once: with what lies before them they fill half of it.
 DCGN_HOST_DEVICE inline std::uint64_t largest_unit(const Ring& ring) {
-  return static_cast<std::uint64_t>(ring.size() / 2 - 1) * cell_payload;
+  const std::uint32_t half = ring.size() / 2;
+  return static_cast<std::uint64_t>(half - (half > aligned_cells ? line_cells : 1)) * cell_payload;
 }
 
 // The last word of a header: kind in bits 0-2; for small: bytes in 3-6, context in 7-15, tag in 16-31; else the context

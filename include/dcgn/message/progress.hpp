@@ -8,6 +8,7 @@
 
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/relax.hpp>
+#include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/receiving.hpp>
@@ -18,6 +19,8 @@
 #include <cstdint>
 
 namespace dcgn::message {
+
+using dcgn::detail::decides_in_block;
 
 // Looks at a lane before a quick receive becomes an ordinary one, which sees to the rank's other business as well; and
 // at the word of an announced message before it becomes an ordinary send.
@@ -53,7 +56,7 @@ DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_
   return place + 1 == places(me) ? 0 : place + 1;
 }
 
-// A group of bells, or of what is noted beside them.
+// A group of bells.
 DCGN_HOST_DEVICE inline void load_group(const std::uint32_t* from, std::uint32_t (&group)[bell_group]) {
 #if defined(__CUDA_ARCH__)
   static_assert(bell_group == 8);
@@ -67,41 +70,56 @@ DCGN_HOST_DEVICE inline void load_group(const std::uint32_t* from, std::uint32_t
 #endif
 }
 
-// Whether somebody whose bell is news has sent what is not taken. What has been taken is noted beside the bells only
-// when somebody asks.
-DCGN_HOST_DEVICE inline bool has_rung(const Endpoint& me, std::int32_t source) {
-  const std::uint32_t head = me.in[source].head();
-  me.heads[source] = head;
-  return static_cast<std::int32_t>(load_relaxed(me.bells[source]) - head) > 0;
+// The first of so many threads of a GPU look at so many groups of bells at once each: at 1280 bells by a warp.
+inline constexpr int groups_at_once = decides_in_block ? 5 : 1;
+
+// Which of a group, from `first` on, have rung since their messages were last taken. What has been taken is noted
+// beside the bells only when somebody asks.
+DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t first,
+                                              const std::uint32_t (&bells)[bell_group]) {
+  std::uint32_t news = 0, found = 0;
+  for (int i = 0; i < bell_group; ++i) news |= static_cast<std::uint32_t>(bells[i] != me.heads[first + i]) << i;
+  for (int i = 0; news; ++i, news >>= 1)
+    if (news & 1) {
+      const std::uint32_t head = me.in[first + i].head();
+      me.heads[first + i] = head;
+      if (static_cast<std::int32_t>(bells[i] - head) > 0) found |= 1u << i;
+    }
+  return found;
 }
 
-// Which of the places of a group, of bell_group from `first` on, seem to hold a message: bit i for place first + i.
-DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
-  std::uint32_t found = 0;
+// Which of the places of a group, of bell_group from each of `first` on, seem to hold a message: bit i of `found` for
+// place first + i. There is no place before 0.
+template <int Groups>
+DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t (&first)[Groups],
+                                         std::uint32_t (&found)[Groups]) {
   const std::int32_t rung = me.bells ? me.size : 0, end = places(me);
-  if (first < rung) {
-    std::uint32_t bells[bell_group], heads[bell_group], news = 0;
-    load_group(me.bells + first, bells);
-    load_group(me.heads + first, heads);
-    for (int i = 0; i < bell_group; ++i) news |= static_cast<std::uint32_t>(bells[i] != heads[i]) << i;
-    for (int i = 0; news; ++i, news >>= 1)
-      if (news & 1 && has_rung(me, first + i)) found |= 1u << i;
-  }
-  if (first + bell_group > rung && first < end) {
+  std::uint32_t bells[Groups][bell_group];
+  for (int g = 0; g < Groups; ++g)
+    if (first[g] >= 0 && first[g] < rung) load_group(me.bells + first[g], bells[g]);
+  for (int g = 0; g < Groups; ++g) found[g] = first[g] >= 0 && first[g] < rung ? rung_in(me, first[g], bells[g]) : 0;
+  if (rung == end) return;
+  for (int g = 0; g < Groups; ++g) {
+    if (first[g] < 0 || first[g] + bell_group <= rung || first[g] >= end) continue;
     // Their loads are under way together.
     const Cell* cells[bell_group];
     std::uint32_t epochs[bell_group], seen[bell_group];
     for (int i = 0; i < bell_group; ++i) {
-      const std::int32_t place = first + i < rung ? rung : first + i;
+      const std::int32_t place = first[g] + i < rung ? rung : first[g] + i;
       const InLane& lane = me.in[source_at(me, place < end ? place : end - 1)];
       const std::uint32_t head = lane.head();
       cells[i] = &lane.ring.at(head);
-      epochs[i] = place < end && first + i >= rung ? lane.ring.epoch(head) : 0;
+      epochs[i] = place < end && first[g] + i >= rung ? lane.ring.epoch(head) : 0;
     }
     for (int i = 0; i < bell_group; ++i) seen[i] = load_relaxed(cells[i]->epoch);
-    for (int i = 0; i < bell_group; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
+    for (int i = 0; i < bell_group; ++i) found[g] |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
   }
-  return found;
+}
+
+DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
+  std::uint32_t found[1];
+  full_places<1>(me, {first}, found);
+  return found[0];
 }
 
 // Looks at a few places in turn, or at all, and takes one message.
@@ -135,7 +153,7 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
 // The bytes of `work` have moved.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void finish(Endpoint& me, const Work& work, Work& next) {
   Record* r = work.record;
-  if (work.move == Work::Move::take) take_off(*work.lane, 1 + work.cells);
+  if (work.move == Work::Move::take) take_off(*work.lane, work.position + work.cells - work.lane->head());
   switch (work.after) {
     case After::nothing:
     case After::stored: break;

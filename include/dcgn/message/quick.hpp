@@ -64,14 +64,15 @@ DCGN_HOST_DEVICE inline void end_quick([[maybe_unused]] Endpoint& me) {
 
 // What the planner of a send found: how many cells it takes, 0 where it is not for a quick call, and where they go.
 struct Departure {
-  std::uint32_t cells, tail;
+  std::uint32_t all, tail;
 };
 
 DCGN_HOST_DEVICE inline Departure plan_send(Endpoint& me, OutLane& lane, std::uint32_t threads, std::uint64_t bytes,
                                             int tag, std::uint32_t context) {
   if (has_ended(me, static_cast<int>(&lane - me.out)) || !begin_quick(me)) return {0, 0};
-  const std::uint32_t cells = fits_small(context, tag, bytes) ? 1 : 1 + payload_cells(bytes);
-  if (bytes <= eager_limit(lane, threads) && !lane.first && has_room(lane, cells)) return {cells, lane.tail()};
+  const std::uint32_t tail = lane.tail(),
+                      all = fits_small(context, tag, bytes) ? 1 : message_cells(tail, payload_cells(bytes));
+  if (bytes <= eager_limit(lane, threads) && !lane.first && has_room(lane, all)) return {all, tail};
   end_quick(me);
   return {0, 0};
 }
@@ -84,11 +85,12 @@ template <class Scope>
   Departure plan{0, 0};
   if (scope.leader()) plan = plan_send(me, lane, scope.size(), bytes, tag, context);
   plan = scope.publish(plan);  // and what the threads wrote to the buffer is visible to all of them
-  if (!plan.cells) return false;
+  if (!plan.all) return false;
   const Ring ring = lane.ring;
+  const bool small = fits_small(context, tag, bytes);
   if (scope.leader()) {
     const bool release = me.without & without_relaxed;
-    if (fits_small(context, tag, bytes)) {
+    if (small) {
       const std::uint64_t payload = load_small(data, bytes);
       write_cell(ring.at(plan.tail), static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32),
                  small_word(context, tag, bytes), ring.epoch(plan.tail), release);
@@ -96,12 +98,13 @@ template <class Scope>
       write_cell(ring.at(plan.tail), static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
                  static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(plan.tail), release);
     }
-    put(lane, plan.cells);
+    put(lane, plan.all);
     ++lane.quick_messages;
     lane.quick_bytes += bytes;
   }
-  if (plan.cells > 1)
-    push_cells(scope, Payload(ring, plan.tail + 1, plan.cells - 1, bytes), static_cast<const unsigned char*>(data));
+  if (const std::uint32_t cells = small ? 0 : payload_cells(bytes))
+    push_cells(scope, Payload(ring, payload_begin(plan.tail, cells), cells, bytes),
+               static_cast<const unsigned char*>(data));
   if (scope.leader()) end_quick(me);
   scope.sync();  // the buffer is the caller's again
   return true;
@@ -169,27 +172,36 @@ DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, cons
   return scope.lead([&] { return announce(me, data, bytes, to, tag, context); });
 }
 
-// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look.
+// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look, each
+// at groups of its own, which together make rows.
 template <class Scope>
 DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
   const int width = bell_group * static_cast<int>(scope.lookers()), mine = bell_group * static_cast<int>(scope.rank());
-  const int start = me.next_place, first = start & -width, end = places(me);
-  const auto look = [&](int base) { return mine < width && base + mine < end ? full_places(me, base + mine) : 0; };
-  const auto choose = [&](int base, std::uint32_t found) {
+  const int rows = (places(me) + width - 1) / width, start = me.next_place, first = start / width;
+  const auto choose = [&](int row, std::uint32_t found) {
     int place = -1;
     for (int i = bell_group; i-- > 0;)
-      if (found >> i & 1) place = base + mine + i;
+      if (found >> i & 1) place = row * width + mine + i;
     return scope.first_found(place);
   };
-  // Those before the start come last.
-  const std::uint32_t found = look(first);
-  const int before = start - (first + mine);
-  const std::uint32_t late = before <= 0 ? 0 : before >= bell_group ? found : found & ((1u << before) - 1);
-  int place = choose(first, found & ~late);
-  for (int base = first + width < end ? first + width : 0; place < 0 && base != first;
-       base = base + width < end ? base + width : 0)
-    place = choose(base, look(base));
-  return place >= 0 ? place : choose(first, late);
+  std::uint32_t late = 0;
+  for (int r = 0; r < rows; r += groups_at_once) {
+    int row[groups_at_once], group[groups_at_once];
+    std::uint32_t found[groups_at_once];
+    for (int k = 0; k < groups_at_once; ++k) {
+      row[k] = first + r + k < rows ? first + r + k : first + r + k - rows;
+      group[k] = r + k < rows && mine < width ? row[k] * width + mine : -1;
+    }
+    full_places(me, group, found);
+    if (r == 0) {  // those before the start come last
+      const int before = start - group[0];
+      late = group[0] < 0 || before <= 0 ? 0 : before >= bell_group ? found[0] : found[0] & ((1u << before) - 1);
+      found[0] &= ~late;
+    }
+    for (int k = 0; k < groups_at_once; ++k)
+      if (const int place = r + k < rows ? choose(row[k], found[k]) : -1; place >= 0) return place;
+  }
+  return choose(first, late);
 }
 
 // What the planner of a receive found: a message and where it is. 0 steps: nothing for a quick call.
@@ -213,7 +225,7 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t
   std::uint32_t cells = header_cells(h.kind);
   switch (h.kind) {
     case Kind::small: break;
-    case Kind::eager: cells += payload_cells(h.bytes); break;
+    case Kind::eager: cells = message_cells(head, payload_cells(h.bytes)); break;
     case Kind::pull:
       // What a copy engine should fetch is none of a quick call's business.
       if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads, true)) return;
@@ -236,17 +248,18 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, const Arrival& plan,
                                                    void* data, int place) {
   const std::uint32_t payload = plan.kind == Kind::eager ? payload_cells(plan.bytes) : 0;
+  const std::uint32_t begin = payload_begin(plan.head, payload);
   if (scope.leader()) {
     if (plan.kind == Kind::small) store_small(data, plan.bytes, plan.address);
     if (place >= 0) me.next_place = place_after(me, place);
-    lane.advance(header_cells(plan.kind) + payload);
+    lane.advance(payload ? begin + payload - plan.head : header_cells(plan.kind));
     ++lane.quick_messages;
     lane.quick_bytes += plan.bytes;
   }
   bool taken = true;
   if (payload)
-    taken = take_cells(scope, *me.phase, Payload(lane.ring, plan.head + 1, payload, plan.bytes),
-                       static_cast<unsigned char*>(data));
+    taken =
+        take_cells(scope, *me.phase, Payload(lane.ring, begin, payload, plan.bytes), static_cast<unsigned char*>(data));
   if (plan.kind == Kind::pull) {
     copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(plan.address),
                plan.bytes);
@@ -269,7 +282,7 @@ template <class Scope>
 
 // Looks a while for a place where there is a message. Called by those who look.
 template <class Scope>
-DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
+[[gnu::noinline]] DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
   int place;
   for (std::uint32_t looks = 0; (place = find_place(scope, me)) < 0 && looks < quick_looks / 4; ++looks)
     relax_briefly();

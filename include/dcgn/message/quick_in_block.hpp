@@ -19,8 +19,6 @@
 
 namespace dcgn::message {
 
-using dcgn::detail::decides_in_block;
-
 // Whether this rank's calls are those of a GPU.
 DCGN_HOST_DEVICE inline bool calls_in_block([[maybe_unused]] const Endpoint& me) {
 #if defined(__CUDA_ARCH__)
@@ -74,17 +72,34 @@ struct Stand {
     store_two(&lane.next,
               {reinterpret_cast<std::uintptr_t>(cell + cells), epoch | static_cast<std::uint64_t>(row - cells) << 32});
   }
-  // A message of so many cells has passed.
+};
+
+// What is counted at a lane, in the 16 bytes behind its stand.
+struct Books {
+  std::uint64_t bytes;
+  std::uint32_t settled, told;  // as the lane has them; told: OutLane::taken, InLane::returned
+
   template <class Lane>
-  DCGN_HOST_DEVICE void pass(Lane& lane, std::uint32_t cells, std::uint64_t bytes) const {
-    if (cells <= row) {
-      step(lane, cells);
-      lane.settled += cells - 1;  // it counts as one
+  DCGN_HOST_DEVICE static Books of(const Lane& lane) {
+    static_assert(offsetof(Lane, quick_bytes) == offsetof(Lane, next) + 16);
+    static_assert(offsetof(Lane, settled) == offsetof(Lane, quick_bytes) + 8);
+    static_assert(sizeof(Lane::settled) == 4);
+    const TwoWords words = load_two(&lane.quick_bytes);
+    return {words.first, static_cast<std::uint32_t>(words.second), static_cast<std::uint32_t>(words.second >> 32)};
+  }
+  // A message of so many cells and bytes has passed, from where the lane stood.
+  template <class Lane>
+  DCGN_HOST_DEVICE void pass(Lane& lane, const Stand& from, std::uint32_t cells, std::uint64_t message_bytes,
+                             std::uint32_t now_told) const {
+    const bool in_row = cells <= from.row;
+    const std::uint32_t settles = in_row ? settled + (cells - 1) : settled;  // it counts as one
+    store_two(&lane.quick_bytes, {bytes + message_bytes, settles | static_cast<std::uint64_t>(now_told) << 32});
+    if (in_row) {
+      from.step(lane, cells);
     } else {
       lane.advance(cells);
       ++lane.quick_messages;
     }
-    lane.quick_bytes += bytes;
   }
 };
 
@@ -207,9 +222,14 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
                     (hindrance == 0) & (now.row != 0);  // credit is due where there is no row
   // What the last word must be, perhaps its tag apart.
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
-  std::uint32_t d[3]{};
-  const bool found = scope.agree(good && await_first(*now.cell, now.epoch, d));
-  const bool wanted = found & ((d[2] & mask) == word), mine = wanted & scope.leader();
+  if (!good) return false;
+  // All find the cell at the same look, and have read the lane's state by then.
+  std::uint32_t d[3]{}, looks = 0;
+  while (!scope.vote(read_cell(*now.cell, now.epoch, d))) {
+    if (++looks == quick_looks) return false;
+    relax_briefly();
+  }
+  const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
   store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
   store_two_if(mine, &lane.next, reinterpret_cast<std::uintptr_t>(now.cell + 1),
                now.epoch | static_cast<std::uint64_t>(now.row - 1) << 32);
@@ -219,40 +239,79 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   return wanted;
 }
 
+// Opens a lane again that has no cells in a row for quick calls, which may be since the ring ends there, or until
+// credit is seen to. Says whether it was closed.
+template <class Scope, class Lane, class Open>
+DCGN_HOST_DEVICE bool reopen(const Scope& scope, Lane& lane, std::uint32_t hindrance, const Open& open) {
+  const bool closed = !hindrance && !Stand::of(lane).row;
+  scope.sync();  // all have seen how things stand
+  if (closed && scope.leader()) open(lane);
+  scope.sync();
+  return closed;
+}
+
+// As send_cell(), for a lane that it found closed.
+template <class Scope>
+DCGN_HOST_DEVICE bool send_cell_anew(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes,
+                                     int to, int tag, std::uint32_t context) {
+  const auto open = [](OutLane& lane) {
+    lane.taken = load_credit(*lane.credit);
+    lane.advance(0);
+  };
+  return reopen(scope, port.out[to], Hindrance::of(*port.me).sending, open) &&
+         send_cell(scope, port, data, bytes, to, tag, context);
+}
+
+// As receive_cell(), likewise.
+template <class Scope>
+DCGN_HOST_DEVICE bool receive_cell_anew(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                        int from, int tag, std::uint32_t context, Status& status) {
+  const auto open = [](InLane& lane) { return_credit(lane); };
+  return reopen(scope, port.in[from], Hindrance::of(*port.me).receiving, open) &&
+         receive_cell(scope, port, data, capacity, from, tag, context, status);
+}
+
 // Whether all of a payload is whole words that can be read and written where they lie.
 DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
   return ((reinterpret_cast<std::uintptr_t>(data) | bytes) & 3) == 0;
 }
 
-// An eager message of whole words.
+// An eager message of whole words. All that it must know is loaded at once, and judged together.
 template <class Scope>
 DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
                                  int tag, std::uint32_t context) {
-  OutLane& lane = port.out[to];
+  const bool known = static_cast<std::uint32_t>(to) < static_cast<std::uint32_t>(port.size);
+  OutLane& lane = port.out[known ? to : 0];
   const Stand now = Stand::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(*port.me).sending | lane.queued, taken = lane.taken;
+  const std::uint32_t hindrance = Hindrance::of(*port.me).sending | lane.queued;
+  const std::uint64_t limit = eager_limit(lane, scope.size());
   const Ring ring = lane.ring;
-  const std::uint32_t tail = ring.position(now.cell, now.epoch), cells = payload_cells(bytes);
+  const Books books = Books::of(lane);
+  std::uint32_t taken = books.told;
+  const std::uint32_t tail = ring.position(now.cell, now.epoch), cells = payload_cells(bytes),
+                      begin = payload_begin(tail, cells), all = begin + cells - tail;
+  const bool good = known & (tag >= 0) & (bytes != 0) & (bytes <= limit) & is_words(data, bytes) & (data != nullptr) &
+                    (hindrance == 0);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
-  if (!is_words(data, bytes) | (hindrance != 0) | (cells == 0) | ((cells > scope.size()) & (scope.size() % 32 != 0)))
-    return false;
-  if (ring.size() - (tail - taken) <= cells) {
-    const std::uint32_t news = load_credit(*lane.credit);
-    if (!scope.agree(ring.size() - (tail - news) > cells)) return false;
-    if (scope.leader()) lane.taken = news;
+  if (!good) return false;
+  if (ring.size() - (tail - taken) < all) {
+    // As with answers (sending.hpp): the receiver had what it read before it returned the credit.
+    taken = load_credit(*lane.credit);
+    if (!scope.agree(ring.size() - (tail - taken) >= all)) return false;
   }
-  if (scope.leader()) {
+  const bool leader = scope.leader();
+  std::uint32_t news = taken;
+  if (leader) {
     write_cell(ring.at(tail), static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
                static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(tail));
-    now.pass(lane, 1 + cells, bytes);
-    if (lane.bell) store_relaxed(*lane.bell, tail + 1 + cells);
+    if (lane.bell) store_relaxed(*lane.bell, tail + all);
+    // Before the next message has to wait for it.
+    if (ring.size() - (tail + all - taken) < ring.size() / 2) news = load_credit(*lane.credit);
   }
-  const Payload p(ring, tail + 1, cells, bytes);
-  const auto* const from = static_cast<const unsigned char*>(data);
-  if (cells <= scope.size())
-    push_words<1>(p, from, 0, turn_of(scope), scope.size());
-  else
-    push_groups<cells_at_once>(p, from, 0, turn_of(scope), scope.size());
+  push_payload(Payload(ring, begin, cells, bytes), static_cast<const unsigned char*>(data), 0, turn_of(scope),
+               scope.size());
+  // Now that the cells are on their way there is time for accounts.
+  if (leader) books.pass(lane, now, all, bytes, news);
   scope.sync();  // the buffer is the caller's again
   return true;
 }
@@ -262,18 +321,26 @@ template <class Scope>
 DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                     int tag, std::uint32_t context, Status& status) {
   const Endpoint& me = *port.me;
-  InLane& lane = port.in[from];
+  const bool known = static_cast<std::uint32_t>(from) < static_cast<std::uint32_t>(port.size);
+  InLane& lane = port.in[known ? from : 0];
   const Stand now = Stand::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving, limit = lane.returned + lane.batch;
+  const Books books = Books::of(lane);
+  const std::uint32_t hindrance = Hindrance::of(me).receiving, batch = lane.batch;
+  Credit& credit = *lane.credit;
   const Ring ring = lane.ring;
   const std::uint32_t turn = turn_of(scope), stride = scope.size();
-  const std::uint32_t head = ring.position(now.cell, now.epoch), own = head + 1 + turn;
+  // Each thread looks at the header and at the cell that it would take of a short payload that fills the buffer.
+  const std::uint32_t head = ring.position(now.cell, now.epoch),
+                      likely =
+                          payload_begin(head, payload_cells(least(capacity, std::uint64_t{stride} * cell_payload))),
+                      own = likely + turn;
   const Cell &header_cell = ring.at(head), &own_cell = ring.at(own);
   const std::uint32_t header_epoch = ring.epoch(head), own_epoch = ring.epoch(own);
   auto* const to = static_cast<unsigned char*>(data);
+  const bool good = known & ((tag >= 0) | (tag == any_tag)) & (static_cast<std::int64_t>(capacity) > 0) &
+                    is_words(data, 0) & (data != nullptr) & (hindrance == 0);
   scope.sync();
-  if (!is_words(data, 0) | (hindrance != 0)) return false;
-  // Each thread looks at the header and at the first cell that it would take of a payload.
+  if (!good) return false;
   std::uint32_t d[3]{}, mine[3]{}, looks = 0;
   bool found, here;
   for (;;) {
@@ -282,35 +349,36 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
     if (found || ++looks == quick_looks) break;
     relax_briefly();
   }
-  const std::uint32_t bytes = d[1], cells = payload_cells(bytes);
+  const std::uint32_t bytes = d[1], cells = payload_cells(bytes), begin = payload_begin(head, cells),
+                      all = begin + cells - head;
   const bool wanted = found & (d[2] == (static_cast<std::uint32_t>(Kind::eager) | context << 16)) &
                       ((tag == any_tag) | (static_cast<std::uint32_t>(tag) == d[0])) & (bytes % 4 == 0) &
-                      (bytes <= capacity) & ((cells <= stride) | (stride % 32 == 0));
+                      (bytes <= capacity);
+  const bool credit_due = static_cast<std::int32_t>(head + all - books.told - batch) >= 0;
+  // While the cells come there is time for accounts. What is returned is told below, when all have been taken.
+  if (wanted && scope.leader()) books.pass(lane, now, all, bytes, credit_due ? head + all : books.told);
   bool taken = wanted;
-  if (wanted && turn < cells) {
-    const Payload p(ring, head + 1, cells, bytes);
-    if (cells > stride) {
-      taken = take_groups<cells_at_once>(p, *me.phase, to, turn, stride);
-    } else {
-      taken = here || await_cell(ring, own, mine, *me.phase);
+  if (wanted) {
+    const Payload p(ring, begin, cells, bytes);
+    if ((cells > stride) | (p.wide != 0)) {
+      taken = take_payload(p, *me.phase, to, turn, stride);
+    } else if (turn < cells) {
+      taken = (here && begin == likely) || await_cell(ring, begin + turn, mine, *me.phase);
       store_words(p, to, turn, mine);
     }
   }
-  if (wanted && scope.leader()) now.pass(lane, 1 + cells, bytes);
   if (!scope.agree(taken)) {
     // Somebody has waited long enough, or found the job aborted: another call begins anew.
     if (wanted && scope.leader()) {
-      lane.advance(0u - (1 + cells));
+      lane.returned = books.told;
+      lane.advance(0u - all);
       --lane.quick_messages;
       lane.quick_bytes -= bytes;
     }
     scope.sync();
     return false;
   }
-  if (static_cast<std::int32_t>(head + 1 + cells - limit) >= 0) {
-    if (scope.leader()) return_credit(lane);
-    scope.sync();
-  }
+  if (credit_due && scope.leader()) store_credit(credit, head + all);
   status = {from, static_cast<int>(d[0]), static_cast<std::int64_t>(bytes), Code::ok};
   return true;
 }
@@ -381,11 +449,11 @@ template <class Scope>
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
   const Ring ring = lane.ring;
-  const std::uint32_t tail = ring.position(now.cell, now.epoch), free = ring.size() - (tail - lane.taken);
   const bool small = fits_small(context, tag, bytes);
-  const std::uint32_t cells = small ? 0 : payload_cells(bytes);
+  const std::uint32_t tail = ring.position(now.cell, now.epoch), free = ring.size() - (tail - lane.taken),
+                      cells = small ? 0 : payload_cells(bytes), all = message_cells(tail, cells);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
-  if ((hindrance != 0) | (now.row == 0) | (free <= cells)) return false;
+  if ((hindrance != 0) | (now.row == 0) | (free < all)) return false;
   if (scope.leader()) {
     Header h;
     h.kind = small ? Kind::small : Kind::eager;
@@ -394,11 +462,12 @@ template <class Scope>
     h.bytes = bytes;
     if (small) h.address = load_small(data, bytes);
     write_header(ring, tail, h);
-    put(lane, 1 + cells);
+    put(lane, all);
     ++lane.quick_messages;
     lane.quick_bytes += bytes;
   }
-  if (cells) push_cells(scope, Payload(ring, tail + 1, cells, bytes), static_cast<const unsigned char*>(data));
+  if (cells)
+    push_cells(scope, Payload(ring, payload_begin(tail, cells), cells, bytes), static_cast<const unsigned char*>(data));
   scope.sync();  // the buffer is the caller's again
   return true;
 }
@@ -413,8 +482,9 @@ template <class Scope>
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(me).receiving;
   const Ring ring = lane.ring;
-  const std::uint32_t head = ring.position(now.cell, now.epoch), turn = turn_of(scope), own = head + 1 + turn;
-  const std::uint32_t limit = lane.returned + lane.batch;
+  const std::uint32_t head = ring.position(now.cell, now.epoch), turn = turn_of(scope),
+                      likely = payload_begin(head, payload_cells(least(capacity, std::uint64_t{1} << 31))),
+                      own = likely + turn, limit = lane.returned + lane.batch;
   auto* const to = static_cast<unsigned char*>(data);
   scope.sync();
   if (hindrance) return false;
@@ -430,29 +500,30 @@ template <class Scope>
   const Header h = decode(d);
   const bool wanted = found && (h.kind == Kind::small || h.kind == Kind::eager) && h.context == context &&
                       (tag == any_tag || tag == h.tag) && h.bytes <= capacity;
-  const std::uint32_t cells = h.kind == Kind::eager ? payload_cells(h.bytes) : 0;
+  const std::uint32_t cells = h.kind == Kind::eager ? payload_cells(h.bytes) : 0, begin = payload_begin(head, cells),
+                      all = begin + cells - head;
   bool taken = wanted;
   if (wanted && cells) {
-    const Payload p(ring, head + 1, cells, h.bytes);
+    const Payload p(ring, begin, cells, h.bytes);
     if (cells > scope.size() || !has_words(to) || p.rest) {
       taken = take_cells(scope, *me.phase, p, to);
     } else if (turn < cells) {
-      taken = here || await_cell(ring, own, mine, *me.phase);
+      taken = (here && begin == likely) || await_cell(ring, begin + turn, mine, *me.phase);
       store_words(p, to, turn, mine);
     }
   }
   if (taken && scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
     if (place >= 0) me.next_place = place_after(me, place);
-    lane.advance(1 + cells);
+    lane.advance(all);
     ++lane.quick_messages;
     lane.quick_bytes += h.bytes;
   }
-  const bool credit_due = static_cast<std::int32_t>(head + 1 + cells - limit) >= 0;
+  const bool credit_due = static_cast<std::int32_t>(head + all - limit) >= 0;
   if (!scope.agree(taken)) {
     // Somebody has waited long enough, or found the job aborted: the ordinary call begins anew.
     if (taken && scope.leader()) {
-      lane.advance(0u - (1 + cells));
+      lane.advance(0u - all);
       --lane.quick_messages;
       lane.quick_bytes -= h.bytes;
     }

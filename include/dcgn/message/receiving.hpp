@@ -16,13 +16,16 @@
 namespace dcgn::message {
 
 // Tells the sender how far its cells have been taken.
+DCGN_HOST_DEVICE inline void store_credit(Credit& credit, std::uint32_t taken) {
+#if defined(__CUDA_ARCH__)
+  store_relaxed(credit.taken, taken);  // as an answer is: see store_answer()
+#else
+  store_release(credit.taken, taken);
+#endif
+}
 DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
   lane.returned = lane.head();
-#if defined(__CUDA_ARCH__)
-  store_relaxed(lane.credit->taken, lane.returned);  // as an answer is: see store_answer()
-#else
-  store_release(lane.credit->taken, lane.returned);
-#endif
+  store_credit(*lane.credit, lane.returned);
   lane.advance(0);
 }
 
@@ -121,7 +124,6 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   const std::uint32_t head = lane.head();
   if (!read_header(lane.ring, head, h)) return false;
   const std::uint32_t cells = h.kind == Kind::eager || h.kind == Kind::data ? payload_cells(h.bytes) : 0;
-  const std::uint32_t position = head + header_cells(h.kind);
   Record* r = nullptr;
   if (h.kind == Kind::data) {
     r = &me.records[h.record];
@@ -158,7 +160,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   if (cells) {
     work.move = Work::Move::take;
     work.ring = lane.ring;
-    work.position = position;
+    work.position = payload_begin(head, cells);
     work.cells = cells;
     work.record = r;
     work.lane = &lane;

@@ -43,8 +43,19 @@ struct Work : Load {
   InLane* lane = nullptr;
 };
 
-// The payload's words lie in its cells so that neighbouring threads find neighbouring words: a group of up to 32 cells
-// holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
+// The words of a payload lie in its cells so that neighbouring threads find neighbouring words. A group of up to 32
+// cells holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
+// But a long payload begins with wide groups, where it is neighbouring 16 bytes: 128 cells hold 3 x 32 times 16 bytes,
+// and four cells, 32 apart, the 48 bytes that one thread reads and writes.
+inline constexpr std::uint32_t wide_cells = 128, wide_words = 3 * wide_cells;  // of such a group
+inline constexpr std::uint32_t wide_from = 3 * wide_cells;                     // payloads of so many cells have them
+
+// Cells in wide groups; all of these are whole words, and at least one more cell comes behind them.
+DCGN_HOST_DEVICE inline std::uint32_t in_wide_groups(std::uint32_t cells) {
+  return cells < wide_from ? 0 : (cells - 1) & ~(wide_cells - 1);
+}
+
+// Which words a cell holds that is in no wide group.
 struct CellWords {
   std::uint32_t first;   // word of the cell
   std::uint32_t stride;  // to its next
@@ -55,6 +66,16 @@ struct CellWords {
     stride = left < 32 ? left : 32;
   }
 };
+
+// Which word is the one of this number in any cell.
+DCGN_HOST_DEVICE inline std::uint32_t word_of(std::uint32_t cell, std::uint32_t number, std::uint32_t cells) {
+  if (cell >= in_wide_groups(cells)) {
+    const CellWords words(cell, cells);
+    return words.first + number * words.stride;
+  }
+  const std::uint32_t of_thread = cell % wide_cells / 32 * 3 + number;
+  return cell / wide_cells * wide_words + of_thread / 4 * 128 + cell % 32 * 4 + of_thread % 4;
+}
 
 // Bytes as one word, the first one lowest, and back: for the end of a message and for buffers that are not aligned.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint32_t join_bytes(const unsigned char* from, std::uint32_t count) {
@@ -125,18 +146,54 @@ DCGN_HOST_DEVICE inline void store_word(unsigned char* to, std::uint32_t value) 
 #endif
 }
 
+// Four words, at once where they lie on 16 bytes.
+struct FourWords {
+  std::uint32_t word[4];
+};
+
+DCGN_HOST_DEVICE inline bool lies_on_16(const void* memory) {
+  return (reinterpret_cast<std::uintptr_t>(memory) & 15) == 0;
+}
+
+DCGN_HOST_DEVICE inline FourWords load_four(const unsigned char* from, [[maybe_unused]] bool at_once) {
+  FourWords v;
+#if defined(__CUDA_ARCH__)
+  if (at_once) {
+    const uint4 line = *reinterpret_cast<const uint4*>(from);
+    return {{line.x, line.y, line.z, line.w}};
+  }
+  for (int i = 0; i < 4; ++i) v.word[i] = load_word(from + 4 * i);
+#else
+  memcpy(&v, from, sizeof v);
+#endif
+  return v;
+}
+
+DCGN_HOST_DEVICE inline void store_four(unsigned char* to, const FourWords& v, [[maybe_unused]] bool at_once) {
+#if defined(__CUDA_ARCH__)
+  if (at_once)
+    *reinterpret_cast<uint4*>(to) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+  else
+    for (int i = 0; i < 4; ++i) store_word(to + 4 * i, v.word[i]);
+#else
+  memcpy(to, &v, sizeof v);
+#endif
+}
+
 // A payload and the cells that carry it: `cells` from `position` on, `bytes` of them wanted, at most 4 GiB.
 struct Payload {
   Ring ring;
   std::uint32_t position, cells;
   std::uint32_t whole, rest;  // words, and bytes after them
+  std::uint32_t wide;         // cells in wide groups
 
   DCGN_HOST_DEVICE Payload(const Ring& r, std::uint32_t at, std::uint32_t count, std::uint64_t bytes)
       : ring(r),
         position(at),
         cells(count),
         whole(static_cast<std::uint32_t>(bytes / 4)),
-        rest(static_cast<std::uint32_t>(bytes % 4)) {}
+        rest(static_cast<std::uint32_t>(bytes % 4)),
+        wide(in_wide_groups(count)) {}
 };
 
 // The threads of a scope take the cells from the end on: those before them have the leader's business to see to.
@@ -152,19 +209,42 @@ inline constexpr std::uint32_t cells_at_once = 4;
 inline constexpr std::uint32_t cells_at_once = 1;
 #endif
 
-// The words of the cells from a thread's `turn` on, `AtOnce` of them under way at once; `last` is the word after the
-// whole ones. Few branches: a warp takes longer for one than for a dozen instructions.
+// The 48 bytes, in four cells, that are one thread's share of a wide group.
+struct Share {
+  std::uint64_t byte;  // the first of them; the others are 512 and 1024 further
+  std::uint32_t at;    // the first cell's position; the others are 32, 64 and 96 further
+
+  DCGN_HOST_DEVICE Share(const Payload& p, std::uint32_t number)
+      : byte(std::uint64_t{number / 32} * (wide_words * 4) + number % 32 * 16),
+        at(p.position + number / 32 * wide_cells + number % 32) {}
+};
+
+DCGN_HOST_DEVICE inline void push_share(const Payload& p, const Share& share, const unsigned char* from, bool at_once) {
+  std::uint32_t d[12];
+  for (int v = 0; v < 3; ++v) {
+    const FourWords four = load_four(from + share.byte + 512 * v, at_once);
+    for (int i = 0; i < 4; ++i) d[4 * v + i] = four.word[i];
+  }
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    const std::uint32_t at = share.at + 32 * k;
+    write_cell(p.ring.at(at), d[3 * k], d[3 * k + 1], d[3 * k + 2], p.ring.epoch(at));
+  }
+}
+
+// The words of the cells from `begin` on, which are in no wide group, `AtOnce` of them under way at once; `last` is the
+// word after the whole ones, of which there is at least one. Few branches: a warp takes longer for one than for a dozen
+// instructions.
 template <std::uint32_t AtOnce>
-DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
+DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t begin,
                                  std::uint32_t stride) {
-  for (std::uint32_t i = turn; i < p.cells; i += AtOnce * stride) {
+  for (std::uint32_t i = begin; i < p.cells; i += AtOnce * stride) {
     std::uint32_t d[AtOnce][3];
     for (std::uint32_t k = 0; k < AtOnce; ++k) {
       const CellWords words(i + k * stride, p.cells);
       for (std::uint32_t w = 0; w < 3; ++w) {
         const std::uint32_t word = words.first + w * words.stride;
-        d[k][w] = word == p.whole ? last : 0;
-        if (word < p.whole) d[k][w] = load_word(from + std::uint64_t{word} * 4);
+        d[k][w] = load_word(from + std::uint64_t{word < p.whole ? word : p.whole - 1} * 4);
+        if (word == p.whole) d[k][w] = last;
       }
     }
     for (std::uint32_t k = 0; k < AtOnce; ++k) {
@@ -174,60 +254,40 @@ DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, st
   }
 }
 
-// The whole groups of a payload, of 32 cells and 96 words, by whole warps that take one group after the other: here the
-// cells and words of a thread lie at fixed distances. What is left is at most 32 cells.
-struct Groups {
-  std::uint32_t cells, position;  // those in whole groups; the first one of this thread
-  std::uint32_t word;             // its first word
-
-  DCGN_HOST_DEVICE Groups(const Payload& p, std::uint32_t turn)
-      : cells(p.whole / 96 * 32), position(p.position + turn), word((turn & ~31u) * 2 + turn) {}
-};
-
-template <std::uint32_t AtOnce>
-DCGN_HOST_DEVICE void push_groups(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t turn,
-                                  std::uint32_t stride) {
-  const Groups g(p, turn);
-  for (std::uint32_t i = turn, at = g.position; i < g.cells; i += AtOnce * stride, at += AtOnce * stride) {
-    const unsigned char* const mine = from + std::uint64_t{g.word + (i - turn) * 3} * 4;
-    std::uint32_t d[AtOnce][3];
-    for (std::uint32_t k = 0; k < AtOnce; ++k)
-      for (std::uint32_t w = 0; w < 3; ++w)
-        d[k][w] = i + k * stride < g.cells ? load_word(mine + std::uint64_t{12 * k * stride + 128 * w}) : 0;
-    for (std::uint32_t k = 0; k < AtOnce; ++k)
-      if (i + k * stride < g.cells)
-        write_cell(p.ring.at(at + k * stride), d[k][0], d[k][1], d[k][2], p.ring.epoch(at + k * stride));
+// All cells, from a buffer of words.
+DCGN_HOST_DEVICE inline void push_payload(const Payload& p, const unsigned char* from, std::uint32_t last,
+                                          std::uint32_t turn, std::uint32_t stride) {
+  const std::uint32_t shares = p.wide / 4;
+  std::uint32_t i = turn;
+  if (shares) {
+    const bool at_once = lies_on_16(from);
+    for (; i < shares; i += stride) push_share(p, Share(p, i), from, at_once);
   }
-  push_words<1>(p, from, last, g.cells + turn, stride);
+  // Threads that had fewer shares come first.
+  const std::uint32_t begin = p.wide + (i - shares);
+  if (p.cells - p.wide <= stride)
+    push_words<1>(p, from, last, begin, stride);
+  else
+    push_words<cells_at_once>(p, from, last, begin, stride);
 }
 
 // Writes a payload's cells with all threads of the scope.
 template <class Scope>
 DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsigned char* from) {
   const std::uint32_t stride = scope.size(), turn = turn_of(scope);
-  if (!has_words(from)) {
-    for (std::uint32_t i = turn; i < p.cells; i += stride) {
-      const CellWords words(i, p.cells);
-      std::uint32_t d[3];
-      for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = words.first + w * words.stride;
-        d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
-      }
-      write_cell(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
+  if (has_words(from) && p.whole) {
+    const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
+    push_payload(p, from, last, turn, stride);
+    return;
+  }
+  for (std::uint32_t i = turn; i < p.cells; i += stride) {
+    std::uint32_t d[3];
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = word_of(i, w, p.cells);
+      d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
     }
-    return;
+    write_cell(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
   }
-  const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
-#if defined(__CUDA_ARCH__)
-  if (p.cells > stride && stride % 32 == 0) {
-    push_groups<cells_at_once>(p, from, last, turn, stride);
-    return;
-  }
-#endif
-  if (p.cells <= stride)
-    push_words<1>(p, from, last, turn, stride);
-  else
-    push_words<cells_at_once>(p, from, last, turn, stride);
 }
 
 // Reads one cell that must be about to come; false where the job is aborted meanwhile.
@@ -240,7 +300,7 @@ DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std:
   return true;
 }
 
-// The whole words of a cell; of one behind the payload's last, none.
+// The whole words of a cell that is in no wide group; of one behind the payload's last, none.
 DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, std::uint32_t cell,
                                          const std::uint32_t (&d)[3]) {
   const CellWords words(cell, p.cells);
@@ -250,11 +310,33 @@ DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, st
   }
 }
 
-// The whole words of the cells from a thread's `turn` on; false where the job is aborted meanwhile.
+// A thread's share of a wide group; false where the job is aborted meanwhile.
+DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, const std::uint32_t& phase,
+                                        unsigned char* to, bool at_once) {
+  std::uint32_t d[4][3];
+  for (std::uint32_t looks = 1;; ++looks) {
+    bool here = true;
+    for (std::uint32_t k = 0; k < 4; ++k) {
+      const std::uint32_t at = share.at + 32 * k;
+      here = read_cell(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
+    }
+    if (here) break;
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  for (std::uint32_t v = 0; v < 3; ++v) {
+    FourWords four;
+    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];
+    store_four(to + share.byte + 512 * v, four, at_once);
+  }
+  return true;
+}
+
+// The whole words of the cells from `begin` on, which are in no wide group; false where the job is aborted meanwhile.
 template <std::uint32_t AtOnce>
-DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
+DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t begin,
                                  std::uint32_t stride) {
-  for (std::uint32_t i = turn; i < p.cells; i += AtOnce * stride) {
+  for (std::uint32_t i = begin; i < p.cells; i += AtOnce * stride) {
     std::uint32_t d[AtOnce][3];
     bool here = true;
     for (std::uint32_t k = 0; k < AtOnce; ++k) {
@@ -271,29 +353,20 @@ DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, u
   return true;
 }
 
-// As take_words().
-template <std::uint32_t AtOnce>
-DCGN_HOST_DEVICE bool take_groups(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
-                                  std::uint32_t stride) {
-  const Groups g(p, turn);
-  for (std::uint32_t i = turn, at = g.position; i < g.cells; i += AtOnce * stride, at += AtOnce * stride) {
-    unsigned char* const mine = to + std::uint64_t{g.word + (i - turn) * 3} * 4;
-    std::uint32_t d[AtOnce][3];
-    for (std::uint32_t looks = 1;; ++looks) {
-      bool here = true;
-      for (std::uint32_t k = 0; k < AtOnce; ++k) {
-        const std::uint32_t cell = i + k * stride < g.cells ? at + k * stride : at;
-        here = read_cell(p.ring.at(cell), p.ring.epoch(cell), d[k]) & here;
-      }
-      if (here) break;
-      if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
-      relax_briefly();
-    }
-    for (std::uint32_t k = 0; k < AtOnce; ++k)
-      if (i + k * stride < g.cells)
-        for (std::uint32_t w = 0; w < 3; ++w) store_word(mine + std::uint64_t{12 * k * stride + 128 * w}, d[k][w]);
+// The whole words of all cells, into a buffer of words that takes all that wide groups hold; false where the job is
+// aborted meanwhile.
+DCGN_HOST_DEVICE inline bool take_payload(const Payload& p, const std::uint32_t& phase, unsigned char* to,
+                                          std::uint32_t turn, std::uint32_t stride) {
+  const std::uint32_t shares = p.wide / 4;
+  std::uint32_t i = turn;
+  if (shares) {
+    const bool at_once = lies_on_16(to);
+    for (; i < shares; i += stride)
+      if (!take_share(p, Share(p, i), phase, to, at_once)) return false;
   }
-  return take_words<1>(p, phase, to, g.cells + turn, stride);
+  const std::uint32_t begin = p.wide + (i - shares);
+  return p.cells - p.wide <= stride ? take_words<1>(p, phase, to, begin, stride)
+                                    : take_words<cells_at_once>(p, phase, to, begin, stride);
 }
 
 // Reads a payload's cells with all threads of the scope, of which as much is wanted as `p` says. They may still be on
@@ -301,33 +374,19 @@ DCGN_HOST_DEVICE bool take_groups(const Payload& p, const std::uint32_t& phase, 
 template <class Scope>
 DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
   const std::uint32_t stride = scope.size(), turn = turn_of(scope);
-  if (!has_words(to)) {
-    for (std::uint32_t i = turn; i < p.cells; i += stride) {
-      std::uint32_t d[3];
-      if (!await_cell(p.ring, p.position + i, d, phase)) return false;
-      const CellWords words(i, p.cells);
-      for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = words.first + w * words.stride;
-        if (word <= p.whole) split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
-      }
+  const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
+  if (in_words && !take_payload(p, phase, to, turn, stride)) return false;
+  if (in_words && !p.rest) return true;
+  // The bytes after the whole words, once more from their cell, or all.
+  for (std::uint32_t i = turn + (in_words ? p.whole / 96 * 32 : 0); i < p.cells; i += stride) {
+    std::uint32_t d[3];
+    if (!await_cell(p.ring, p.position + i, d, phase)) return false;
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = word_of(i, w, p.cells);
+      if (word == p.whole || (word < p.whole && !in_words))
+        split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
     }
-    return true;
   }
-  bool taken;
-#if defined(__CUDA_ARCH__)
-  if (p.cells > stride && stride % 32 == 0)
-    taken = take_groups<cells_at_once>(p, phase, to, turn, stride);
-  else
-#endif
-    taken = p.cells <= stride ? take_words<1>(p, phase, to, turn, stride)
-                              : take_words<cells_at_once>(p, phase, to, turn, stride);
-  if (!p.rest || !scope.leader() || !taken) return taken;
-  // The bytes after them, once more from their cell.
-  const std::uint32_t group = p.whole / 96 * 32, left = p.cells - group, stride_there = left < 32 ? left : 32;
-  const std::uint32_t cell = group + p.whole % 96 % stride_there;
-  std::uint32_t d[3];
-  if (!await_cell(p.ring, p.position + cell, d, phase)) return false;
-  split_bytes(to + std::uint64_t{p.whole} * 4, p.rest, d[p.whole % 96 / stride_there]);
   return true;
 }
 

@@ -1,0 +1,83 @@
+// A payload in the cells of a ring: by however many threads it is written and read, in whatever buffers, it comes back.
+#include <dcgn/message/work.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dcgn::test {
+namespace {
+
+// One thread of many, which need not run together: nothing here waits.
+struct Turn {
+  std::uint32_t number, threads;
+  std::uint32_t rank() const { return number; }
+  std::uint32_t size() const { return threads; }
+  bool leader() const { return number == 0; }
+};
+
+constexpr std::uint32_t shift = 11;  // the ring has 2048 cells
+
+unsigned char byte_at(std::size_t i) { return static_cast<unsigned char>(i * 37 + i / 251); }
+
+class Payloads : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  // Sends `bytes` from a buffer that lies so far behind a line of 64 bytes, and receives `wanted` of them likewise.
+  void carry(std::size_t bytes, std::size_t wanted, std::size_t out_skew, std::size_t in_skew, std::uint32_t position) {
+    std::vector<message::Cell> cells(1u << shift);
+    const message::Ring ring{cells.data(), shift};
+    const std::uint32_t count = message::payload_cells(bytes);
+    std::vector<Line> out_lines(bytes / sizeof(Line) + 3), in_lines(wanted / sizeof(Line) + 3);
+    unsigned char* const out = out_lines[0].bytes + out_skew;
+    unsigned char* const in = in_lines[0].bytes + in_skew;
+    constexpr unsigned char untouched = 0xee;
+    for (std::size_t i = 0; i < bytes; ++i) out[i] = byte_at(i);
+    for (std::size_t i = 0; i < in_lines.size() * sizeof(Line) - in_skew; ++i) in[i] = untouched;
+    const std::uint32_t threads = GetParam(), phase = 0;
+    for (std::uint32_t t = 0; t < threads; ++t)
+      message::push_cells(Turn{t, threads}, message::Payload(ring, position, count, bytes), out);
+    for (std::uint32_t t = 0; t < threads; ++t)
+      ASSERT_TRUE(message::take_cells(Turn{t, threads}, phase, message::Payload(ring, position, count, wanted), in));
+    for (std::size_t i = 0; i < wanted; ++i)
+      ASSERT_EQ(in[i], byte_at(i)) << "byte " << i << " of " << wanted << ", sent " << bytes;
+    ASSERT_EQ(in[wanted], untouched) << "behind " << wanted << " bytes, sent " << bytes;
+  }
+
+ private:
+  struct alignas(64) Line {
+    unsigned char bytes[64];
+  };
+};
+
+TEST_P(Payloads, ComeBackAtEverySize) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = 1; bytes <= 400; ++bytes) sizes.push_back(bytes);
+  // Around the sizes at which groups end, and the wide ones begin.
+  for (const std::size_t groups : {1u, 2u, 3u, 4u, 5u, 8u})
+    for (int beside = -17; beside <= 17; ++beside)
+      sizes.push_back(groups * message::wide_words * 4 + static_cast<std::size_t>(beside));
+  for (const std::size_t bytes : sizes) carry(bytes, bytes, 0, 0, 0);
+}
+
+TEST_P(Payloads, ComeBackFromAnyBufferToAnyOther) {
+  for (const std::size_t bytes : {7u, 384u, 1537u, 4608u, 6148u, 12289u})
+    for (const std::size_t out : {0u, 1u, 4u, 8u})
+      for (const std::size_t in : {0u, 2u, 4u, 12u}) carry(bytes, bytes, out, in, 0);
+}
+
+TEST_P(Payloads, AreCutToWhatIsWanted) {
+  for (const std::size_t bytes : {100u, 4609u, 12288u})
+    for (const std::size_t wanted : {0u, 1u, 4u, 97u, 100u, 1536u, 4607u, 4608u, 12287u})
+      if (wanted <= bytes) carry(bytes, wanted, 0, 0, 0);
+}
+
+TEST_P(Payloads, GoOnWhereTheRingBeginsAgain) {
+  for (const std::uint32_t before : {1u, 8u, 100u, 500u}) carry(12288, 12288, 0, 0, (3u << shift) - before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Payloads, ::testing::Values(1u, 3u, 32u, 100u, 128u, 512u, 1000u));
+
+}  // namespace
+}  // namespace dcgn::test

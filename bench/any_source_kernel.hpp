@@ -85,7 +85,7 @@ DCGN_HOST_DEVICE void take_turns(const Group& group, gpu::Slot slot, std::uint64
 // A block for each slot; `memory` has 32 words for each on this GPU.
 template <ScopeKind Kind>
 struct AnySourceKernel {
-  static constexpr unsigned max_threads = most_threads(Kind);
+  static constexpr unsigned max_threads = most_threads(Kind), blocks_per_multiprocessor = 1;
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, std::uint64_t* memory, AnySourcePlan plan,
                                    Samples* samples) const {
     for_my_slot<Kind>(ctx, comm, 1, [&](const auto& group, const gpu::Slot& slot) {

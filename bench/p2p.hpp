@@ -49,6 +49,15 @@ const char* name_of(Idea idea);
 // Who makes a slot's calls together.
 enum class ScopeKind { thread, warp, block, blocks };
 
+// Threads that a kernel of this scope may have: fewer leave more registers to each.
+constexpr unsigned most_threads(ScopeKind kind) {
+  switch (kind) {
+    case ScopeKind::block: return 512;
+    case ScopeKind::blocks: return 1024;
+    default: return 32;
+  }
+}
+
 struct Scope {
   ScopeKind kind = ScopeKind::block;
   unsigned blocks = 1;   // of ScopeKind::blocks; 0: the grid, a block for each multiprocessor

@@ -17,7 +17,7 @@ namespace dcgn::bench {
 // Rank 0 leads, rank 1 follows: lead() and follow() for this plan.
 template <ScopeKind Kind, class Plan>
 struct PairKernel {
-  static constexpr unsigned max_threads = most_threads(Kind);
+  static constexpr unsigned max_threads = most_threads(Kind), blocks_per_multiprocessor = 1;
   // `ends` has the buffers of both ranks. Slots after the second have nothing to do.
   struct Ends {
     Buffers of[2];

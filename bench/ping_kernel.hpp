@@ -93,31 +93,37 @@ DCGN_HOST_DEVICE void count_wrong(const End& end, const Buffers& b, std::int64_t
 }
 
 // One end: warms up twice, the second time with a look at the clock; decides how many rounds there will be and tells
-// the other end; then the rounds; then one more with patterns that both ends check.
+// the other end; then the rounds; then one more with patterns that both ends check. The rounds are called in one place
+// only: a kernel has all of the calls' code for each.
 template <class End, class AnyPlan>
 DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, const AnyPlan& plan, Samples& samples) {
   fill(end, b, plan.extent(), 0);
-  const std::uint64_t warm = plan.warm_up();
-  if (!plan.lead(end, b, warm)) return false;
-  const std::uint64_t begin = now_ns();
-  if (!plan.lead(end, b, warm)) return false;
-  if (end.leader()) {
-    const std::uint64_t round_ns = (now_ns() - begin) / warm + 1;
-    const std::uint64_t wanted = larger(plan.target_ns / round_ns, plan.least(patience_ns / round_ns));
-    samples.blocks = smaller(wanted, Samples::most_blocks);
-    samples.rounds = b.control[0] = (wanted + samples.blocks - 1) / samples.blocks;
-    b.control[1] = samples.blocks;
-  }
-  end.sync();
-  const std::uint64_t rounds = b.control[0], blocks = b.control[1];
-  if (!end.send(b.control, 16)) return false;
-  for (std::uint64_t k = 0; k < blocks; ++k) {
-    const std::uint64_t block_begin = now_ns();
+  std::uint64_t rounds = plan.warm_up(), last = 1;
+  for (std::uint64_t k = 0; k <= last; ++k) {
+    const bool checked = k > 1 && k == last;
+    if (checked) {
+      fill(end, b, plan.extent(), 0);
+      rounds = 1;
+    }
+    const std::uint64_t begin = now_ns();
     if (!plan.lead(end, b, rounds)) return false;
-    if (end.leader()) samples.ns[k] = now_ns() - block_begin;
+    const std::uint64_t took = now_ns() - begin;
+    if (k == 1) {
+      if (end.leader()) {
+        const std::uint64_t round_ns = took / rounds + 1;
+        const std::uint64_t wanted = larger(plan.target_ns / round_ns, plan.least(patience_ns / round_ns));
+        samples.blocks = smaller(wanted, Samples::most_blocks);
+        samples.rounds = b.control[0] = (wanted + samples.blocks - 1) / samples.blocks;
+        b.control[1] = samples.blocks;
+      }
+      end.sync();
+      rounds = b.control[0];
+      last = 2 + b.control[1];
+      if (!end.send(b.control, 16)) return false;
+    } else if (k > 1 && !checked && end.leader()) {
+      samples.ns[k - 2] = took;
+    }
   }
-  fill(end, b, plan.extent(), 0);
-  if (!plan.lead(end, b, 1)) return false;
   count_wrong(end, b, plan.both_ways() ? plan.extent() : 0, 0);
   if (!end.recv(b.control, 8)) return false;
   if (end.leader()) samples.wrong = b.control[0] + b.control[1];
@@ -127,11 +133,13 @@ DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, const AnyPlan& plan
 // The other end.
 template <class End, class AnyPlan>
 DCGN_HOST_DEVICE bool follow(const End& end, const Buffers& b, const AnyPlan& plan) {
-  fill(end, b, plan.extent(), 1);
-  if (!plan.follow(end, b, 2 * plan.warm_up()) || !end.recv(b.control, 16)) return false;
-  if (!plan.follow(end, b, b.control[0] * b.control[1])) return false;
-  fill(end, b, plan.extent(), 1);
-  if (!plan.follow(end, b, 1)) return false;
+  std::uint64_t rounds = 2 * plan.warm_up();
+  for (int k = 0; k < 3; ++k) {
+    if (k != 1) fill(end, b, plan.extent(), 1);
+    if (!plan.follow(end, b, rounds)) return false;
+    if (k == 0 && !end.recv(b.control, 16)) return false;
+    rounds = k == 0 ? b.control[0] * b.control[1] : 1;
+  }
   count_wrong(end, b, plan.extent(), 1);
   return end.send(b.control + 1, 8);
 }

@@ -10,11 +10,6 @@
 
 namespace dcgn::bench {
 
-// Threads that a kernel of this scope may have: fewer leave more registers to each.
-constexpr unsigned most_threads(ScopeKind kind) {
-  return kind == ScopeKind::block || kind == ScopeKind::blocks ? 1024 : gpu::warp_size;
-}
-
 // Calls work(group, slot) on all threads of each slot's scope; the launch is launch_for(), of so many blocks a slot.
 template <ScopeKind Kind, class Work>
 DCGN_HOST_DEVICE void for_my_slot(gpu::Context& ctx, gpu::Comm comm, unsigned blocks, const Work& work) {

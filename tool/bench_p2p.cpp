@@ -64,7 +64,11 @@ std::vector<Scope> parse_scopes(const std::string& text, unsigned threads) {
   std::vector<Scope> scopes;
   for (const std::string& name : split(text, ',')) {
     scopes.push_back(*parse_scope(name));
-    scopes.back().threads = threads;
+    Scope& scope = scopes.back();
+    const bool by_blocks = scope.kind == ScopeKind::block || scope.kind == ScopeKind::blocks;
+    if (const unsigned most = bench::most_threads(scope.kind); by_blocks && threads > most)
+      refuse(fmt::format("--threads {}: expected at most {} for --scope {}", threads, most, name));
+    scope.threads = threads;
   }
   return scopes;
 }
@@ -172,12 +176,13 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
                   "multiprocessor [block; warp for rate, any-source and soak]")
       ->check(scopes_of_slots())
       ->type_name("WORDS");
-  app->add_option("--threads", a->threads,
-                  "Threads of a block, where all of them take part; 32 elsewhere [1024; emulated 128]")
+  app->add_option(
+         "--threads", a->threads,
+         "Threads of a block, where all of them take part; 32 elsewhere [512; 1024 of several blocks; emulated 128]")
       ->type_name("N")
       ->check(whole_number(1, 1024));
   app->add_option("--window", a->window,
-                  "Messages under way, for bandwidth and bidirectional; fewer where they would be more than 512 MiB")
+                  "Messages under way, for bandwidth and bidirectional; fewer where they would be more than 1 GiB")
       ->type_name("N")
       ->check(whole_number(1, bench::most_window))
       ->capture_default_str();

@@ -70,9 +70,10 @@ TEST(PeerRounds, FiguresAreOfAMessageAndOfOneDirection) {
 TEST(Window, HasAsManyMessagesAsFit) {
   EXPECT_EQ(window_of(8, 64), 64);
   EXPECT_EQ(window_of(1 << 20, 64), 64);
-  EXPECT_EQ(window_of(64 << 20, 64), 8);
+  EXPECT_EQ(window_of(64 << 20, 64), 16);
   EXPECT_EQ(window_of(64 << 20, 3), 3);
-  EXPECT_EQ(window_of(1 << 30, 64), 1);
+  EXPECT_EQ(window_of(std::int64_t{1} << 30, 64), 1);
+  EXPECT_EQ(window_of(std::int64_t{4} << 30, 64), 1);
 }
 
 }  // namespace

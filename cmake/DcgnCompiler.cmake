@@ -26,7 +26,10 @@ endif()
 
 # Warnings for a target of ours. nvcc's generated host code is not pedantic ISO C++, hence no -Wpedantic there.
 function(dcgn_set_warnings target)
-  set(warnings -Wall -Wextra -Wshadow)
+  set(warnings -Wall -Wextra)
+  if(NOT CMAKE_UNITY_BUILD) # there the names of one file are over those of the next
+    list(APPEND warnings -Wshadow)
+  endif()
   if(DCGN_WERROR)
     list(APPEND warnings -Werror)
   endif()

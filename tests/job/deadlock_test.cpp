@@ -1,5 +1,5 @@
 // Jobs that can never end stop within their deadline and say why. Each is run with threads and in deterministic mode.
-#include "tests/expect.hpp"
+#include "support.hpp"
 
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/job.hpp>
@@ -19,6 +19,7 @@ using dcgn::Config;
 using dcgn::Error;
 using dcgn::Job;
 using dcgn::test::contains;
+using dcgn::test::Nothing;
 
 constexpr double deadline_s = 20;  // far beyond what finding a deadlock takes, on a busy machine too
 
@@ -69,11 +70,7 @@ struct ReceiveTag {
   }
 };
 
-struct Nothing {
-  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context&, dcgn::gpu::Comm) const {}
-};
-
-constexpr dcgn::Launch one_warp{.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 16};
+constexpr dcgn::Launch sharing_warp{.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 16};
 
 TEST_P(Deadlock, ARingOfReceivesIsNamed) {
   Job job(config_of({.cpus = 3}, seed()));
@@ -93,7 +90,7 @@ TEST_P(Deadlock, ARingThroughCpuRanksAndSlotsIsNamed) {
     int x = 0;
     comm.recv(x, 1);
   });
-  job.gpu(one_warp, ReceiveFromNext{});
+  job.gpu(sharing_warp, ReceiveFromNext{});
   const Error e = ending(job);
   EXPECT_EQ(e.code(), Code::deadlock);
   EXPECT_TRUE(contains(e.what(), "slot 1 of GPU 0, node 0"));
@@ -124,7 +121,7 @@ TEST_P(Deadlock, AMismatchedTagAtASlotIsNamed) {
     comm.send(x, 1, 7);
     comm.recv(x, 1);
   });
-  job.gpu(one_warp, ReceiveTag{}, 0, 8);
+  job.gpu(sharing_warp, ReceiveTag{}, 0, 8);
   EXPECT_TRUE(
       contains(ending(job).what(), "mismatch: rank 1 waits for tag 8 from rank 0, but rank 0 sent tag 7 (4 bytes)"));
 }
@@ -159,7 +156,7 @@ TEST_P(Deadlock, SendsToARankThatEndedFailAtOnce) {
 TEST_P(Deadlock, ALargeMessageThatNobodyReceivesIsNamed) {
   Job job(config_of({.cpus = 1, .gpus = 1, .slots = 1}, seed()));
   job.cpu([](Comm& comm) { comm.send(std::vector<char>(1 << 20), 1, 3); });
-  job.gpu(one_warp, Nothing{});
+  job.gpu(sharing_warp, Nothing{});
   const Error e = ending(job);
   EXPECT_EQ(e.code(), Code::rank_ended) << e.what();
   EXPECT_TRUE(contains(e.what(), "rank 1 has ended"));
@@ -230,7 +227,7 @@ TEST_P(Deadlock, ASlotThatWasStoppedStaysStopped) {
   const dcgn::DeviceBuffer<int> buffer(gpu, 1);
   const int untouched = -1;
   buffer.upload(&untouched);
-  job.gpu(one_warp, CallAgain{}, codes.data(), buffer.data());
+  job.gpu(sharing_warp, CallAgain{}, codes.data(), buffer.data());
   EXPECT_EQ(ending(job).code(), Code::deadlock);
   std::vector<Code> got(4);
   codes.download(got.data());

@@ -1,5 +1,5 @@
 // What goes wrong in a kernel, on either side, ends the job with a line that names it.
-#include "tests/expect.hpp"
+#include "support.hpp"
 
 #include <dcgn/job.hpp>
 
@@ -25,6 +25,7 @@ using dcgn::Error;
 using dcgn::Job;
 using dcgn::test::contains;
 using dcgn::test::error_of;
+using dcgn::test::Nothing;
 
 constexpr dcgn::Launch one_warp{.grid = dcgn::one_block_per_slot, .block = 32};
 
@@ -33,10 +34,6 @@ void expect_error(const Error& e, Code code, const std::string& text) {
   EXPECT_TRUE(contains(e.what(), text));
   EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "more than one line: " << e.what();
 }
-
-struct Nothing {
-  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context&, dcgn::gpu::Comm) const {}
-};
 
 struct SendBytes {
   DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, const void* data, long bytes, int to,

@@ -13,10 +13,6 @@
 namespace dcgn::test {
 namespace {
 
-struct Nothing {
-  DCGN_HOST_DEVICE void operator()(gpu::Context&, gpu::Comm) const {}
-};
-
 struct EchoFromAll {
   DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, unsigned char* buffers) const {
     const gpu::Slot me = comm.slot(context.block_rank());

@@ -78,10 +78,6 @@ TEST(Stuck, ASendToARankThatEndedIsStopped) {
   }
 }
 
-struct Nothing {
-  DCGN_HOST_DEVICE void operator()(gpu::Context&, gpu::Comm) const {}
-};
-
 TEST_F(EmulatedJob, AReceiveFromASlotThatEndedIsStopped) {
   Job job(config_of({{.cpus = 1, .gpus = 1, .slots = 2}}, long_deadline));
   job.cpu([](Comm& comm) {

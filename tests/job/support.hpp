@@ -45,6 +45,10 @@ class EmulatedJob : public ::testing::Test {
   }
 };
 
+struct Nothing {
+  DCGN_HOST_DEVICE void operator()(gpu::Context&, gpu::Comm) const {}
+};
+
 inline Config config_of(std::vector<NodeShape> nodes, double deadline_s) {
   Config c;
   c.nodes = std::move(nodes);

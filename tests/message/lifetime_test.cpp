@@ -10,12 +10,12 @@
 namespace dcgn::test {
 namespace {
 
-constexpr int lengths = 6;
-DCGN_HOST_DEVICE std::int64_t length(int i) {
-  constexpr std::int64_t all[lengths] = {8, 12, 100, 512, 5000, 60000};
+constexpr int begun_sizes = 6;
+DCGN_HOST_DEVICE std::int64_t begun_bytes(int i) {
+  constexpr std::int64_t all[begun_sizes] = {8, 12, 100, 512, 5000, 60000};
   return all[i];
 }
-constexpr std::int64_t stride = 64 << 10;
+constexpr std::int64_t begun_stride = 64 << 10;
 
 // First kernel: begins sends and receives of all sizes, both ways, and ends without waiting for them.
 struct BeginAll {
@@ -23,10 +23,10 @@ struct BeginAll {
   template <class Port>
   DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
     const int other = m.rank_of(1 - m.role);
-    for (int i = 0; i < lengths; ++i) {
-      m.fill(me, 2 * i * stride, length(i), 10 * m.role + i);
-      m.keep(me, 2 * i, me.isend(m.bytes + 2 * i * stride, length(i), other, 5));
-      m.keep(me, 2 * i + 1, me.irecv(m.bytes + (2 * i + 1) * stride, length(i), other, i < 3 ? any_tag : 5));
+    for (int i = 0; i < begun_sizes; ++i) {
+      m.fill(me, 2 * i * begun_stride, begun_bytes(i), 10 * m.role + i);
+      m.keep(me, 2 * i, me.isend(m.bytes + 2 * i * begun_stride, begun_bytes(i), other, 5));
+      m.keep(me, 2 * i + 1, me.irecv(m.bytes + (2 * i + 1) * begun_stride, begun_bytes(i), other, i < 3 ? any_tag : 5));
     }
     m.note(me, 0, 1);
   }
@@ -38,13 +38,14 @@ struct GoOn {
   template <class Port>
   DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
     const int other = m.rank_of(1 - m.role);
-    m.note(me, 1, me.wait_all(m.requests, 2 * lengths, m.statuses));
+    m.note(me, 1, me.wait_all(m.requests, 2 * begun_sizes, m.statuses));
     if (me.leader())
-      for (int i = 0; i < lengths; ++i) {
+      for (int i = 0; i < begun_sizes; ++i) {
         const Status& s = m.statuses[2 * i + 1];
-        m.values[2] += s.source != other || s.tag != 5 || s.bytes != length(i);
+        m.values[2] += s.source != other || s.tag != 5 || s.bytes != begun_bytes(i);
       }
-    for (int i = 0; i < lengths; ++i) m.count_wrong(me, 3, (2 * i + 1) * stride, length(i), 10 * (1 - m.role) + i);
+    for (int i = 0; i < begun_sizes; ++i)
+      m.count_wrong(me, 3, (2 * i + 1) * begun_stride, begun_bytes(i), 10 * (1 - m.role) + i);
     m.note(me, 4, me.send(m.bytes, 8, other, 6));
   }
 };
@@ -64,7 +65,7 @@ DCGN_TEST_ON_ALL_LINKS(Lifetime);
 TEST_P(Lifetime, RanksGoOnWhereAnEarlierKernelEnded) {
   in_all_ways([](const Conditions& conditions) {
     Conditions c = conditions;
-    c.bytes = 2 * lengths * stride;
+    c.bytes = 2 * begun_sizes * begun_stride;
     const Outcome o = run_script(c, BeginAll{}, GoOn{}, Finish{});
     ASSERT_EQ(o.error, "");
     for (int role = 0; role < 2; ++role) {

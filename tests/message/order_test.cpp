@@ -4,10 +4,10 @@
 namespace dcgn::test {
 namespace {
 
-constexpr int messages = sanitized ? 48 : 120;
+constexpr int ordered_messages = sanitized ? 48 : 120;
 
 // Sizes on both sides of every threshold, in an order that alternates between the protocols.
-DCGN_HOST_DEVICE std::int64_t size_of(int i) {
+DCGN_HOST_DEVICE std::int64_t ordered_bytes(int i) {
   switch (i % 8) {
     case 0: return 4;
     case 1: return 9000;
@@ -29,15 +29,15 @@ struct SendManySizes {
   DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
     constexpr std::int64_t room = 9216;
     constexpr int window = 24;
-    for (int first = 0; first < messages; first += window) {
+    for (int first = 0; first < ordered_messages; first += window) {
       for (int i = first; i < first + window; ++i) {
         const std::int64_t at = (i - first) * room;
         if (m.role == 0) {
-          m.fill(me, at, size_of(i), i);
+          m.fill(me, at, ordered_bytes(i), i);
           if (early_sends)
-            m.keep(me, i - first, me.isend(m.bytes + at, size_of(i), m.rank_of(1), 3));
+            m.keep(me, i - first, me.isend(m.bytes + at, ordered_bytes(i), m.rank_of(1), 3));
           else
-            m.add(me, 0, static_cast<std::int64_t>(me.send(m.bytes + at, size_of(i), m.rank_of(1), 3)));
+            m.add(me, 0, static_cast<std::int64_t>(me.send(m.bytes + at, ordered_bytes(i), m.rank_of(1), 3)));
         } else if (early_receives) {
           m.keep(me, i - first, me.irecv(m.bytes + at, room, i % 3 ? m.rank_of(0) : any_source, i % 5 ? 3 : any_tag));
         } else {
@@ -57,8 +57,8 @@ struct SendManySizes {
   DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void check(const Port& me, const Memory& m, int i, std::int64_t at, const Status& s) const {
-    m.add(me, 0, s.bytes != size_of(i) || s.tag != 3 || s.source != m.rank_of(0) || s.code != Code::ok);
-    m.count_wrong(me, 1, at, size_of(i), i);
+    m.add(me, 0, s.bytes != ordered_bytes(i) || s.tag != 3 || s.source != m.rank_of(0) || s.code != Code::ok);
+    m.count_wrong(me, 1, at, ordered_bytes(i), i);
     m.add(me, 2, 1);
   }
 };
@@ -77,7 +77,7 @@ TEST_P(Order, MessagesOfAllProtocolsDoNotOvertakeEachOther) {
         EXPECT_EQ(value_at(o, 0, 0), 0);
         EXPECT_EQ(value_at(o, 1, 0), 0) << "wrong envelopes";
         EXPECT_EQ(value_at(o, 1, 1), 0) << "wrong bytes";
-        EXPECT_EQ(value_at(o, 1, 2), messages);
+        EXPECT_EQ(value_at(o, 1, 2), ordered_messages);
       }
   });
 }

@@ -4,15 +4,15 @@
 namespace dcgn::test {
 namespace {
 
-constexpr int sizes = 9;
-constexpr int ways = 4;  // of the buffer's length
+constexpr int cut_sizes = 9;
+constexpr int cut_rooms = 4;  // of the buffer's length
 
 DCGN_HOST_DEVICE std::int64_t sent_bytes(int i) {
-  constexpr std::int64_t all[sizes] = {1, 7, 8, 9, 13, 84, 512, 5000, 60000};
+  constexpr std::int64_t all[cut_sizes] = {1, 7, 8, 9, 13, 84, 512, 5000, 60000};
   return all[i];
 }
-DCGN_HOST_DEVICE std::int64_t room(int i, int way) {
-  switch (way) {
+DCGN_HOST_DEVICE std::int64_t room(int i, int which) {
+  switch (which) {
     case 0: return 0;
     case 1: return sent_bytes(i) > 1 ? 1 : 0;
     case 2: return sent_bytes(i) / 2;
@@ -21,23 +21,23 @@ DCGN_HOST_DEVICE std::int64_t room(int i, int way) {
 }
 
 // How role 1 receives: by recv after the message came, by irecv before it was sent, or by sendrecv.
-enum class Way { unexpected, posted, sendrecv };
+enum class Meeting { unexpected, posted, sendrecv };
 
 struct SendTooMuch {
-  Way way;
+  Meeting meeting;
 
   DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
     constexpr std::int64_t second = 64 << 10;
-    for (int i = 0; i < sizes; ++i)
-      for (int w = 0; w < ways; ++w) {
+    for (int i = 0; i < cut_sizes; ++i)
+      for (int w = 0; w < cut_rooms; ++w) {
         const std::int64_t bytes = sent_bytes(i);
         const std::int64_t space = room(i, w);
         if (m.role == 0) {
           m.fill(me, 0, bytes, i);
           m.fill(me, second, 16, 100 + i);
-          if (way != Way::unexpected) me.recv(nullptr, 0, m.rank_of(1), 9);
+          if (meeting != Meeting::unexpected) me.recv(nullptr, 0, m.rank_of(1), 9);
           m.add(me, 0, me.send(m.bytes, bytes, m.rank_of(1), i) != Code::ok);
           m.add(me, 0, me.send(m.bytes + second, 16, m.rank_of(1), i) != Code::ok);
           continue;
@@ -45,13 +45,13 @@ struct SendTooMuch {
         m.fill(me, 0, bytes, -7);
         void* const buffer = space ? m.bytes : nullptr;
         Status got;
-        if (way == Way::posted) {
+        if (meeting == Meeting::posted) {
           m.keep(me, 0, me.irecv(buffer, space, m.rank_of(0), i));
           me.send(nullptr, 0, m.rank_of(0), 9);
           me.wait_all(m.requests, 1, m.statuses);
           if (me.leader()) check(m, m.statuses[0], i, space);
         } else {
-          if (way == Way::unexpected) {
+          if (meeting == Meeting::unexpected) {
             me.probe(m.rank_of(0), i);
             got = me.recv(buffer, space, m.rank_of(0), i);
           } else {
@@ -82,18 +82,18 @@ DCGN_TEST_ON_ALL_LINKS(Truncation);
 
 TEST_P(Truncation, IsReportedAndHarmsNothingElse) {
   in_all_ways([](const Conditions& conditions) {
-    for (const Way way : {Way::unexpected, Way::posted, Way::sendrecv}) {
-      SCOPED_TRACE(static_cast<int>(way));
+    for (const Meeting meeting : {Meeting::unexpected, Meeting::posted, Meeting::sendrecv}) {
+      SCOPED_TRACE(static_cast<int>(meeting));
       Conditions c = conditions;
       c.config.errors_fatal = false;
-      const Outcome o = run_script(c, SendTooMuch{way});
+      const Outcome o = run_script(c, SendTooMuch{meeting});
       ASSERT_EQ(o.error, "");
       EXPECT_EQ(value_at(o, 0, 0), 0) << "failed sends";
       EXPECT_EQ(value_at(o, 1, 0), 0) << "wrong statuses";
       EXPECT_EQ(value_at(o, 1, 1), 0) << "wrong bytes in the buffer";
       EXPECT_EQ(value_at(o, 1, 2), 0) << "bytes written past the buffer's end";
       EXPECT_EQ(value_at(o, 1, 3), 0) << "errors in the next message";
-      EXPECT_EQ(value_at(o, 1, 4), sizes * ways);
+      EXPECT_EQ(value_at(o, 1, 4), cut_sizes * cut_rooms);
       // The report names what a slot's call said first.
       const RankReport& receiver = o.report.ranks[c.swapped ? 0 : 1];
       EXPECT_EQ(receiver.failure.find("does not fit the buffer of 0 bytes") != std::string::npos,

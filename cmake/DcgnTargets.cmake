@@ -18,7 +18,8 @@ function(dcgn_kernel_sources target)
     endforeach()
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
   endif()
-  set_source_files_properties(${files} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CUDA)
+  # Alone in a unity build too: ptxas takes longer over many kernels at once than over one after the other.
+  set_source_files_properties(${files} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CUDA SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # What every executable and object library of ours has.

@@ -51,7 +51,7 @@ DCGN_HOST_DEVICE void receive_from_any(const Group& group, gpu::Slot slot, std::
   if (!give_turns(group, slot, buffer, plan.senders, 0, warm, wrong)) return;
   if (group.leader()) {
     const std::uint64_t round_ns = (now_ns() - begin) / warm + 1;
-    const std::uint64_t least = larger(1, smaller(patience_ns / round_ns, least_rounds));
+    const std::uint64_t least = larger(1, smaller(patience_ns(plan.target_ns) / round_ns, least_rounds));
     const std::uint64_t wanted = larger(plan.target_ns / round_ns, least);
     samples.blocks = smaller(wanted, Samples::most_blocks);
     samples.rounds = (wanted + samples.blocks - 1) / samples.blocks;

@@ -36,11 +36,16 @@ struct Samples {
 
 // Figures of small messages stand on at least this many rounds, except where they would take longer than patience
 // allows.
-inline constexpr std::uint64_t least_rounds = 10'000, patience_ns = 2'000'000'000;
+inline constexpr std::uint64_t least_rounds = 10'000, most_patience_ns = 2'000'000'000;
 inline constexpr std::int64_t large = 128 << 10;
 
 DCGN_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 DCGN_HOST_DEVICE constexpr std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a < b ? b : a; }
+
+// How long a measurement may take that is to take `target_ns`.
+DCGN_HOST_DEVICE constexpr std::uint64_t patience_ns(std::uint64_t target_ns) {
+  return smaller(10 * target_ns, most_patience_ns);
+}
 
 // A message to and fro.
 struct Plan {
@@ -111,7 +116,8 @@ DCGN_HOST_DEVICE bool lead(const End& end, const Buffers& b, const AnyPlan& plan
     if (k == 1) {
       if (end.leader()) {
         const std::uint64_t round_ns = took / rounds + 1;
-        const std::uint64_t wanted = larger(plan.target_ns / round_ns, plan.least(patience_ns / round_ns));
+        const std::uint64_t wanted =
+            larger(plan.target_ns / round_ns, plan.least(patience_ns(plan.target_ns) / round_ns));
         samples.blocks = smaller(wanted, Samples::most_blocks);
         samples.rounds = b.control[0] = (wanted + samples.blocks - 1) / samples.blocks;
         b.control[1] = samples.blocks;

@@ -43,6 +43,8 @@ void expect_sound(const Row& row) {
 TEST(P2p, EveryPathAndScopeDeliversWhatWasSent) {
   for (const Path path : paths())
     for (const Scope& scope : {thread, warp, block, two_blocks}) {
+      // Every other one, so that each path and each scope has its turn.
+      if (dcgn::test::sanitized && (static_cast<int>(path) + static_cast<int>(scope.kind)) % 2) continue;
       const Row row = measure_latency({.path = path, .scope = scope, .bytes = longest, .seconds = 1e-3});
       expect_sound(row);
       EXPECT_EQ(row.measure, "latency");
@@ -57,7 +59,8 @@ TEST(P2p, WindowsDeliverWhatWasSentBothWays) {
   for (const Path path : paths())
     for (const Measure measure : {Measure::bandwidth, Measure::bidirectional})
       for (const std::int64_t bytes : {std::int64_t{8}, std::int64_t{5000}, longest}) {
-        if (dcgn::test::sanitized && bytes == 5000) continue;
+        // Small messages one way, large ones both ways.
+        if (dcgn::test::sanitized && (bytes == 5000 || (bytes == 8) != (measure == Measure::bandwidth))) continue;
         const Row row = measure_windows(
             {.path = path, .scope = bytes == 8 ? thread : block, .bytes = bytes, .seconds = 1e-3, .window = 3},
             measure);
@@ -100,6 +103,7 @@ TEST(P2p, AnySourceHearsEverySender) {
     int senders;
   } runs[] = {{thread, 1}, {thread, 2}, {thread, 7}, {warp, 2}, {block, 3}};
   for (const auto& [scope, senders] : runs) {
+    if (dcgn::test::sanitized && senders == 1) continue;
     const Row row = measure_any_source({.scope = scope, .seconds = 1e-3, .senders = senders});
     expect_sound(row);
     EXPECT_EQ(row.senders, senders);

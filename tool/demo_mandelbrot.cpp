@@ -46,23 +46,6 @@ struct Arguments {
   bool check = false;
 };
 
-void set_size(const std::string& text, mandelbrot::Task& task) {
-  const std::vector<std::string> parts = split(text, 'x');
-  std::string wrong = "not WIDTHxHEIGHT";
-  if (parts.size() == 2) {
-    std::string width = parts[0], height = parts[1];
-    const CLI::Validator extent = whole_number(1, 1 << 15);
-    wrong = extent(width);
-    if (wrong.empty()) wrong = extent(height);
-    if (wrong.empty()) {
-      task.width = std::stoi(width);
-      task.height = std::stoi(height);
-      return;
-    }
-  }
-  throw Error(Code::configuration, "mandelbrot", "--size " + text + ": " + wrong + ", as in 1200x800");
-}
-
 void set_region(const Arguments& a, mandelbrot::Task& task) {
   if (!a.region.empty()) {
     task.region = {a.region[0], a.region[1], a.region[2], a.region[3]};
@@ -150,7 +133,9 @@ void expect_two_files(const char* option, const base::OutputFile& file, const ch
 
 int run(Arguments& a) {
   mandelbrot::Options& o = a.options;
-  set_size(a.size, o.task);
+  const auto [width, height] = parse_extent("mandelbrot", a.size);
+  o.task.width = width;
+  o.task.height = height;
   set_region(a, o.task);
   o.nodes = a.shape.shape();
   mandelbrot::validate(o);

@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
       "  dcgn demo mandelbrot --cpus 2 --gpus 1 --slots 4\n"
       "  dcgn demo pingpong --between slot,slot --sizes 4,1M\n");
   add_demo_mandelbrot(*demo, chosen);
+  add_demo_nbody(*demo, chosen);
   add_demo_pingpong(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench = app.add_subcommand("bench", "Measurements: p2p, ablation, gates; pictures of them: plot");

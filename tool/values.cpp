@@ -50,6 +50,16 @@ CLI::Validator positive_number() {
       "");
 }
 
+CLI::Validator word_of(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](std::string& text) {
+        return std::find(words.begin(), words.end(), text) != words.end()
+                   ? std::string()
+                   : fmt::format("'{}': expected {}", text, fmt::join(words, ", "));
+      },
+      "");
+}
+
 CLI::Validator words_of(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](std::string& text) {
@@ -68,6 +78,19 @@ std::vector<std::string> split(const std::string& text, char separator) {
     parts.push_back(text.substr(begin, end - begin));
   parts.push_back(text.substr(begin));
   return parts;
+}
+
+Extent parse_extent(const char* who, const std::string& text) {
+  const std::vector<std::string> parts = split(text, 'x');
+  std::string wrong = "not WIDTHxHEIGHT";
+  if (parts.size() == 2) {
+    std::string width = parts[0], height = parts[1];
+    const CLI::Validator extent = whole_number(1, 1 << 15);
+    wrong = extent(width);
+    if (wrong.empty()) wrong = extent(height);
+    if (wrong.empty()) return {std::stoi(width), std::stoi(height)};
+  }
+  throw Error(Code::configuration, who, "--size " + text + ": " + wrong + ", as in 1200x800");
 }
 
 void ShapeOptions::add_to(CLI::App& app) {

@@ -17,10 +17,18 @@ namespace dcgn::tool {
 CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 CLI::Validator finite_number();
 CLI::Validator positive_number();
+// One of `words`.
+CLI::Validator word_of(std::vector<std::string> words);
 // One of `words`, or several, separated by commas.
 CLI::Validator words_of(std::vector<std::string> words);
 
 std::vector<std::string> split(const std::string& text, char separator);
+
+// The --size of a picture, WIDTHxHEIGHT in pixels. Throws Error(configuration) in the name of `who`.
+struct Extent {
+  int width, height;
+};
+Extent parse_extent(const char* who, const std::string& text);
 
 // --cpus, --gpus, --slots and --nodes. What is not given is chosen once the devices are known.
 struct ShapeOptions {

@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 
 void add_info(CLI::App& parent, Action& chosen);
 void add_demo_mandelbrot(CLI::App& parent, Action& chosen);
+void add_demo_cannon(CLI::App& parent, Action& chosen);
 void add_demo_nbody(CLI::App& parent, Action& chosen);
 void add_demo_pingpong(CLI::App& parent, Action& chosen);
 #if defined(DCGN_HAS_BENCH)

@@ -43,14 +43,17 @@ int run(int argc, char** argv) {
              exit_codes_help);
   Action chosen;
   add_info(app, chosen);
-  CLI::App* demo = app.add_subcommand("demo", "Demonstrations: mandelbrot, pingpong");
+  CLI::App* demo = app.add_subcommand("demo", "Demonstrations: mandelbrot, nbody, cannon, pingpong");
   demo->require_subcommand(1);
   demo->footer(
       "Examples:\n"
       "  dcgn demo mandelbrot --cpus 2 --gpus 1 --slots 4\n"
+      "  dcgn demo nbody --bodies 1000 --steps 50 --check\n"
+      "  dcgn demo cannon --size 512 --check\n"
       "  dcgn demo pingpong --between slot,slot --sizes 4,1M\n");
   add_demo_mandelbrot(*demo, chosen);
   add_demo_nbody(*demo, chosen);
+  add_demo_cannon(*demo, chosen);
   add_demo_pingpong(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench = app.add_subcommand("bench", "Measurements: p2p, ablation, gates; pictures of them: plot");

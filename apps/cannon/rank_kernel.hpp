@@ -83,21 +83,24 @@ struct SlotMultiplier {
     if (column && code == Code::ok) code = move(mesh, scope, Tile(b, task.elements()), grid.shift(me, 0, -column));
     const Cart::Shift left = grid.shift(me, 1, -1), up = grid.shift(me, 0, -1);
     for (int step = 0; step < task.across && code == Code::ok; ++step) {
-      const bool last = step + 1 == task.across;
-      if (last || task.shift == Shift::replace) {
-        multiply(ctx, a, b, c, n, block, blocks);
-        if (!last) code = move(mesh, scope, Tile(a, task.elements()), left);
-        if (!last && code == Code::ok) code = move(mesh, scope, Tile(b, task.elements()), up);
-        continue;
+      const bool last = step + 1 == task.across, ahead = task.shift == Shift::overlap && !last;
+      Request requests[4];
+      if (ahead) {
+        requests[0] = mesh.irecv(scope, Tile(next_a, task.elements()), left.from, 0);
+        requests[1] = mesh.irecv(scope, Tile(next_b, task.elements()), up.from, 1);
+        requests[2] = mesh.isend(scope, Tile(a, task.elements()), left.to, 0);
+        requests[3] = mesh.isend(scope, Tile(b, task.elements()), up.to, 1);
       }
-      const Request requests[] = {mesh.irecv(scope, Tile(next_a, task.elements()), left.from, 0),
-                                  mesh.irecv(scope, Tile(next_b, task.elements()), up.from, 1),
-                                  mesh.isend(scope, Tile(a, task.elements()), left.to, 0),
-                                  mesh.isend(scope, Tile(b, task.elements()), up.to, 1)};
       multiply(ctx, a, b, c, n, block, blocks);
-      code = mesh.wait_all(scope, Span<const Request>(requests));
-      swap(a, next_a);
-      swap(b, next_b);
+      if (last) break;
+      if (ahead) {
+        code = mesh.wait_all(scope, Span<const Request>(requests));
+        swap(a, next_a);
+        swap(b, next_b);
+      } else {
+        code = move(mesh, scope, Tile(a, task.elements()), left);
+        if (code == Code::ok) code = move(mesh, scope, Tile(b, task.elements()), up);
+      }
     }
     if (code == Code::ok) code = mesh.barrier(scope);
     if (took_ns && scope.leader()) *took_ns = now_ns() - begin;
@@ -134,21 +137,24 @@ inline void multiply_on_cpu(Comm& comm, const Task& task, const Memory& m) {
     if (column) move(b, grid.shift(me, 0, -column));
     const Cart::Shift left = grid.shift(me, 1, -1), up = grid.shift(me, 0, -1);
     for (int step = 0; step < task.across; ++step) {
-      const bool last = step + 1 == task.across;
-      if (last || task.shift == Shift::replace) {
-        multiply(a, b, m.c, n);
-        if (!last) move(a, left);
-        if (!last) move(b, up);
-        continue;
+      const bool last = step + 1 == task.across, ahead = task.shift == Shift::overlap && !last;
+      Request requests[4];
+      if (ahead) {
+        requests[0] = mesh.irecv(Tile(next_a, task.elements()), left.from, 0);
+        requests[1] = mesh.irecv(Tile(next_b, task.elements()), up.from, 1);
+        requests[2] = mesh.isend(Tile(a, task.elements()), left.to, 0);
+        requests[3] = mesh.isend(Tile(b, task.elements()), up.to, 1);
       }
-      const Request requests[] = {mesh.irecv(Tile(next_a, task.elements()), left.from, 0),
-                                  mesh.irecv(Tile(next_b, task.elements()), up.from, 1),
-                                  mesh.isend(Tile(a, task.elements()), left.to, 0),
-                                  mesh.isend(Tile(b, task.elements()), up.to, 1)};
       multiply(a, b, m.c, n);
-      mesh.wait_all(Span<const Request>(requests));
-      std::swap(a, next_a);
-      std::swap(b, next_b);
+      if (last) break;
+      if (ahead) {
+        mesh.wait_all(Span<const Request>(requests));
+        std::swap(a, next_a);
+        std::swap(b, next_b);
+      } else {
+        move(a, left);
+        move(b, up);
+      }
     }
     mesh.barrier();
     if (me == 0) m.took_ns[k] = now_ns() - begin;

@@ -119,4 +119,20 @@ System discs(int bodies) {
   return system;
 }
 
+const char* name_of(Start start) {
+  switch (start) {
+    case Start::plummer: return "plummer";
+    case Start::discs: return "discs";
+  }
+  return "";
+}
+
+System start_of(Start start, int bodies) {
+  switch (start) {
+    case Start::plummer: return plummer(bodies);
+    case Start::discs: return discs(bodies);
+  }
+  return {};
+}
+
 }  // namespace dcgn::nbody

@@ -17,4 +17,8 @@ System plummer(int bodies);
 // Two discs of stars, each around a heavy one, that are about to meet. The first half is the one, the rest the other.
 System discs(int bodies);
 
+enum class Start { plummer, discs };
+const char* name_of(Start start);
+System start_of(Start start, int bodies);
+
 }  // namespace dcgn::nbody

@@ -4,21 +4,13 @@
 #include "apps/nbody/rank_kernel.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 
 namespace dcgn::nbody {
 
 namespace {
-
-System begin(const Options& options) {
-  switch (options.start) {
-    case Start::plummer: return plummer(options.bodies);
-    case Start::discs: return discs(options.bodies);
-  }
-  return {};
-}
 
 // What Memory points to, for a CPU rank.
 struct HostMemory {
@@ -168,6 +160,7 @@ Outcome simulate(const Options& options, const System& system, const std::vector
   outcome.elapsed_s = report.elapsed_s;
   journal.read_into(task, outcome);
   outcome.velocities.resize(system.velocities.size());
+  std::vector<Body> copy(system.bodies.size());
   std::size_t host = 0;
   for (const RankReport& r : report.ranks) {
     const auto rank = static_cast<std::size_t>(r.rank);
@@ -175,13 +168,24 @@ Outcome simulate(const Options& options, const System& system, const std::vector
     const auto count = static_cast<std::size_t>(partition.counts()[rank]);
     std::uint64_t ns = 0;
     Velocity* const to = outcome.velocities.data() + first;
+    const auto compare = [&](const Body* theirs) {
+      for (std::size_t i = 0; i < outcome.film.back().size(); ++i)
+        outcome.stale += std::memcmp(theirs + i, &outcome.film.back()[i], sizeof(Body)) != 0;
+    };
     if (r.place.is_slot()) {
       const GpuMemory& from = gpus[static_cast<std::size_t>(r.place.node * options.nodes.gpus + r.place.device)];
       from.device.copy(to, from.velocities.data() + first, count * sizeof(Velocity));
+      const DeviceBuffer<Body>& copies = from.bodies[options.steps & 1];
+      if (static_cast<std::size_t>(r.place.slot) * copy.size() < copies.size()) {
+        from.device.copy(copy.data(), copies.data() + static_cast<std::size_t>(r.place.slot) * copy.size(),
+                         copy.size() * sizeof(Body));
+        compare(copy.data());
+      }
       from.device.copy(&ns, from.compute_ns.data() + r.place.slot, sizeof ns);
     } else {
       const HostMemory& from = hosts[host++];
       std::copy_n(from.velocities.data() + first, count, to);
+      compare(from.bodies[options.steps & 1].data());
       ns = from.compute_ns;
     }
     outcome.ranks.push_back({r, static_cast<int>(count), static_cast<double>(ns) * 1e-9});
@@ -191,33 +195,9 @@ Outcome simulate(const Options& options, const System& system, const std::vector
 
 }  // namespace
 
-const char* name_of(Exchange exchange) {
-  switch (exchange) {
-    case Exchange::broadcast: return "broadcast";
-    case Exchange::all_gather: return "all-gather";
-    case Exchange::direct: return "direct";
-  }
-  return "";
-}
-
-const char* name_of(Start start) {
-  switch (start) {
-    case Start::plummer: return "plummer";
-    case Start::discs: return "discs";
-  }
-  return "";
-}
-
-double Outcome::drift() const {
-  const double at_first = energies.front().total();
-  double most = 0;
-  for (const Energy& e : energies) most = std::max(most, std::abs(e.total() - at_first));
-  return most / std::abs(at_first);
-}
-
 Outcome run(const Options& options) {
   validate(options);
-  const System system = begin(options);
+  const System system = start_of(options.start, options.bodies);
   std::vector<double> weights(static_cast<std::size_t>(Placement({options.nodes}).size()), 1.0);
   if (options.balance == Balance::measured) {
     Options trial = options;
@@ -228,62 +208,6 @@ Outcome run(const Options& options) {
       weights[r] = before.ranks[r].bodies / std::max(before.ranks[r].compute_s, 1e-9);
   }
   return simulate(options, system, weights);
-}
-
-std::vector<Body> reference(const Options& options) {
-  const System system = begin(options);
-  const std::size_t n = system.bodies.size();
-  struct Exact {
-    double x[3], v[3], a[3];
-  };
-  std::vector<Exact> exact(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Body& b = system.bodies[i];
-    const Velocity& v = system.velocities[i];
-    exact[i] = {{b.x, b.y, b.z}, {v.x, v.y, v.z}, {}};
-  }
-  const double dt = options.dt, softening2 = static_cast<double>(options.softening) * options.softening;
-  const auto accelerate = [&] {
-    for (Exact& e : exact) std::fill_n(e.a, 3, 0.0);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = i + 1; j < n; ++j) {
-        double d[3], r2 = softening2;
-        for (int k = 0; k < 3; ++k) {
-          d[k] = exact[j].x[k] - exact[i].x[k];
-          r2 += d[k] * d[k];
-        }
-        const double inverse3 = 1 / (r2 * std::sqrt(r2));
-        for (int k = 0; k < 3; ++k) {
-          exact[i].a[k] += system.bodies[j].mass * inverse3 * d[k];
-          exact[j].a[k] -= system.bodies[i].mass * inverse3 * d[k];
-        }
-      }
-  };
-  accelerate();
-  for (int step = 0; step < options.steps; ++step) {
-    for (Exact& e : exact)
-      for (int k = 0; k < 3; ++k) {
-        e.v[k] += dt / 2 * e.a[k];
-        e.x[k] += dt * e.v[k];
-      }
-    accelerate();
-    for (Exact& e : exact)
-      for (int k = 0; k < 3; ++k) e.v[k] += dt / 2 * e.a[k];
-  }
-  std::vector<Body> bodies;
-  for (std::size_t i = 0; i < n; ++i)
-    bodies.push_back({static_cast<float>(exact[i].x[0]), static_cast<float>(exact[i].x[1]),
-                      static_cast<float>(exact[i].x[2]), system.bodies[i].mass});
-  return bodies;
-}
-
-std::int64_t count_wrong(const std::vector<Body>& bodies, const std::vector<Body>& reference, double tolerance) {
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const double x = bodies[i].x - reference[i].x, y = bodies[i].y - reference[i].y, z = bodies[i].z - reference[i].z;
-    wrong += !(std::sqrt(x * x + y * y + z * z) <= tolerance);  // a NaN is wrong too
-  }
-  return wrong;
 }
 
 }  // namespace dcgn::nbody

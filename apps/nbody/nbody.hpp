@@ -4,6 +4,7 @@
 #pragma once
 
 #include "apps/nbody/body.hpp"
+#include "apps/nbody/initial.hpp"
 #include "apps/nbody/parts.hpp"
 
 #include <dcgn/job.hpp>
@@ -15,11 +16,9 @@
 
 namespace dcgn::nbody {
 
-enum class Start { plummer, discs };  // initial.hpp
 enum class Balance { equal, measured };
 
 const char* name_of(Exchange exchange);
-const char* name_of(Start start);
 
 struct Options {
   int bodies = 2048;
@@ -49,6 +48,7 @@ struct Outcome {
   std::vector<Energy> energies;         // of each record
   std::vector<double> step_s;           // by rank 0's clock
   std::vector<RankWork> ranks;
+  std::int64_t stale = 0;  // bodies of other copies than rank 0's that differ from it in the end: none
   double elapsed_s = 0;
   int blocks = 0, threads = 0;  // of a slot, of a block; 0: no GPU takes part
 
@@ -62,8 +62,11 @@ void validate(const Options& options);
 // Runs the job. Throws what Job does.
 Outcome run(const Options& options);
 
-// The same in double precision by this thread alone: each pair once a step, from the definition.
+// The same in double precision, from the definition, by all cores of this host.
 std::vector<Body> reference(const Options& options);
+
+// How far a body may be from where double precision has it after a few steps: what float loses, and no more.
+inline constexpr double short_run_tolerance = 1e-5;
 
 // How many bodies are further from where the reference has them than `tolerance`.
 std::int64_t count_wrong(const std::vector<Body>& bodies, const std::vector<Body>& reference, double tolerance);

@@ -18,6 +18,22 @@ void check_count(const char* what, std::int64_t value, std::int64_t least, std::
 
 }  // namespace
 
+const char* name_of(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::broadcast: return "broadcast";
+    case Exchange::all_gather: return "all-gather";
+    case Exchange::direct: return "direct";
+  }
+  return "";
+}
+
+double Outcome::drift() const {
+  const double at_first = energies.front().total();
+  double most = 0;
+  for (const Energy& e : energies) most = std::max(most, std::abs(e.total() - at_first));
+  return most / std::abs(at_first);
+}
+
 void validate(const Options& o) {
   check_count("the number of bodies", o.bodies, 1, 1 << 24);
   check_count("the number of steps", o.steps, 1, 1 << 24);

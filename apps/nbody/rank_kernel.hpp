@@ -64,6 +64,29 @@ DCGN_HOST_DEVICE inline Energy sum_of_block(const gpu::Context& ctx, Energy e, E
   return e;
 }
 
+// Adds up what the threads of a slot's blocks have seen, then what all ranks have, and notes it, with all bodies.
+template <class Scope, class Together>
+DCGN_HOST_DEVICE Code note(const gpu::Context& ctx, const gpu::Slot& me, const Scope& scope, int block, int blocks,
+                           const Together& together, Energy seen, Energy* energies, const Journal& journal, int record,
+                           const Body* all, int bodies) {
+  seen = sum_of_block(ctx, seen, ctx.shared<Energy>());
+  if (ctx.thread_rank() == 0) energies[block] = seen;
+  scope.sync();
+  if (scope.leader())
+    for (int k = 1; k < blocks; ++k) {
+      energies[0].kinetic += energies[k].kinetic;
+      energies[0].potential += energies[k].potential;
+    }
+  if (journal.film) {
+    Body* const frame = journal.film + static_cast<std::ptrdiff_t>(record) * bodies;
+    for (auto i = static_cast<int>(together.rank()); i < bodies; i += static_cast<int>(together.size()))
+      frame[i] = all[i];
+  }
+  const bool root = me.rank() == 0;
+  double* const sum = root ? &journal.energies[record].kinetic : nullptr;
+  return me.reduce(scope, Span<const double>(&energies[0].kinetic, 2), Span<double>(sum, root ? 2 : 0), Sum{}, 0);
+}
+
 // One block of a slot that has `blocks` of them, this one the `block`th. Those of `together` read the same copy of all
 // bodies; `exchange(bodies)` returns when they all may read the new ones.
 template <class Scope, class Together, class ExchangeAll>
@@ -71,62 +94,39 @@ DCGN_HOST_DEVICE Code advance(const gpu::Context& ctx, const gpu::Slot& me, cons
                               const Together& together, const Task& task, const Memory& memory, Energy* energies,
                               const ExchangeAll& exchange) {
   const int rank = me.rank();
-  const int part = static_cast<int>(memory.parts.counts[rank]);
-  const int begin = static_cast<int>(static_cast<std::int64_t>(part) * block / blocks);
-  const int count = static_cast<int>(static_cast<std::int64_t>(part) * (block + 1) / blocks) - begin;
+  const auto part = memory.parts.counts[rank];
+  const int begin = static_cast<int>(part * block / blocks);
+  const int count = static_cast<int>(part * (block + 1) / blocks) - begin;
   const int first = static_cast<int>(memory.parts.displacements[rank]) + begin;
-  Velocity* const velocities = memory.velocities + first;
-  const Journal& journal = memory.journal;
   std::uint64_t compute_ns = 0;
-
   for (int step = 0, record = 0;; ++step) {
     const Body* const now = memory.bodies[step & 1];
     Body* const next = memory.bodies[~step & 1];
     const Leapfrog leapfrog{task.dt, step == 0, step == task.steps};
     const std::uint64_t start = now_ns();
-    if (rank == 0 && scope.leader() && journal.begun_ns) journal.begun_ns[step] = start;
-    const auto kick_and_move = [&](int b, const Force& f, auto&& seen) {
+    if (rank == 0 && scope.leader() && memory.journal.begun_ns) memory.journal.begun_ns[step] = start;
+    Energy seen;
+    const auto move = [&](int b, const Force& f, bool observed) {
       const Body body = now[first + b];
-      Velocity v = velocities[b];
+      Velocity& v = memory.velocities[first + b];
       leapfrog.kick_before(v, f);
-      seen(body, v);
+      if (observed) observe(body, v, f, task.softening2, seen.kinetic, seen.potential);
       leapfrog.kick_after(v, f);
-      velocities[b] = v;
       if (!leapfrog.last) next[first + b] = leapfrog.moved(body, v);
     };
-    if (!task.recorded(step)) {
+    const bool observed = task.recorded(step);
+    if (observed)
+      compute_forces<true>(ctx, now, task.bodies, first, count, task.softening2,
+                           [&](int b, const Force& f) { move(b, f, true); });
+    else
       compute_forces<false>(ctx, now, task.bodies, first, count, task.softening2,
-                            [&](int b, const Force& f) { kick_and_move(b, f, [](const Body&, const Velocity&) {}); });
-      compute_ns += now_ns() - start;
-    } else {
-      Energy e;
-      compute_forces<true>(ctx, now, task.bodies, first, count, task.softening2, [&](int b, const Force& f) {
-        kick_and_move(b, f, [&](const Body& body, const Velocity& v) {
-          observe(body, v, f, task.softening2, e.kinetic, e.potential);
-        });
-      });
-      compute_ns += now_ns() - start;
-      e = sum_of_block(ctx, e, ctx.shared<Energy>());
-      if (ctx.thread_rank() == 0) energies[block] = e;
-      scope.sync();
-      if (scope.leader())
-        for (int k = 1; k < blocks; ++k) {
-          energies[0].kinetic += energies[k].kinetic;
-          energies[0].potential += energies[k].potential;
-        }
-      double* const mine = &energies[0].kinetic;
-      double* const sum = rank == 0 ? &journal.energies[record].kinetic : nullptr;
-      const Code code = me.reduce(scope, Span<const double>(mine, 2), Span<double>(sum, rank == 0 ? 2 : 0), Sum{}, 0);
-      if (code != Code::ok) return code;
-      if (journal.film) {
-        Body* const frame = journal.film + static_cast<std::ptrdiff_t>(record) * task.bodies;
-        for (auto i = static_cast<int>(together.rank()); i < task.bodies; i += static_cast<int>(together.size()))
-          frame[i] = now[i];
-      }
-      ++record;
-    }
+                            [&](int b, const Force& f) { move(b, f, false); });
+    compute_ns += now_ns() - start;
+    Code code = Code::ok;
+    if (observed)
+      code = note(ctx, me, scope, block, blocks, together, seen, energies, memory.journal, record++, now, task.bodies);
     if (leapfrog.last) break;
-    const Code code = exchange(next);
+    if (code == Code::ok) code = exchange(next);
     if (code != Code::ok) return code;
   }
   if (scope.leader()) memory.compute_ns[me.slot()] = compute_ns;

@@ -46,6 +46,7 @@ TEST_P(Nbody, MovesAllBodiesAsTheReferenceDoes) {
   EXPECT_EQ(outcome.energies.size(), 4u);
   EXPECT_EQ(outcome.step_s.size(), 5u);
   EXPECT_GT(count_wrong(outcome.film.front(), outcome.film.back(), 1e-3), 100) << "nothing moved";
+  EXPECT_EQ(outcome.stale, 0);
   EXPECT_LT(outcome.drift(), 5e-4);
   int bodies = 0;
   for (const RankWork& w : outcome.ranks) {

@@ -1,0 +1,18 @@
+// The GPU-as-slave Mandelbrot's kernel: a strip by all threads of the grid. Its pixels are those of apps/mandelbrot.
+#pragma once
+
+#include "apps/mandelbrot/pixel.hpp"
+
+#include <dcgn/launch.hpp>
+
+namespace dcgn::bench::peer {
+
+struct ComputeStrip {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, mandelbrot::Task task, mandelbrot::Strip strip,
+                                   mandelbrot::Pixel* pixels) const {
+    compute(task, strip, pixels, ctx.block_rank() * ctx.num_threads() + ctx.thread_rank(),
+            ctx.num_blocks() * ctx.num_threads());
+  }
+};
+
+}  // namespace dcgn::bench::peer

@@ -1,20 +1,15 @@
 #include "bench/peer.hpp"
 
 #include "bench/json.hpp"
+#include "bench/program.hpp"
 
 #include <dcgn/error.hpp>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <thread>
 
 namespace dcgn::bench {
 
@@ -46,28 +41,7 @@ const Peer& peer_of(const std::string& name) {
   throw Error(Code::configuration, "bench", "--peers " + name + ": expected mpi, nccl or nvshmem");
 }
 
-std::string program_of(const Peer& peer) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / peer.program).string();
-}
-
-// As one word of a shell's command.
-std::string quoted(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
-std::string launcher() {
-  if (::geteuid() == 0) {  // Open MPI asks root for consent
-    ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-    ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-  }
-  const char* mpirun = std::getenv("DCGN_MPIRUN");
-  return fmt::format("{} -n 2 --bind-to none {}", mpirun ? mpirun : "mpirun",
-                     std::thread::hardware_concurrency() < 2 ? "--oversubscribe " : "");
-}
+std::string program_of(const Peer& peer) { return beside_this(peer.program); }
 
 }  // namespace
 
@@ -86,28 +60,15 @@ std::vector<Row> run_peer(const std::string& name, const PeerPlan& plan) {
   const auto& [measures, sizes, window, seconds] = plan;
   const Peer& peer = peer_of(name);
   const std::string who = "--peers " + name + ": ";
-  // In the foreground, so that ^C reaches it; and it ends with this program, however that ends.
-  const std::string command = fmt::format(
-      "exec setpriv --pdeathsig TERM timeout --foreground --kill-after=10 {:.0f} {}{}{} --measures {} --seconds {} "
-      "--window {} {}",
-      600 + 2 * seconds * static_cast<double>(sizes.size() * measures.size()),
-      *peer.environment ? fmt::format("env {}", peer.environment) : "", peer.launched ? launcher() : "",
-      quoted(program_of(peer)), fmt::join(measures, ","), seconds, window, fmt::join(sizes, " "));
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (!pipe) throw Error(Code::io, "bench", who + "cannot run " + command);
-  std::string text;
-  std::array<char, 4096> piece;
-  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), pipe)) text.append(piece.data(), got);
-  const int status = ::pclose(pipe);
-  if (status != 0)
-    throw Error(Code::io, "bench",
-                fmt::format("{}exit code {} from: {}", who, WIFEXITED(status) ? WEXITSTATUS(status) : -1, command));
+  const std::string command =
+      fmt::format("{}{}{} --measures {} --seconds {} --window {} {}",
+                  *peer.environment ? fmt::format("env {}", peer.environment) : "", peer.launched ? mpirun(2) : "",
+                  quoted(program_of(peer)), fmt::join(measures, ","), seconds, window, fmt::join(sizes, " "));
+  const double limit_s = 600 + 2 * seconds * static_cast<double>(sizes.size() * measures.size());
   std::vector<Row> rows;
+  const nlohmann::ordered_json printed = rows_of(command, limit_s, who);
   try {
-    // The libraries may print notices of their own, before the rows and after them.
-    const std::size_t begin = std::min(text.find("[{"), text.size());
-    const std::string array = text.substr(begin, text.find('\n', begin) - begin);
-    for (const auto& row : nlohmann::ordered_json::parse(array)) rows.push_back(row_from(row));
+    for (const auto& row : printed) rows.push_back(row_from(row));
   } catch (const nlohmann::json::exception& e) {
     throw Error(Code::io, "bench", who + command + " printed no rows: " + e.what());
   }

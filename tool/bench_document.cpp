@@ -20,15 +20,19 @@ BenchDocument::BenchDocument(const std::string& what, JsonOption& json) : json_(
       fmt::print("# {:<8} {}\n", key, document_[key].get<std::string>());
 }
 
-nlohmann::ordered_json& BenchDocument::add(const bench::Row& row) {
-  wrong_ += row.wrong;
-  return rows_.emplace_back(bench::to_json(row));
+nlohmann::ordered_json& BenchDocument::add(const bench::Row& row) { return add(bench::to_json(row), row.wrong); }
+
+nlohmann::ordered_json& BenchDocument::add(nlohmann::ordered_json row, std::uint64_t wrong) {
+  wrong_ += wrong;
+  return rows_.emplace_back(std::move(row));
 }
 
 int BenchDocument::finish() {
   document_["rows"] = rows_;
   json_.write(document_.dump(1));
-  if (wrong_) fmt::print(stderr, "dcgn: bench: {} bytes or messages were wrong\n", wrong_);
+  if (wrong_)
+    fmt::print(stderr, "dcgn: bench: {} {} were wrong\n", wrong_,
+               document_["what"] == "apps" ? "bodies, rows or pixels" : "bytes or messages");
   return wrong_ ? exit_job_failed : exit_ok;
 }
 

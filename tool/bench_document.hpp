@@ -20,6 +20,8 @@ class BenchDocument {
   bool quiet() const { return quiet_; }
   // A row, to which more may be added until the next one.
   nlohmann::ordered_json& add(const bench::Row& row);
+  // The same for a row that is JSON already, of which so much was wrong.
+  nlohmann::ordered_json& add(nlohmann::ordered_json row, std::uint64_t wrong);
   // What stands beside the rows.
   nlohmann::ordered_json& operator[](const char* key) { return document_[key]; }
   // Writes it and returns the exit code: whether anything was wrong.

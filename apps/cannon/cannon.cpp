@@ -23,6 +23,7 @@ struct HostMemory {
   }
 };
 
+// lines: begin
 // Of the slots of a GPU.
 struct GpuMemory {
   Device device;
@@ -37,6 +38,8 @@ struct GpuMemory {
     return {tiles[0].data(), tiles[1].data(), tiles[2].data(), tiles[3].data(), tiles[4].data(), took_ns.data()};
   }
 };
+
+// lines: end
 
 // A rank's tile in its place of the whole.
 void place_tile(const Task& task, int rank, const std::vector<float>& tile, std::vector<float>& whole) {
@@ -53,6 +56,7 @@ Outcome run(const Options& options) {
   validate(options);
   Outcome outcome;
   outcome.across = grid_of(options.nodes);
+  // lines: begin
   const Task task{.size = options.size,
                   .edge = (options.size + outcome.across - 1) / outcome.across,
                   .across = outcome.across,
@@ -65,6 +69,7 @@ Outcome run(const Options& options) {
   Job job(config);
   const Placement& placement = job.placement();
 
+  // lines: end
   std::deque<HostMemory> hosts;
   std::vector<GpuMemory> gpus;
   for (int r = 0; r < placement.size(); ++r)
@@ -72,6 +77,7 @@ Outcome run(const Options& options) {
       hosts.emplace_back(task);
       job.cpu_rank(r, multiply_on_cpu, task, hosts.back().view());
     }
+  // lines: begin
   for (int g = 0; g < job.world().gpus(); ++g) {
     const Device device = job.world().device(g);
     const int slots = options.nodes.slots;
@@ -89,6 +95,7 @@ Outcome run(const Options& options) {
   }
 
   const Report report = job.run();
+  // lines: end
   outcome.elapsed_s = report.elapsed_s;
   outcome.ranks = report.ranks;
   outcome.c.resize(static_cast<std::size_t>(task.size) * static_cast<std::size_t>(task.size));

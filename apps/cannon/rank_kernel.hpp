@@ -19,6 +19,7 @@
 
 namespace dcgn::cannon {
 
+// lines: begin
 // How tiles move: by sendrecv_replace between two products, as in the paper, or by isend and irecv into another tile
 // while the product before is computed.
 enum class Shift { replace, overlap };
@@ -116,6 +117,8 @@ struct SlotMultiplier {
     other = kept;
   }
 };
+
+// lines: end
 
 inline void multiply_on_cpu(Comm& comm, const Task& task, const Memory& m) {
   const Cart grid = task.grid();

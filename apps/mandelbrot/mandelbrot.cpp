@@ -3,18 +3,23 @@
 #include "apps/mandelbrot/strips.hpp"
 #include "apps/mandelbrot/worker_kernel.hpp"
 
+#include <dcgn/gpu/clock.hpp>
+
 #include <algorithm>
 
 namespace dcgn::mandelbrot {
 
 namespace {
 
-// Hands out strips until all have come back, and sends everybody home.
-void run_master(Comm& comm, const Task& task, StripBook& book, std::vector<Pixel>& picture,
-                const std::function<void(int, int)>& progress) {
+// lines: begin
+// Hands out strips until all have come back, and sends everybody home. Gives the seconds since the first request.
+double run_master(Comm& comm, const Task& task, StripBook& book, std::vector<Pixel>& picture,
+                  const std::function<void(int, int)>& progress) {
+  std::uint64_t begin = 0;
   for (int working = comm.size() - 1; working > 0;) {
     Strip done;
     const int worker = comm.recv(done, any_source, request).source;
+    if (!begin) begin = now_ns();
     if (done.rows) {
       book.take_back(worker, done);
       const auto offset = static_cast<std::size_t>(done.first) * static_cast<std::size_t>(task.width);
@@ -25,7 +30,10 @@ void run_master(Comm& comm, const Task& task, StripBook& book, std::vector<Pixel
     comm.send(next, worker, order);
     if (next.rows == 0) --working;
   }
+  return static_cast<double>(now_ns() - begin) * 1e-9;
 }
+
+// lines: end
 
 }  // namespace
 
@@ -34,6 +42,7 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
   const Task& task = options.task;
   const int rows = std::min(options.strip, task.height);
 
+  // lines: begin
   Config config;
   config.nodes = {options.nodes};
   Job job(config);
@@ -42,7 +51,7 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
   outcome.pixels.resize(pixels_in(task, {0, task.height}));
   StripBook book(task.height, rows, job.placement().size());
   job.cpu(cpu_worker, task);
-  job.cpu_rank(master, [&](Comm& comm) { run_master(comm, task, book, outcome.pixels, progress); });
+  job.cpu_rank(master, [&](Comm& comm) { outcome.work_s = run_master(comm, task, book, outcome.pixels, progress); });
 
   std::vector<DeviceBuffer<Pixel>> memory;
   const std::size_t pixels_per_slot = pixels_in(task, {0, rows});
@@ -54,6 +63,7 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
   }
 
   const Report report = job.run();
+  // lines: end
   outcome.elapsed_s = report.elapsed_s;
   outcome.owners = book.owners();
   for (const RankReport& r : report.ranks) outcome.ranks.push_back({r, 0, 0});

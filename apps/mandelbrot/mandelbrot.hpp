@@ -32,6 +32,7 @@ struct Outcome {
   std::vector<int> owners;    // the rank that computed each strip, from the top
   std::vector<RankWork> ranks;
   double elapsed_s = 0;
+  double work_s = 0;  // of them, from the first request to the last strip
 };
 
 // Throws Error(configuration), naming the value, where the options make no sense.

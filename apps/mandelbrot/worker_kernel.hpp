@@ -15,6 +15,7 @@
 namespace dcgn::mandelbrot {
 
 inline constexpr int master = 0;
+// lines: begin
 inline constexpr int request = 1, result = 2, order = 3;  // tags
 
 DCGN_HOST_DEVICE inline std::size_t pixels_in(const Task& task, Strip strip) {
@@ -38,6 +39,8 @@ struct SlotWorker {
     }
   }
 };
+
+// lines: end
 
 inline void cpu_worker(Comm& comm, const Task& task) {
   std::vector<Pixel> pixels;

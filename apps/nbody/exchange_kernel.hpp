@@ -23,9 +23,12 @@
 
 namespace dcgn::nbody {
 
+// lines: begin
 DCGN_HOST_DEVICE inline Span<Body> part_of(Parts parts, int rank, Body* bodies) {
   return {bodies + parts.displacements[rank], static_cast<std::size_t>(parts.counts[rank])};
 }
+
+// lines: end
 
 // Parts of up to so many bytes are on their way when send() returns, whatever the ranks (Config::eager_bytes).
 inline constexpr std::int64_t surely_eager = 512;
@@ -40,6 +43,7 @@ DCGN_HOST_DEVICE Code broadcast_all(const gpu::Slot& me, const Scope& scope, Par
   return Code::ok;
 }
 
+// lines: begin all-gather
 template <class Scope>
 DCGN_HOST_DEVICE Code gather_all(const gpu::Slot& me, const Scope& scope, Parts parts, Body* bodies, int count) {
   const Span<const Body> mine = part_of(parts, me.rank(), bodies);
@@ -49,6 +53,9 @@ DCGN_HOST_DEVICE Code gather_all(const gpu::Slot& me, const Scope& scope, Parts 
   return me.all_gatherv(scope, mine, all, Span(parts.counts, ranks), Span(parts.displacements, ranks));
 }
 
+// lines: end
+
+// lines: begin direct
 template <class Scope>
 DCGN_HOST_DEVICE Code send_to_places(const gpu::Slot& me, const Scope& scope, Parts parts, const Places& places,
                                      Body* bodies) {
@@ -78,6 +85,8 @@ DCGN_HOST_DEVICE Code send_to_places(const gpu::Slot& me, const Scope& scope, Pa
   }
   return code;
 }
+
+// lines: end
 
 // A CPU rank.
 inline void exchange_all(Comm& comm, Exchange how, Parts parts, const Places& places, Body* bodies, int count) {

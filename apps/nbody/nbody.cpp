@@ -25,6 +25,7 @@ struct HostMemory {
   }
 };
 
+// lines: begin
 // For a GPU.
 struct GpuMemory {
   Device device;
@@ -60,6 +61,8 @@ struct GpuMemory {
             journal};
   }
 };
+
+// lines: end
 
 // Rank 0's journal, in the memory of its CPU or of its GPU.
 class JournalMemory {
@@ -103,6 +106,7 @@ class JournalMemory {
   std::optional<DeviceBuffer<std::uint64_t>> on_gpu_begun_ns_;
 };
 
+// lines: begin
 // The slots' launch: each block of a GPU a slot of its own, or each slot a group of blocks.
 Launch launch_of(const Options& options, const Device& device) {
   const bool real = device.kind() == DeviceKind::cuda;
@@ -115,7 +119,10 @@ Launch launch_of(const Options& options, const Device& device) {
   return {.grid = static_cast<unsigned>(slots * blocks), .block = threads, .shared_bytes = force_shared_bytes(threads)};
 }
 
+// lines: end
+
 Outcome simulate(const Options& options, const System& system, const std::vector<double>& weights) {
+  // lines: begin
   Config config;
   config.nodes = {options.nodes};
   Job job(config);
@@ -127,6 +134,7 @@ Outcome simulate(const Options& options, const System& system, const std::vector
                   .softening2 = options.softening * options.softening,
                   .exchange = options.exchange,
                   .places = places_of(options.nodes)};
+  // lines: end
   const Placement& placement = job.placement();
   const bool gpu_first = placement.place(0).is_slot();
   const std::optional<Device> first_gpu = gpu_first ? std::optional(job.world().device(0)) : std::nullopt;
@@ -141,6 +149,7 @@ Outcome simulate(const Options& options, const System& system, const std::vector
       hosts.emplace_back(system, r);
       job.cpu_rank(r, advance_on_cpu, task, hosts.back().view(partition, r == 0 ? journal.view() : Journal{}));
     }
+  // lines: begin
   for (int g = 0; g < job.world().gpus(); ++g) {
     const Device device = job.world().device(g);
     const Launch launch = launch_of(options, device);
@@ -157,6 +166,7 @@ Outcome simulate(const Options& options, const System& system, const std::vector
   }
 
   const Report report = job.run();
+  // lines: end
   outcome.elapsed_s = report.elapsed_s;
   journal.read_into(task, outcome);
   outcome.velocities.resize(system.velocities.size());

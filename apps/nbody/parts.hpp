@@ -35,6 +35,7 @@ class Partition {
   std::vector<std::int64_t> counts_, displacements_;
 };
 
+// lines: begin direct
 // The memories of a job of nodes that are alike: one of each CPU rank, one of each GPU, whose slots share it.
 struct Places {
   int nodes, cpus, gpus, slots;
@@ -72,6 +73,8 @@ struct Route {
     return {first + mine, first + places.ranks(from), places.ranks(here)};
   }
 };
+
+// lines: end
 
 inline Places places_of(const NodeShape& nodes) { return {nodes.count, nodes.cpus, nodes.gpus, nodes.slots}; }
 

@@ -36,6 +36,7 @@ struct Journal {
   std::uint64_t* begun_ns = nullptr;  // of each step, and the end of the last
 };
 
+// lines: begin
 // Memory of a GPU, or of a CPU rank. Two copies of all bodies: one that is read and one that comes to be.
 struct Memory {
   Body* bodies[2];
@@ -45,6 +46,8 @@ struct Memory {
   std::uint64_t* compute_ns;  // of each slot
   Journal journal;
 };
+
+// lines: end
 
 // A thread's kinetic and potential energies, added up over the block; the sums are the first thread's. `shared` has
 // room for one of each of its warps.
@@ -87,6 +90,7 @@ DCGN_HOST_DEVICE Code note(const gpu::Context& ctx, const gpu::Slot& me, const S
   return me.reduce(scope, Span<const double>(&energies[0].kinetic, 2), Span<double>(sum, root ? 2 : 0), Sum{}, 0);
 }
 
+// lines: begin
 // One block of a slot that has `blocks` of them, this one the `block`th. Those of `together` read the same copy of all
 // bodies; `exchange(bodies)` returns when they all may read the new ones.
 template <class Scope, class Together, class ExchangeAll>
@@ -133,6 +137,9 @@ DCGN_HOST_DEVICE Code advance(const gpu::Context& ctx, const gpu::Slot& me, cons
   return Code::ok;
 }
 
+// lines: end
+
+// lines: begin direct
 // Exchange::direct: each slot is a block, and all blocks of a GPU share a copy.
 struct BlockSlots {
   static constexpr unsigned max_threads = 512, blocks_per_multiprocessor = 1;
@@ -149,6 +156,9 @@ struct BlockSlots {
   }
 };
 
+// lines: end
+
+// lines: begin all-gather
 // The collective exchanges: each slot has some blocks and a copy of its own, one behind the other in memory.
 struct GroupSlots {
   static constexpr unsigned max_threads = 512, blocks_per_multiprocessor = 1;
@@ -167,6 +177,8 @@ struct GroupSlots {
             });
   }
 };
+
+// lines: end
 
 inline void advance_on_cpu(Comm& comm, const Task& task, const Memory& memory) {
   const int me = comm.rank();

@@ -8,6 +8,7 @@
 
 namespace dcgn::bench::peer {
 
+// lines: begin
 struct MultiplyTiles {
   static constexpr unsigned max_threads = cannon::tile_threads, blocks_per_multiprocessor = 2;
 
@@ -23,6 +24,8 @@ struct MultiplyTiles {
 };
 
 struct FillTiles {
+  static constexpr unsigned max_threads = 128, blocks_per_multiprocessor = 2;
+
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, int size, int row, int column, int n, float* a, float* b,
                                    float* c) const {
     const unsigned thread = ctx.block_rank() * ctx.num_threads() + ctx.thread_rank();
@@ -43,5 +46,6 @@ inline Launch cannon_launch(int n, int width) {
           .resident = false};
 }
 inline Launch fill_launch() { return {.grid = 64, .block = 128, .resident = false}; }
+// lines: end
 
 }  // namespace dcgn::bench::peer

@@ -7,6 +7,7 @@
 
 namespace dcgn::bench::peer {
 
+// lines: begin
 struct ComputeStrip {
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, mandelbrot::Task task, mandelbrot::Strip strip,
                                    mandelbrot::Pixel* pixels) const {
@@ -14,5 +15,6 @@ struct ComputeStrip {
             ctx.num_blocks() * ctx.num_threads());
   }
 };
+// lines: end
 
 }  // namespace dcgn::bench::peer

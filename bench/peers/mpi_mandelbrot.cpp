@@ -81,6 +81,7 @@ bench::AppRow measure(const AppArguments& a) {
       if (k) us.push_back((MPI_Wtime() - begin) * 1e6);
     }
   };
+  // lines: begin
   if (mpi_rank() == 0) {
     pictures([&] { run_master(o.task, rows, picture); });
   } else {
@@ -92,6 +93,7 @@ bench::AppRow measure(const AppArguments& a) {
     const Launch launch{.grid = real ? needed : std::min(needed, 3u), .block = threads, .resident = false};
     pictures([&] { worker.run(o.task, launch); });
   }
+  // lines: end
   bench::AppRow row{.whose = mpi_library(), .app = "mandelbrot", .size = o.task.width, .gpus = gpus};
   if (mpi_rank() == 0) row.wrong = static_cast<std::uint64_t>(mandelbrot::count_wrong(o.task, picture));
   set_figures(row, us, bench::pixels(o.task.width, o.task.height), bench::pixels_unit);

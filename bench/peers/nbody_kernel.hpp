@@ -10,6 +10,7 @@
 
 namespace dcgn::bench::peer {
 
+// lines: begin
 struct NbodyStep {
   static constexpr unsigned max_threads = 512, blocks_per_multiprocessor = 1;
 
@@ -39,5 +40,6 @@ inline Launch nbody_launch(bool real, int multiprocessors) {
           .shared_bytes = nbody::force_shared_bytes(threads),
           .resident = false};
 }
+// lines: end
 
 }  // namespace dcgn::bench::peer

@@ -1,0 +1,21 @@
+// Other programs: peers beside the dcgn command, run by a shell, whose output is a line of JSON among others.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace dcgn::bench {
+
+// The path of a program in the folder of this one.
+std::string beside_this(const std::string& program);
+// As one word of a shell's command.
+std::string quoted(const std::string& text);
+// What starts a command as so many processes, pinned to nothing: DCGN_MPIRUN, else mpirun.
+std::string mpirun(int processes);
+
+// Runs the command, which ends with this program and after so many seconds; gives the array that it printed in a line
+// of its own. Throws Error(io), which begins with `who`, where it fails or prints none.
+nlohmann::ordered_json rows_of(const std::string& command, double seconds, const std::string& who);
+
+}  // namespace dcgn::bench

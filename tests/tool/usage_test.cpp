@@ -21,7 +21,7 @@ struct Mistake {
 const Mistake mistakes[] = {
     {"", 2, "info, demo, bench"},
     {"nonsense", 2, "nonsense"},
-    {"demo", 2, "mandelbrot, pingpong"},
+    {"demo", 2, "mandelbrot, nbody, cannon, pingpong"},
     {"demo nonsense", 2, "nonsense"},
     {"--nonsense", 2, "--nonsense"},
     {"info --nonsense 3", 2, "--nonsense"},
@@ -97,7 +97,7 @@ TEST(Usage, OutputThatCannotBeWrittenIsSaidInOneLine) {
 }
 
 TEST(Usage, EveryLevelHasHelpWithExamples) {
-  for (const char* level : {"", "info", "demo", "demo mandelbrot", "demo pingpong"}) {
+  for (const char* level : {"", "info", "demo", "demo mandelbrot", "demo nbody", "demo cannon", "demo pingpong"}) {
     const Result r = run_dcgn(std::string(level) + " --help");
     EXPECT_EQ(r.code, 0) << level;
     EXPECT_EQ(r.err, "");

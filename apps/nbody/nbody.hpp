@@ -22,7 +22,7 @@ const char* name_of(Exchange exchange);
 
 struct Options {
   int bodies = 2048;
-  int steps = 200;
+  int steps = 250;
   int every = 0;  // steps from one record to the next; 0: one record, at the end
   Start start = Start::discs;
   float dt = 0.01f, softening = 0.03f;

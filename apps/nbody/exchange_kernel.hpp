@@ -30,9 +30,6 @@ DCGN_HOST_DEVICE inline Span<Body> part_of(Parts parts, int rank, Body* bodies) 
 
 // lines: end
 
-// Parts of up to so many bytes are on their way when send() returns, whatever the ranks (Config::eager_bytes).
-inline constexpr std::int64_t surely_eager = 512;
-
 // Slots. The threads of `scope` have written their slot's part of `bodies`.
 template <class Scope>
 DCGN_HOST_DEVICE Code broadcast_all(const gpu::Slot& me, const Scope& scope, Parts parts, Body* bodies) {
@@ -58,11 +55,11 @@ DCGN_HOST_DEVICE Code gather_all(const gpu::Slot& me, const Scope& scope, Parts 
 // lines: begin direct
 template <class Scope>
 DCGN_HOST_DEVICE Code send_to_places(const gpu::Slot& me, const Scope& scope, Parts parts, const Places& places,
-                                     Body* bodies) {
+                                     std::int64_t eager_bytes, Body* bodies) {
   const Route route(places, me.rank());
   const Span<const Body> mine = part_of(parts, me.rank(), bodies);
   Code code = Code::ok;
-  if (parts.longest * static_cast<std::int64_t>(sizeof(Body)) <= surely_eager) {
+  if (parts.longest * static_cast<std::int64_t>(sizeof(Body)) <= eager_bytes) {
     for (int d = 1; d < route.rounds && code == Code::ok && !mine.empty(); ++d)
       code = me.send(scope, mine, route.destination(d));
     for (int d = 1; d < route.rounds && code == Code::ok; ++d)

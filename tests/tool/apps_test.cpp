@@ -31,6 +31,8 @@ TEST(Nbody, MovesTheSameBodiesOnAnyRanks) {
       {"--cpus 1 --gpus 1 --slots 1 --nodes 2 --exchange all-gather --balance measured", ""},
       {"--cpus 1 --gpus 2 --slots 2", "DCGN_P2P=off"},
       {"--cpus 1 --gpus 1 --slots 2", "DCGN_SEED=3"},
+      {"--cpus 0 --gpus 2 --slots 4", "DCGN_EAGER_BYTES=64"},
+      {"--cpus 1 --gpus 2 --slots 4", "DCGN_LANE_BYTES=256"},
   };
   for (const auto& run : runs) {
     SCOPED_TRACE(std::string(run.environment) + " " + run.arguments);

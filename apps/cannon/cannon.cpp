@@ -105,7 +105,8 @@ Outcome run(const Options& options) {
   for (const RankReport& r : report.ranks) {
     if (r.rank >= task.across * task.across) break;
     if (r.place.is_slot()) {
-      const GpuMemory& from = gpus[static_cast<std::size_t>(r.place.node * options.nodes.gpus + r.place.device)];
+      const int gpu = r.place.node * options.nodes.gpus + r.place.device;
+      const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
       from.device.copy(tile.data(), from.tiles[2].data() + static_cast<std::size_t>(r.place.slot) * task.elements(),
                        task.elements() * sizeof(float));
       if (r.rank == 0) from.took_ns.download(took_ns.data());

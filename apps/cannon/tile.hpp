@@ -16,14 +16,16 @@ namespace dcgn::cannon {
 inline constexpr int side = 16;  // a block's threads are side x side
 inline constexpr unsigned tile_threads = side * side;
 
-// Tiles of C with `width` x `width` elements a thread: 2, 4 or 8. The wider, the fewer reads; the narrower, the more
+DCGN_HOST_DEVICE constexpr int least(int a, int b) { return a < b ? a : b; }
+
+// Tiles of C with `Width` x `Width` elements a thread: 2, 4 or 8. The wider, the fewer reads; the narrower, the more
 // blocks find work in a small matrix.
-template <int width>
+template <int Width>
 struct Tile {
-  static constexpr int edge = side * width;
-  static constexpr int depth = width == 8 ? 8 : 16;
-  static constexpr int word = width < 4 ? width : 4;  // elements that are read at once
-  static constexpr int stride = edge + 4;             // of a row of a strip; apart from each other in the banks
+  static constexpr int edge = side * Width;
+  static constexpr int depth = Width == 8 ? 8 : 16;
+  static constexpr int word = least(Width, 4);  // elements that are read at once
+  static constexpr int stride = edge + 4;       // of a row of a strip; apart from each other in the banks
   static constexpr int strip = depth * stride;
   static constexpr std::size_t shared_bytes = 4 * strip * sizeof(float);  // of A and B, two each
 };
@@ -31,17 +33,17 @@ struct Tile {
 inline constexpr std::size_t tile_shared_bytes =
     Tile<8>::shared_bytes > Tile<4>::shared_bytes ? Tile<8>::shared_bytes : Tile<4>::shared_bytes;
 
-template <int count>
-struct alignas(count * sizeof(float)) Word {
-  float value[count];
+template <int Count>
+struct alignas(Count * sizeof(float)) Word {
+  float value[Count];
 };
 
 // A block's tile in row `tile_row` and column `tile_column` of tiles. All threads of the block call it.
-template <int width>
+template <int Width>
 DCGN_HOST_DEVICE inline void multiply_tile(const gpu::Context& ctx, const float* a, const float* b, float* c, int n,
                                            int tile_row, int tile_column) {
-  using T = Tile<width>;
-  constexpr int threads = side * side, loads = T::edge * T::depth / threads, words = width / T::word;
+  using T = Tile<Width>;
+  constexpr int threads = side * side, loads = T::edge * T::depth / threads, words = Width / T::word;
   const int me = static_cast<int>(ctx.thread_rank()), row = me / side, column = me % side;
   const int first_row = tile_row * T::edge, first_column = tile_column * T::edge;
   float* const shared = ctx.shared<float>();
@@ -64,7 +66,7 @@ DCGN_HOST_DEVICE inline void multiply_tile(const gpu::Context& ctx, const float*
     }
   };
 
-  float sum[width][width] = {};
+  float sum[Width][Width] = {};
   load(0);
   store(shared);
   ctx.sync_block();
@@ -82,8 +84,8 @@ DCGN_HOST_DEVICE inline void multiply_tile(const gpu::Context& ctx, const float*
         left[w] = *reinterpret_cast<const Word<T::word>*>(line + row * T::word);
         right[w] = *reinterpret_cast<const Word<T::word>*>(line + T::strip + column * T::word);
       }
-      for (int i = 0; i < width; ++i)
-        for (int j = 0; j < width; ++j)
+      for (int i = 0; i < Width; ++i)
+        for (int j = 0; j < Width; ++j)
           sum[i][j] += left[i / T::word].value[i % T::word] * right[j / T::word].value[j % T::word];
     }
     if (more) store(there);
@@ -92,8 +94,8 @@ DCGN_HOST_DEVICE inline void multiply_tile(const gpu::Context& ctx, const float*
     here = there;
     there = read;
   }
-  for (int i = 0; i < width; ++i)
-    for (int j = 0; j < width; ++j) {
+  for (int i = 0; i < Width; ++i)
+    for (int j = 0; j < Width; ++j) {
       const int r = first_row + i / T::word * side * T::word + row * T::word + i % T::word;
       const int s = first_column + j / T::word * side * T::word + column * T::word + j % T::word;
       if (r < n && s < n) c[static_cast<std::ptrdiff_t>(r) * n + s] += sum[i][j];
@@ -111,11 +113,11 @@ DCGN_HOST_DEVICE inline int tile_width(int n, int blocks) {
 }
 
 // All tiles of the product, by `blocks` blocks of which this one is the `block`th.
-template <int width>
+template <int Width>
 DCGN_HOST_DEVICE inline void multiply_tiles(const gpu::Context& ctx, const float* a, const float* b, float* c, int n,
                                             int block, int blocks) {
-  const int across = (n + Tile<width>::edge - 1) / Tile<width>::edge;
-  for (int t = block; t < across * across; t += blocks) multiply_tile<width>(ctx, a, b, c, n, t / across, t % across);
+  const int across = (n + Tile<Width>::edge - 1) / Tile<Width>::edge;
+  for (int t = block; t < across * across; t += blocks) multiply_tile<Width>(ctx, a, b, c, n, t / across, t % across);
 }
 
 DCGN_HOST_DEVICE inline void multiply(const gpu::Context& ctx, const float* a, const float* b, float* c, int n,

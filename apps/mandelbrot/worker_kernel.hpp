@@ -24,6 +24,8 @@ DCGN_HOST_DEVICE inline std::size_t pixels_in(const Task& task, Strip strip) {
 
 // Each slot has room for `pixels_per_slot` in `memory`; the block's shared memory holds a Strip.
 struct SlotWorker {
+  static constexpr unsigned max_threads = 1024, blocks_per_multiprocessor = 1;
+
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, Task task, Pixel* memory,
                                    std::size_t pixels_per_slot) const {
     const gpu::Slot me = comm.slot(ctx.block_rank());

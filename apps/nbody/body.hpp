@@ -35,7 +35,7 @@ DCGN_HOST_DEVICE inline float inverse_root(float x) {
 
 // Adds what `other` does to `body`. Plummer's softening, above 0, keeps close encounters finite and makes a body's
 // force on itself nothing.
-template <bool with_potential>
+template <bool WithPotential>
 DCGN_HOST_DEVICE inline void attract(const Body& body, const Body& other, float softening2, Force& force) {
   const float dx = other.x - body.x, dy = other.y - body.y, dz = other.z - body.z;
   const float inverse = inverse_root(dx * dx + dy * dy + dz * dz + softening2);
@@ -44,7 +44,7 @@ DCGN_HOST_DEVICE inline void attract(const Body& body, const Body& other, float 
   force.x += scale * dx;
   force.y += scale * dy;
   force.z += scale * dz;
-  if constexpr (with_potential) force.potential -= energy;
+  if constexpr (WithPotential) force.potential -= energy;
 }
 
 // The system's.

@@ -24,7 +24,7 @@ constexpr std::size_t force_shared_bytes(unsigned threads) { return 2 * sizeof(B
 //
 // The threads are an array of rows and columns. A column has four bodies of its own; its rows share all others, every
 // so-manyth of a tile each, and add up in the end. While they work on one tile, the next one is on its way.
-template <bool with_potential, class Use>
+template <bool WithPotential, class Use>
 DCGN_HOST_DEVICE void compute_forces(const gpu::Context& ctx, const Body* all, int bodies, int first, int count,
                                      float softening2, const Use& use) {
   const int threads = static_cast<int>(ctx.num_threads()), me = static_cast<int>(ctx.thread_rank());
@@ -67,7 +67,7 @@ DCGN_HOST_DEVICE void compute_forces(const gpu::Context& ctx, const Body* all, i
 #endif
       for (int i = row; i < tile; i += rows) {
         const Body other = here[i];
-        for (int k = 0; k < bodies_per_thread; ++k) attract<with_potential>(mine[k], other, softening2, force[k]);
+        for (int k = 0; k < bodies_per_thread; ++k) attract<WithPotential>(mine[k], other, softening2, force[k]);
       }
       if (more) store(there);
       ctx.sync_block();
@@ -82,7 +82,7 @@ DCGN_HOST_DEVICE void compute_forces(const gpu::Context& ctx, const Body* all, i
         f.x += ctx.shuffle_xor(f.x, step);
         f.y += ctx.shuffle_xor(f.y, step);
         f.z += ctx.shuffle_xor(f.z, step);
-        if constexpr (with_potential) f.potential += ctx.shuffle_xor(f.potential, step);
+        if constexpr (WithPotential) f.potential += ctx.shuffle_xor(f.potential, step);
       }
     Force* const sums = ctx.shared<Force>();
     const int parts = lanes < 32 ? threads >> 5 : rows, part = lanes < 32 ? me >> 5 : row;
@@ -107,7 +107,7 @@ DCGN_HOST_DEVICE void compute_forces(const gpu::Context& ctx, const Body* all, i
 }
 
 // The same by one thread of the host.
-template <bool with_potential, class Use>
+template <bool WithPotential, class Use>
 void compute_forces(const Body* all, int bodies, int first, int count, float softening2, const Use& use) {
   for (int begin = 0; begin < count; begin += bodies_per_thread) {
     const int here = std::min(bodies_per_thread, count - begin);
@@ -115,7 +115,7 @@ void compute_forces(const Body* all, int bodies, int first, int count, float sof
     Force force[bodies_per_thread];
     for (int k = 0; k < bodies_per_thread; ++k) mine[k] = all[first + begin + std::min(k, here - 1)];
     for (int i = 0; i < bodies; ++i)
-      for (int k = 0; k < bodies_per_thread; ++k) attract<with_potential>(mine[k], all[i], softening2, force[k]);
+      for (int k = 0; k < bodies_per_thread; ++k) attract<WithPotential>(mine[k], all[i], softening2, force[k]);
     for (int k = 0; k < here; ++k) use(begin + k, force[k]);
   }
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <optional>
 
 namespace dcgn::nbody {
@@ -187,11 +186,14 @@ Outcome simulate(const Options& options, const System& system, const std::vector
     std::uint64_t ns = 0;
     Velocity* const to = outcome.velocities.data() + first;
     const auto compare = [&](const Body* theirs) {
-      for (std::size_t i = 0; i < outcome.film.back().size(); ++i)
-        outcome.stale += std::memcmp(theirs + i, &outcome.film.back()[i], sizeof(Body)) != 0;
+      for (const Body& b : outcome.film.back()) {
+        outcome.stale += !(theirs->x == b.x && theirs->y == b.y && theirs->z == b.z);
+        ++theirs;
+      }
     };
     if (r.place.is_slot()) {
-      const GpuMemory& from = gpus[static_cast<std::size_t>(r.place.node * options.nodes.gpus + r.place.device)];
+      const int gpu = r.place.node * options.nodes.gpus + r.place.device;
+      const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
       from.device.copy(to, from.velocities.data() + first, count * sizeof(Velocity));
       const DeviceBuffer<Body>& copies = from.bodies[options.steps & 1];
       if (static_cast<std::size_t>(r.place.slot) * copy.size() < copies.size()) {

@@ -10,7 +10,6 @@ namespace dcgn::nbody {
 
 namespace {
 
-using image::Colour;
 using image::Image;
 
 struct Light {
@@ -19,7 +18,7 @@ struct Light {
 
 std::uint8_t shown(double light) {
   const double x = 1 - std::exp(-light);  // brighter and brighter, never more than white
-  return static_cast<std::uint8_t>(255 * std::pow(x, 1 / 1.8) + 0.5);
+  return static_cast<std::uint8_t>(std::lround(255 * std::pow(x, 1 / 1.8)));
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ std::vector<Body> reference(const Options& options) {
   const System system = start_of(options.start, options.bodies);
   const double dt = options.dt, softening2 = static_cast<double>(options.softening) * options.softening;
   std::vector<Exact> exact;
+  exact.reserve(system.bodies.size());
   for (std::size_t i = 0; i < system.bodies.size(); ++i) {
     const Body& b = system.bodies[i];
     const Velocity& v = system.velocities[i];
@@ -62,6 +63,7 @@ std::vector<Body> reference(const Options& options) {
     }
   }
   std::vector<Body> bodies;
+  bodies.reserve(exact.size());
   for (const Exact& e : exact)
     bodies.push_back(
         {static_cast<float>(e.x.x), static_cast<float>(e.x.y), static_cast<float>(e.x.z), static_cast<float>(e.mass)});

@@ -58,8 +58,7 @@ std::vector<int> numbers(const char* option, const std::string& text, int least,
 }
 
 std::vector<int> gpus_for(const Arguments& a, const std::string& app, int available) {
-  const std::vector<int> possible = bench::gpu_counts(app, available);
-  if (a.gpus.empty()) return possible;
+  if (a.gpus.empty()) return bench::gpu_counts(app, available);
   std::vector<int> chosen;
   for (const int n : numbers("--gpus", a.gpus, 1, available)) {
     const std::vector<int> squares = bench::gpu_counts("cannon", available);
@@ -166,7 +165,7 @@ void add_bench_apps(CLI::App& parent, Action& chosen) {
       ->check(word_of({"broadcast", "all-gather", "direct"}))
       ->capture_default_str();
   app->add_flag("--overlap", a->overlap, "Of Cannon: tiles move while others are multiplied");
-  app->add_option("--peers", a->peers, "The same by others, beside ours")
+  app->add_option("--peers", a->peers, "The same by others, beside ours: mpi, nccl")
       ->check(words_of({"none", "mpi", "nccl"}))
       ->type_name("WORDS")
       ->capture_default_str();

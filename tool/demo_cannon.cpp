@@ -114,6 +114,7 @@ void add_demo_cannon(CLI::App& parent, Action& chosen) {
       ->check(whole_number(1, 1 << 20))
       ->capture_default_str();
   a->shape.add_to(*app);
+  app->get_option("--slots")->description("Slots, which are ranks, of each GPU [3; on CUDA 1]");
   app->add_option("--blocks", o.blocks, "Blocks of each slot [what a GPU holds; emulated 1]")
       ->type_name("N")
       ->check(whole_number(1, 1 << 16));

@@ -74,6 +74,7 @@ void set_options(Arguments& a) {
 // The records that are shown, as alike apart as may be.
 std::vector<std::size_t> shown(std::size_t records, int frames) {
   std::vector<std::size_t> indices;
+  indices.reserve(static_cast<std::size_t>(frames));
   for (int f = 0; f < frames; ++f)
     indices.push_back(frames == 1 ? records - 1
                                   : (records - 1) * static_cast<std::size_t>(f) / static_cast<std::size_t>(frames - 1));
@@ -209,6 +210,8 @@ void add_demo_nbody(CLI::App& parent, Action& chosen) {
       ->check(positive_number())
       ->capture_default_str();
   a->shape.add_to(*app);
+  app->get_option("--slots")->description(
+      "Slots, which are ranks, of each GPU [3; on CUDA one for each multiprocessor, or 1 where they are not direct]");
   app->add_option("--exchange", a->exchange,
                   "How positions reach all ranks: broadcast, one from each rank; all-gather; direct, once to each\n"
                   "memory: slots of a GPU, a block each, share a copy")

@@ -50,8 +50,11 @@ bench:
 	@scripts/install-packages build tool mpi
 	@$(configure)
 	@$(build)
-	@peers=$$(ls build/$(PRESET)/bin | sed -n 's/^dcgn_peer_\(.*\)_p2p$$/\1/p' | paste -sd,); \
-	for name in $(BENCH); do build/$(PRESET)/bin/dcgn bench $$name --peers $${peers:-none} || exit; done
+	@for name in $(BENCH); do \
+	  program=$$([ $$name = apps ] && echo nbody || echo p2p); \
+	  peers=$$(ls build/$(PRESET)/bin | sed -n "s/^dcgn_peer_\(.*\)_$$program$$/\1/p" | paste -sd,); \
+	  build/$(PRESET)/bin/dcgn bench $$name --peers $${peers:-none} || exit; \
+	done
 
 tsan asan:
 	@$(MAKE) --no-print-directory test PRESET=$@

@@ -74,6 +74,7 @@ void head(const std::string& app) {
   fmt::print("\n# {}: {}\n", app, what.at(app));
   fmt::print("#{:>7} {:>5}  {:<30} {:>7} {:>13} {:>13} {:>12} {:<16} {:>10} {:>7} {:>6}\n", "size", "GPUs", "by",
              "steps", "p50 us", "p99 us", "", "", "efficiency", "wrong", "lines");
+  std::fflush(stdout);
 }
 
 void line(const AppRow& row) {

@@ -505,7 +505,7 @@ template <class Scope>
   bool taken = wanted;
   if (wanted && cells) {
     const Payload p(ring, begin, cells, h.bytes);
-    if (cells > scope.size() || !has_words(to) || p.rest) {
+    if (cells > scope.size() || p.wide || !has_words(to) || p.rest) {
       taken = take_cells(scope, *me.phase, p, to);
     } else if (turn < cells) {
       taken = (here && begin == likely) || await_cell(ring, begin + turn, mine, *me.phase);

@@ -31,6 +31,7 @@ std::string type_name(const std::type_info& type);
 // compiled by nvcc; they return a cudaError_t as int, 0 for success, and use the caller's own CUDA runtime.
 struct KernelImage {
   std::string name;
+  unsigned max_threads = 0;                     // of a block, as the kernel says; 0: it says nothing
   std::function<void(gpu::Context&)> emulated;  // the work of one thread; called by all of them at once
   std::function<int(const Launch&, void* stream)> cuda_launch;
   std::function<int(const Launch&, int& blocks_per_multiprocessor)> cuda_occupancy;
@@ -77,13 +78,14 @@ inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
 
 // `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied. A kernel
 // whose blocks may have up to N threads says so by `static constexpr unsigned max_threads = N;`, and the compiler then
-// sees to it that they find registers; without that, a kernel may need more of them than a block of 1024 threads can
-// have. The compiler then leaves half of them to a second block; `static constexpr unsigned blocks_per_multiprocessor =
-// 1;` beside it gives a kernel all.
+// sees to it that they find registers, and a launch of larger blocks is refused; without that, a kernel may need more
+// registers than a block of 1024 threads can have. The compiler then leaves half of them to a second block; `static
+// constexpr unsigned blocks_per_multiprocessor = 1;` beside it gives a kernel all.
 template <class Kernel, class... Args>
 KernelImage make_image(const Kernel& kernel, const Args&... args) {
   KernelImage image;
   image.name = type_name(typeid(Kernel));
+  if constexpr (BoundedKernel<Kernel>) image.max_threads = Kernel::max_threads;
   image.emulated = [kernel, args...](gpu::Context& context) {
     // Every thread has its own copy of the arguments, as on a GPU.
     std::apply([&](auto... own) { kernel(context, own...); }, std::make_tuple(args...));

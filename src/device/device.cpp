@@ -75,8 +75,10 @@ std::uint64_t volume(Dim3 d) {
   return plane && d.z > UINT64_MAX / plane ? UINT64_MAX : plane * d.z;
 }
 
-void check_shape(const DeviceProperties& device, const Launch& launch, const std::string& kernel) {
-  const auto refuse = [&](const std::string& why) { throw Error(Code::configuration, "launch", kernel + ": " + why); };
+void check_shape(const DeviceProperties& device, const Launch& launch, const detail::KernelImage& kernel) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::configuration, "launch", kernel.name + ": " + why);
+  };
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0)
     refuse("a grid of " + in_numbers(launch.grid) + " blocks is empty, expected at least 1 in each direction");
   if (launch.block.x == 0 || launch.block.y == 0 || launch.block.z == 0)
@@ -88,6 +90,9 @@ void check_shape(const DeviceProperties& device, const Launch& launch, const std
   if (volume(launch.block) > static_cast<unsigned>(device.max_threads_per_block) || launch.block.z > 64)
     refuse("a block of " + in_numbers(launch.block) + " threads is too large, expected at most " +
            std::to_string(device.max_threads_per_block) + ", and at most 64 along z");
+  if (kernel.max_threads && volume(launch.block) > kernel.max_threads)
+    refuse("a block of " + in_numbers(launch.block) +
+           " threads is too large for it, expected at most its max_threads, " + std::to_string(kernel.max_threads));
   if (launch.shared_bytes > device.shared_bytes_per_block)
     refuse(std::to_string(launch.shared_bytes) + " bytes of shared memory are too many, expected at most " +
            std::to_string(device.shared_bytes_per_block));
@@ -187,13 +192,13 @@ void Device::fill(Stream& stream, void* memory, unsigned char value, std::size_t
 }
 
 int Device::max_resident_blocks(const Launch& launch, const detail::KernelImage& image) const {
-  device::check_shape(properties(), launch, image.name);
+  device::check_shape(properties(), launch, image);
   return backend_->blocks_per_multiprocessor(launch, image) * properties().multiprocessors;
 }
 
 void Device::launch(Stream& stream, const Launch& launch, const detail::KernelImage& image) const {
   check_stream(stream, "launch");
-  device::check_shape(properties(), launch, image.name);
+  device::check_shape(properties(), launch, image);
   if (launch.resident) {
     const int each = backend_->blocks_per_multiprocessor(launch, image);
     const std::uint64_t limit = static_cast<std::uint64_t>(each) * static_cast<unsigned>(properties().multiprocessors);

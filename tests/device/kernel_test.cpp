@@ -153,5 +153,20 @@ TEST(Kernel, ShapesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(code({.grid = 1, .block = 1}), Code::ok);
 }
 
+struct AtMost64 : Nothing {
+  static constexpr unsigned max_threads = 64;
+};
+
+TEST(Kernel, BlocksLargerThanItsBoundAreRefused) {
+  const Device device(0);
+  Stream stream(device);
+  device.launch(stream, {.grid = 1, .block = 64}, AtMost64{});
+  stream.synchronize();
+  const Error error = error_of([&] { device.launch(stream, {.grid = 1, .block = {65}}, AtMost64{}); });
+  EXPECT_EQ(error.code(), Code::configuration);
+  EXPECT_TRUE(contains(error.what(), "65"));
+  EXPECT_TRUE(contains(error.what(), "at most its max_threads, 64"));
+}
+
 }  // namespace
 }  // namespace dcgn::test

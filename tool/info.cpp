@@ -6,6 +6,7 @@
 #include "tool/settings.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
+#include "transport/mpi_library.hpp"
 
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
@@ -121,6 +122,9 @@ Json to_json(const Arguments& a, const Placement& placement) {
     }
     document["placement"]["ranks"].push_back(entry);
   }
+  document["mpi"] = Json::array();
+  for (const transport::FoundMpi& m : transport::find_mpis())
+    document["mpi"].push_back({{"name", m.mpi}, {"library", m.library}, {"version", m.version}});
   document["settings"] = Json::array();
   for (const Setting& s : settings_in_force())
     document["settings"].push_back({{"name", s.name}, {"value", s.value}, {"from", s.from}});
@@ -163,6 +167,14 @@ void print_links() {
   fmt::print("Links between GPUs{}\n{}\n", p2p ? "" : ": all staged through host memory, DCGN_P2P=off", gpus.text());
 }
 
+void print_mpis() {
+  using enum Table::Align;
+  Table table({{"MPI", left}, {"version", left}, {"library", left}});
+  for (const transport::FoundMpi& m : transport::find_mpis())
+    table.add({m.mpi, m.version, m.library.empty() ? "-" : m.library});
+  fmt::print("Between processes\n{}\n", table.text());
+}
+
 void print_placement(const NodeShape& shape, const Placement& placement) {
   fmt::print("Ranks of {} node{} with {} CPU kernels and {} GPUs of {} slots: {}\n", shape.count,
              shape.count == 1 ? "" : "s", shape.cpus, shape.gpus, shape.slots, placement.size());
@@ -185,6 +197,7 @@ void print_all(const Arguments& a, const Placement& placement) {
   fmt::print("{}\n", parts.text());
   print_devices();
   print_links();
+  print_mpis();
   print_placement(a.shape.shape(), placement);
   Table settings({{"setting", left}, {"value", left}, {"from", left}});
   for (const Setting& s : settings_in_force()) settings.add({s.name, s.value, s.from});
@@ -205,8 +218,9 @@ int run(Arguments& a) {
 void add_info(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<Arguments>();
   CLI::App* app = parent.add_subcommand("info",
-                                        "What is here: devices, links, placement of ranks, settings\n\n"
-                                        "The build and its optional parts, the devices and what links them, which rank "
+                                        "What is here: devices, links, MPI, placement of ranks, settings\n\n"
+                                        "The build and its optional parts, the devices and what links them, the MPI "
+                                        "between processes, which rank "
                                         "of a job is where, and the settings\n"
                                         "in force with their origin.");
   a->shape.add_to(*app);

@@ -37,6 +37,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_COPY_ENGINE", !engine ? "on" : engine == Config::never_copied ? "off" : fmt::to_string(*engine));
   const char* without = std::getenv("DCGN_WITHOUT");
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
+  add("DCGN_MPI", c.mpi.empty() ? "the launcher's" : c.mpi);
   return settings;
 }
 

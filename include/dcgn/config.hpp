@@ -6,7 +6,9 @@
 #include <dcgn/placement.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,12 +21,24 @@ std::optional<std::uint64_t> optional_setting(std::string_view name);
 bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback);
 std::optional<std::uint64_t> copy_engine_setting(std::string_view name);
 std::uint32_t without_setting(std::string_view name);  // words as bits of message::Without
-std::string setting_origin(std::string_view name);     // "environment", the file's path, or "default"
+// One of the words, empty where it is not set.
+std::string word_setting(std::string_view name, std::initializer_list<std::string_view> words);
+std::string setting_origin(std::string_view name);  // "environment", the file's path, or "default"
 }  // namespace detail
 
 struct Config {
-  // The nodes of the job, in order. All of them live in this process.
+  // The nodes of the job, in order. In one process all of them live here. Where a launcher has started several, or
+  // mpi_communicator has several, each process is a node: then this is the process's own, which may differ from those
+  // of the others, or as many nodes as there are processes, the same list in each.
   std::vector<NodeShape> nodes = {NodeShape{}};
+
+  // The MPI between processes: "openmpi" or "mpich"; "off": this process is a job of its own; empty: the launcher's, or
+  // the one that the program is linked with. DCGN_MPI=openmpi|mpich|off
+  std::string mpi = detail::word_setting("DCGN_MPI", {"openmpi", "mpich", "off"});
+
+  // For a program that uses MPI itself: points to the MPI_Comm whose processes are the nodes, which all open their
+  // world together. MPI must have been begun with MPI_THREAD_MULTIPLE. Null: the launcher says what there is.
+  const void* mpi_communicator = nullptr;
 
   // Seconds that a call may wait without anything happening before the job is stopped with a report. DCGN_DEADLINE
   double deadline_s = detail::setting("DCGN_DEADLINE", 60.0, 1e-3);

@@ -2,6 +2,7 @@
 // CPU kernels first, then slot 0, 1, ... of GPU 0, then of GPU 1 (Stuart and Owens 2009, section 3.2.3).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ struct Place {
 // "CPU 1, node 0" or "slot 2 of GPU 0, node 0".
 std::string to_string(const Place& place);
 
-// Arithmetic over runs of equal nodes: what it stores grows with the number of shapes, not of ranks.
+// Arithmetic over runs of equal nodes: what it stores grows with the number of runs, not of ranks, and looking
+// something up takes the logarithm of that.
 class Placement {
  public:
   // Throws Error(configuration) for negative counts, GPUs without slots, no rank at all, or more than 2^31 - 1 ranks.
@@ -42,6 +44,8 @@ class Placement {
   // The inverse. Throws Error(invalid_rank) where there is no such place.
   int rank(const Place& place) const;
   int first_rank(int node) const;
+  // What it stores.
+  std::size_t bytes() const noexcept { return sizeof *this + runs_.capacity() * sizeof(Run); }
 
  private:
   struct Run {

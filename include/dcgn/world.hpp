@@ -1,5 +1,5 @@
-// The ranks of this process and the lanes between them: the way in for a program that starts its own threads and
-// launches its own kernels. (A job, job.hpp, is written on top of it.)
+// The ranks of a job and the lanes between them: the way in for a program that starts its own threads and launches its
+// own kernels. (A job, job.hpp, is written on top of it.)
 //
 //   dcgn::World world({.nodes = {{.cpus = 1, .gpus = 1, .slots = 4}}});
 //   dcgn::Comm me = world.attach(0);                     // this thread is rank 0
@@ -23,28 +23,31 @@ class World {
  public:
   // Sets up every rank of the configuration. GPU g of node n is the next device that the nodes before left over.
   // Throws Error(configuration) where the shapes make no sense or ask for more devices than there are.
+  // Where the job has several processes (Config::nodes), each sets up those of its own node, and all do so together.
   explicit World(Config config);
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
-  // Ranks still attached keep what they need; kernels must have ended.
+  // Ranks still attached keep what they need; kernels must have ended. Waits until the worlds of all processes go.
   ~World();
 
   const Config& config() const noexcept;
   const Placement& placement() const noexcept;
   int size() const noexcept { return placement().size(); }
+  // Whether the rank is of this process.
+  bool is_here(int rank) const noexcept;
 
   // Makes the calling thread a CPU rank until the Comm is destroyed: the given rank, or the lowest one that is free.
-  // Throws Error(invalid_rank) if that is no CPU rank, or attached already.
+  // Throws Error(invalid_rank) if that is no CPU rank of this process, or attached already.
   Comm attach(int rank = -1);
 
-  // GPUs of all nodes, counted through: `gpu` is 0 .. gpus() - 1.
+  // GPUs of all nodes in this process, counted through: `gpu` is 0 .. gpus() - 1.
   int gpus() const noexcept;
   Device device(int gpu) const;
   // The handle that kernels on that GPU take. Its slots outlive kernels: a later one goes on where an earlier one
   // ended.
   gpu::Comm handle(int gpu) const;
 
-  // Stops every call of every rank with Code::aborted, and gives the reason in report().
+  // Stops every call of every rank, in all processes, with Code::aborted, and gives the reason in report().
   void abort(const std::string& reason);
   bool aborted() const noexcept;
   // Why the world was aborted, with the deadlock report where that was the reason; empty while it runs.

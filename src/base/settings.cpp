@@ -28,7 +28,7 @@ constexpr std::uint64_t most_copy_engine_bytes = 1u << 30;
 constexpr std::array known_keys = {
     "deadline",           "eager_bytes", "lane_bytes", "unexpected_bytes", "buffered_bytes", "collective_bytes",
     "communicator_bytes", "requests",    "seed",       "errors",           "direct",         "p2p",
-    "copy_engine",        "without"};
+    "copy_engine",        "without",     "mpi"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",
@@ -180,6 +180,17 @@ std::uint32_t without_setting(std::string_view name) {
     bits |= 1u << (at - words.begin());
   }
   return bits;
+}
+
+std::string word_setting(std::string_view name, std::initializer_list<std::string_view> words) {
+  const auto found = find(name);
+  if (!found) return {};
+  std::string expected;
+  for (const std::string_view word : words) {
+    if (found->value == word) return found->value;
+    expected += (expected.empty() ? "" : " or ") + std::string(word);
+  }
+  refuse(found->source, found->value, expected);
 }
 
 std::string setting_origin(std::string_view name) {

@@ -34,10 +34,10 @@ std::string describe_wait(const Notice& n) {
 }
 
 // The ranks that wait in a circle, each for the next; empty where there is none.
-std::vector<int> find_cycle(const std::vector<RankView>& ranks) {
+std::vector<int> find_cycle(const std::vector<RankView>& ranks, int first) {
   const auto next = [&](int r) {
     const RankView& v = ranks[static_cast<std::size_t>(r)];
-    return v.answered && !v.ended ? v.notice.waits_for.peer : any_source;
+    return v.answered && !v.ended && v.notice.waits_for.peer >= 0 ? v.notice.waits_for.peer - first : any_source;
   };
   const int n = static_cast<int>(ranks.size());
   std::vector<int> visited(ranks.size(), -1);
@@ -86,7 +86,7 @@ std::string seconds(std::uint64_t ns) {
 
 }  // namespace
 
-std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks) {
+std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks, int first) {
   constexpr int most_lines = 64;
   std::string text = headline;
   int lines = 0;
@@ -98,7 +98,7 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
       ++left_out;
       continue;
     }
-    text += "\n  rank " + std::to_string(r) + " (" + v.place + "): ";
+    text += "\n  rank " + std::to_string(first + static_cast<int>(r)) + " (" + v.place + "): ";
     if (!v.answered) {
       text += v.attached ? "not in a call that waits" : "no thread has attached as it";
       continue;
@@ -106,7 +106,8 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
     const Notice& n = v.notice;
     text += describe_wait(n) + "; waiting " + seconds(n.waited_ns);
     const int peer = n.waits_for.peer;
-    if (peer >= 0 && static_cast<std::size_t>(peer) < ranks.size() && ranks[static_cast<std::size_t>(peer)].ended)
+    if (peer >= first && static_cast<std::size_t>(peer - first) < ranks.size() &&
+        ranks[static_cast<std::size_t>(peer - first)].ended)
       text += "; rank " + std::to_string(peer) + " has ended";
     const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
     for (int i = 0; i < listed; ++i)
@@ -126,15 +127,16 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
       ended += ", ...";
       break;
     }
-    ended += (ended.empty() ? "" : ", ") + std::to_string(r);
+    ended += (ended.empty() ? "" : ", ") + std::to_string(first + static_cast<int>(r));
   }
   if (!ended.empty()) text += "\nended: rank " + ended;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (!ranks[r].answered || ranks[r].ended) continue;
-    const std::string mismatch = find_mismatch(static_cast<int>(r), ranks[r].notice);
+    const std::string mismatch = find_mismatch(first + static_cast<int>(r), ranks[r].notice);
     if (!mismatch.empty()) text += "\n" + mismatch;
   }
-  const std::vector<int> cycle = find_cycle(ranks);
+  std::vector<int> cycle = find_cycle(ranks, first);
+  for (int& r : cycle) r += first;
   if (!cycle.empty()) {
     text += "\ncycle: rank " + std::to_string(cycle.front());
     constexpr std::size_t most_links = 24;

@@ -17,7 +17,7 @@ struct RankView {
   message::Notice notice{};
 };
 
-// `headline` says why the job stops.
-std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks);
+// `headline` says why the job stops; ranks[i] is the rank first + i.
+std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks, int first);
 
 }  // namespace dcgn::job

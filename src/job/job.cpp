@@ -116,7 +116,7 @@ void run_cpu(job::WorldState& world, Runners& runners, const std::string& who, i
 void wait_for_reserved(job::WorldState& world, const std::set<int>& ranks) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(world.config().deadline_s);
   for (const int r : ranks)
-    while (!world.memory().ended(r) && !world.aborted()) {
+    while (world.home().has(r) && !world.memory().ended(r) && !world.aborted()) {
       if (!world.attached(r) && std::chrono::steady_clock::now() > until)
         world.abort({Code::deadline, world.name_of(r) + " was reserved, and no thread has attached as it"});
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -148,8 +148,8 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   return r;
 }
 
-// Messages that were sent and never received, in words; empty where there are none.
-std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
+// Messages that were sent to ranks of this process and never received, in words; empty where there are none.
+std::string left_over(job::WorldState& world, const std::vector<message::RankMemory::Snapshot>& ranks) {
   constexpr int most_lines = 16;
   std::string text;
   std::uint64_t total = 0;
@@ -157,10 +157,20 @@ std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
   const auto line = [&](const std::string& what) {
     if (lines++ < most_lines) text += "\n  " + what;
   };
+  const auto messages = [](std::uint64_t count) {
+    return std::to_string(count) + (count == 1 ? " message" : " messages");
+  };
   for (std::size_t to = 0; to < ranks.size(); ++to) {
+    const int rank = ranks[to].endpoint.rank;
     for (const message::Envelope& e : ranks[to].unexpected) {
       ++total;
-      line(message::describe_message(e) + " at rank " + std::to_string(to));
+      line(message::describe_message(e) + " at rank " + std::to_string(rank));
+    }
+    if (const message::Endpoint* gateway = world.memory().gateway()) {
+      const message::InLane& in = ranks[to].in.back();
+      const std::uint64_t left = gateway->out[to].sent - in.received + world.gateway()->undelivered(rank);
+      total += left;
+      if (left) line(messages(left) + " from other processes at rank " + std::to_string(rank));
     }
     for (std::size_t from = 0; from < ranks.size(); ++from) {
       const message::OutLane& out = ranks[from].out[to];
@@ -169,13 +179,13 @@ std::string left_over(const std::vector<message::RankMemory::Snapshot>& ranks) {
           out.sent + out.messages_by_quick_calls() - in.received - in.messages_by_quick_calls();
       if (!in_lane) continue;
       total += in_lane;
-      line(std::to_string(in_lane) + (in_lane == 1 ? " message" : " messages") + " from rank " + std::to_string(from) +
-           " at rank " + std::to_string(to));
+      line(messages(in_lane) + " from rank " + std::to_string(ranks[from].endpoint.rank) + " at rank " +
+           std::to_string(rank));
     }
   }
   if (!total) return {};
   if (lines > most_lines) text += "\n  and more";
-  return std::to_string(total) + (total == 1 ? " message was" : " messages were") + " sent and never received:" + text;
+  return messages(total) + (total == 1 ? " was" : " were") + " sent and never received:" + text;
 }
 
 }  // namespace
@@ -234,7 +244,8 @@ Report Job::run() {
     std::function<void()> run;
   };
   std::vector<Body> bodies;
-  for (int r = 0; r < world_.size(); ++r) {
+  const topology::Home& home = world->home();
+  for (int r = home.first_rank; r < home.end_rank(); ++r) {
     if (placement().place(r).is_slot() || plan.reserved.contains(r)) continue;
     const auto own = plan.cpu.find(r);
     const std::function<void(Comm&)> kernel = own != plan.cpu.end() ? own->second : plan.every_cpu;
@@ -300,6 +311,7 @@ Report Job::run() {
   const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
   for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();
   if (stuck.empty()) wait_for_reserved(*world, plan.reserved);
+  if (world->gateway() && !world->aborted()) world->gateway()->finish();
   Report report;
   report.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
@@ -312,7 +324,7 @@ Report Job::run() {
   }
 
   std::vector<message::RankMemory::Snapshot> ranks;
-  for (int r = 0; r < world_.size(); ++r) {
+  for (int r = home.first_rank; r < home.end_rank(); ++r) {
     ranks.push_back(world->memory().snapshot(r));
     report.ranks.push_back(report_of(*world, r, ranks.back()));
   }
@@ -323,7 +335,7 @@ Report Job::run() {
       throw Error(f.code, message::to_string(f.call), message::describe(f), s.endpoint.rank,
                   world->place_of(s.endpoint.rank));
   }
-  const std::string lost = left_over(ranks);
+  const std::string lost = left_over(*world, ranks);
   if (!lost.empty()) throw Error(Code::unreceived, "job", lost);
   return report;
 }

@@ -3,7 +3,8 @@
 //
 // A deadlock is proven by two surveys: if every rank that has not ended answers both from within a wait that found
 // nothing to do, and none did anything in between, then there was a moment between the two at which none was active
-// and nothing was on its way, so nothing can happen any more.
+// and nothing was on its way, so nothing can happen any more. Where there are other processes it takes the deadline:
+// what they may still send is not known here.
 #include "job/deadlock.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
@@ -30,14 +31,14 @@ bool WorldState::set_phase(std::uint32_t phase) {
 }
 
 bool WorldState::alarmed() const {
-  for (int r = 0; r < memory_.size(); ++r)
+  for (int r = home_.first_rank; r < home_.end_rank(); ++r)
     if (load_relaxed(memory_.notice(r).alarm) != 0) return true;
   return false;
 }
 
 bool WorldState::all_idle() const {
   bool somebody = false;
-  for (int r = 0; r < memory_.size(); ++r) {
+  for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
     if (memory_.ended(r)) continue;
     somebody = true;
     if (!load_relaxed(memory_.notice(r).idle)) return false;
@@ -50,7 +51,7 @@ bool WorldState::survey() {
   const auto until = std::chrono::steady_clock::now() + answer_within;
   for (;;) {
     bool all = true;
-    for (int r = 0; r < memory_.size() && all; ++r)
+    for (int r = home_.first_rank; r < home_.end_rank() && all; ++r)
       all = memory_.ended(r) || load_acquire(memory_.notice(r).survey) == survey_;
     if (all || std::chrono::steady_clock::now() > until || aborted() || closing_.load(std::memory_order_relaxed))
       return all;
@@ -61,9 +62,10 @@ bool WorldState::survey() {
 namespace {
 
 std::vector<RankView> view(const WorldState& world, message::RankMemory& memory, std::uint32_t survey) {
-  std::vector<RankView> ranks(static_cast<std::size_t>(memory.size()));
-  for (int r = 0; r < memory.size(); ++r) {
-    RankView& v = ranks[static_cast<std::size_t>(r)];
+  const topology::Home& home = world.home();
+  std::vector<RankView> ranks(static_cast<std::size_t>(home.ranks));
+  for (int r = home.first_rank; r < home.end_rank(); ++r) {
+    RankView& v = ranks[static_cast<std::size_t>(r - home.first_rank)];
     v.place = world.place_of(r);
     v.ended = memory.ended(r);
     v.attached = world.placement().place(r).is_slot() || world.attached(r);
@@ -89,13 +91,13 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
 void WorldState::decide_alarm() {
   const auto alarm_of = [this](int r) { return static_cast<Alarm>(load_acquire(memory_.notice(r).alarm)); };
   // A call that failed comes first: a rank that waits for one that has failed and ended is what follows from it.
-  for (int r = 0; r < memory_.size(); ++r) {
+  for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
     if (alarm_of(r) != Alarm::failure) continue;
     const message::Failure& f = memory_.notice(r).failure;
     abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f)});
     return;
   }
-  for (int r = 0; r < memory_.size(); ++r) {
+  for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
     const Alarm alarm = alarm_of(r);
     if (alarm == Alarm::none) continue;
     survey();
@@ -105,7 +107,7 @@ void WorldState::decide_alarm() {
     abort({ended ? Code::rank_ended : Code::deadline,
            deadlock_report(ended ? name_of(r) + " waits for a rank that has ended"
                                  : "the deadline of " + std::string(deadline) + " has passed for " + name_of(r),
-                           view(*this, memory_, survey_))});
+                           view(*this, memory_, survey_), home_.first_rank)});
     return;
   }
 }
@@ -132,7 +134,7 @@ bool WorldState::proven_deadlock() {
          deadlock_report(waiting == 1 ? "deadlock: the one rank that has not ended waits for what cannot come"
                                       : "deadlock: all " + std::to_string(waiting) +
                                             " ranks that have not ended wait, and none can go on",
-                         second)});
+                         second, home_.first_rank)});
   return true;
 }
 
@@ -142,7 +144,7 @@ void WorldState::watch() {
     std::this_thread::sleep_for(look_every);
     if (alarmed()) {
       decide_alarm();
-    } else if (std::chrono::steady_clock::now() >= next_survey && all_idle()) {
+    } else if (!gateway_ && std::chrono::steady_clock::now() >= next_survey && all_idle()) {
       if (proven_deadlock()) return;
       set_phase(static_cast<std::uint32_t>(Phase::running));
       next_survey = std::chrono::steady_clock::now() + 1s;

@@ -3,6 +3,7 @@
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/world.hpp>
 
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -22,9 +23,74 @@ namespace job {
 
 namespace {
 
-std::vector<Device> take_devices(const Placement& placement) {
+// What the processes of a job tell each other at its start.
+struct Hello {
+  NodeShape shape;
+  std::uint64_t collective_bytes, lane_bytes;
+};
+
+// Every process is a node.
+Placement place_processes(const Config& config, transport::Processes* processes) {
+  if (!processes) return Placement(config.nodes);
+  const int size = processes->size();
+  // Whoever finds something wrong says so only when all have told theirs: otherwise they would wait for it.
+  Hello mine{{.count = 0}, config.collective_bytes, config.lane_bytes};
+  std::exception_ptr wrong;
+  try {
+    const Placement given(config.nodes);
+    if (given.nodes() != 1 && given.nodes() != size)
+      throw Error(Code::configuration, "world",
+                  std::to_string(given.nodes()) + " nodes in a job of " + std::to_string(size) +
+                      " processes, expected the process's own or one for each");
+    mine.shape = given.shape(given.nodes() == 1 ? 0 : processes->rank());
+    mine.shape.count = 1;
+  } catch (const Error&) {
+    wrong = std::current_exception();
+  }
+  const std::vector<Hello> all = processes->all_gather(mine);
+  if (wrong) std::rethrow_exception(wrong);
+  std::vector<NodeShape> nodes;
+  for (int p = 0; p < size; ++p) {
+    const Hello& h = all[static_cast<std::size_t>(p)];
+    const std::string who = "process " + std::to_string(p) + " of " + std::to_string(size);
+    if (!h.shape.count)
+      throw Error(Code::aborted, "world", who + " has nodes that make no sense; what it says tells why");
+    const auto same = [&](const char* member, std::uint64_t theirs, std::uint64_t own) {
+      if (theirs != own)
+        throw Error(Code::configuration, "world",
+                    who + " has Config::" + member + "=" + std::to_string(theirs) + ", this one " +
+                        std::to_string(own) + "; expected the same in all");
+    };
+    same("collective_bytes", h.collective_bytes, config.collective_bytes);
+    same("lane_bytes", h.lane_bytes, config.lane_bytes);
+    nodes.push_back(h.shape);
+  }
+  return Placement(nodes);
+}
+
+// For one world at a time.
+std::shared_ptr<transport::Processes> take_processes(const Config& config) {
+  const std::shared_ptr<transport::Processes> all = transport::Processes::find(config);
+  if (!all) return nullptr;
+  if (all->stopped())
+    throw Error(Code::unsupported, "world",
+                "a job of these processes was stopped before, so they cannot be used again");
+  if (config.seed)
+    throw Error(Code::configuration, "world",
+                "deterministic mode in one of " + std::to_string(all->size()) +
+                    " processes; expected one process, or DCGN_MPI=off");
+  if (!all->take())
+    throw Error(Code::unsupported, "world", "there is a world of these processes already; expected one at a time");
+  return {all.get(), [all](transport::Processes*) { all->give_back(); }};
+}
+
+topology::Home home_of(const Placement& placement, const transport::Processes* processes) {
+  return processes ? topology::Home::of_node(placement, processes->rank()) : topology::Home::of_all(placement);
+}
+
+std::vector<Device> take_devices(const Placement& placement, const topology::Home& home) {
   int wanted = 0;
-  for (int node = 0; node < placement.nodes(); ++node) wanted += placement.shape(node).gpus;
+  for (int node = home.first_node; node < home.first_node + home.nodes; ++node) wanted += placement.shape(node).gpus;
   const int available = wanted ? Device::count() : 0;
   if (wanted > available)
     throw Error(Code::configuration, "world",
@@ -36,9 +102,9 @@ std::vector<Device> take_devices(const Placement& placement) {
   return devices;
 }
 
-std::vector<int> ranks_of_gpus(const Placement& placement) {
+std::vector<int> ranks_of_gpus(const Placement& placement, const topology::Home& home) {
   std::vector<int> first;
-  for (int node = 0; node < placement.nodes(); ++node) {
+  for (int node = home.first_node; node < home.first_node + home.nodes; ++node) {
     const NodeShape& s = placement.shape(node);
     for (int g = 0; g < s.gpus; ++g) first.push_back(placement.first_rank(node) + s.cpus + g * s.slots);
   }
@@ -71,20 +137,22 @@ Config checked(Config config) {
 
 // Where a rank can have messages copied, or a thread of the host may want to send what a GPU has.
 std::unique_ptr<transport::CopyEngine> make_copy_engine(const Config& config, const Placement& placement,
+                                                        const topology::Home& home,
                                                         const std::vector<Device>& devices) {
   const bool off = config.copy_engine_bytes == Config::never_copied;
   const bool cuda = !devices.empty() && devices.front().kind() == DeviceKind::cuda;
   bool cpu_ranks = false;
-  for (int node = 0; node < placement.nodes(); ++node) cpu_ranks = cpu_ranks || placement.shape(node).cpus;
+  for (int node = home.first_node; node < home.first_node + home.nodes; ++node)
+    cpu_ranks = cpu_ranks || placement.shape(node).cpus;
   const bool wanted = cuda ? !off || cpu_ranks : !off && config.copy_engine_bytes;
   return wanted ? std::make_unique<transport::CopyEngine>(devices, config.p2p) : nullptr;
 }
 
-// By rank, the device whose kernels may read what a thread of the host has in a GPU's memory.
-std::vector<int> readers_of(const Config& config, const Placement& placement) {
+// By rank of this process, the device whose kernels may read what a thread of the host has in a GPU's memory.
+std::vector<int> readers_of(const Config& config, const Placement& placement, const topology::Home& home) {
   std::vector<int> readers;
   int gpu = 0;
-  for (int r = 0; r < placement.size(); ++r) {
+  for (int r = home.first_rank; r < home.end_rank(); ++r) {
     const Place place = placement.place(r);
     readers.push_back(place.is_slot() && config.direct ? gpu : -1);
     if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
@@ -96,32 +164,42 @@ std::vector<int> readers_of(const Config& config, const Placement& placement) {
 
 WorldState::WorldState(Config config)
     : config_(checked(std::move(config))),
-      placement_(config_.nodes),
-      devices_(take_devices(placement_)),
-      first_ranks_(ranks_of_gpus(placement_)),
-      copy_engine_(make_copy_engine(config_, placement_, devices_)),
-      host_copier_(copy_engine_
-                       ? std::make_unique<transport::HostCopier>(*copy_engine_, readers_of(config_, placement_),
-                                                                 [this](const Error& error) { abort_for_copy(error); })
-                       : nullptr),
-      memory_(config_, placement_, devices_, host_copier_.get()),
-      seats_(static_cast<std::size_t>(placement_.size()), Seat::free) {
+      processes_(take_processes(config_)),
+      placement_(place_processes(config_, processes_.get())),
+      agreement_(processes_.get()),
+      home_(home_of(placement_, processes_.get())),
+      devices_(take_devices(placement_, home_)),
+      first_ranks_(ranks_of_gpus(placement_, home_)),
+      copy_engine_(make_copy_engine(config_, placement_, home_, devices_)),
+      host_copier_(copy_engine_ ? std::make_unique<transport::HostCopier>(
+                                      *copy_engine_, home_.first_rank, readers_of(config_, placement_, home_),
+                                      [this](const Error& error) { abort_for_copy(error); })
+                                : nullptr),
+      memory_(config_, placement_, home_, devices_, host_copier_.get()),
+      seats_(static_cast<std::size_t>(home_.ranks), Seat::free) {
   if (config_.seed)
     for (const Device& d : devices_)
       if (d.kind() != DeviceKind::emulated)
         throw Error(Code::configuration, "world",
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
+  agreement_.agree();
+  if (processes_)
+    gateway_ = std::make_unique<transport::Gateway>(*processes_, memory_, placement_, config_,
+                                                    [this](Code code, const std::string& reason) {
+                                                      abort({code, reason}, false);
+                                                    });
   if (!devices_.empty() && memory_.copy_queues())
     copy_service_ =
         std::make_unique<transport::CopyService>(*copy_engine_, memory_.copy_queues(), memory_.copies_posted(),
-                                                 memory_.size(), [this](const Error& error) { abort_for_copy(error); });
+                                                 home_.ranks, [this](const Error& error) { abort_for_copy(error); });
   watchdog_ = std::thread([this] { watch(); });
 }
 
 WorldState::~WorldState() {
   closing_.store(true, std::memory_order_release);
   watchdog_.join();
+  gateway_.reset();
   copy_service_.reset();
   copy_engine_.reset();  // waits for the copies that are under way, whose words are in memory_
 }
@@ -134,37 +212,42 @@ Comm WorldState::attach(int rank) {
   const std::lock_guard lock(mutex_);
   const auto is_cpu = [&](int r) { return !placement_.place(r).is_slot(); };
   if (rank == -1) {
-    for (int r = 0; r < placement_.size() && rank < 0; ++r)
-      if (is_cpu(r) && seats_[static_cast<std::size_t>(r)] == Seat::free) rank = r;
+    for (int r = home_.first_rank; r < home_.end_rank() && rank < 0; ++r)
+      if (is_cpu(r) && seat(r) == Seat::free) rank = r;
     if (rank < 0) throw Error(Code::invalid_rank, "attach", "no CPU rank is free");
   }
   const Place place = placement_.place(rank);  // throws where the rank is out of range
   if (place.is_slot())
     throw Error(Code::invalid_rank, "attach",
                 "rank " + std::to_string(rank) + " is " + to_string(place) + "; a thread can be a CPU rank only");
-  Seat& seat = seats_[static_cast<std::size_t>(rank)];
-  if (seat != Seat::free)
+  if (!home_.has(rank))
     throw Error(Code::invalid_rank, "attach",
-                "rank " + std::to_string(rank) + (seat == Seat::taken ? " is attached already" : " has ended"));
-  seat = Seat::taken;
+                "rank " + std::to_string(rank) + " is " + to_string(place) + ", in another process than this one, " +
+                    "node " + std::to_string(home_.first_node));
+  Seat& s = seat(rank);
+  if (s != Seat::free)
+    throw Error(Code::invalid_rank, "attach",
+                "rank " + std::to_string(rank) + (s == Seat::taken ? " is attached already" : " has ended"));
+  s = Seat::taken;
   return Comm(shared_from_this(), *memory_.endpoint(rank));
 }
 
 void WorldState::detach(int rank) {
   const std::lock_guard lock(mutex_);
-  seats_[static_cast<std::size_t>(rank)] = Seat::left;
+  seat(rank) = Seat::left;
   memory_.set_ended(rank);
 }
 
 bool WorldState::attached(int rank) const {
   const std::lock_guard lock(mutex_);
-  return seats_[static_cast<std::size_t>(rank)] != Seat::free;
+  return seats_[static_cast<std::size_t>(rank - home_.first_rank)] != Seat::free;
 }
 
-void WorldState::abort(Verdict verdict) {
+void WorldState::abort(Verdict verdict, bool tell) {
   const std::lock_guard lock(mutex_);
   if (verdict_.code != Code::ok) return;
   verdict_ = std::move(verdict);
+  if (tell && gateway_) gateway_->abort(verdict_.code, verdict_.text);
   memory_.set_phase(static_cast<std::uint32_t>(message::Phase::aborted));
   aborted_.store(true, std::memory_order_release);
 }
@@ -182,7 +265,7 @@ Verdict WorldState::verdict() const {
 
 namespace {
 std::shared_ptr<job::WorldState> make_state(Config config) {
-  const int ranks = Placement(config.nodes).size();
+  const std::vector<NodeShape> nodes = config.nodes;
   try {
     return std::make_shared<job::WorldState>(std::move(config));
   } catch (const std::bad_alloc&) {
@@ -192,7 +275,7 @@ std::shared_ptr<job::WorldState> make_state(Config config) {
                 std::string("the system gives no thread for the watchdog: ") + e.what());
   }
   throw Error(Code::out_of_resources, "world",
-              "the system refused memory for " + std::to_string(ranks) +
+              "the system refused memory for " + std::to_string(Placement(nodes).size()) +
                   " ranks, which grows with their square; expected fewer ranks in one process");
 }
 }  // namespace
@@ -204,6 +287,7 @@ World::~World() = default;
 
 const Config& World::config() const noexcept { return state_->config(); }
 const Placement& World::placement() const noexcept { return state_->placement(); }
+bool World::is_here(int rank) const noexcept { return state_->home().has(rank); }
 Comm World::attach(int rank) { return state_->attach(rank); }
 int World::gpus() const noexcept { return static_cast<int>(state_->devices().size()); }
 

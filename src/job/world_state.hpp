@@ -2,9 +2,12 @@
 #pragma once
 
 #include "message/memory.hpp"
+#include "topology/home.hpp"
 #include "transport/copy_engine.hpp"
 #include "transport/copy_service.hpp"
+#include "transport/gateway.hpp"
 #include "transport/host_copier.hpp"
+#include "transport/processes.hpp"
 
 #include <dcgn/comm.hpp>
 #include <dcgn/config.hpp>
@@ -36,11 +39,15 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
 
   const Config& config() const noexcept { return config_; }
   const Placement& placement() const noexcept { return placement_; }
+  // The ranks of this process.
+  const topology::Home& home() const noexcept { return home_; }
+  // Null where all ranks are of this process.
+  transport::Gateway* gateway() noexcept { return gateway_.get(); }
   const std::vector<Device>& devices() const noexcept { return devices_; }
   message::RankMemory& memory() noexcept { return memory_; }
   // Null where no slot asks for copies.
   transport::CopyService* copy_service() noexcept { return copy_service_.get(); }
-  // First rank of the GPU, counted through the nodes.
+  // First rank of the GPU, counted through the nodes of this process.
   int first_rank_of_gpu(int gpu) const { return first_ranks_.at(static_cast<std::size_t>(gpu)); }
   int slots_of_gpu(int gpu) const;
   std::string place_of(int rank) const { return to_string(placement_.place(rank)); }
@@ -53,8 +60,8 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   // Whether a thread has ever been this CPU rank.
   bool attached(int rank) const;
 
-  // Stops all ranks. The first verdict stands.
-  void abort(Verdict verdict);
+  // Stops all ranks, and with `tell` those of the other processes. The first verdict stands.
+  void abort(Verdict verdict, bool tell = true);
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
   Verdict verdict() const;
 
@@ -62,6 +69,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   enum class Seat : unsigned char { free, taken, left };
 
   void abort_for_copy(const Error& error);
+  Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank - home_.first_rank)]; }
   void watch();
   // Asks every rank what it waits for. True if all that have not ended answered.
   bool survey();
@@ -72,7 +80,10 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   bool proven_deadlock();
 
   Config config_;
+  std::shared_ptr<transport::Processes> processes_;  // null where this one is alone
   Placement placement_;
+  transport::Agreement agreement_;
+  topology::Home home_;
   std::vector<Device> devices_;
   std::vector<int> first_ranks_;                        // [gpu]
   std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where there is none to use
@@ -80,11 +91,12 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   message::RankMemory memory_;
   std::unique_ptr<transport::CopyService> copy_service_;
   mutable std::mutex mutex_;
-  std::vector<Seat> seats_;  // [rank], of CPU ranks
+  std::vector<Seat> seats_;  // [rank here], of CPU ranks
   Verdict verdict_;
   std::atomic<bool> aborted_{false};
   std::atomic<bool> closing_{false};
   std::uint32_t survey_ = static_cast<std::uint32_t>(message::Phase::survey);
+  std::unique_ptr<transport::Gateway> gateway_;
   std::thread watchdog_;
 };
 

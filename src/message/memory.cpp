@@ -37,7 +37,9 @@ Capacity capacity_of(const Config& config, bool cpu) {
 }
 
 std::uint64_t communicator_bytes(const Config& config, std::size_t ranks) {
-  return config.communicator_bytes ? config.communicator_bytes : (16u << 10) + 64 * std::uint64_t{ranks};
+  constexpr std::uint64_t most_ranks = 65536;
+  return config.communicator_bytes ? config.communicator_bytes
+                                   : (16u << 10) + 64 * std::min<std::uint64_t>(ranks, most_ranks);
 }
 
 // Of the ring of a lane, as a power of two. Where GPUs take part it is large enough for messages that all threads of a
@@ -50,6 +52,12 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
   if (config.lane_bytes) cells = std::max<std::uint64_t>(config.lane_bytes / sizeof(Cell), 16);
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
 }
+
+// A lane between a rank and the gateway, in cells, and what is sent eagerly there: between processes a rendezvous is a
+// journey there and back.
+constexpr std::uint32_t gateway_shift = 10;
+constexpr std::uint32_t gateway_eager = 4096;
+constexpr std::uint32_t gateway_acks = 16384;
 
 // From how many bytes on a copy engine moves a message. It takes some 30 to 40 us to begin, for
 // the host has to see the request, the driver to start it and the stream to tell of its end; then it moves 390 GB/s
@@ -92,7 +100,7 @@ RankMemory::Block RankMemory::map_memory(std::size_t bytes) const {
   if (memory == MAP_FAILED)
     throw Error(Code::out_of_resources, "world",
                 "the system refused " + std::to_string(bytes >> 20) + " MiB of address space for " +
-                    std::to_string(size()) + " ranks (" + std::strerror(errno) +
+                    std::to_string(home_.ranks) + " ranks (" + std::strerror(errno) +
                     "); lower Config::unexpected_bytes and buffered_bytes");
   return {memory, [bytes](void* p) { munmap(p, bytes); }};
 }
@@ -119,7 +127,7 @@ struct RankMemory::Layout {
     std::uint32_t shift;
   };
   std::vector<Rank> ranks;
-  std::vector<Pair> pairs;  // [receiver * size + sender]
+  std::vector<Pair> pairs;  // [receiver * lanes_ + sender]
 };
 
 Region& RankMemory::region(int space) {
@@ -136,6 +144,7 @@ bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
 Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
   const Reach engine = has_engine_ ? Reach::engine : Reach::none;
   if (!config_.direct) return Reach::none;
+  if (is_gateway(receiver)) return is_host(sender) ? Reach::direct : Reach::none;
   // A thread's memory is not pinned, as a rule: no slot can read it, and a copy from it would hold up all others.
   if (!share_memory(receiver, sender)) return gpus_[sender] >= 0 ? engine : Reach::none;
   // Emulated GPUs share the host's memory, but not if they are told to do without.
@@ -146,13 +155,13 @@ Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
 void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
   out.engine_from = in.engine_from = in.engine_beside = engine_never;
   in.engine_each = 0;
-  if (!has_engine_) return;
+  if (!has_engine_ || is_gateway(peer)) return;
   if (config_.copy_engine_bytes) {
     out.engine_from = in.engine_from = static_cast<std::uint32_t>(*config_.copy_engine_bytes);
     return;
   }
   out.engine_from = engine_from_lane;
-  if (host_resident(static_cast<int>(rank))) return;
+  if (is_host(rank)) return;
   in.engine_from = 0;
   const bool one = gpus_[rank] == gpus_[peer];
   in.engine_each = one ? engine_each_of_one : engine_each_of_two;
@@ -162,14 +171,15 @@ void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& 
 void RankMemory::lay_out(Layout& layout) {
   const auto n = endpoints_.size();
   const bool bells = n > static_cast<std::size_t>(few_ranks) && !(config_.without & without_bells);
-  layout.ranks.resize(n);
-  layout.pairs.resize(n * n);
+  layout.ranks.resize(lanes_);
+  layout.pairs.resize(lanes_ * lanes_);
   notices_ = pinned_.take<Notice>(n);
   if (has_engine_) {
     copy_queues_ = pinned_.take<CopyQueue>(n, 64);
     copies_posted_ = pinned_.take<std::uint32_t>(n, 64);
   }
   ended_ = pinned_.take<std::uint32_t>(n, 64);
+  lent_ = host_.take<std::uint32_t>(n, 64);
   host_phase_ = host_.take<std::uint32_t>(1, 64);
   for (std::size_t g = 0; g < devices_.size(); ++g) device_phases_[g] = device_regions_[g].take<std::uint32_t>(1, 64);
   // The slots of a GPU lie side by side: its handle is the first one's address.
@@ -178,8 +188,8 @@ void RankMemory::lay_out(Layout& layout) {
     Layout::Rank& rank = layout.ranks[r];
     Region& own = region(spaces_[r]);
     const Capacity capacity = capacity_of(config_, gpus_[r] < 0);
-    rank.out = own.take<OutLane>(n, 64);
-    rank.in = own.take<InLane>(n, 64);
+    rank.out = own.take<OutLane>(lanes_, 64);
+    rank.in = own.take<InLane>(lanes_, 64);
     rank.records = own.take<Record>(capacity.records, 64);
     rank.free_acks = own.take<std::uint32_t>(capacity.acks);
     rank.near_acks = own.take<std::uint64_t>(capacity.acks, 64);
@@ -187,37 +197,91 @@ void RankMemory::lay_out(Layout& layout) {
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
     rank.scratch = own.take<unsigned char>(config_.collective_bytes, 64);
-    rank.tables = own.take<unsigned char>(communicator_bytes(config_, n), 64);
+    rank.tables = own.take<unsigned char>(communicator_bytes(config_, world_size_), 64);
     rank.collectives_begun = own.take<std::uint32_t>(most_communicators, 64);
     // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
-    Region& near = host_resident(static_cast<int>(r)) ? pinned_ : own;
+    Region& near = is_host(r) ? pinned_ : own;
     if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
-      const std::size_t words = (n + bell_group - 1) / bell_group * bell_group;
+      const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;
       rank.bells = near.take<std::uint32_t>(words, 64);
       rank.heads = own.take<std::uint32_t>(words, 64);
-      rank.mute = own.take<std::int32_t>(n);
-    }
-    for (std::size_t s = 0; s < n; ++s) {
-      // The ring beside its receiver, the credit beside its sender: nobody polls across a link.
-      const bool shared = share_memory(r, s);
-      const std::uint32_t shift =
-          lane_shift(config_, size(), host_resident(static_cast<int>(r)) && host_resident(static_cast<int>(s)));
-      layout.pairs[r * n + s] = {(shared ? own : pinned_).take<Cell>(std::size_t{1} << shift, 128),
-                                 (shared ? region(spaces_[s]) : pinned_).take<Credit>(1), shift};
+      rank.mute = own.take<std::int32_t>(lanes_);
     }
   }
+  if (lanes_ > n) {
+    Layout::Rank& gateway = layout.ranks[n];
+    gateway = {};
+    gateway.endpoint = host_.take<Endpoint>(1);
+    gateway.out = host_.take<OutLane>(n, 64);
+    gateway.in = host_.take<InLane>(n, 64);
+    gateway.free_acks = host_.take<std::uint32_t>(gateway_acks);
+    gateway.near_acks = gateway.far_acks = pinned_.take<std::uint64_t>(gateway_acks, 64);
+  }
+  for (std::size_t r = 0; r < lanes_; ++r)
+    for (std::size_t s = 0; s < lanes_; ++s) {
+      if (is_gateway(r) && is_gateway(s)) continue;
+      // The ring beside its receiver, the credit beside its sender: nobody polls across a link.
+      const bool shared = share_memory(r, s);
+      const bool outside = is_gateway(r) || is_gateway(s);
+      const std::uint32_t shift = outside && !config_.lane_bytes
+                                      ? gateway_shift
+                                      : lane_shift(config_, static_cast<int>(n), is_host(r) && is_host(s));
+      layout.pairs[r * lanes_ + s] = {(shared ? region(spaces_[r]) : pinned_).take<Cell>(std::size_t{1} << shift, 128),
+                                      (shared ? region(spaces_[s]) : pinned_).take<Credit>(1), shift};
+    }
 }
 
-RankMemory::RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices,
-                       HostCopier* copier)
+// Both sides of the lanes between a rank and its peer, as the rank has them.
+void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const {
+  const bool near = share_memory(p, r);
+  const Layout::Rank &own = layout.ranks[r], &peer = layout.ranks[p];
+  const Layout::Pair& to = layout.pairs[p * lanes_ + r];
+  const Layout::Pair& from = layout.pairs[r * lanes_ + p];
+  const bool in_host = is_host(p) && is_host(r), outside = is_gateway(p) || is_gateway(r);
+  out.ring = {to.ring, to.shift};
+  out.eager = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.eager_bytes.value_or(outside   ? gateway_eager
+                                                                                              : in_host ? 512
+                                                                                                        : 4096),
+                                                                 std::numeric_limits<std::uint32_t>::max()));
+  // With its header an eager message fills at most half of the ring: credits come in quarters, so a sender that
+  // waits for half a ring is sure to get it.
+  const auto unit = static_cast<std::uint32_t>(largest_unit(out.ring));
+  out.eager_each = in_host || outside || config_.eager_bytes ? 0 : 128;
+  out.eager_most = outside               ? std::min(unit, gateway_most_eager)
+                   : config_.eager_bytes ? unit
+                                         : std::min(unit, most_eager);
+  out.reach = reach(p, r);
+  set_engine_limits(r, p, out, in);
+  const bool rings = peer.bells && (near || is_host(p));
+  out.bell = rings ? peer.bells + r : nullptr;
+  out.credit = to.credit;
+  out.acks = near ? own.near_acks : own.far_acks;
+  in.ring = {from.ring, from.shift};
+  in.batch = config_.without & without_batches ? 1 : in.ring.size() / 4;
+  in.credit = from.credit;
+  in.acks = near ? peer.near_acks : peer.far_acks;
+  out.quick = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
+  out.next = out.ring.cells;
+  out.epoch = 1;
+  out.advance(0);
+  in.next = in.ring.cells;
+  in.epoch = 1;
+  in.advance(0);
+}
+
+RankMemory::RankMemory(const Config& config, const Placement& placement, const topology::Home& home,
+                       std::vector<Device> devices, HostCopier* copier)
     : config_(config),
-      placement_(placement),
+      home_(home),
+      world_size_(static_cast<std::size_t>(placement.size())),
+      lanes_(static_cast<std::size_t>(home.ranks) + (home.ranks < placement.size())),
       devices_(std::move(devices)),
       has_engine_(copier && config.direct && config.copy_engine_bytes != Config::never_copied) {
-  const auto n = static_cast<std::size_t>(placement.size());
-  gpus_.resize(n);
-  spaces_.resize(n);
+  const auto n = static_cast<std::size_t>(home.ranks);
+  const auto first = static_cast<int>(home.first_rank);
+  gpus_.resize(lanes_, -1);
+  spaces_.resize(lanes_, host_space);
   endpoints_.resize(n);
   device_regions_.resize(devices_.size());
   device_blocks_.resize(devices_.size());
@@ -230,7 +294,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
           a != b && config.p2p && devices_[a].can_reach(devices_[b]) && devices_[b].can_reach(devices_[a]);
   int gpu = 0;
   for (std::size_t r = 0; r < n; ++r) {
-    const Place place = placement.place(static_cast<int>(r));
+    const Place place = placement.place(first + static_cast<int>(r));
     gpus_[r] = place.is_slot() ? gpu : -1;
     const bool cuda = place.is_slot() && devices_[static_cast<std::size_t>(gpu)].kind() == DeviceKind::cuda;
     spaces_[r] = cuda ? gpu : host_space;
@@ -239,7 +303,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
   }
 
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
-  const std::uint64_t needed = n * n * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
+  const std::uint64_t needed = lanes_ * lanes_ * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
   const std::uint64_t most = available_memory() / 2;
   if (needed > most)
     throw Error(Code::out_of_resources, "world",
@@ -273,14 +337,16 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
   for (std::size_t r = 0; r < n; ++r) {
     const Layout::Rank& own = layout.ranks[r];
     const Capacity capacity = capacity_of(config, gpus_[r] < 0);
-    const Place place = placement.place(static_cast<int>(r));
+    const Place place = placement.place(first + static_cast<int>(r));
     endpoints_[r] = own.endpoint;
     limits.errors_fatal = place.is_slot() && config.errors_fatal;
 
-    Endpoint e{.rank = static_cast<int>(r),
-               .size = static_cast<int>(n),
+    Endpoint e{.rank = first + static_cast<int>(r),
+               .size = placement.size(),
                .out = own.out,
                .in = own.in,
+               .first = first,
+               .near = home.ranks,
                .busy = 0,
                .stopped = 0,
                .open = 0,
@@ -333,57 +399,43 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, std::ve
                .collectives = {.scratch = own.scratch,
                                .scratch_bytes = config.collective_bytes,
                                .begun = own.collectives_begun,
-                               .tables = Arena(own.tables, communicator_bytes(config, n))}};
-    std::vector<OutLane> out(n);
-    std::vector<InLane> in(n);
+                               .tables = Arena(own.tables, communicator_bytes(config, world_size_))},
+               .lent = lanes_ > n && spaces_[r] == host_space ? lent_ + r : nullptr};
+    std::vector<OutLane> out(lanes_);
+    std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;
-    for (std::size_t p = 0; p < n; ++p) {
-      const bool near = share_memory(p, r);
-      const Layout::Pair& to = layout.pairs[p * n + r];
-      const Layout::Pair& from = layout.pairs[r * n + p];
-      const bool in_host = spaces_[p] == host_space && spaces_[r] == host_space;
-      out[p].ring = {to.ring, to.shift};
-      out[p].eager = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-          config.eager_bytes.value_or(in_host ? 512 : 4096), std::numeric_limits<std::uint32_t>::max()));
-      // With its header an eager message fills at most half of the ring: credits come in quarters, so a sender that
-      // waits for half a ring is sure to get it.
-      const auto unit = static_cast<std::uint32_t>(largest_unit(out[p].ring));
-      out[p].eager_each = in_host || config.eager_bytes ? 0 : 128;
-      out[p].eager_most = config.eager_bytes ? unit : std::min(unit, most_eager);
-      out[p].reach = reach(p, r);
-      set_engine_limits(r, p, out[p], in[p]);
-      const bool rings = layout.ranks[p].bells && (near || host_resident(static_cast<int>(p)));
-      out[p].bell = rings ? layout.ranks[p].bells + r : nullptr;
-      out[p].credit = to.credit;
-      out[p].acks = near ? own.near_acks : own.far_acks;
-      in[p].ring = {from.ring, from.shift};
-      in[p].batch = config.without & without_batches ? 1 : in[p].ring.size() / 4;
-      const bool rung = own.bells && (near || host_resident(static_cast<int>(r)));
+    for (std::size_t p = 0; p < lanes_; ++p) {
+      make_lanes(layout, r, p, out[p], in[p]);
+      const bool rung = own.bells && (share_memory(p, r) || is_host(r));
       if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
-      in[p].credit = from.credit;
-      in[p].acks = near ? layout.ranks[p].near_acks : layout.ranks[p].far_acks;
-      out[p].quick = !(config.without & without_quick) && eager_limit(out[p], 1) >= small_bytes;
-      out[p].next = out[p].ring.cells;
-      out[p].epoch = 1;
-      out[p].advance(0);
-      in[p].next = in[p].ring.cells;
-      in[p].epoch = 1;
-      in[p].advance(0);
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
-    if (host_resident(static_cast<int>(r))) {
+    if (is_host(r)) {
       std::copy(out.begin(), out.end(), own.out);
       std::copy(in.begin(), in.end(), own.in);
       std::copy(mute.begin(), mute.end(), own.mute);
       new (own.endpoint) Endpoint(e);
     } else {
       const Device& device = devices_[static_cast<std::size_t>(spaces_[r])];
-      device.copy(own.out, out.data(), n * sizeof(OutLane));
-      device.copy(own.in, in.data(), n * sizeof(InLane));
+      device.copy(own.out, out.data(), lanes_ * sizeof(OutLane));
+      device.copy(own.in, in.data(), lanes_ * sizeof(InLane));
       if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }
+  if (lanes_ == n) return;
+  const Layout::Rank& own = layout.ranks[n];
+  gateway_ = new (own.endpoint) Endpoint{};
+  gateway_->rank = any_source;
+  gateway_->size = placement.size();
+  gateway_->first = first;
+  gateway_->near = home.ranks;
+  gateway_->out = own.out;
+  gateway_->in = own.in;
+  gateway_->free_acks = own.free_acks;
+  gateway_->ack_capacity = gateway_acks;
+  gateway_->phase = host_phase_;
+  for (std::size_t r = 0; r < n; ++r) make_lanes(layout, n, r, own.out[r], own.in[r]);
 }
 
 void RankMemory::set_phase(std::uint32_t phase) {
@@ -394,8 +446,7 @@ void RankMemory::set_phase(std::uint32_t phase) {
 }
 
 RankMemory::Snapshot RankMemory::snapshot(int rank) const {
-  const auto n = endpoints_.size();
-  const int space = spaces_[static_cast<std::size_t>(rank)];
+  const int space = spaces_[index(rank)];
   const auto fetch = [&](void* to, const void* from, std::size_t bytes) {
     if (space == host_space)
       std::memcpy(to, from, bytes);
@@ -406,10 +457,10 @@ RankMemory::Snapshot RankMemory::snapshot(int rank) const {
   fetch(bytes, endpoint(rank), sizeof(Endpoint));
   Snapshot s{
       .endpoint = *std::launder(reinterpret_cast<const Endpoint*>(bytes)), .out = {}, .in = {}, .unexpected = {}};
-  s.out.resize(n);
-  s.in.resize(n);
-  fetch(s.out.data(), s.endpoint.out, n * sizeof(OutLane));
-  fetch(s.in.data(), s.endpoint.in, n * sizeof(InLane));
+  s.out.resize(lanes_);
+  s.in.resize(lanes_);
+  fetch(s.out.data(), s.endpoint.out, lanes_ * sizeof(OutLane));
+  fetch(s.in.data(), s.endpoint.in, lanes_ * sizeof(InLane));
   Record record;
   for (const List& list : s.endpoint.unexpected)
     for (const Record* r = list.first; r; r = record.next) {

@@ -7,6 +7,8 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
 
+#include "topology/home.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -38,30 +40,45 @@ class Region {
   std::size_t used_ = 0;
 };
 
+// The longest message that is sent eagerly between processes.
+inline constexpr std::uint32_t gateway_most_eager = 16u << 10;
+
 // A rank whose memory is the host's: a CPU kernel or a slot of an emulated GPU. Others: the device that has it.
 inline constexpr int host_space = -1;
 
 class RankMemory {
  public:
-  // `devices[g]` is GPU g of the process, counted through the nodes. `copier` serves the CPU ranks, and stays the
-  // caller's; null: there are no copy engines.
-  RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices, HostCopier* copier);
+  // Of the ranks at `home`. `devices[g]` is GPU g of the process, counted through its nodes. `copier` serves the CPU
+  // ranks, and stays the caller's; null: there are no copy engines.
+  RankMemory(const Config& config, const Placement& placement, const topology::Home& home, std::vector<Device> devices,
+             HostCopier* copier);
+  // Of all ranks.
+  RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices, HostCopier* copier)
+      : RankMemory(config, placement, topology::Home::of_all(placement), std::move(devices), copier) {}
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
 
-  int size() const noexcept { return static_cast<int>(endpoints_.size()); }
+  // Ranks are those of the world, from home().first_rank on.
+  const topology::Home& home() const noexcept { return home_; }
   // The endpoint at its own address: to be dereferenced on the host only where host_resident(rank).
-  Endpoint* endpoint(int rank) const { return endpoints_[static_cast<std::size_t>(rank)]; }
-  bool host_resident(int rank) const { return spaces_[static_cast<std::size_t>(rank)] == host_space; }
+  Endpoint* endpoint(int rank) const { return endpoints_[index(rank)]; }
+  bool host_resident(int rank) const { return is_host(index(rank)); }
 
-  // Where the ranks ask for copies: [size()] each, null where there are no copy engines.
+  // What carries messages to and from other processes: a lane to and from each rank, by its number here, and words for
+  // acknowledgements, all in host memory. It receives nothing itself. Null where all ranks are here.
+  Endpoint* gateway() const noexcept { return gateway_; }
+  // Buffers of the rank that the gateway writes to at the moment: see Endpoint::lent.
+  std::uint32_t& lent(int rank) const { return lent_[index(rank)]; }
+  const std::uint32_t& phase() const { return *host_phase_; }
+
+  // Where the ranks ask for copies: [home().ranks] each, null where there are no copy engines.
   const CopyQueue* copy_queues() const noexcept { return copy_queues_; }
   const std::uint32_t* copies_posted() const noexcept { return copies_posted_; }
 
-  Notice& notice(int rank) const { return notices_[rank]; }
-  bool ended(int rank) const { return load_acquire(ended_[rank]) != 0; }
+  Notice& notice(int rank) const { return notices_[index(rank)]; }
+  bool ended(int rank) const { return load_acquire(ended_[index(rank)]) != 0; }
   // This and set_phase() are called with a lock held, so they are no points where a deterministic schedule may switch.
-  void set_ended(int rank) { std::atomic_ref<std::uint32_t>(ended_[rank]).store(1, std::memory_order_release); }
+  void set_ended(int rank) { std::atomic_ref<std::uint32_t>(ended_[index(rank)]).store(1, std::memory_order_release); }
   // Tells every rank: a Phase, or the number of a survey.
   void set_phase(std::uint32_t phase);
 
@@ -82,28 +99,37 @@ class RankMemory {
   struct Layout;
   Block map_memory(std::size_t bytes) const;
   void lay_out(Layout& layout);
+  void make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const;
   Region& region(int space);
-  // Whether each of the two can read and write the other's memory.
+  std::size_t index(int rank) const { return static_cast<std::size_t>(rank - home_.first_rank); }
+  bool is_host(std::size_t index) const { return spaces_[index] == host_space; }
+  bool is_gateway(std::size_t index) const { return index == endpoints_.size(); }
+  // Whether each of the two can read and write the other's memory. Here and below ranks are counted from the first one
+  // here, and the gateway comes behind the last.
   bool share_memory(std::size_t a, std::size_t b) const;
   Reach reach(std::size_t receiver, std::size_t sender) const;
   void set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const;
 
   Config config_;
-  Placement placement_;
+  topology::Home home_;
+  std::size_t world_size_;
+  std::size_t lanes_;  // of each rank
   std::vector<Device> devices_;
-  std::vector<int> gpus_;    // [rank], -1 for a CPU kernel
-  std::vector<int> spaces_;  // [rank], host_space or an index into devices_
+  std::vector<int> gpus_;    // [lanes_], -1 for a CPU kernel
+  std::vector<int> spaces_;  // [lanes_], host_space or an index into devices_
   std::vector<bool> peers_;  // [device * devices + other]
   Region host_, pinned_;
   std::vector<Region> device_regions_;
   Block host_block_, pinned_block_;
   std::vector<Block> device_blocks_;  // null where the device is emulated
   std::vector<Endpoint*> endpoints_;
+  Endpoint* gateway_ = nullptr;
   const bool has_engine_;
   CopyQueue* copy_queues_ = nullptr;
   std::uint32_t* copies_posted_ = nullptr;
   Notice* notices_ = nullptr;
   std::uint32_t* ended_ = nullptr;
+  std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;
   bool has_cuda_ = false;

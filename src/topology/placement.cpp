@@ -28,11 +28,17 @@ Placement::Placement(const std::vector<NodeShape>& nodes) {
     if (each > std::numeric_limits<int>::max() || ranks + each * s.count > std::numeric_limits<int>::max())
       refuse(std::to_string(s.count) + " x " + shape + ": more than " +
              std::to_string(std::numeric_limits<int>::max()) + " ranks");
-    runs_.push_back({s, static_cast<int>(count), static_cast<int>(ranks), static_cast<int>(each)});
+    // A process says of each node what it is like: those that follow one another alike are one run.
+    NodeShape* const last = runs_.empty() ? nullptr : &runs_.back().shape;
+    if (last && last->cpus == s.cpus && last->gpus == s.gpus && last->slots == s.slots)
+      last->count += s.count;
+    else
+      runs_.push_back({s, static_cast<int>(count), static_cast<int>(ranks), static_cast<int>(each)});
     ranks += each * s.count;
     count += s.count;
   }
   if (runs_.empty()) refuse("no nodes: expected at least one");
+  runs_.shrink_to_fit();
   size_ = static_cast<int>(ranks);
   nodes_ = static_cast<int>(count);
 }
@@ -71,14 +77,16 @@ Place Placement::place(int rank) const {
 }
 
 int Placement::rank(const Place& place) const {
-  const NodeShape& s = shape(place.node);
+  const Run& run = run_of_node(place.node);
+  const NodeShape& s = run.shape;
   const bool exists = place.is_slot() ? place.device >= 0 && place.device < s.gpus && place.slot < s.slots
                                       : place.cpu >= 0 && place.cpu < s.cpus;
   if (!exists)
     throw Error(Code::invalid_rank, "placement",
                 "there is no " + to_string(place) + ": the node has " + std::to_string(s.cpus) + " CPU kernels and " +
                     std::to_string(s.gpus) + " GPUs of " + std::to_string(s.slots) + " slots");
-  return first_rank(place.node) + (place.is_slot() ? s.cpus + place.device * s.slots + place.slot : place.cpu);
+  return run.first_rank + (place.node - run.first_node) * run.ranks_per_node +
+         (place.is_slot() ? s.cpus + place.device * s.slots + place.slot : place.cpu);
 }
 
 }  // namespace dcgn

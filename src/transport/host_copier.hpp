@@ -16,10 +16,10 @@ namespace dcgn::transport {
 
 class HostCopier final : public message::HostCopier {
  public:
-  // readers[rank] is the device whose kernels are that rank's, -1 where none may read what a host thread has on a
-  // device. What goes wrong is told to `on_error`, by the thread whose copy it was.
-  HostCopier(CopyEngine& engine, std::vector<int> readers, std::function<void(const Error&)> on_error)
-      : engine_(engine), readers_(std::move(readers)), on_error_(std::move(on_error)) {}
+  // readers[rank - first] is the device whose kernels are that rank's, -1 where none may read what a host thread has on
+  // a device. What goes wrong is told to `on_error`, by the thread whose copy it was.
+  HostCopier(CopyEngine& engine, int first, std::vector<int> readers, std::function<void(const Error&)> on_error)
+      : engine_(engine), first_(first), readers_(std::move(readers)), on_error_(std::move(on_error)) {}
 
   bool is_device_memory(const void* memory) override;
   bool rank_can_read(const void* memory, int rank) override;
@@ -28,6 +28,7 @@ class HostCopier final : public message::HostCopier {
 
  private:
   CopyEngine& engine_;
+  const int first_;
   const std::vector<int> readers_;
   const std::function<void(const Error&)> on_error_;
 };

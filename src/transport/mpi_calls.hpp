@@ -48,7 +48,7 @@ struct MpiCalls {
   int (*test)(MpiHandle* request, int* done, MpiStatus* status);
   int (*cancel)(MpiHandle* request);
   int (*ibarrier)(MpiHandle communicator, MpiHandle* request);
-  int (*all_gather)(MpiHandle communicator, const void* in, void* out, int bytes);
+  int (*iall_gather)(MpiHandle communicator, const void* in, void* out, int bytes, MpiHandle* request);
 
   int any_source;
   int tag_limit;               // tags below this are good everywhere

@@ -104,6 +104,7 @@ void expect_right(Conditions c, std::int64_t bytes, const Script& script, std::i
   SCOPED_TRACE(c.name + (c.config.seed ? ", seed " + std::to_string(*c.config.seed) : "") + ", scratch of " +
                std::to_string(c.config.collective_bytes));
   c.bytes = bytes;
+  if (processes() > 1 && spread(c.config.nodes).empty()) return;  // fewer ranks than processes
   const Outcome o = run_script(c, script);
   ASSERT_EQ(o.error, "");
   for (int role = 0; role < static_cast<int>(o.roles.size()); ++role) {

@@ -90,6 +90,35 @@ struct InWarps {
 
 constexpr int cpus = 2, gpus = 2, slots_each = 2;
 
+template <class Script>
+void run_in_warps_job(Conditions& c, const Script& script, std::vector<std::unique_ptr<ScriptMemory>>& memories) {
+  c.config.nodes = spread(c.config.nodes);
+  if (processes() > 1) c.config.seed.reset();
+  Job job(c.config);
+  std::vector<std::vector<Memory>> slots(static_cast<std::size_t>(job.world().gpus()));
+  std::vector<DeviceBuffer<Memory>> images;
+  std::size_t gpu = 0;
+  for (int r = 0; r < job.world().size(); ++r) {
+    memories.emplace_back();
+    if (!job.world().is_here(r)) continue;
+    const Place place = job.placement().place(r);
+    std::optional<Device> device;
+    if (place.is_slot()) device = job.world().device(static_cast<int>(gpu));
+    memories.back() = std::make_unique<ScriptMemory>(c, r, job.world().size(), device);
+    if (!place.is_slot()) continue;
+    slots[gpu].push_back(memories.back()->memory());
+    if (place.slot + 1 == slots_each) ++gpu;
+  }
+  job.cpu([&](Comm& comm) { script(CpuPort(comm), memories[static_cast<std::size_t>(comm.rank())]->memory()); });
+  for (std::size_t g = 0; g < slots.size(); ++g) {
+    images.emplace_back(job.world().device(static_cast<int>(g)), slots[g].size());
+    images.back().upload(slots[g].data());
+    const Memory* image = images.back().data();
+    job.gpu_on(static_cast<int>(g), {.grid = slots_each, .block = 32}, InWarps<Script>{}, script, image);
+  }
+  job.run();
+}
+
 // The bytes of each rank's memory at the end, where all calls succeeded and all elements were right.
 template <class Script>
 std::vector<std::vector<unsigned char>> run_in_warps(const Script& script, std::int64_t bytes,
@@ -99,34 +128,19 @@ std::vector<std::vector<unsigned char>> run_in_warps(const Script& script, std::
   c.config.deadline_s = 20 * fewer;
   c.config.seed = seed;
   c.bytes = bytes;
-  Job job(c.config);
-  const int ranks = job.world().size();
-  std::vector<std::unique_ptr<ScriptMemory>> memories;
-  std::vector<DeviceBuffer<Memory>> images;
-  for (int r = 0; r < ranks; ++r) {
-    const int gpu = (r - cpus) / slots_each;
-    memories.push_back(std::make_unique<ScriptMemory>(
-        c, r, ranks, r < cpus ? std::nullopt : std::optional<Device>(job.world().device(gpu))));
-  }
-  job.cpu([&](Comm& comm) { script(CpuPort(comm), memories[static_cast<std::size_t>(comm.rank())]->memory()); });
-  for (int g = 0; g < job.world().gpus(); ++g) {
-    std::vector<Memory> mine(slots_each);
-    for (std::size_t s = 0; s < mine.size(); ++s)
-      mine[s] = memories[cpus + static_cast<std::size_t>(g) * slots_each + s]->memory();
-    images.emplace_back(job.world().device(g), mine.size());
-    images.back().upload(mine.data());
-    const Memory* image = images.back().data();
-    job.gpu_on(g, {.grid = slots_each, .block = 32}, InWarps<Script>{}, script, image);
-  }
-  job.run();
+  std::vector<std::unique_ptr<ScriptMemory>> memories;  // of the ranks of this process
+  run_in_warps_job(c, script, memories);
   std::vector<std::vector<unsigned char>> result;
   for (auto& memory : memories) {
+    result.emplace_back();
+    if (!memory) continue;
     const Outcome::Rank rank = memory->outcome();
     EXPECT_EQ(rank.values[0], 0) << "failed calls";
     EXPECT_EQ(rank.values[1], 0) << "wrong elements";
     EXPECT_GT(rank.values[2], 0) << "calls";
-    result.push_back(rank.bytes);
+    result.back() = rank.bytes;
   }
+  share(result);
   return result;
 }
 

@@ -28,7 +28,10 @@ namespace dcgn::test {
 
 class ProgramGenerator {
  public:
-  ProgramGenerator(std::uint64_t seed, int most_gpus) : random_(seed), most_gpus_(most_gpus) { p_.seed = seed; }
+  ProgramGenerator(std::uint64_t seed, int most_gpus, int processes)
+      : random_(seed), most_gpus_(most_gpus), processes_(processes) {
+    p_.seed = seed;
+  }
 
   Program generate();
 
@@ -103,6 +106,7 @@ class ProgramGenerator {
   Program p_;
   Random random_;
   int most_gpus_;
+  int processes_;  // each a node of its own, where there are several
   std::vector<bool> cpu_;
   std::vector<int> gpu_of_;
   std::int64_t largest_ = 0, budget_ = 0, eager_limit_ = 0, piece_ = 0;
@@ -117,8 +121,8 @@ class ProgramGenerator {
   std::vector<int> group_end_;  // [group]: the last event
 };
 
-inline Program generate_program(std::uint64_t seed, int most_gpus) {
-  return ProgramGenerator(seed, most_gpus).generate();
+inline Program generate_program(std::uint64_t seed, int most_gpus, int processes = 1) {
+  return ProgramGenerator(seed, most_gpus, processes).generate();
 }
 
 }  // namespace dcgn::test

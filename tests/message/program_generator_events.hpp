@@ -20,7 +20,15 @@ inline void ProgramGenerator::choose_shape() {
   do {
     nodes.clear();
     total = 0;
-    if (split) {
+    if (processes_ > 1) {
+      for (int i = 0; i < processes_; ++i) {
+        node(random_.percent(50) ? std::min(1, most_gpus_) : 0);
+        nodes.back().cpus = std::min(nodes.back().cpus, 2);
+        nodes.back().slots = std::min(nodes.back().slots, 2);
+      }
+      total = 0;
+      for (const NodeShape& s : nodes) total += s.cpus + s.gpus * s.slots;
+    } else if (split) {
       node(1);
       node(gpus - 1);
     } else {

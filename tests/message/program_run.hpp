@@ -6,6 +6,7 @@
 #include "program_check.hpp"
 #include "program_generator.hpp"
 #include "program_kernels.hpp"
+#include "tests/processes.hpp"
 #include "tests/sanitized.hpp"
 
 #include <dcgn/device.hpp>
@@ -97,34 +98,32 @@ class LoadedRank {
   RankImage image_;
 };
 
-// Runs it and returns what was wrong; empty if nothing was. `schedule`: deterministic mode, with the program's seed.
-inline std::string run_program(const Program& p, bool schedule) {
+// Runs the program's ranks of this process; throws what its job does. `all` has what they had then, whatever happened.
+inline Report run_ranks(const Program& p, bool schedule, std::vector<RankOutcome>& all) {
   Config config = p.config;
   config.deadline_s = sanitized ? 100 : 30;
   if (schedule) config.seed = p.seed;
   std::vector<std::unique_ptr<LoadedRank>> ranks;
-  std::string failure;
-  const auto outcomes = [&] {
-    std::vector<RankOutcome> all;
-    for (auto& rank : ranks) all.push_back(rank->outcome());
-    return all;
+  const auto look = [&] {
+    all.clear();
+    for (auto& rank : ranks) all.push_back(rank ? rank->outcome() : RankOutcome{});
   };
-  const auto introduction = [&] {
-    return describe(p) + (schedule ? ", deterministic" : ", threads") +
-           "\n  again: DCGN_TEST_SEED=" + std::to_string(p.seed) + " test_message --gtest_filter=*Replay*\n  ";
-  };
-  Report report;
   try {
     Job job(config);
     std::vector<DeviceBuffer<RankImage>> images;
     std::vector<std::vector<RankImage>> slots(static_cast<std::size_t>(job.world().gpus()));
     std::vector<bool> has_cut(slots.size());
-    int gpu = 0;
+    int gpu = 0, first_gpu = 0;  // in this process; before it
     for (int r = 0; r < job.world().size(); ++r) {
       const Place place = job.placement().place(r);
+      ranks.emplace_back();
+      if (!job.world().is_here(r)) {
+        first_gpu += slots.size() > 0 && gpu == 0 && place.is_slot() && place.slot == 0;
+        continue;
+      }
       std::optional<Device> device;
       if (place.is_slot()) device = job.world().device(gpu);
-      ranks.push_back(std::make_unique<LoadedRank>(p, r, device));
+      ranks.back() = std::make_unique<LoadedRank>(p, r, device);
       if (!place.is_slot()) continue;
       slots[static_cast<std::size_t>(gpu)].push_back(ranks.back()->image());
       if (p.ranks[static_cast<std::size_t>(r)].cut) has_cut[static_cast<std::size_t>(gpu)] = true;
@@ -139,22 +138,66 @@ inline std::string run_program(const Program& p, bool schedule) {
       const RankImage& image = ranks[static_cast<std::size_t>(comm.rank())]->image();
       Interpreter<CpuPort>(port, image).run(0, image.op_count);
     });
-    for (std::size_t g = 0; g < slots.size(); ++g)
+    for (std::size_t g = 0; g < slots.size(); ++g) {
+      const std::size_t of_all = static_cast<std::size_t>(first_gpu) + g;
       for (int part = 0; part < (has_cut[g] ? 2 : 1); ++part)
         job.gpu_on(static_cast<int>(g),
-                   {.grid = static_cast<unsigned>(slots[g].size()) * p.blocks[g], .block = p.block[g]}, RunSlots{},
-                   static_cast<const RankImage*>(images[g].data()), p.blocks[g], part);
-    try {
-      report = job.run();
-    } catch (const std::exception& error) {
-      const auto seen = outcomes();
-      return introduction() + error.what() + Checker(p, seen).where();
+                   {.grid = static_cast<unsigned>(slots[g].size()) * p.blocks[of_all], .block = p.block[of_all]},
+                   RunSlots{}, static_cast<const RankImage*>(images[g].data()), p.blocks[of_all], part);
     }
-    const auto seen = outcomes();
-    failure = Checker(p, seen).check();
-  } catch (const std::exception& error) {
-    failure = error.what();
+    const Report report = job.run();
+    look();
+    return report;
+  } catch (...) {
+    look();
+    throw;
   }
+}
+
+// What the ranks of all processes had, to all of them.
+inline void share_outcomes(std::vector<RankOutcome>& all, Report& report) {
+  std::vector<std::vector<unsigned char>> memory;
+  std::vector<std::vector<Result>> results;
+  std::vector<std::vector<Progress>> progress;
+  std::vector<std::vector<std::uint64_t>> counts(all.size());
+  for (const RankReport& r : report.ranks)
+    counts[static_cast<std::size_t>(r.rank)] = {r.sent_messages, r.sent_bytes, r.received_messages, r.received_bytes};
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    memory.push_back(std::move(all[r].memory));
+    results.push_back(std::move(all[r].results));
+    progress.emplace_back();
+    if (!counts[r].empty()) progress.back().push_back(all[r].progress);
+  }
+  share(memory);
+  share(results);
+  share(progress);
+  share(counts);
+  report.ranks.assign(all.size(), {});
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    all[r] = {std::move(memory[r]), std::move(results[r]), progress[r].at(0)};
+    RankReport& to = report.ranks[r];
+    to.sent_messages = counts[r].at(0);
+    to.sent_bytes = counts[r].at(1);
+    to.received_messages = counts[r].at(2);
+    to.received_bytes = counts[r].at(3);
+  }
+}
+
+// Runs it and returns what was wrong; empty if nothing was. `schedule`: deterministic mode, with the program's seed.
+inline std::string run_program(const Program& p, bool schedule) {
+  const auto introduction = [&] {
+    return describe(p) + (schedule ? ", deterministic" : ", threads") +
+           "\n  again: DCGN_TEST_SEED=" + std::to_string(p.seed) + " test_message --gtest_filter=*Replay*\n  ";
+  };
+  std::vector<RankOutcome> seen;
+  Report report;
+  try {
+    report = run_ranks(p, schedule, seen);
+  } catch (const std::exception& error) {
+    return introduction() + error.what() + Checker(p, seen).where();
+  }
+  if (processes() > 1) share_outcomes(seen, report);
+  std::string failure = Checker(p, seen).check();
   if (failure.empty()) {
     std::uint64_t sent = 0, received = 0, sent_bytes = 0, received_bytes = 0;
     for (const RankReport& r : report.ranks) {

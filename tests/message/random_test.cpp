@@ -51,10 +51,19 @@ class ThreadedProgram : public RandomProgram {};
 TEST_P(ThreadedProgram, MatchesTheOracle) { run(100000 + static_cast<std::uint64_t>(GetParam()) * 10, 10, false); }
 INSTANTIATE_TEST_SUITE_P(Seeds, ThreadedProgram, ::testing::Range(0, 5));
 
+TEST(RandomProgram, MatchesTheOracleOverProcesses) {
+  if (processes() == 1) GTEST_SKIP() << "run by mpirun: tests/process";
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Program p =
+        generate_program(200000 + 100 * static_cast<std::uint64_t>(processes()) + seed, most_gpus(), processes());
+    ASSERT_TRUE(passes(p, false));
+  }
+}
+
 TEST(RandomProgram, ReplayOfOneSeed) {
   const char* text = std::getenv("DCGN_TEST_SEED");
   if (!text) GTEST_SKIP() << "DCGN_TEST_SEED says which";
-  const Program p = generate_program(std::strtoull(text, nullptr, 10), most_gpus());
+  const Program p = generate_program(std::strtoull(text, nullptr, 10), most_gpus(), processes());
   std::printf("%s\n", describe(p).c_str());
   for (std::size_t r = 0; r < p.ranks.size(); ++r) {
     std::printf("rank %zu, %s scope\n", r, to_string(p.ranks[r].scope));
@@ -62,7 +71,7 @@ TEST(RandomProgram, ReplayOfOneSeed) {
       std::printf("  %3zu %s\n", i, describe(p.ranks[r], p.ranks[r].ops[i]).c_str());
   }
   std::fflush(stdout);
-  if (Device::count() && Device(0).kind() == DeviceKind::emulated) {
+  if (Device::count() && Device(0).kind() == DeviceKind::emulated && processes() == 1) {
     EXPECT_TRUE(passes(p, true));
   }
   EXPECT_TRUE(passes(p, false));

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "port_kernels.hpp"
+#include "tests/processes.hpp"
 #include "tests/sanitized.hpp"
 
 #include <dcgn/device.hpp>
@@ -206,21 +207,24 @@ class ScriptMemory {
   Memory memory_;
 };
 
-// Runs the script on every rank of the setup's job, in as many kernels one after the other as there are scripts.
 template <class... Scripts>
-Outcome run_script(const Conditions& setup, const Scripts&... scripts) {
-  Outcome outcome;
-  Job job(setup.config);
-  std::vector<std::unique_ptr<ScriptMemory>> memories;
+void run_script_job(const Conditions& setup, std::vector<std::unique_ptr<ScriptMemory>>& memories, Outcome& outcome,
+                    const Scripts&... scripts) {
+  Config config = setup.config;
+  config.nodes = spread(config.nodes);
+  if (processes() > 1) config.seed.reset();
+  Job job(config);
   std::vector<std::vector<Memory>> slots(static_cast<std::size_t>(job.world().gpus()));
   std::vector<DeviceBuffer<Memory>> images;
   int gpu = 0;
   for (int r = 0; r < job.world().size(); ++r) {
     const Place place = job.placement().place(r);
+    memories.emplace_back();
+    if (!job.world().is_here(r)) continue;
     std::optional<Device> device;
     if (place.is_slot()) device = job.world().device(gpu);
     const int role = setup.swapped ? 1 - r : r;
-    memories.push_back(std::make_unique<ScriptMemory>(setup, role, job.world().size(), device));
+    memories.back() = std::make_unique<ScriptMemory>(setup, role, job.world().size(), device);
     if (!place.is_slot()) continue;
     slots[static_cast<std::size_t>(gpu)].push_back(memories.back()->memory());
     if (place.slot + 1 == job.placement().shape(place.node).slots) ++gpu;
@@ -244,8 +248,28 @@ Outcome run_script(const Conditions& setup, const Scripts&... scripts) {
     outcome.code = error.code();
     outcome.error = error.what();
   }
+}
+
+// Runs the script on every rank of the setup's job, in as many kernels one after the other as there are scripts.
+template <class... Scripts>
+Outcome run_script(const Conditions& setup, const Scripts&... scripts) {
+  Outcome outcome;
+  std::vector<std::unique_ptr<ScriptMemory>> memories;  // of the ranks of this process
+  run_script_job(setup, memories, outcome, scripts...);
+  std::vector<std::vector<unsigned char>> bytes;
+  std::vector<std::vector<std::int64_t>> values;
+  for (std::size_t role = 0; role < memories.size(); ++role) {
+    const auto& memory = memories[setup.swapped ? 1 - role : role];
+    Outcome::Rank here = memory ? memory->outcome() : Outcome::Rank{};
+    bytes.push_back(std::move(here.bytes));
+    values.push_back(std::move(here.values));
+  }
+  if (outcome.code == Code::ok) {
+    share(bytes);
+    share(values);
+  }
   for (std::size_t role = 0; role < memories.size(); ++role)
-    outcome.roles.push_back(memories[setup.swapped ? 1 - role : role]->outcome());
+    outcome.roles.push_back({std::move(bytes[role]), std::move(values[role])});
   return outcome;
 }
 

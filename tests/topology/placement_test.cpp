@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
 #include <limits>
 #include <string>
 #include <vector>
@@ -65,6 +68,50 @@ TEST(Placement, OfTenMillionRanksIsArithmetic) {
     EXPECT_EQ(placement.rank(place), r);
     EXPECT_EQ(place.node, r / 1056);
   }
+}
+
+// Three shapes in turn, so that no two neighbours are alike: the worst there can be.
+std::vector<NodeShape> ten_thousand_nodes(bool in_turn) {
+  const NodeShape shapes[] = {
+      {.cpus = 32, .gpus = 8, .slots = 128}, {.cpus = 0, .gpus = 8, .slots = 132}, {.cpus = 1056, .gpus = 0}};
+  std::vector<NodeShape> nodes;
+  for (int n = 0; n < 10'000; ++n) nodes.push_back(shapes[in_turn ? n % 3 : n / 3334]);
+  return nodes;
+}
+
+TEST(Placement, OfTenThousandNodesTakesLessThanAMegabyte) {
+  const Placement in_turn(ten_thousand_nodes(true)), in_rows(ten_thousand_nodes(false));
+  for (const Placement* p : {&in_turn, &in_rows}) {
+    ASSERT_EQ(p->size(), 10'000 * 1056);
+    for (int node = 0; node < 10'000; node += 37) EXPECT_EQ(p->first_rank(node), node * 1056);
+    for (std::int64_t r = 0; r < p->size(); r += 104'729) {
+      EXPECT_EQ(p->place(static_cast<int>(r)).node, r / 1056);
+      EXPECT_EQ(p->rank(p->place(static_cast<int>(r))), r);
+    }
+  }
+  EXPECT_LT(in_turn.bytes(), 1u << 20);
+  EXPECT_LT(in_rows.bytes(), 1u << 10);
+}
+
+// What it takes is printed, in time of the processor; that it is not a search through all is tested.
+TEST(Placement, OfTenThousandNodesIsLookedUpFast) {
+  const Placement p(ten_thousand_nodes(true));
+  constexpr std::size_t count = 1 << 16;
+  std::vector<int> ranks;
+  std::vector<Place> places(count);
+  for (std::size_t i = 0; i < count; ++i)
+    ranks.push_back(static_cast<int>(static_cast<std::int64_t>(i) * 7'368'787 % p.size()));
+  const auto ns_each = [&](const auto& look_up) {
+    const std::clock_t since = std::clock();
+    for (std::size_t i = 0; i < count; ++i) look_up(i);
+    return static_cast<double>(std::clock() - since) / CLOCKS_PER_SEC * 1e9 / count;
+  };
+  int wrong = 0;
+  const double to_place = ns_each([&](std::size_t i) { places[i] = p.place(ranks[i]); });
+  const double to_rank = ns_each([&](std::size_t i) { wrong += p.rank(places[i]) != ranks[i]; });
+  std::printf("%zu bytes; rank to place %.0f ns, place to rank %.0f ns\n", p.bytes(), to_place, to_rank);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LT(to_place + to_rank, 20'000);
 }
 
 std::string refusal(const std::vector<NodeShape>& nodes) {

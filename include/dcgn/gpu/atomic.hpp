@@ -136,6 +136,16 @@ requires std::is_integral_v<T> DCGN_HOST_DEVICE inline T fetch_add(T& word, std:
 #endif
 }
 
+#if !defined(__CUDA_ARCH__)
+// Between threads of the host that each write one word and then read another: one of them sees what the other wrote.
+inline std::uint32_t add_in_order(std::uint32_t& word, std::uint32_t value) {
+  return std::atomic_ref<std::uint32_t>(word).fetch_add(value);
+}
+inline std::uint32_t load_in_order(const std::uint32_t& word) {
+  return std::atomic_ref<std::uint32_t>(const_cast<std::uint32_t&>(word)).load();
+}
+#endif
+
 // Replaces `expected` by `desired` and returns what the word held; acquires and releases.
 template <Word T>
 DCGN_HOST_DEVICE inline T compare_exchange(T& word, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {

@@ -43,7 +43,7 @@ DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, s
   if (!buffer && bytes > 0) return {Code::null_buffer, bytes, 0};
 #if !defined(__CUDA_ARCH__)
   // A GPU finds out when it has to wait, or the job does at its end: the word is not cheap for it to read.
-  if (!wild && load_acquire(me.ended[peer])) return {Code::rank_ended, peer, 0};
+  if (!wild && is_near(me, peer) && load_acquire(me.ended[peer - me.first])) return {Code::rank_ended, peer, 0};
 #endif
   return {};
 }
@@ -75,11 +75,11 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
 }
 
 // Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
-DCGN_HOST_DEVICE inline bool fit(const Endpoint& me, std::int32_t ranks, const void* buffer, std::int64_t bytes,
-                                 int peer, int tag, bool wild) {
-  const bool known = static_cast<std::uint32_t>(peer) < static_cast<std::uint32_t>(ranks);
+DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
+                                 bool wild) {
+  const bool known = port.lane(peer) < static_cast<std::uint32_t>(port.near);
   const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
-  return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(me, buffer)));
+  return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(port, buffer)));
 }
 
 // The leader goes on until there is something to carry: false, or until the call has its result: true. With `once` it
@@ -206,8 +206,8 @@ template <class Scope>
                                                  std::uint32_t context) {
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && fit(*port.me, port.size, data, bytes, to, tag, false)) {
-    OutLane& lane = me.out[to];
+  if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false)) {
+    OutLane& lane = port.out[port.lane(to)];
     if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
       if constexpr (decides_in_block && Scope::in_block)
         if (calls_in_block(me)) {
@@ -252,7 +252,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
                                int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && fit(me, me.size, data, bytes, to, tag, false)) {
+  if (mode == SendMode::standard && fit(Port(me), data, bytes, to, tag, false)) {
     const Request request = quick_isend(scope, me, data, size, to, tag, context);
     if (!request.is_null()) return request;
   }
@@ -267,7 +267,7 @@ template <class Scope>
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
-  if (fit(*port.me, port.size, data, capacity, from, tag, true)) {
+  if (fit(port, data, capacity, from, tag, true)) {
     if constexpr (decides_in_block && Scope::in_block) {
       const bool in_block = calls_in_block(me);
       if constexpr (Scope::in_warp)
@@ -312,7 +312,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
                                std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
-  if (fit(me, me.size, data, capacity, from, tag, true)) {
+  if (fit(Port(me), data, capacity, from, tag, true)) {
     const Request request = quick_irecv(scope, me, data, size, from, tag, context);
     if (!request.is_null()) return request;
   }

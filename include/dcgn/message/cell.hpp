@@ -66,11 +66,12 @@ DCGN_HOST_DEVICE inline bool read_cell(const Cell& cell, std::uint32_t epoch, st
 
 // How a message travels.
 enum class Kind : std::uint32_t {
-  small,  // up to 8 bytes, within the header cell
-  eager,  // header cell, then the payload's cells, all of them written at once
-  pull,   // the receiver has the payload fetched from `address`, then acknowledges (rendezvous)
-  offer,  // the receiver answers when it has matched; the payload follows as data (where no address will do)
-  data,   // a piece of an offered payload, for the receive named in `record`
+  small,   // up to 8 bytes, within the header cell
+  eager,   // header cell, then the payload's cells, all of them written at once
+  pull,    // the receiver has the payload fetched from `address`, then acknowledges (rendezvous)
+  offer,   // the receiver answers when it has matched; the payload follows as data (where no address will do)
+  data,    // a piece of an offered payload, for the receive named in `record`
+  placed,  // an offered payload is in the buffer of the receive named in `record`: by a gateway
 };
 
 struct Header {
@@ -80,7 +81,7 @@ struct Header {
   std::uint64_t bytes = 0;
   std::uint64_t address = 0;  // pull: where the payload is;  small: the payload itself
   std::uint32_t ack = 0;      // pull, offer: which of the sender's acknowledgement words to answer in
-  std::uint32_t record = 0;   // data: which of the receiver's records the payload is for
+  std::uint32_t record = 0;   // data, placed: which of the receiver's records the payload is for
   bool readable = false;      // pull: the receiver's own threads can read at `address`; else a copy engine must
 };
 
@@ -109,7 +110,8 @@ DCGN_HOST_DEVICE inline std::uint32_t header_cells(Kind kind) {
   switch (kind) {
     case Kind::small:
     case Kind::eager:
-    case Kind::data: return 1;
+    case Kind::data:
+    case Kind::placed: return 1;
     case Kind::pull: return 3;
     case Kind::offer: return 2;
   }
@@ -163,7 +165,8 @@ DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t positi
     case Kind::eager:
       write_cell(ring.at(position), static_cast<std::uint32_t>(h.tag), low(h.bytes), word, ring.epoch(position));
       return;
-    case Kind::data: write_cell(ring.at(position), h.record, low(h.bytes), word, ring.epoch(position)); return;
+    case Kind::data:
+    case Kind::placed: write_cell(ring.at(position), h.record, low(h.bytes), word, ring.epoch(position)); return;
     case Kind::pull:
       // The later cells first: the receiver may act as soon as it has found the first one.
       write_cell(ring.at(position + 2), low(h.address), high(h.address), 0, ring.epoch(position + 2));
@@ -191,7 +194,8 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
       h.tag = static_cast<std::int32_t>(d[2] >> 16);
       break;
     case Kind::eager: break;
-    case Kind::data: h.record = d[0]; break;
+    case Kind::data:
+    case Kind::placed: h.record = d[0]; break;
     case Kind::pull: h.readable = d[2] >> 3 & 1; [[fallthrough]];
     case Kind::offer: h.ack = d[1]; break;
   }
@@ -216,6 +220,17 @@ DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t positio
   if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
   h = decode(d);
   return read_rest(ring, position, h);
+}
+
+// The cell behind a header in a gateway's lane: the rank at the other end.
+DCGN_HOST_DEVICE inline void write_peer(const Ring& ring, std::uint32_t position, std::int32_t rank) {
+  write_cell(ring.at(position), static_cast<std::uint32_t>(rank), 0, 0, ring.epoch(position));
+}
+DCGN_HOST_DEVICE inline bool read_peer(const Ring& ring, std::uint32_t position, std::int32_t& rank) {
+  std::uint32_t d[3];
+  if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
+  rank = static_cast<std::int32_t>(d[0]);
+  return true;
 }
 
 }  // namespace dcgn::message

@@ -48,13 +48,13 @@ DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
   work.from = reinterpret_cast<const unsigned char*>(r->address);
   work.bytes = least(r->envelope.bytes, r->capacity);
   work.record = r;
-  work.lane = &me.in[r->envelope.peer];
+  work.lane = &lane_from(me, r->envelope.peer);
 }
 
 // The message comes through the lane: it was offered, or neither threads nor a copy engine can move it to this buffer.
 DCGN_HOST_DEVICE inline void accept(Endpoint& me, Record* r) {
   r->state = State::streaming;
-  acknowledge(me.in[r->envelope.peer], r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
+  acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
 }
 
 // The oldest request holds the place that the next one would take.
@@ -63,7 +63,8 @@ DCGN_HOST_DEVICE inline bool has_place(const Copies& c) {
 }
 
 DCGN_HOST_DEVICE inline void post_copy(Endpoint& me, Record* r) {
-  if (!begin_pull(me.in[r->envelope.peer], r->ack)) return;  // the job is aborted: what becomes of it is all one
+  if (!begin_pull(lane_from(me, r->envelope.peer), r->ack))
+    return;  // the job is aborted: what becomes of it is all one
   Copies& c = me.copies;
   const std::uint32_t number = c.requests++;
   r->order = number;
@@ -103,7 +104,7 @@ DCGN_HOST_DEVICE inline void start_copy(Endpoint& me, Record* r) {
     static_cast<void>(load_acquire(word));  // orders the copy before what comes now, at the cost of one look
     c.under_way.remove(before, r);
     if (found == value) {
-      acknowledge(me.in[r->envelope.peer], r->ack, ack_pulled);
+      acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_pulled);
       complete(me, r);
     } else if (r->flags & Record::readable) {
       read_message(me, r, work);

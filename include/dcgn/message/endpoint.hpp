@@ -360,9 +360,10 @@ struct Limits {
 };
 
 struct alignas(64) Endpoint {
-  std::int32_t rank, size;
-  OutLane* out;                          // [size]
-  InLane* in;                            // [size]
+  std::int32_t rank, size;               // of the world
+  OutLane* out;                          // [lanes()]
+  InLane* in;                            // [lanes()]
+  std::int32_t first, near;              // the ranks of this process: so many, from `first` on
   alignas(16) std::uint32_t busy;        // 1 during a call
   std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
   std::uint32_t open;                    // sends and receives that are not complete, and messages that are kept
@@ -377,21 +378,21 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
   // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
-  const std::uint32_t* bells;  // [size, rounded up to bell_group], written by the senders; null where there are few
+  const std::uint32_t* bells;  // [lanes(), rounded up to bell_group], by the senders; null where there are few
   std::uint32_t* heads;        // [the same], what has been taken of each
-  const std::int32_t* mute;    // with bells: the ranks that cannot reach them
+  const std::int32_t* mute;    // with bells: the lanes whose senders cannot reach them
   std::int32_t mute_count;
   std::uint32_t threads;  // that take part in the call
   List posted, announced, streaming;
   List unexpected[unexpected_lists];
   std::uint64_t arrivals_counted;
   std::uint32_t unexpected_count;
-  std::int32_t stalled;  // as in Notice
-  Arena arrivals;        // payloads of unexpected messages
-  Arena buffer;          // copies made by bsend
+  std::int32_t stalled;        // as in Notice
+  Arena arrivals{nullptr, 0};  // payloads of unexpected messages
+  Arena buffer{nullptr, 0};    // copies made by bsend
   Limits limits;
   const std::uint32_t* phase;  // Phase, or the number of a survey
-  const std::uint32_t* ended;  // [size], 1 where a rank has ended
+  const std::uint32_t* ended;  // [near], 1 where a rank has ended
   Notice* notice;
   Call call;
   Statistics statistics;
@@ -399,17 +400,44 @@ struct alignas(64) Endpoint {
   Copies copies;
   Gathering gathering;  // of the blocks that make a call together
   CollectiveSpace collectives;
+  const std::uint32_t* lent;  // buffers of this rank's that the gateway writes to; null where there is none
 };
+
+// Lanes go to the ranks of this process, in order, and where there are others a last one to the gateway, which carries
+// what passes between processes (src/transport/gateway.hpp). In its lanes each header is followed by a cell that names
+// the rank at the other end.
+DCGN_HOST_DEVICE inline bool is_near(const Endpoint& me, std::int32_t rank) {
+  return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(me.first) < static_cast<std::uint32_t>(me.near);
+}
+DCGN_HOST_DEVICE inline std::int32_t lanes(const Endpoint& me) { return me.near + (me.near != me.size); }
+DCGN_HOST_DEVICE inline std::int32_t lane_of(const Endpoint& me, std::int32_t rank) {
+  return is_near(me, rank) ? rank - me.first : me.near;
+}
+DCGN_HOST_DEVICE inline OutLane& lane_to(Endpoint& me, std::int32_t rank) { return me.out[lane_of(me, rank)]; }
+DCGN_HOST_DEVICE inline InLane& lane_from(Endpoint& me, std::int32_t rank) { return me.in[lane_of(me, rank)]; }
+// How many cells a lane's headers have beside their own.
+DCGN_HOST_DEVICE inline std::uint32_t extra_cells(const Endpoint& me, const OutLane& lane) {
+  return &lane - me.out == me.near;
+}
 
 // A rank as its callers hold it: with what never changes at hand.
 struct Port {
   Endpoint* me;
   OutLane* out;
   InLane* in;
-  std::int32_t size;
+  std::int32_t size, first, near;
 
   DCGN_HOST_DEVICE explicit Port(Endpoint& endpoint)
-      : me(&endpoint), out(endpoint.out), in(endpoint.in), size(endpoint.size) {}
+      : me(&endpoint),
+        out(endpoint.out),
+        in(endpoint.in),
+        size(endpoint.size),
+        first(endpoint.first),
+        near(endpoint.near) {}
+  // The lane of a rank, where it is of this process: else it is not below `near`.
+  DCGN_HOST_DEVICE std::uint32_t lane(std::int32_t rank) const {
+    return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(first);
+  }
   DCGN_HOST_DEVICE operator Endpoint&() const { return *me; }
 };
 

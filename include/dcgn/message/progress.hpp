@@ -46,10 +46,10 @@ DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, 
 
 // Where a rank looks for messages: at the bells of all lanes, then at the lanes of those who cannot reach its bells;
 // where there are no bells, at every lane.
-DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return me.size + me.mute_count; }
+DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return lanes(me) + me.mute_count; }
 
-DCGN_HOST_DEVICE inline std::int32_t source_at(const Endpoint& me, std::int32_t place) {
-  return place < me.size ? place : me.mute[place - me.size];
+DCGN_HOST_DEVICE inline std::int32_t lane_at(const Endpoint& me, std::int32_t place) {
+  return place < lanes(me) ? place : me.mute[place - lanes(me)];
 }
 
 DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_t place) {
@@ -93,7 +93,7 @@ DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t f
 template <int Groups>
 DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t (&first)[Groups],
                                          std::uint32_t (&found)[Groups]) {
-  const std::int32_t rung = me.bells ? me.size : 0, end = places(me);
+  const std::int32_t rung = me.bells ? lanes(me) : 0, end = places(me);
   std::uint32_t bells[Groups][bell_group];
   for (int g = 0; g < Groups; ++g)
     if (first[g] >= 0 && first[g] < rung) load_group(me.bells + first[g], bells[g]);
@@ -106,7 +106,7 @@ DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t 
     std::uint32_t epochs[bell_group], seen[bell_group];
     for (int i = 0; i < bell_group; ++i) {
       const std::int32_t place = first[g] + i < rung ? rung : first[g] + i;
-      const InLane& lane = me.in[source_at(me, place < end ? place : end - 1)];
+      const InLane& lane = me.in[lane_at(me, place < end ? place : end - 1)];
       const std::uint32_t head = lane.head();
       cells[i] = &lane.ring.at(head);
       epochs[i] = place < end && first[g] + i >= rung ? lane.ring.epoch(head) : 0;
@@ -129,7 +129,7 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
     const std::int32_t start = me.next_place, first = start / bell_group * bell_group;
     std::uint32_t found = full_places(me, first) >> (start - first);
     for (std::int32_t place = start; found; ++place, found >>= 1)
-      if (found & 1 && poll_lane(me, source_at(me, place), work)) {
+      if (found & 1 && poll_lane(me, lane_at(me, place), work)) {
         me.next_place = place_after(me, place);
         return true;
       }
@@ -139,10 +139,10 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
   return false;
 }
 
-// Does one thing if there is one to do. `source` is the lane to look at first, or any_source; `all` looks at every
-// lane, otherwise a few beside it in turn.
+// Does one thing if there is one to do. `source` is the rank whose lane to look at first, or any_source; `all` looks at
+// every lane, otherwise a few beside it in turn.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
-  if (source >= 0 && poll_lane(me, source, work)) return true;
+  if (source >= 0 && poll_lane(me, lane_of(me, source), work)) return true;
   if (me.announced.first && advance_announced(me)) return true;
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
@@ -185,7 +185,7 @@ DCGN_HOST_DEVICE inline void withdraw(Endpoint& me) {
   drain_copies(me);
 #if !defined(__CUDA_ARCH__)
   for (Record* r = me.announced.first; r; r = r->next) {
-    std::uint64_t& word = me.out[r->envelope.peer].acks[ack_index(r->ack)];
+    std::uint64_t& word = lane_to(me, r->envelope.peer).acks[ack_index(r->ack)];
     std::uint64_t found = load_acquire(word);
     while (ack_answer(r->ack, found) == ack_none) {
       const std::uint64_t meanwhile = compare_exchange(word, found, ack_word(r->ack, ack_withdrawn));
@@ -197,6 +197,12 @@ DCGN_HOST_DEVICE inline void withdraw(Endpoint& me) {
     const std::uint64_t since = now_ns();
     while (ack_answer(r->ack, load_acquire(word)) == ack_pulling && now_ns() - since < 10'000'000'000u) relax();
   }
+  if (!me.lent) return;
+  // The gateway says that it has a buffer before it looks at the phase a last time: so if it did not find the job
+  // aborted then, it is seen to have one here.
+  static_cast<void>(load_in_order(*me.phase));
+  const std::uint64_t since = now_ns();
+  while (load_in_order(*me.lent) && now_ns() - since < 10'000'000'000u) relax();
 #endif
 }
 

@@ -43,10 +43,10 @@ DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
 #endif
 }
 
-// Whether the rank that is sent to has ended. A GPU finds out when it has to wait: the word is not cheap for it to
-// read.
-DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[maybe_unused]] int rank) {
-  return !calls_in_block(me) && load_acquire(me.ended[rank]) != 0;
+// Whether the rank that this lane goes to has ended. A GPU finds out when it has to wait: the word is not cheap for it
+// to read.
+DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const OutLane& lane) {
+  return !calls_in_block(me) && load_acquire(me.ended[&lane - me.out]) != 0;
 }
 
 // Whether a quick call may go on. On a GPU it only looks at the flag.
@@ -69,7 +69,7 @@ struct Departure {
 
 DCGN_HOST_DEVICE inline Departure plan_send(Endpoint& me, OutLane& lane, std::uint32_t threads, std::uint64_t bytes,
                                             int tag, std::uint32_t context) {
-  if (has_ended(me, static_cast<int>(&lane - me.out)) || !begin_quick(me)) return {0, 0};
+  if (has_ended(me, lane) || !begin_quick(me)) return {0, 0};
   const std::uint32_t tail = lane.tail(),
                       all = fits_small(context, tag, bytes) ? 1 : message_cells(tail, payload_cells(bytes));
   if (bytes <= eager_limit(lane, threads) && !lane.first && has_room(lane, all)) return {all, tail};
@@ -120,8 +120,8 @@ struct Announced {
 // The leader's part of quick_announce(): what it finds it takes at once.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline Announced announce(Endpoint& me, const void* data, std::uint64_t bytes,
                                                              int to, int tag, std::uint32_t context) {
-  OutLane& lane = me.out[to];
-  if (has_ended(me, to) || !begin_quick(me)) return {};
+  OutLane& lane = me.out[to - me.first];
+  if (has_ended(me, lane) || !begin_quick(me)) return {};
   Header h;
   if (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
       (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
@@ -208,7 +208,7 @@ DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
 struct Arrival {
   Kind kind = Kind::small;
   std::uint32_t steps = 0;  // 1: it can be taken; 2: and credit is due then
-  std::int32_t from = 0;
+  std::int32_t lane = 0;
   std::int32_t tag = 0;
   std::uint32_t head = 0;
   std::uint32_t ack = 0;
@@ -231,7 +231,8 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t
       if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads, true)) return;
       break;
     case Kind::offer:
-    case Kind::data: return;
+    case Kind::data:
+    case Kind::placed: return;
   }
   if (h.bytes > capacity || (h.kind == Kind::pull && !begin_pull(lane, h.ack))) return;
   a.kind = h.kind;
@@ -296,15 +297,15 @@ template <class Scope>
                                                       Status& status) {
   int place = -1;
   Arrival plan;
-  plan.from = from;
+  plan.lane = from == any_source ? -1 : from - me.first;
   const bool begun = !scope.looks() || begin_quick(me);
   const bool able = begun && !me.open;
   if (from == any_source) {
     if (scope.looks() && able) place = await_place(scope, me);
-    if (place >= 0) plan.from = source_at(me, place);
+    if (place >= 0) plan.lane = lane_at(me, place);
   }
-  if (scope.leader() && able && plan.from >= 0) {
-    InLane& lane = me.in[plan.from];
+  if (scope.leader() && able && plan.lane >= 0 && plan.lane < me.near) {
+    InLane& lane = me.in[plan.lane];
     const std::uint32_t head = lane.head();
     std::uint32_t d[3];
     if (await_first(lane.ring.at(head), lane.ring.epoch(head), d))
@@ -312,8 +313,8 @@ template <class Scope>
   }
   if (scope.leader() && begun && !plan.steps) end_quick(me);
   plan = scope.publish(plan);
-  if (!plan.steps || !quick_take(scope, me, me.in[plan.from], plan, data, place)) return false;
-  status = {plan.from, plan.tag, static_cast<std::int64_t>(plan.bytes), Code::ok};
+  if (!plan.steps || !quick_take(scope, me, me.in[plan.lane], plan, data, place)) return false;
+  status = {me.first + plan.lane, plan.tag, static_cast<std::int64_t>(plan.bytes), Code::ok};
   return true;
 }
 
@@ -325,11 +326,12 @@ DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port,
   int place = -1;
   if (scope.looks() && !Hindrance::of(me).receiving) place = await_place(scope, me);
   if constexpr (!Scope::in_warp) place = scope.publish(place);  // the lanes of a warp know it
-  if (place < 0) {
+  const int lane = place < 0 ? port.near : lane_at(me, place);
+  if (lane == port.near) {
     scope.sync();  // before anything else is published
     return false;
   }
-  const int from = source_at(me, place);
+  const int from = port.first + lane;
   if constexpr (Scope::in_warp) {
     if (receive_cell(scope, port, data, capacity, from, tag, context, status)) {
       if (scope.leader()) me.next_place = place_after(me, place);

@@ -187,9 +187,9 @@ DCGN_HOST_DEVICE inline void store_plain(bool due, void* data, std::uint64_t byt
 template <class Scope>
 DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
                                 int tag, std::uint32_t context) {
-  const bool known = static_cast<std::uint32_t>(to) < static_cast<std::uint32_t>(port.size),
-             plain = is_plain(data, bytes);
-  OutLane& lane = port.out[known ? to : 0];
+  const std::uint32_t index = port.lane(to);
+  const bool known = index < static_cast<std::uint32_t>(port.near), plain = is_plain(data, bytes);
+  OutLane& lane = port.out[known ? index : 0];
   scope.sync();  // what the threads wrote to the buffer is visible to all of them
   const std::uint64_t payload = load_plain(plain & scope.leader(), data, bytes);
   const Stand now = Stand::of(lane);
@@ -212,8 +212,9 @@ DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void
 template <class Scope>
 DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                    int tag, std::uint32_t context, Status& status) {
-  const bool known = static_cast<std::uint32_t>(from) < static_cast<std::uint32_t>(port.size);
-  InLane& lane = port.in[known ? from : 0];
+  const std::uint32_t index = port.lane(from);
+  const bool known = index < static_cast<std::uint32_t>(port.near);
+  InLane& lane = port.in[known ? index : 0];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).receiving;
   const std::uint64_t sum = lane.quick_bytes + capacity;
@@ -258,7 +259,7 @@ DCGN_HOST_DEVICE bool send_cell_anew(const Scope& scope, const Port& port, const
     lane.taken = load_credit(*lane.credit);
     lane.advance(0);
   };
-  return reopen(scope, port.out[to], Hindrance::of(*port.me).sending, open) &&
+  return reopen(scope, port.out[port.lane(to)], Hindrance::of(*port.me).sending, open) &&
          send_cell(scope, port, data, bytes, to, tag, context);
 }
 
@@ -267,7 +268,7 @@ template <class Scope>
 DCGN_HOST_DEVICE bool receive_cell_anew(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
                                         int from, int tag, std::uint32_t context, Status& status) {
   const auto open = [](InLane& lane) { return_credit(lane); };
-  return reopen(scope, port.in[from], Hindrance::of(*port.me).receiving, open) &&
+  return reopen(scope, port.in[port.lane(from)], Hindrance::of(*port.me).receiving, open) &&
          receive_cell(scope, port, data, capacity, from, tag, context, status);
 }
 
@@ -280,8 +281,9 @@ DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
 template <class Scope>
 DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
                                  int tag, std::uint32_t context) {
-  const bool known = static_cast<std::uint32_t>(to) < static_cast<std::uint32_t>(port.size);
-  OutLane& lane = port.out[known ? to : 0];
+  const std::uint32_t index = port.lane(to);
+  const bool known = index < static_cast<std::uint32_t>(port.near);
+  OutLane& lane = port.out[known ? index : 0];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending | lane.queued;
   const std::uint64_t limit = eager_limit(lane, scope.size());
@@ -321,8 +323,9 @@ template <class Scope>
 DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                     int tag, std::uint32_t context, Status& status) {
   const Endpoint& me = *port.me;
-  const bool known = static_cast<std::uint32_t>(from) < static_cast<std::uint32_t>(port.size);
-  InLane& lane = port.in[known ? from : 0];
+  const std::uint32_t index = port.lane(from);
+  const bool known = index < static_cast<std::uint32_t>(port.near);
+  InLane& lane = port.in[known ? index : 0];
   const Stand now = Stand::of(lane);
   const Books books = Books::of(lane);
   const std::uint32_t hindrance = Hindrance::of(me).receiving, batch = lane.batch;
@@ -391,7 +394,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   constexpr int each = Scope::single ? few_ranks : 1;
   Endpoint& me = *port.me;
   if (!is_plain(data, capacity) | (Hindrance::of(me).receiving != 0) |
-      (port.size > each * static_cast<int>(scope.size())))
+      (port.size > each * static_cast<int>(scope.size())) | (port.near != port.size))
     return false;
   const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
   const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
@@ -445,7 +448,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool send_cells(const Scope& scope, const Port& port, const void* data,
                                                    std::uint64_t bytes, int to, int tag, std::uint32_t context) {
-  OutLane& lane = port.out[to];
+  OutLane& lane = port.out[port.lane(to)];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
   const Ring ring = lane.ring;
@@ -478,7 +481,7 @@ template <class Scope>
                                                       std::uint64_t capacity, int from, int place, int tag,
                                                       std::uint32_t context, Status& status) {
   Endpoint& me = *port.me;
-  InLane& lane = port.in[from];
+  InLane& lane = port.in[port.lane(from)];
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(me).receiving;
   const Ring ring = lane.ring;

@@ -16,7 +16,7 @@ namespace dcgn::message {
 [[gnu::noinline]] DCGN_HOST_DEVICE inline Request begin_send(Endpoint& me, std::uint32_t threads, const void* data,
                                                              std::uint64_t bytes, int to, int tag,
                                                              std::uint32_t context) {
-  if (has_ended(me, to) || !begin_quick(me)) return {};
+  if (has_ended(me, me.out[to - me.first]) || !begin_quick(me)) return {};
   Request request;
   if (Record* const r = new_send(me, data, bytes, to, tag, context)) {
     request = request_of(me, r);
@@ -46,7 +46,7 @@ namespace dcgn::message {
 template <class Scope>
 DCGN_HOST_DEVICE Request quick_isend(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes, int to,
                                      int tag, std::uint32_t context) {
-  if (!fits_small(context, tag, bytes) && bytes <= eager_limit(me.out[to], scope.size())) return {};
+  if (!fits_small(context, tag, bytes) && bytes <= eager_limit(me.out[to - me.first], scope.size())) return {};
   return scope.lead([&] { return begin_send(me, scope.size(), data, bytes, to, tag, context); });
 }
 

@@ -37,7 +37,7 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
 
 // A receive has met its message, announced by `h`: fetch the payload.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
-  InLane& lane = me.in[r->envelope.peer];
+  InLane& lane = lane_from(me, r->envelope.peer);
   const bool pull = h.kind == Kind::pull;
   r->ack = h.ack;
   r->address = h.address;
@@ -117,15 +117,20 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   return true;
 }
 
-// Takes the message at the head of the lane from `source`, if there is one.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_lane(Endpoint& me, std::int32_t source, Work& work) {
-  InLane& lane = me.in[source];
+// Takes the message at the head of the lane of this number, if there is one.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
+  InLane& lane = me.in[index];
   Header h;
   const std::uint32_t head = lane.head();
   if (!read_header(lane.ring, head, h)) return false;
   const std::uint32_t cells = h.kind == Kind::eager || h.kind == Kind::data ? payload_cells(h.bytes) : 0;
+  std::uint32_t last = head + header_cells(h.kind) - 1;  // of the cells that come before the payload
+  std::int32_t source = me.first + index;
+  if (index == me.near && !read_peer(lane.ring, ++last, source)) return false;
   Record* r = nullptr;
-  if (h.kind == Kind::data) {
+  if (h.kind == Kind::placed) {
+    complete(me, &me.records[h.record]);
+  } else if (h.kind == Kind::data) {
     r = &me.records[h.record];
     work.after = After::piece_received;
     work.bytes = r->moved < r->capacity ? least(h.bytes, r->capacity - r->moved) : 0;
@@ -153,19 +158,20 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
           break;
         case Kind::pull:
         case Kind::offer: fetch(me, r, h, work); break;
-        case Kind::data: break;
+        case Kind::data:
+        case Kind::placed: break;
       }
     }
   }
   if (cells) {
     work.move = Work::Move::take;
     work.ring = lane.ring;
-    work.position = payload_begin(head, cells);
+    work.position = payload_begin(last, cells);
     work.cells = cells;
     work.record = r;
     work.lane = &lane;
   } else {
-    take_off(lane, header_cells(h.kind));
+    take_off(lane, last + 1 - head);
   }
   me.stalled = -1;
   ++me.statistics.activity;

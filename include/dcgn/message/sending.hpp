@@ -41,6 +41,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 #if !defined(__CUDA_ARCH__)
   // A lane's reach is that of the memory which its sender uses as a rule.
   if (r->flags & Record::on_device) {
+    if (!is_near(me, r->envelope.peer)) return Reach::none;
     if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
     return me.copies.queue ? Reach::engine : Reach::none;
   }
@@ -51,6 +52,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 // Sends a queued record's message, or its announcement, if the lane has room.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
   const std::uint64_t bytes = r->envelope.bytes;
+  const std::uint32_t extra = extra_cells(me, lane);
   Header h;
   h.context = r->envelope.context;
   h.tag = r->envelope.tag;
@@ -60,11 +62,12 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
     const bool in_header = fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device);
     h.kind = in_header ? Kind::small : Kind::eager;
     const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
-    const std::uint32_t tail = lane.tail(), all = message_cells(tail, cells);
+    const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);
     if (!has_room(lane, all)) return false;
     if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
+    if (extra) write_peer(lane.ring, tail + 1, r->envelope.peer);
     write_header(lane.ring, tail, h);
-    work.position = payload_begin(tail, cells);
+    work.position = payload_begin(tail + extra, cells);
     put(lane, all);
     if (cells) {
       work.move = Work::Move::push;
@@ -81,11 +84,13 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
     const Reach reach = reach_of(me, lane, r);
     h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
     h.readable = reach == Reach::direct;
-    if (!has_room(lane, header_cells(h.kind)) || !take_ack(me, r->ack)) return false;
+    const std::uint32_t cells = header_cells(h.kind);
+    if (!has_room(lane, cells + extra) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
+    if (extra) write_peer(lane.ring, lane.tail() + cells, r->envelope.peer);
     write_header(lane.ring, lane.tail(), h);
-    put(lane, header_cells(h.kind));
+    put(lane, cells + extra);
     r->state = State::announced;
     me.announced.append(r);
   }
@@ -96,7 +101,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 
 // Starts a send: at once where it may, in the lane's queue otherwise.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void start_send(Endpoint& me, Record* r, Work& work) {
-  OutLane& lane = me.out[r->envelope.peer];
+  OutLane& lane = lane_to(me, r->envelope.peer);
   r->state = State::queued;
   if (!lane.first && advance_send(me, lane, r, work)) return;
   r->next = nullptr;
@@ -134,7 +139,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_announced(Endpoint& me) {
   Record* before = nullptr;
   for (Record* r = me.announced.first; r; before = r, r = r->next) {
-    const std::uint64_t ack = ack_answer(r->ack, load_answer(me.out[r->envelope.peer].acks[ack_index(r->ack)]));
+    const std::uint64_t ack = ack_answer(r->ack, load_answer(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)]));
     if (ack < ack_pulled) continue;
     me.announced.remove(before, r);
     free_ack(me, r->ack);
@@ -155,16 +160,18 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_streaming(Endpoint& me, Work& work) {
   Record* before = nullptr;
   for (Record* r = me.streaming.first; r; before = r, r = r->next) {
-    OutLane& lane = me.out[r->envelope.peer];
+    OutLane& lane = lane_to(me, r->envelope.peer);
+    const std::uint32_t extra = extra_cells(me, lane);
     const std::uint64_t left = r->envelope.bytes - r->moved;
     const std::uint64_t piece = least(left, largest_unit(lane.ring));
     const std::uint32_t cells = payload_cells(piece);
-    const std::uint32_t tail = lane.tail(), all = message_cells(tail, cells);
+    const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);
     if (!has_room(lane, all)) continue;
     Header h;
     h.kind = Kind::data;
     h.record = static_cast<std::uint32_t>(r->address);
     h.bytes = piece;
+    if (extra) write_peer(lane.ring, tail + 1, r->envelope.peer);
     write_header(lane.ring, tail, h);
     put(lane, all);
     work.move = Work::Move::push;
@@ -172,7 +179,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
     work.from = r->buffer + r->moved;
     work.bytes = piece;
     work.ring = lane.ring;
-    work.position = payload_begin(tail, cells);
+    work.position = payload_begin(tail + extra, cells);
     work.cells = cells;
     work.record = r;
     r->moved += piece;

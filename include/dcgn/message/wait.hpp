@@ -32,7 +32,7 @@ DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
 // Grows with everything that the rank does.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint64_t activity(const Endpoint& me) {
   std::uint64_t sum = me.statistics.activity;
-  for (std::int32_t p = 0; p < me.size; ++p)
+  for (std::int32_t p = 0; p < lanes(me); ++p)
     sum += me.out[p].messages_by_quick_calls() + me.in[p].messages_by_quick_calls();
   return sum;
 }
@@ -105,8 +105,8 @@ class Waiter {
     }
     if (waited > me_.limits.deadline_ns) return give_up(Code::deadline, Alarm::deadline, now);
     // Who has ended neither sends nor receives any more: one more look at everything, then the wait is hopeless.
-    if (w.requests <= 1 && w.envelope.peer >= 0 && w.envelope.peer != me_.rank &&
-        load_acquire(me_.ended[w.envelope.peer])) {
+    if (w.requests <= 1 && w.envelope.peer != me_.rank && is_near(me_, w.envelope.peer) &&
+        load_acquire(me_.ended[w.envelope.peer - me_.first])) {
       if (ended_seen_) return give_up(Code::rank_ended, Alarm::rank_ended, now);
       ended_seen_ = true;
     }

@@ -145,8 +145,10 @@ int ibarrier(MpiHandle communicator, MpiHandle* request) {
   return with<MPI_Request>(request, [&](MPI_Request* r) { return MPI_Ibarrier(comm_of(communicator), r); });
 }
 
-int all_gather(MpiHandle communicator, const void* in, void* out, int bytes) {
-  return MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm_of(communicator));
+int iall_gather(MpiHandle communicator, const void* in, void* out, int bytes, MpiHandle* request) {
+  return with<MPI_Request>(request, [&](MPI_Request* r) {
+    return MPI_Iallgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm_of(communicator), r);
+  });
 }
 
 int takes_cuda_memory() {
@@ -183,7 +185,7 @@ extern "C" const MpiCalls* dcgn_mpi_calls() {
     .test = test,
     .cancel = cancel,
     .ibarrier = ibarrier,
-    .all_gather = all_gather,
+    .iall_gather = iall_gather,
     .any_source = MPI_ANY_SOURCE,
     .tag_limit = 32767,
     .bytes_limit = std::numeric_limits<int>::max(),

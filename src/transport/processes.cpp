@@ -1,0 +1,187 @@
+#include "processes.hpp"
+
+#include "mpi_library.hpp"
+
+#include <dcgn/error.hpp>
+#include <dcgn/gpu/relax.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <future>
+#include <string>
+#include <utility>
+
+namespace dcgn::transport {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A process that others have left alone must not wait for them for ever.
+constexpr auto end_within = 5s;
+
+[[noreturn]] void refuse(Code code, const std::string& detail) { throw Error(code, "world", detail); }
+
+}  // namespace
+
+Processes::Processes(const MpiCalls& mpi, const void* program, bool begin)
+    : mpi_(mpi), begun_here_(begin), thread_([this] { work(); }) {
+  try {
+    run([&] {
+      MpiThreads provided = MpiThreads::single;
+      if (begin) {
+        check_mpi(mpi_, mpi_.init(&provided), "MPI_Init_thread");
+      } else {
+        check_mpi(mpi_, mpi_.threads(&provided), "MPI_Query_thread");
+        if (provided != MpiThreads::multiple)
+          refuse(
+              Code::unsupported,
+              "the program has begun MPI without MPI_THREAD_MULTIPLE, which it needs because a thread of the library "
+              "calls MPI beside it; expected MPI_Init_thread with that");
+      }
+      check_mpi(mpi_, mpi_.open(program, &communicator_), "MPI_Comm_dup");
+      check_mpi(mpi_, mpi_.rank(communicator_, &rank_), "MPI_Comm_rank");
+      check_mpi(mpi_, mpi_.size(communicator_, &size_), "MPI_Comm_size");
+    });
+  } catch (...) {
+    dead_ = true;
+    end();
+    throw;
+  }
+}
+
+Processes::~Processes() { end(); }
+
+std::shared_ptr<Processes> Processes::of_launch(const Config& config) {
+  const auto launch = find_launch();
+  if (!launch || launch->size == 1) return nullptr;
+  // One for the whole program: MPI can be begun only once, and must be ended by the thread that did.
+  static std::mutex mutex;
+  static std::shared_ptr<Processes> all;
+  static std::string which;
+  const std::lock_guard lock(mutex);
+  const std::string linked = linked_mpi();
+  const std::string mpi = !config.mpi.empty() ? config.mpi : !linked.empty() ? linked : launch->mpi;
+  if (!linked.empty() && linked != mpi && !all)
+    refuse(Code::configuration, "MPI " + mpi + " where the program is linked with " + linked);
+  if (all) {
+    if (mpi != which) refuse(Code::configuration, "MPI " + mpi + " where " + which + " is in use");
+    return all;
+  }
+  const MpiCalls& calls = load_mpi(mpi);
+  const MpiStage stage = calls.stage();
+  if (stage == MpiStage::finalized) refuse(Code::unsupported, "the program has ended MPI; expected it to go on");
+  all.reset(new Processes(calls, nullptr, stage == MpiStage::none));
+  which = mpi;
+  if (all->size() != launch->size)
+    refuse(Code::configuration, mpi + " knows of " + std::to_string(all->size()) + " processes, expected the " +
+                                    std::to_string(launch->size) +
+                                    " of the launcher; is it that of another MPI? DCGN_MPI says which");
+  if (stage == MpiStage::none) std::atexit([] { all.reset(); });
+  return all;
+}
+
+std::shared_ptr<Processes> Processes::find(const Config& config) {
+  if (!config.mpi.empty() && config.mpi != "openmpi" && config.mpi != "mpich" && config.mpi != "off")
+    refuse(Code::configuration, "Config::mpi=" + config.mpi + ": expected openmpi, mpich, off or nothing");
+  if (!config.mpi_communicator) return config.mpi == "off" ? nullptr : of_launch(config);
+  const std::string linked = linked_mpi();
+  if (linked.empty())
+    refuse(Code::configuration, "Config::mpi_communicator in a program that is linked with no MPI; expected null");
+  if (!config.mpi.empty() && config.mpi != linked)
+    refuse(Code::configuration, "MPI " + config.mpi + " where the program is linked with " + linked);
+  const MpiCalls& calls = load_mpi(linked);
+  if (calls.stage() != MpiStage::running)
+    refuse(Code::configuration, "Config::mpi_communicator before MPI_Init_thread or after MPI_Finalize");
+  return std::shared_ptr<Processes>(new Processes(calls, config.mpi_communicator, false));
+}
+
+void Processes::start(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  changed_.notify_all();
+}
+
+void Processes::run(const std::function<void()>& task) {
+  std::packaged_task<void()> packaged(task);
+  std::future<void> done = packaged.get_future();
+  start([&] { packaged(); });
+  done.get();
+}
+
+void Processes::all_gather_bytes(const void* mine, void* all, std::size_t bytes) {
+  // Asked for again and again rather than waited for in MPI, which may not let others run meanwhile.
+  run([&] {
+    MpiHandle request = 0;
+    MpiStatus status;
+    int done = 0;
+    check_mpi(mpi_, mpi_.iall_gather(communicator_, mine, all, static_cast<int>(bytes), &request), "MPI_Iallgather");
+    for (;; relax()) {
+      check_mpi(mpi_, mpi_.test(&request, &done, &status), "MPI_Test");
+      if (done) break;
+    }
+    detail::relax_reset_host();
+  });
+}
+
+void Processes::set_stopped(bool dead) noexcept {
+  stopped_ = true;
+  if (dead) dead_ = true;
+}
+
+void Processes::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+    if (tasks_.empty()) break;
+    const auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+  lock.unlock();
+  if (!dead_ && !stopped_ && communicator_) static_cast<void>(mpi_.close(&communicator_));  // nobody is left to tell
+  if (!dead_ && begun_here_) static_cast<void>(mpi_.finalize());
+  lock.lock();
+  closed_ = true;
+  changed_.notify_all();
+}
+
+void Processes::end() noexcept {
+  std::unique_lock lock(mutex_);
+  closing_ = true;
+  changed_.notify_all();
+  const auto closed = [this] { return closed_; };
+  if (!stopped_) {
+    changed_.wait(lock, closed);
+  } else if (!changed_.wait_for(lock, end_within, closed)) {
+    // MPI waits for what never comes, and the program is at its end: it goes without that thread.
+    std::fflush(nullptr);
+    std::_Exit(EXIT_FAILURE);
+  }
+  lock.unlock();
+  thread_.join();
+}
+
+void Agreement::agree() {
+  if (!processes_) return;
+  Processes& all = *std::exchange(processes_, nullptr);
+  const std::vector<int> good = all.all_gather(1);
+  for (int p = 0; p < all.size(); ++p)
+    if (!good[static_cast<std::size_t>(p)])
+      refuse(Code::aborted, "process " + std::to_string(p) + " of " + std::to_string(all.size()) +
+                                " could not set up its ranks; what it says tells why");
+}
+
+Agreement::~Agreement() {
+  if (!processes_) return;
+  try {
+    processes_->all_gather(0);
+  } catch (const Error&) {  // another error is on its way
+  }
+}
+
+}  // namespace dcgn::transport

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# end.sh PROGRAM MPIRUN...: whatever way a job of three processes is stopped, each of them that is left ends soon, and
+# says the same.
+set -u
+program=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# expect HOW FILES PATTERN
+expect() {
+  rm -f "$folder"/*
+  timeout 60 "${@:4}" -n 3 "$program" "$1" "$folder" >"$folder/output" 2>&1 || [ $? -ne 124 ] || {
+    echo "$1: still there after a minute"
+    failures=$((failures + 1))
+  }
+  # A launcher may be gone before those whom it has started.
+  for _ in $(seq 100); do
+    [ "$(ls "$folder" | grep -c '^[0-9]$')" -ge "$2" ] && break
+    sleep 0.1
+  done
+  local told
+  told=$(cat "$folder"/[0-9] 2>/dev/null | grep -c -E "$3")
+  if [ "$told" -ne "$2" ]; then
+    echo "$1: $told processes said '$3', expected $2:"
+    head -n 5 "$folder"/*
+    failures=$((failures + 1))
+  fi
+}
+
+expect killed 2 'process 2 \(pid [0-9]+ on .*\) has died' "$@"
+expect throws 3 'had enough' "$@"
+expect waits 3 'the deadline of 1 s has passed for rank' "$@"
+exit $failures

@@ -1,0 +1,225 @@
+// Jobs of several processes: mpirun -n 3 test_process. Every process makes the same calls.
+#include "tests/processes.hpp"
+#include "tests/expect.hpp"
+#include "tests/sanitized.hpp"
+
+#include <dcgn/dcgn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace dcgn::test {
+namespace {
+
+class Processes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (processes() == 1) GTEST_SKIP() << "run by mpirun: tests/process";
+  }
+};
+
+// Of each process: the shape that its number gives.
+NodeShape shape_of(int process) { return {.cpus = 1 + process % 2, .gpus = process == 1 ? 2 : 0, .slots = 2}; }
+
+Config with(const NodeShape& node) {
+  Config c;
+  c.nodes = {node};
+  c.deadline_s = 20;
+  return c;
+}
+
+unsigned char content(int from, int to, std::size_t i) {
+  return static_cast<unsigned char>(31 * from + 7 * to + static_cast<int>(i % 251));
+}
+
+TEST_F(Processes, TellEachOtherTheirShapes) {
+  World world(with(shape_of(this_process())));
+  std::vector<NodeShape> all(static_cast<std::size_t>(processes()));
+  for (int p = 0; p < processes(); ++p) all[static_cast<std::size_t>(p)] = shape_of(p);
+  const Placement expected(all);
+  ASSERT_EQ(world.size(), expected.size());
+  for (int r = 0; r < world.size(); ++r) {
+    EXPECT_EQ(to_string(world.placement().place(r)), to_string(expected.place(r)));
+    EXPECT_EQ(world.is_here(r), expected.place(r).node == this_process());
+  }
+  EXPECT_EQ(world.gpus(), shape_of(this_process()).gpus);
+}
+
+TEST_F(Processes, MayGiveTheNodesOfAll) {
+  Config c = with({.cpus = 1, .count = processes() - 1});
+  c.nodes.push_back({.cpus = 2});
+  World world(c);
+  EXPECT_EQ(world.size(), processes() + 1);
+  EXPECT_EQ(world.is_here(world.size() - 1), this_process() == processes() - 1);
+}
+
+// Every rank sends to every other one, by turns small, eager, and long, while it receives from any source.
+struct AllToAll {
+  std::size_t most;
+  DCGN_HOST_DEVICE static std::size_t bytes(int from, int to, std::size_t most) {
+    const std::size_t sizes[] = {0, 8, 40, 3000, most};
+    return sizes[(from + 3 * to) % 5];
+  }
+};
+
+void all_to_all(Comm& comm, std::size_t most) {
+  std::vector<std::vector<unsigned char>> out(static_cast<std::size_t>(comm.size()));
+  std::vector<Request> requests;
+  for (int to = 0; to < comm.size(); ++to) {
+    auto& message = out[static_cast<std::size_t>(to)];
+    message.resize(AllToAll::bytes(comm.rank(), to, most));
+    for (std::size_t i = 0; i < message.size(); ++i) message[i] = content(comm.rank(), to, i);
+    requests.push_back(comm.isend(message, to, 5));
+  }
+  std::vector<int> seen(static_cast<std::size_t>(comm.size()));
+  std::vector<unsigned char> in(most);
+  for (int n = 0; n < comm.size(); ++n) {
+    const Status probed = comm.probe(any_source, 5);
+    const Status s = comm.recv(in, probed.source, any_tag);
+    EXPECT_EQ(s.source, probed.source);
+    EXPECT_EQ(s.tag, 5);
+    EXPECT_EQ(s.bytes, probed.bytes);
+    ASSERT_EQ(static_cast<std::size_t>(s.bytes), AllToAll::bytes(s.source, comm.rank(), most));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(s.bytes); ++i)
+      ASSERT_EQ(in[i], content(s.source, comm.rank(), i)) << "byte " << i << " from " << s.source;
+    ++seen[static_cast<std::size_t>(s.source)];
+  }
+  comm.wait_all(requests);
+  EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
+}
+
+TEST_F(Processes, ReceiveFromAnySourceHereAndElsewhere) {
+  for (const bool direct : {true, false})
+    for (const std::size_t most : {20000u, 3000000u}) {
+      Config c = with({.cpus = 1 + this_process() % 2});
+      c.direct = direct;
+      Job job(c);
+      job.cpu([most](Comm& comm) { all_to_all(comm, most); });
+      job.run();
+    }
+}
+
+// A stream of numbered messages of one source, with two tags, stays in order within each.
+TEST_F(Processes, DoNotOvertake) {
+  constexpr int count = 400;
+  Job job(with({.cpus = 1}));
+  job.cpu([](Comm& comm) {
+    const int last = comm.size() - 1;
+    const auto length = [](int i) { return i % 7 == 0 ? 9000u : i % 3 == 0 ? 300u : 1u; };
+    if (comm.rank() == 0) {
+      std::vector<std::vector<int>> out;
+      std::vector<Request> requests;
+      out.reserve(count);
+      requests.reserve(count);
+      for (int i = 0; i < count; ++i) out.emplace_back(length(i), i);
+      for (int i = 0; i < count; ++i) requests.push_back(comm.isend(out[static_cast<std::size_t>(i)], last, i % 2));
+      comm.wait_all(requests);
+    } else if (comm.rank() == last) {
+      std::vector<int> in(9000);
+      for (const int tag : {1, 0})
+        for (int i = tag; i < count; i += 2) {
+          const Status s = comm.recv(in, 0, tag);
+          ASSERT_EQ(static_cast<std::size_t>(s.bytes), length(i) * sizeof(int));
+          ASSERT_EQ(in[0], i);
+        }
+    }
+  });
+  job.run();
+}
+
+TEST_F(Processes, TruncateWhatIsTooLong) {
+  Job job(with({.cpus = 1}));
+  job.cpu([](Comm& comm) {
+    const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
+    for (const std::size_t bytes : {40u, 100000u}) {
+      std::vector<char> out(bytes, 'x'), in(bytes, '-');
+      const Request r = comm.isend(out, next);
+      const Error e = error_of([&] { comm.recv_bytes(in.data(), static_cast<std::int64_t>(bytes / 2), before); });
+      EXPECT_EQ(e.code(), Code::truncated);
+      comm.wait(r);
+      EXPECT_EQ(in[bytes / 2 - 1], 'x');
+      EXPECT_EQ(in[bytes / 2], '-');
+    }
+  });
+  job.run();
+}
+
+TEST_F(Processes, SynchronousSendsReturnOnceTheReceiveHasBegun) {
+  Job job(with({.cpus = 1}));
+  job.cpu([](Comm& comm) {
+    if (comm.rank() == 0) {
+      for (const std::size_t bytes : {0u, 8u, 50000u}) comm.ssend(std::vector<char>(bytes), 1, 3);
+      int x = 5;
+      comm.bsend(x, 1, 4);
+    } else if (comm.rank() == 1) {
+      for (const std::size_t bytes : {0u, 8u, 50000u}) {
+        std::vector<char> in(bytes);
+        EXPECT_EQ(comm.recv(in, 0, 3).bytes, static_cast<std::int64_t>(bytes));
+      }
+      int x = 0;
+      comm.recv(x, any_source, any_tag);
+      EXPECT_EQ(x, 5);
+    }
+  });
+  job.run();
+}
+
+TEST_F(Processes, KernelsForRanksElsewhereAreLeftToThem) {
+  Job job(with({.cpus = 1}));
+  int here = 0;
+  for (int r = 0; r < job.world().size(); ++r) job.cpu_rank(r, [&here, r](Comm& comm) { here += comm.rank() == r; });
+  EXPECT_THROW(job.world().attach((this_process() + 1) % processes()), Error);
+  const Report report = job.run();
+  EXPECT_EQ(here, 1);
+  ASSERT_EQ(report.ranks.size(), 1u);
+  EXPECT_EQ(report.ranks[0].rank, this_process());
+}
+
+TEST_F(Processes, OneThatCannotSetUpItsRanksIsNamedByTheOthers) {
+  Config c = with({.cpus = 1});
+  if (this_process() == 1) c.nodes = {{.gpus = 65}};
+  const Error e = error_of([&] { World world(c); });
+  if (this_process() == 1) {
+    EXPECT_TRUE(contains(e.what(), "the nodes ask for 65 GPUs"));
+  } else {
+    EXPECT_TRUE(contains(e.what(), "process 1 of " + std::to_string(processes()) + " could not set up its ranks"));
+  }
+  World world(with({.cpus = 1}));  // and the next one is as good as ever
+  EXPECT_EQ(world.size(), processes());
+}
+
+TEST_F(Processes, WrongNodesAndModesAreRefused) {
+  const Error nodes = error_of([] { World world(with({.cpus = 1, .count = processes() + 1})); });
+  EXPECT_TRUE(contains(nodes.what(), "nodes in a job of " + std::to_string(processes()) + " processes"));
+  Config seeded = with({.cpus = 1});
+  seeded.seed = 1;
+  EXPECT_TRUE(contains(error_of([&] { World world(seeded); }).what(), "deterministic mode in one of"));
+  World world(with({.cpus = 1}));
+  EXPECT_TRUE(contains(error_of([] { World other(with({.cpus = 1})); }).what(), "one at a time"));
+}
+
+TEST_F(Processes, AJobOfItsOwnWithoutMpi) {
+  Config c = with({.cpus = 2});
+  c.mpi = "off";
+  Job job(c);
+  EXPECT_EQ(job.world().size(), 2);
+}
+
+TEST_F(Processes, MessagesThatNobodyReceivedAreNamed) {
+  Job job(with({.cpus = 1}));
+  job.cpu([](Comm& comm) {
+    if (comm.rank() == 0) comm.send(1, 1, 9);
+  });
+  const Error e = error_of([&] { job.run(); });
+  EXPECT_EQ(to_string(e.code()), this_process() == 1 ? "unreceived" : "ok");
+  if (this_process() == 1) {
+    EXPECT_TRUE(contains(e.what(), "1 message was sent and never received"));
+  }
+}
+
+}  // namespace
+}  // namespace dcgn::test

@@ -30,6 +30,9 @@ function(dcgn_set_warnings target)
   if(NOT CMAKE_UNITY_BUILD) # there the names of one file are over those of the next
     list(APPEND warnings -Wshadow)
   endif()
+  if(DCGN_SANITIZE) # whose checks hide from GCC what has been initialized
+    list(APPEND warnings -Wno-maybe-uninitialized)
+  endif()
   if(DCGN_WERROR)
     list(APPEND warnings -Werror)
   endif()

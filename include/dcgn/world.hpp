@@ -14,6 +14,7 @@
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/placement.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -46,6 +47,12 @@ class World {
   // The handle that kernels on that GPU take. Its slots outlive kernels: a later one goes on where an earlier one
   // ended.
   gpu::Comm handle(int gpu) const;
+
+  // Bytes that the ranks of this process take for lanes between all of them, for requests and for messages that come
+  // unasked: of the memory of a GPU that is none of the emulated ones, and of the host's, which are taken only as they
+  // are used.
+  std::uint64_t device_bytes(int gpu) const;
+  std::uint64_t host_bytes() const noexcept;
 
   // Stops every call of every rank, in all processes, with Code::aborted, and gives the reason in report().
   void abort(const std::string& reason);

@@ -310,6 +310,12 @@ gpu::Comm World::handle(int gpu) const {
   return {state_->memory().endpoint(state_->first_rank_of_gpu(gpu)), state_->slots_of_gpu(gpu), size()};
 }
 
+std::uint64_t World::device_bytes(int gpu) const {
+  check_gpu(gpu, gpus());
+  return state_->memory().bytes(gpu);
+}
+std::uint64_t World::host_bytes() const noexcept { return state_->memory().bytes(message::host_space); }
+
 void World::abort(const std::string& reason) { state_->abort({Code::aborted, reason}); }
 bool World::aborted() const noexcept { return state_->aborted(); }
 std::string World::report() const { return state_->verdict().text; }

@@ -82,6 +82,12 @@ class RankMemory {
   // Tells every rank: a Phase, or the number of a survey.
   void set_phase(std::uint32_t phase);
 
+  // Bytes of all that there is, in the memory of a device or of the host (host_space).
+  std::uint64_t bytes(int space) const {
+    return space == host_space ? host_.used() + pinned_.used()
+                               : device_regions_.at(static_cast<std::size_t>(space)).used();
+  }
+
   // A copy of a rank's endpoint and of its side of the lanes, fetched from the device where it lies there. The rank
   // must not be in a call.
   struct Snapshot {

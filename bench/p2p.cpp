@@ -30,6 +30,7 @@ const char* name_of(Idea idea) {
     case Idea::batches: return "batches";
     case Idea::p2p: return "p2p";
     case Idea::copy_engine: return "copy-engine";
+    case Idea::placing: return "placing";
   }
   return "";
 }
@@ -72,6 +73,7 @@ Config config_for(const Workload& work, std::vector<NodeShape> nodes) {
     case Idea::batches: config.without |= message::without_batches; break;
     case Idea::p2p: config.p2p = false; break;
     case Idea::copy_engine: config.copy_engine_bytes = Config::never_copied; break;
+    case Idea::placing: config.place_threads = 0; break;
   }
   return config;
 }

@@ -38,11 +38,11 @@ bool is_of_slots(Path path);    // both ranks
 bool is_of_devices(Path path);  // CPU ranks with messages in device memory
 
 // What a job can do without, to see what it is worth: ideas of the protocol, as in DCGN_WITHOUT; the GPUs' way to each
-// other's memory; their copy engines.
-enum class Idea { quick, checks, relaxed, bells, batches, p2p, copy_engine };
+// other's memory; their copy engines; the storing of long messages by their senders.
+enum class Idea { quick, checks, relaxed, bells, batches, p2p, copy_engine, placing };
 
-inline constexpr Idea all_ideas[] = {Idea::quick,   Idea::checks, Idea::relaxed,    Idea::bells,
-                                     Idea::batches, Idea::p2p,    Idea::copy_engine};
+inline constexpr Idea all_ideas[] = {Idea::quick,   Idea::checks, Idea::relaxed,     Idea::bells,
+                                     Idea::batches, Idea::p2p,    Idea::copy_engine, Idea::placing};
 
 const char* name_of(Idea idea);
 

@@ -35,6 +35,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_P2P", c.p2p ? "on" : "off");
   const auto engine = c.copy_engine_bytes;
   add("DCGN_COPY_ENGINE", !engine ? "on" : engine == Config::never_copied ? "off" : fmt::to_string(*engine));
+  add("DCGN_PLACE_THREADS", c.place_threads ? fmt::to_string(c.place_threads) : "none");
   const char* without = std::getenv("DCGN_WITHOUT");
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
   add("DCGN_MPI", c.mpi.empty() ? "the launcher's" : c.mpi);

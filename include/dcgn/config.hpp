@@ -92,6 +92,12 @@ struct Config {
   static constexpr std::uint64_t never_copied = ~std::uint64_t{0};
   std::optional<std::uint64_t> copy_engine_bytes = detail::copy_engine_setting("DCGN_COPY_ENGINE");
 
+  // Calls of at least so many threads at both ends have their messages, from 256 bytes a thread on, stored in the
+  // receiver's buffer by the sender, where the two are slots of GPUs that reach each other's memory, and not read by
+  // the receiver; 0: none. DCGN_PLACE_THREADS
+  std::uint32_t place_threads =
+      static_cast<std::uint32_t>(detail::setting("DCGN_PLACE_THREADS", 32768, 0, 0xffffffffu));
+
   // Parts of the protocol to do without, as bits of message::Without: to see what each is worth, and for nothing else.
   // DCGN_WITHOUT: words of quick, checks, relaxed, bells, batches, with commas between them
   std::uint32_t without = detail::without_setting("DCGN_WITHOUT");

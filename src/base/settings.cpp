@@ -25,10 +25,22 @@ namespace {
 
 constexpr std::uint64_t most_copy_engine_bytes = 1u << 30;
 
-constexpr std::array known_keys = {
-    "deadline",           "eager_bytes", "lane_bytes", "unexpected_bytes", "buffered_bytes", "collective_bytes",
-    "communicator_bytes", "requests",    "seed",       "errors",           "direct",         "p2p",
-    "copy_engine",        "without",     "mpi"};
+constexpr std::array known_keys = {"deadline",
+                                   "eager_bytes",
+                                   "lane_bytes",
+                                   "unexpected_bytes",
+                                   "buffered_bytes",
+                                   "collective_bytes",
+                                   "communicator_bytes",
+                                   "requests",
+                                   "seed",
+                                   "errors",
+                                   "direct",
+                                   "p2p",
+                                   "copy_engine",
+                                   "place_threads",
+                                   "without",
+                                   "mpi"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",

@@ -252,6 +252,8 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
                    : config_.eager_bytes ? unit
                                          : std::min(unit, most_eager);
   out.reach = reach(p, r);
+  const bool two_gpus = gpus_[r] >= 0 && gpus_[p] >= 0 && gpus_[r] != gpus_[p];
+  out.records = two_gpus && out.reach == Reach::direct ? peer.records : nullptr;
   set_engine_limits(r, p, out, in);
   const bool rings = peer.bells && (near || is_host(p));
   out.bell = rings ? peer.bells + r : nullptr;
@@ -380,6 +382,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .stalled = -1,
                .arrivals = Arena(own.arrivals, capacity.arrivals),
                .buffer = Arena(own.buffer, capacity.buffer),
+               .place_threads = config.place_threads ? config.place_threads : std::numeric_limits<std::uint32_t>::max(),
                .limits = limits,
                .phase = spaces_[r] == host_space ? host_phase_ : device_phases_[static_cast<std::size_t>(spaces_[r])],
                .ended = ended_,

@@ -201,7 +201,7 @@ inline std::string describe(const Program& p) {
           std::to_string(p.config.requests) + (p.config.direct ? ", direct" : ", staged") +
           (p.config.p2p ? "" : ", no p2p") +
           (p.config.copy_engine_bytes ? ", engine from " + std::to_string(*p.config.copy_engine_bytes) : "") +
-          ", blocks of";
+          ", placed by " + std::to_string(p.config.place_threads) + " threads" + ", blocks of";
   for (const unsigned threads : p.block) text += " " + std::to_string(threads);
   return text;
 }

@@ -64,6 +64,7 @@ inline void ProgramGenerator::choose_config() {
   Random own(p_.seed ^ 0x5eed);  // of these, so that the rest of a seed's program stays what it was
   c.p2p = own.percent(75);
   c.copy_engine_bytes = own.pick<std::optional<std::uint64_t>>({{}, Config::never_copied, 0, 0, 700, 20000});
+  c.place_threads = own.pick({0u, 1u, 33u, 64u});
   c.seed.reset();
   const std::uint64_t lane =
       c.lane_bytes ? c.lane_bytes

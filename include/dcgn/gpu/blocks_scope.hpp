@@ -28,6 +28,8 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned rank() const { return rank_; }
   DCGN_HOST_DEVICE unsigned size() const { return blocks_ * context_.num_threads(); }
   DCGN_HOST_DEVICE bool leader() const { return rank_ == 0; }
+  // Of the block that the leader is in.
+  DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     if (!yes) store_relaxed(slot_.gathering.refused, 1);

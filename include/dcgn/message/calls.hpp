@@ -102,6 +102,13 @@ template <class Goal>
   return false;
 }
 
+// While the other blocks copy a message, the leader of several finds out what comes after it, if there is anything yet.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void look_ahead(Endpoint& me, std::int32_t source, const Work& now,
+                                                          Work& next) {
+  if (now.after != After::pulled && now.after != After::placed) return;
+  for (int i = 0; i < 8 && next.move == Work::Move::nothing && step(me, source, true, next); ++i) continue;
+}
+
 // What the leader tells the others: something to carry, or where that is nothing, the call's result.
 struct Orders {
   Load load;
@@ -130,12 +137,14 @@ template <class Scope, class Goal>
     return proceed();
   });
   while (orders.load.move != Work::Move::nothing) {
+    Work next;
+    if constexpr (plans_ahead<Scope>)
+      if (scope.leader()) look_ahead(me, goal.source(), work, next);
     const bool may_fail = carry(scope, me, orders.load, work);
     orders = scope.lead([&] {
       if (may_fail && aborted(me)) {
         result.status.code = Code::aborted;
       } else {
-        Work next;
         finish(me, work, next);
         work = next;
       }

@@ -71,7 +71,7 @@ enum class Kind : std::uint32_t {
   pull,    // the receiver has the payload fetched from `address`, then acknowledges (rendezvous)
   offer,   // the receiver answers when it has matched; the payload follows as data (where no address will do)
   data,    // a piece of an offered payload, for the receive named in `record`
-  placed,  // an offered payload is in the buffer of the receive named in `record`: by a gateway
+  placed,  // an announced payload is in the buffer of the receive named in `record`
 };
 
 struct Header {
@@ -82,7 +82,9 @@ struct Header {
   std::uint64_t address = 0;  // pull: where the payload is;  small: the payload itself
   std::uint32_t ack = 0;      // pull, offer: which of the sender's acknowledgement words to answer in
   std::uint32_t record = 0;   // data, placed: which of the receiver's records the payload is for
-  bool readable = false;      // pull: the receiver's own threads can read at `address`; else a copy engine must
+  bool readable = false;      // pull: the receiver's own threads can read at `address`; else a copy engine must;
+                              // placed: they have to after all, it is not there
+  bool placeable = false;     // pull: the sender's threads can as well store it where the receiver wants it
 };
 
 inline constexpr std::uint32_t max_header_cells = 3;
@@ -146,7 +148,7 @@ DCGN_HOST_DEVICE inline std::uint64_t largest_unit(const Ring& ring) {
 }
 
 // The last word of a header: kind in bits 0-2; for small: bytes in 3-6, context in 7-15, tag in 16-31; else the context
-// in 16-31 and for a pull whether it is readable in 3.
+// in 16-31 and whether it is readable in 3 and placeable in 4.
 DCGN_HOST_DEVICE inline std::uint32_t small_word(std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
   return static_cast<std::uint32_t>(Kind::small) | static_cast<std::uint32_t>(bytes) << 3 | context << 7 |
          static_cast<std::uint32_t>(tag) << 16;
@@ -156,7 +158,8 @@ DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t positi
   const auto kind = static_cast<std::uint32_t>(h.kind);
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
-  const std::uint32_t word = kind | static_cast<std::uint32_t>(h.readable) << 3 | h.context << 16;
+  const std::uint32_t word = kind | static_cast<std::uint32_t>(h.readable) << 3 |
+                             static_cast<std::uint32_t>(h.placeable) << 4 | h.context << 16;
   switch (h.kind) {
     case Kind::small:
       write_cell(ring.at(position), low(h.address), high(h.address), small_word(h.context, h.tag, h.bytes),
@@ -166,7 +169,9 @@ DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t positi
       write_cell(ring.at(position), static_cast<std::uint32_t>(h.tag), low(h.bytes), word, ring.epoch(position));
       return;
     case Kind::data:
-    case Kind::placed: write_cell(ring.at(position), h.record, low(h.bytes), word, ring.epoch(position)); return;
+    case Kind::placed:
+      write_cell(ring.at(position), h.record, low(h.bytes), word, ring.epoch(position), h.kind == Kind::placed);
+      return;
     case Kind::pull:
       // The later cells first: the receiver may act as soon as it has found the first one.
       write_cell(ring.at(position + 2), low(h.address), high(h.address), 0, ring.epoch(position + 2));
@@ -195,8 +200,14 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
       break;
     case Kind::eager: break;
     case Kind::data:
-    case Kind::placed: h.record = d[0]; break;
-    case Kind::pull: h.readable = d[2] >> 3 & 1; [[fallthrough]];
+    case Kind::placed:
+      h.record = d[0];
+      h.readable = d[2] >> 3 & 1;
+      break;
+    case Kind::pull:
+      h.readable = d[2] >> 3 & 1;
+      h.placeable = d[2] >> 4 & 1;
+      [[fallthrough]];
     case Kind::offer: h.ack = d[1]; break;
   }
   return h;

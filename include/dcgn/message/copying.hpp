@@ -17,15 +17,22 @@ DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::u
   store_answer(lane.acks[ack_index(ack)], ack_word(ack, value));
 }
 
-// Before a pull: false where the sender has taken its buffer back, which it does only when the job is aborted.
-DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_unused]] std::uint32_t ack) {
+// Before a pull, for which the sender had this answer so far: false where it has taken its buffer back, which it does
+// only when the job is aborted.
+DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_unused]] std::uint32_t ack,
+                                        [[maybe_unused]] std::uint64_t answer = ack_none) {
 #if defined(__CUDA_ARCH__)
   return true;  // device memory stays where it is while kernels run
 #else
   std::uint64_t& word = lane.acks[ack_index(ack)];
   const std::uint64_t found = load_acquire(word);  // an answer to an earlier use, as a rule
-  return ack_answer(ack, found) == ack_none && compare_exchange(word, found, ack_word(ack, ack_pulling)) == found;
+  return ack_answer(ack, found) == answer && compare_exchange(word, found, ack_word(ack, ack_pulling)) == found;
 #endif
+}
+
+// The answer that asks the sender to store what it announced for this receive.
+DCGN_HOST_DEVICE inline std::uint64_t asked_for(const Endpoint& me, const Record* r) {
+  return ack_accepted + ack_place + static_cast<std::uint64_t>(r - me.records);
 }
 
 // Whether a copy engine fetches the message that `h` announces: because no thread can, or because it is faster.
@@ -49,6 +56,21 @@ DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
   work.bytes = least(r->envelope.bytes, r->capacity);
   work.record = r;
   work.lane = &lane_from(me, r->envelope.peer);
+}
+
+// Asks the sender to store the message in the receive's buffer.
+DCGN_HOST_DEVICE inline void ask_for(Endpoint& me, InLane& lane, Record* r) {
+  r->state = State::streaming;
+  r->flags |= Record::placed;
+  if (!begin_pull(lane, r->ack)) return;
+  // With release order: the sender reads in the record where the buffer is.
+  store_release(lane.acks[ack_index(r->ack)], ack_word(r->ack, asked_for(me, r)));
+}
+
+// The sender leaves it to this side after all.
+DCGN_HOST_DEVICE inline void read_after_all(Endpoint& me, InLane& lane, Record* r, Work& work) {
+  r->flags &= ~Record::placed;
+  if (begin_pull(lane, r->ack, asked_for(me, r))) read_message(me, r, work);
 }
 
 // The message comes through the lane: it was offered, or neither threads nor a copy engine can move it to this buffer.

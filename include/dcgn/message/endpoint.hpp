@@ -109,16 +109,18 @@ struct Record {
   static constexpr std::uint32_t on_device = 1 << 3;  // the buffer of a host thread's message is in a GPU's memory
   static constexpr std::uint32_t readable = 1 << 4;   // unexpected, copying: as in the header
   static constexpr std::uint32_t waited = 1 << 5;     // the call that receives it waits for nothing else
+  static constexpr std::uint32_t placed = 1 << 6;     // the sender stores it, or was asked to
 };
 
 // Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer
 // to an earlier use is none, and the sender need not clear the word first (two stores of a GPU may arrive in any
 // order).
 inline constexpr std::uint64_t ack_none = 0;
-inline constexpr std::uint64_t ack_pulling = 1;    // the receiver is reading the sender's buffer
-inline constexpr std::uint64_t ack_pulled = 2;     // the message is received
-inline constexpr std::uint64_t ack_withdrawn = 3;  // the sender has taken its buffer back
-inline constexpr std::uint64_t ack_accepted = 4;   // an accepted offer: this plus the receiver's record
+inline constexpr std::uint64_t ack_pulling = 1;         // one side is reading or writing the other's buffer
+inline constexpr std::uint64_t ack_pulled = 2;          // the message is received
+inline constexpr std::uint64_t ack_withdrawn = 3;       // one side has taken its buffer back
+inline constexpr std::uint64_t ack_accepted = 4;        // an accepted offer: this plus the receiver's record,
+inline constexpr std::uint64_t ack_place = 1ull << 40;  // and this where the sender is to store what it announced
 inline constexpr std::uint32_t ack_index_bits = 16;
 
 DCGN_HOST_DEVICE inline std::uint32_t ack_index(std::uint32_t ack) { return ack & ((1u << ack_index_bits) - 1); }
@@ -143,6 +145,9 @@ enum class Reach : std::uint32_t {
   direct,  // its threads read there, or a copy engine
 };
 
+// Bytes for each thread of a call, as is_placed() has them.
+inline constexpr std::uint32_t place_each = 256;
+
 // As OutLane::engine_from and InLane::engine_from: no message is so long that a copy engine moves it.
 inline constexpr std::uint32_t engine_never = 0xffffffff;
 
@@ -166,6 +171,7 @@ struct alignas(32) OutLane {
   Reach reach;
   std::uint32_t quick;        // 0 where calls are never quick
   std::uint32_t engine_from;  // with Reach::engine: shorter messages go through the lane
+  const Record* records;      // the receiver's, where this side can store into its buffers as it can into mine
 
   alignas(32) Cell* next;     // where the next cell goes
   std::uint32_t epoch;        // and its epoch
@@ -387,9 +393,10 @@ struct alignas(64) Endpoint {
   List unexpected[unexpected_lists];
   std::uint64_t arrivals_counted;
   std::uint32_t unexpected_count;
-  std::int32_t stalled;        // as in Notice
-  Arena arrivals{nullptr, 0};  // payloads of unexpected messages
-  Arena buffer{nullptr, 0};    // copies made by bsend
+  std::int32_t stalled;         // as in Notice
+  Arena arrivals{nullptr, 0};   // payloads of unexpected messages
+  Arena buffer{nullptr, 0};     // copies made by bsend
+  std::uint32_t place_threads;  // of a call whose long messages the sender stores: see is_placed()
   Limits limits;
   const std::uint32_t* phase;  // Phase, or the number of a survey
   const std::uint32_t* ended;  // [near], 1 where a rank has ended
@@ -455,6 +462,13 @@ DCGN_HOST_DEVICE inline std::uint64_t copy_engine_limit(const InLane& lane, std:
   const std::uint64_t each = threads > 1024 ? 2 * lane.engine_each : lane.engine_each;
   const std::uint64_t limit = lane.engine_from + each * threads;
   return waited || limit < lane.engine_beside ? limit : lane.engine_beside;
+}
+
+// Whether a message is so long, for a call of so many threads, that its sender stores it in the receiver's buffer where
+// both can. That takes a journey more than a pull, and spares the link the requests for what is read: messages both
+// ways at once get 359 GB/s each rather than 334 (H200), and one way 367 rather than 373.
+DCGN_HOST_DEVICE inline bool is_placed(const Endpoint& me, std::uint32_t threads, std::uint64_t bytes) {
+  return threads >= me.place_threads && bytes >= std::uint64_t{place_each} * threads;
 }
 
 // Whether a receiver fetches a message of this length, which is too long to be eager, from where it is.

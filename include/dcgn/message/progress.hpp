@@ -143,7 +143,7 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
 // every lane, otherwise a few beside it in turn.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
   if (source >= 0 && poll_lane(me, lane_of(me, source), work)) return true;
-  if (me.announced.first && advance_announced(me)) return true;
+  if (me.announced.first && advance_announced(me, work)) return true;
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
   if (me.copies.under_way.first && advance_copies(me, work)) return true;
@@ -167,6 +167,14 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
       acknowledge(*work.lane, r->ack, ack_pulled);
       complete(me, r);
       break;
+    case After::placed: {
+      OutLane& lane = lane_to(me, r->envelope.peer);
+#if !defined(__CUDA_ARCH__)
+      store_release(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_pulled));  // for withdraw()
+#endif
+      tell_placed(me, lane, r);
+      break;
+    }
     case After::unstored:
       me.arrivals.free(work.stored->buffer);
       discard(me, work.stored);
@@ -179,23 +187,37 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
   }
 }
 
-// The job is aborted and the caller's buffers will go: wait for copies into them, take announced sends back from
-// receivers that have not begun to read them, and wait for those that have.
+#if !defined(__CUDA_ARCH__)
+// Takes a buffer back from the other side, or waits for it to have done with it: a copy is soon done, but who has died
+// in the middle of one must not hold up the others.
+inline void take_back(std::uint64_t& word, std::uint32_t ack) {
+  const std::uint64_t since = now_ns();
+  for (std::uint64_t found = load_acquire(word);;) {
+    const std::uint64_t answer = ack_answer(ack, found);
+    if (answer == ack_pulling && now_ns() - since < 10'000'000'000u) {
+      relax();
+      found = load_acquire(word);
+      continue;
+    }
+    if (answer != ack_none && answer < ack_place) return;
+    const std::uint64_t meanwhile = compare_exchange(word, found, ack_word(ack, ack_withdrawn));
+    if (meanwhile == found) return;
+    found = meanwhile;
+  }
+}
+#endif
+
+// The job is aborted and the caller's buffers will go: wait for copies into them, take them back from ranks that have
+// been told of them and have not begun to read or to write there, and wait for those that have.
 DCGN_HOST_DEVICE inline void withdraw(Endpoint& me) {
   drain_copies(me);
 #if !defined(__CUDA_ARCH__)
-  for (Record* r = me.announced.first; r; r = r->next) {
-    std::uint64_t& word = lane_to(me, r->envelope.peer).acks[ack_index(r->ack)];
-    std::uint64_t found = load_acquire(word);
-    while (ack_answer(r->ack, found) == ack_none) {
-      const std::uint64_t meanwhile = compare_exchange(word, found, ack_word(r->ack, ack_withdrawn));
-      if (meanwhile == found) break;
-      found = meanwhile;
-    }
-    if (ack_answer(r->ack, found) != ack_pulling) continue;
-    // A copy is soon done; a reader that has died in the middle of one must not hold up the others.
-    const std::uint64_t since = now_ns();
-    while (ack_answer(r->ack, load_acquire(word)) == ack_pulling && now_ns() - since < 10'000'000'000u) relax();
+  for (Record* r = me.announced.first; r; r = r->next)
+    take_back(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)], r->ack);
+  for (std::uint32_t i = 0; i < me.records_used; ++i) {
+    const Record& r = me.records[i];
+    if (r.state == State::streaming && r.flags & Record::is_receive && r.flags & Record::placed)
+      take_back(lane_from(me, r.envelope.peer).acks[ack_index(r.ack)], r.ack);
   }
   if (!me.lent) return;
   // The gateway says that it has a buffer before it looks at the phase a last time: so if it did not find the job

@@ -118,8 +118,9 @@ struct Announced {
 };
 
 // The leader's part of quick_announce(): what it finds it takes at once.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Announced announce(Endpoint& me, const void* data, std::uint64_t bytes,
-                                                             int to, int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Announced announce(Endpoint& me, std::uint32_t threads, const void* data,
+                                                             std::uint64_t bytes, int to, int tag,
+                                                             std::uint32_t context) {
   OutLane& lane = me.out[to - me.first];
   if (has_ended(me, lane) || !begin_quick(me)) return {};
   Header h;
@@ -130,6 +131,7 @@ struct Announced {
   }
   h.kind = Kind::pull;
   h.readable = lane.reach == Reach::direct;
+  h.placeable = h.readable && lane.records && is_placed(me, threads, bytes);
   h.context = context;
   h.tag = tag;
   h.bytes = bytes;
@@ -141,10 +143,10 @@ struct Announced {
   Announced result;
   result.state = Announced::State::pending;
   for (std::uint32_t looks = 0; looks < quick_answer_looks && result.state == Announced::State::pending; ++looks) {
-    if (ack_answer(h.ack, load_answer(word)) == ack_pulled)
-      result.state = Announced::State::received;
-    else
-      relax_briefly();
+    const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
+    if (answer == ack_pulled) result.state = Announced::State::received;
+    if (answer > ack_pulled) break;
+    relax_briefly();
   }
   if (result.state == Announced::State::received) {
     free_ack(me, h.ack);
@@ -169,7 +171,7 @@ struct Announced {
 template <class Scope>
 DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes,
                                           int to, int tag, std::uint32_t context) {
-  return scope.lead([&] { return announce(me, data, bytes, to, tag, context); });
+  return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
 }
 
 // Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look, each
@@ -217,8 +219,8 @@ struct Arrival {
 };
 
 // Completes the plan once the first cell is here.
-DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t (&d)[3], std::uint64_t capacity,
-                                   int tag, std::uint32_t context, std::uint32_t threads) {
+DCGN_HOST_DEVICE inline void judge(Arrival& a, const Endpoint& me, InLane& lane, const std::uint32_t (&d)[3],
+                                   std::uint64_t capacity, int tag, std::uint32_t context, std::uint32_t threads) {
   Header h = decode(d);
   if ((tag != any_tag && tag != h.tag) || h.context != context) return;
   const std::uint32_t head = lane.head();
@@ -227,8 +229,10 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, InLane& lane, const std::uint32_t
     case Kind::small: break;
     case Kind::eager: cells = message_cells(head, payload_cells(h.bytes)); break;
     case Kind::pull:
-      // What a copy engine should fetch is none of a quick call's business.
-      if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads, true)) return;
+      // What a copy engine should fetch or the sender store is none of a quick call's business.
+      if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads, true) ||
+          (h.placeable && is_placed(me, threads, h.bytes)))
+        return;
       break;
     case Kind::offer:
     case Kind::data:
@@ -309,7 +313,7 @@ template <class Scope>
     const std::uint32_t head = lane.head();
     std::uint32_t d[3];
     if (await_first(lane.ring.at(head), lane.ring.epoch(head), d))
-      judge(plan, lane, d, capacity, tag, context, scope.size());
+      judge(plan, me, lane, d, capacity, tag, context, scope.size());
   }
   if (scope.leader() && begun && !plan.steps) end_quick(me);
   plan = scope.publish(plan);

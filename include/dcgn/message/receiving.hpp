@@ -44,6 +44,8 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
   if (h.readable) r->flags |= Record::readable;
   if (pull && is_for_engine(me, lane, r, h)) {
     start_copy(me, r);
+  } else if (pull && h.placeable && is_placed(me, me.threads, h.bytes) && reachable(r->buffer) && r->capacity) {
+    ask_for(me, lane, r);
   } else if (pull && (h.readable || !least(h.bytes, r->capacity))) {
     r->state = State::streaming;
     if (begin_pull(lane, h.ack)) read_message(me, r, work);
@@ -102,7 +104,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   r->state = State::unexpected;
   r->envelope = {source, h.tag, h.context, 0, h.bytes};
   r->kind = h.kind;
-  r->flags = h.readable ? Record::readable : 0;
+  r->flags = (h.readable ? Record::readable : 0) | (h.placeable ? Record::placed : 0);
   r->buffer = storage;
   r->address = h.address;
   r->ack = h.ack;
@@ -129,7 +131,15 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   if (index == me.near && !read_peer(lane.ring, ++last, source)) return false;
   Record* r = nullptr;
   if (h.kind == Kind::placed) {
-    complete(me, &me.records[h.record]);
+    r = &me.records[h.record];
+    if (h.readable) {
+      read_after_all(me, lane, r, work);
+    } else {
+#if defined(__CUDA_ARCH__)
+      static_cast<void>(load_acquire(lane.ring.at(head).epoch));  // what is in the buffer, too
+#endif
+      complete(me, r);
+    }
   } else if (h.kind == Kind::data) {
     r = &me.records[h.record];
     work.after = After::piece_received;
@@ -234,6 +244,7 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
     h.address = u->address;
     h.ack = u->ack;
     h.readable = u->flags & Record::readable;
+    h.placeable = u->flags & Record::placed;
     fetch(me, r, h, work);
   }
   discard(me, u);

@@ -84,6 +84,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
     const Reach reach = reach_of(me, lane, r);
     h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
     h.readable = reach == Reach::direct;
+    h.placeable = h.readable && lane.records && is_placed(me, me.threads, bytes);
     const std::uint32_t cells = header_cells(h.kind);
     if (!has_room(lane, cells + extra) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
@@ -136,14 +137,67 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
   return false;
 }
 
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_announced(Endpoint& me) {
+// Tells the receiver that what `r` announced is in its buffer, or that it has to read it after all; later where the
+// lane has no room.
+DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r) {
+  if (!has_room(lane, 1)) return me.streaming.append(r);
+  Header h;
+  h.kind = Kind::placed;
+  h.record = static_cast<std::uint32_t>(r->address);
+  h.readable = r->moved != r->envelope.bytes;
+  write_header(lane.ring, lane.tail(), h);
+  put(lane, 1);
+  if (h.readable) {
+    r->state = State::announced;
+    me.announced.append(r);
+  } else {
+    free_ack(me, r->ack);
+    complete(me, r);
+  }
+  ++me.statistics.activity;
+}
+
+// The receiver has asked for what `r` announced. A call of fewer threads than the one that did leaves it to the
+// receiver after all.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void place(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+  r->state = State::streaming;
+  r->flags |= Record::placed;
+  if (!is_placed(me, me.threads, r->envelope.bytes)) return tell_placed(me, lane, r);
+  std::uint64_t& word = lane.acks[ack_index(r->ack)];
+  const Record& there = lane.records[r->address];
+#if defined(__CUDA_ARCH__)
+  static_cast<void>(load_acquire(word));  // what the receiver says there, once and from where it is
+  work.to = reinterpret_cast<unsigned char*>(load_relaxed(*reinterpret_cast<const std::uint64_t*>(&there.buffer)));
+  const std::uint64_t capacity = load_relaxed(there.capacity);
+#else
+  // Not where the receiver has taken its buffer back, which it does only when the job is aborted.
+  const std::uint64_t asked = ack_word(r->ack, ack_accepted + ack_place + r->address);
+  if (compare_exchange(word, asked, ack_word(r->ack, ack_pulling)) != asked) return;
+  work.to = there.buffer;
+  const std::uint64_t capacity = there.capacity;
+#endif
+  r->moved = r->envelope.bytes;
+  work.move = Work::Move::copy;
+  work.after = After::placed;
+  work.from = r->buffer;
+  work.bytes = least(r->envelope.bytes, capacity);
+  work.record = r;
+}
+
+[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_announced(Endpoint& me, Work& work) {
   Record* before = nullptr;
   for (Record* r = me.announced.first; r; before = r, r = r->next) {
-    const std::uint64_t ack = ack_answer(r->ack, load_answer(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)]));
-    if (ack < ack_pulled) continue;
+    OutLane& lane = lane_to(me, r->envelope.peer);
+    const std::uint64_t ack = ack_answer(r->ack, load_answer(lane.acks[ack_index(r->ack)]));
+    if (ack < ack_pulled || (ack > ack_pulled && r->flags & Record::placed)) continue;
     me.announced.remove(before, r);
-    free_ack(me, r->ack);
     ++me.statistics.activity;
+    if (ack >= ack_accepted + ack_place) {
+      r->address = ack - ack_accepted - ack_place;
+      place(me, lane, r, work);
+      return true;
+    }
+    free_ack(me, r->ack);
     if (ack == ack_pulled) {
       complete(me, r);
     } else {
@@ -161,6 +215,12 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
   Record* before = nullptr;
   for (Record* r = me.streaming.first; r; before = r, r = r->next) {
     OutLane& lane = lane_to(me, r->envelope.peer);
+    if (r->flags & Record::placed) {
+      if (!has_room(lane, 1)) continue;
+      me.streaming.remove(before, r);
+      tell_placed(me, lane, r);
+      return true;
+    }
     const std::uint32_t extra = extra_cells(me, lane);
     const std::uint64_t left = r->envelope.bytes - r->moved;
     const std::uint64_t piece = least(left, largest_unit(lane.ring));

@@ -18,6 +18,7 @@ enum class After : std::uint32_t {
   stored,      // an unexpected eager message is in the arena
   piece_received,
   pulled,    // acknowledge, complete
+  placed,    // a send is in the receiver's buffer: tell it
   unstored,  // a stored message is in the user's buffer; its storage can go
   buffered,  // bsend's copy is made; queue the send
 };
@@ -423,9 +424,9 @@ __device__ inline void copy_lines(uint4* to, const uint4* from, std::uint64_t li
 }
 #endif
 
-// Copies bytes with all threads of the scope, 16 at a time where the alignment allows.
-template <class Scope>
-DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const unsigned char* from,
+// Copies bytes with all of so many threads, 16 at a time where the alignment allows.
+template <class Threads>
+DCGN_HOST_DEVICE void copy_bytes(const Threads& threads, unsigned char* to, const unsigned char* from,
                                  std::uint64_t bytes) {
 #if defined(__CUDA_ARCH__)
   const std::uintptr_t skew = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
@@ -433,31 +434,58 @@ DCGN_HOST_DEVICE void copy_bytes(const Scope& scope, unsigned char* to, const un
   if ((skew & 15) == 0) {
     const std::uint64_t head = (16 - (reinterpret_cast<std::uintptr_t>(to) & 15)) & 15;
     done = head < bytes ? head : bytes;
-    for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = load_byte(from + i);
+    for (std::uint64_t i = threads.rank(); i < done; i += threads.size()) to[i] = load_byte(from + i);
     const std::uint64_t lines = (bytes - done) / 16;
-    copy_lines(reinterpret_cast<uint4*>(to + done), reinterpret_cast<const uint4*>(from + done), lines, scope.rank(),
-               scope.size());
+    copy_lines(reinterpret_cast<uint4*>(to + done), reinterpret_cast<const uint4*>(from + done), lines, threads.rank(),
+               threads.size());
     done += lines * 16;
   } else if ((skew & 3) == 0) {
     const std::uint64_t head = (4 - (reinterpret_cast<std::uintptr_t>(to) & 3)) & 3;
     done = head < bytes ? head : bytes;
-    for (std::uint64_t i = scope.rank(); i < done; i += scope.size()) to[i] = load_byte(from + i);
+    for (std::uint64_t i = threads.rank(); i < done; i += threads.size()) to[i] = load_byte(from + i);
     const std::uint64_t words = (bytes - done) / 4;
     auto* to4 = reinterpret_cast<std::uint32_t*>(to + done);
     const auto* from4 = reinterpret_cast<const std::uint32_t*>(from + done);
-    for (std::uint64_t i = scope.rank(); i < words; i += scope.size()) to4[i] = load_relaxed(from4[i]);
+    for (std::uint64_t i = threads.rank(); i < words; i += threads.size()) to4[i] = load_relaxed(from4[i]);
     done += words * 4;
   }
-  for (std::uint64_t i = done + scope.rank(); i < bytes; i += scope.size()) to[i] = load_byte(from + i);
+  for (std::uint64_t i = done + threads.rank(); i < bytes; i += threads.size()) to[i] = load_byte(from + i);
 #else
   // A share of whole cache lines each.
-  const std::uint64_t share = (bytes / scope.size() + 63) / 64 * 64;
-  const std::uint64_t begin = share * scope.rank();
+  const std::uint64_t share = (bytes / threads.size() + 63) / 64 * 64;
+  const std::uint64_t begin = share * threads.rank();
   if (begin >= bytes) return;
-  const std::uint64_t end = scope.rank() + 1 == scope.size() || begin + share > bytes ? bytes : begin + share;
+  const std::uint64_t end = threads.rank() + 1 == threads.size() || begin + share > bytes ? bytes : begin + share;
   memcpy(to + begin, from + begin, end - begin);
 #endif
 }
+
+// Whether a scope is of several blocks.
+template <class Scope>
+inline constexpr bool plans_ahead = !Scope::single && !Scope::in_block;
+
+// Who makes a copy: all threads of the scope, but of many blocks not the first one, whose leader sees to what comes
+// next meanwhile.
+class Carriers {
+ public:
+  template <class Scope>
+  DCGN_HOST_DEVICE explicit Carriers(const Scope& scope) : rank_(scope.rank()), size_(scope.size()) {
+    if constexpr (plans_ahead<Scope>)
+      if (const std::uint64_t apart = scope.threads_of_leader(); size_ >= many_blocks * apart) {
+        takes_part_ = rank_ >= apart;
+        rank_ -= apart;
+        size_ -= apart;
+      }
+  }
+  DCGN_HOST_DEVICE bool takes_part() const { return takes_part_; }
+  DCGN_HOST_DEVICE std::uint64_t rank() const { return rank_; }
+  DCGN_HOST_DEVICE std::uint64_t size() const { return size_; }
+
+ private:
+  static constexpr std::uint64_t many_blocks = 8;
+  std::uint64_t rank_, size_;
+  bool takes_part_ = true;
+};
 
 // Moves the bytes of a host thread's call whose buffer is in a GPU's memory (src/message/staging.cpp).
 void carry_staged(Endpoint& me, const Work& work);
@@ -474,7 +502,9 @@ template <class Scope>
 #endif
   switch (w.move) {
     case Work::Move::nothing: break;
-    case Work::Move::copy: copy_bytes(scope, w.to, w.from, w.bytes); break;
+    case Work::Move::copy:
+      if (const Carriers carriers(scope); carriers.takes_part()) copy_bytes(carriers, w.to, w.from, w.bytes);
+      break;
     case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;
     case Work::Move::take: take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); break;
   }

@@ -9,11 +9,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace dcgn::tool {
 
-using bench::Path;
+using bench::Path, bench::Scope, bench::ScopeKind;
+
+namespace {
+
+std::optional<int> parse_number(std::string_view text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Scope> parse_scope(const std::string& name) {
+  if (name == "thread") return Scope{.kind = ScopeKind::thread};
+  if (name == "warp") return Scope{.kind = ScopeKind::warp};
+  if (name == "block") return Scope{.kind = ScopeKind::block};
+  if (name == "grid") return Scope{.kind = ScopeKind::blocks, .blocks = 0};
+  constexpr std::string_view several = "blocks:";
+  if (name.rfind(several, 0) != 0) return std::nullopt;
+  const std::optional<int> blocks = parse_number(std::string_view(name).substr(several.size()), 1, 1 << 16);
+  if (!blocks) return std::nullopt;
+  return Scope{.kind = ScopeKind::blocks, .blocks = static_cast<unsigned>(*blocks)};
+}
+
+}  // namespace
 
 void refuse(const std::string& text) { throw Error(Code::configuration, "bench", text); }
 
@@ -41,6 +67,53 @@ std::vector<Path> parse_pairs(const std::string& text) {
     if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   }
   return paths;
+}
+
+CLI::Validator scopes_of_slots(std::vector<std::string> others) {
+  return CLI::Validator(
+      [others = std::move(others)](std::string& text) {
+        if (std::ranges::find(others, text) != others.end()) return std::string();
+        for (const std::string& name : split(text, ','))
+          if (!parse_scope(name))
+            return fmt::format("'{}': expected thread, warp, block, blocks:N or grid{}{}", name,
+                               others.empty() ? "" : ", or ", fmt::join(others, ", "));
+        return std::string();
+      },
+      "");
+}
+
+std::vector<Scope> parse_scopes(const std::string& text, unsigned threads) {
+  std::vector<Scope> scopes;
+  for (const std::string& name : split(text, ',')) {
+    scopes.push_back(*parse_scope(name));
+    Scope& scope = scopes.back();
+    const bool by_blocks = scope.kind == ScopeKind::block || scope.kind == ScopeKind::blocks;
+    if (const unsigned most = bench::most_threads(scope.kind); by_blocks && threads > most)
+      refuse(fmt::format("--threads {}: expected at most {} for --scope {}", threads, most, name));
+    scope.threads = threads;
+  }
+  return scopes;
+}
+
+std::vector<int> parse_numbers(const char* option, const std::string& text, int least, int most) {
+  std::vector<int> numbers;
+  for (const std::string& word : split(text, ',')) {
+    const std::optional<int> value = parse_number(word, least, most);
+    if (!value) refuse(fmt::format("{} {}: expected whole numbers from {} to {}", option, word, least, most));
+    numbers.push_back(*value);
+  }
+  return numbers;
+}
+
+std::vector<std::string> parse_peers(const std::string& text, const std::vector<std::string>& others) {
+  std::vector<std::string> names;
+  for (const std::string& name : split(text, ','))
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  const bool none = std::ranges::find(names, "none") != names.end();
+  if (none && names.size() > 1)
+    refuse(fmt::format("--peers {}: expected none alone, or {}", text, fmt::join(others, ", ")));
+  if (none) names.clear();
+  return names;
 }
 
 std::int64_t parse_message_bytes(const char* option, const std::string& text) {

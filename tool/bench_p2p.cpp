@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -31,68 +30,6 @@ struct Arguments {
   JsonOption json;
 };
 
-std::optional<int> parse_number(std::string_view text, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
-}
-
-std::optional<Scope> parse_scope(const std::string& name) {
-  if (name == "thread") return Scope{.kind = ScopeKind::thread};
-  if (name == "warp") return Scope{.kind = ScopeKind::warp};
-  if (name == "block") return Scope{.kind = ScopeKind::block};
-  if (name == "grid") return Scope{.kind = ScopeKind::blocks, .blocks = 0};
-  constexpr std::string_view several = "blocks:";
-  if (name.rfind(several, 0) != 0) return std::nullopt;
-  const std::optional<int> blocks = parse_number(std::string_view(name).substr(several.size()), 1, 1 << 16);
-  if (!blocks) return std::nullopt;
-  return Scope{.kind = ScopeKind::blocks, .blocks = static_cast<unsigned>(*blocks)};
-}
-
-CLI::Validator scopes_of_slots() {
-  return CLI::Validator(
-      [](std::string& text) {
-        for (const std::string& name : split(text, ','))
-          if (!parse_scope(name)) return fmt::format("'{}': expected thread, warp, block, blocks:N or grid", name);
-        return std::string();
-      },
-      "");
-}
-
-std::vector<Scope> parse_scopes(const std::string& text, unsigned threads) {
-  std::vector<Scope> scopes;
-  for (const std::string& name : split(text, ',')) {
-    scopes.push_back(*parse_scope(name));
-    Scope& scope = scopes.back();
-    const bool by_blocks = scope.kind == ScopeKind::block || scope.kind == ScopeKind::blocks;
-    if (const unsigned most = bench::most_threads(scope.kind); by_blocks && threads > most)
-      refuse(fmt::format("--threads {}: expected at most {} for --scope {}", threads, most, name));
-    scope.threads = threads;
-  }
-  return scopes;
-}
-
-std::vector<int> parse_senders(const std::string& text) {
-  std::vector<int> senders;
-  for (const std::string& number : split(text, ',')) {
-    const std::optional<int> value = parse_number(number, 1, 1 << 20);
-    if (!value) refuse(fmt::format("--senders {}: expected whole numbers from 1 to {}", number, 1 << 20));
-    senders.push_back(*value);
-  }
-  return senders;
-}
-
-std::vector<std::string> parse_peers(const std::string& text) {
-  std::vector<std::string> names;
-  for (const std::string& name : split(text, ','))
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  const bool none = std::ranges::find(names, "none") != names.end();
-  if (none && names.size() > 1) refuse(fmt::format("--peers {}: expected none alone, or mpi, nccl, nvshmem", text));
-  if (none) names.clear();
-  return names;
-}
-
 P2pPlan plan_of(const Arguments& a) {
   const std::int64_t begin = parse_message_bytes("-b", a.begin), end = parse_message_bytes("-e", a.end);
   const auto asks = [&, measures = split(a.measures, ',')](const char* measure) {
@@ -110,8 +47,8 @@ P2pPlan plan_of(const Arguments& a) {
   plan.stream_scopes = parse_scopes(a.scopes.empty() ? "warp" : a.scopes, a.threads);
   std::erase_if(plan.stream_scopes, [](const Scope& s) { return s.kind == ScopeKind::blocks; });
   plan.sizes = begin <= end ? bench::size_range(begin, end, a.factor) : std::vector{begin};
-  plan.senders = parse_senders(a.senders);
-  plan.peers = parse_peers(a.peers);
+  plan.senders = parse_numbers("--senders", a.senders, 1, 1 << 20);
+  plan.peers = parse_peers(a.peers, {"mpi", "nccl", "nvshmem"});
   plan.window = a.window;
   plan.slots = a.slots;
   plan.seconds = a.seconds;

@@ -51,8 +51,10 @@ bench:
 	@$(configure)
 	@$(build)
 	@for name in $(BENCH); do \
-	  program=$$([ $$name = apps ] && echo nbody || echo p2p); \
-	  peers=$$(ls build/$(PRESET)/bin | sed -n "s/^dcgn_peer_\(.*\)_$$program$$/\1/p" | paste -sd,); \
+	  case $$name in apps) program=nbody ;; coll) program=coll ;; *) program=p2p ;; esac; \
+	  peers=$$(ls build/$(PRESET)/bin | sed -n "s/^dcgn_peer_\(.*\)_$$program\(\.py\)\?$$/\1/p"); \
+	  python3 -c 'import torch' 2>/dev/null || peers=$$(grep -vx torch <<<"$$peers"); \
+	  peers=$$(paste -sd, <<<"$$peers"); \
 	  build/$(PRESET)/bin/dcgn bench $$name --peers $${peers:-none} || exit; \
 	done
 

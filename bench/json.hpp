@@ -28,6 +28,7 @@ inline nlohmann::ordered_json to_json(const Row& r) {
   if (r.window) j["window"] = r.window;
   if (r.slots) j["slots"] = r.slots;
   if (r.senders) j["senders"] = r.senders;
+  if (r.ranks) j.update({{"ranks", r.ranks}, {"busGBps", bus_gb_per_s(r)}});
   if (!r.without.empty()) j["without"] = r.without;
   return j;
 }
@@ -50,6 +51,7 @@ inline Row row_from(const nlohmann::ordered_json& j) {
   r.window = j.value("window", 0);
   r.slots = j.value("slots", 0);
   r.senders = j.value("senders", 0);
+  r.ranks = j.value("ranks", 0);
   r.without = j.value("without", "");
   return r;
 }

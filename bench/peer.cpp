@@ -15,55 +15,76 @@ namespace dcgn::bench {
 
 namespace {
 
+enum class Launcher { none, mpirun, torchrun };
+
 struct Peer {
   const char* name;
-  const char* path;
-  const char* program;
+  const char* path;     // of its messages between two ranks
   const char* missing;  // what its program is built with
   // NVLink multicast can put the GPUs of a shared machine out of service. Where MPI only starts the processes, it needs
   // nothing that looks at the GPUs or at a network.
   const char* environment;
-  bool launched;  // by mpirun
+  Launcher launcher;
 };
 
 constexpr Peer peers[] = {
-    {"mpi", "cpu-cpu", "dcgn_peer_mpi_p2p", "MPI is found: scripts/install-packages mpi", "", true},
-    {"nccl", "device-device", "dcgn_peer_nccl_p2p",
-     "CUDA is on and NCCL is found: in NCCL_ROOT or python3's package nvidia-nccl-cu13", "NCCL_NVLS_ENABLE=0 ", false},
-    {"nvshmem", "slot-slot", "dcgn_peer_nvshmem_p2p",
-     "CUDA is on and MPI and NVSHMEM are found: in NVSHMEM_ROOT or python3's package nvidia-nvshmem-cu13",
-     "NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp ", true},
+    {"mpi", "cpu-cpu", "where MPI is found: scripts/install-packages mpi", "", Launcher::mpirun},
+    {"nccl", "device-device", "where CUDA is on and NCCL is found: in NCCL_ROOT or python3's package nvidia-nccl-cu13",
+     "NCCL_NVLS_ENABLE=0 ", Launcher::none},
+    {"nvshmem", "slot-slot",
+     "where CUDA is on and MPI and NVSHMEM are found: in NVSHMEM_ROOT or python3's package nvidia-nvshmem-cu13",
+     "NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp ",
+     Launcher::mpirun},
+    {"torch", "", "where CUDA is on; it needs python3's package torch",
+     "NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 OMP_NUM_THREADS=1 ", Launcher::torchrun},
 };
 
 const Peer& peer_of(const std::string& name) {
   for (const Peer& peer : peers)
     if (name == peer.name) return peer;
-  throw Error(Code::configuration, "bench", "--peers " + name + ": expected mpi, nccl or nvshmem");
+  throw Error(Code::configuration, "bench", "--peers " + name + ": expected mpi, nccl, nvshmem or torch");
 }
 
-std::string program_of(const Peer& peer) { return beside_this(peer.program); }
+std::string program_of(const Peer& peer, const std::string& what) {
+  return beside_this(
+      fmt::format("dcgn_peer_{}_{}{}", peer.name, what, peer.launcher == Launcher::torchrun ? ".py" : ""));
+}
+
+std::string launcher_of(const Peer& peer, int processes) {
+  switch (peer.launcher) {
+    case Launcher::none: break;
+    case Launcher::mpirun: return mpirun(processes);
+    case Launcher::torchrun: return fmt::format("python3 -m torch.distributed.run --nproc-per-node {} ", processes);
+  }
+  return {};
+}
 
 }  // namespace
 
-bool has_peer(const std::string& name) { return ::access(program_of(peer_of(name)).c_str(), X_OK) == 0; }
+bool has_peer(const std::string& name, const std::string& what) {
+  return ::access(program_of(peer_of(name), what).c_str(), R_OK) == 0;
+}
 
-void find_peer(const std::string& name) {
-  if (!has_peer(name))
+void find_peer(const std::string& name, const std::string& what) {
+  if (!has_peer(name, what))
     throw Error(Code::io, "bench",
-                fmt::format("--peers {}: there is no {}; it is built where {}, then configure and build again", name,
-                            program_of(peer_of(name)), peer_of(name).missing));
+                fmt::format("--peers {}: there is no {}; it is built {}, then configure and build again", name,
+                            program_of(peer_of(name), what), peer_of(name).missing));
+}
+
+std::string peer_command(const std::string& name, const std::string& what, int processes) {
+  const Peer& peer = peer_of(name);
+  return fmt::format("{}{}{}", *peer.environment ? fmt::format("env {}", peer.environment) : "",
+                     launcher_of(peer, processes), quoted(program_of(peer, what)));
 }
 
 std::string path_of_peer(const std::string& name) { return peer_of(name).path; }
 
 std::vector<Row> run_peer(const std::string& name, const PeerPlan& plan) {
   const auto& [measures, sizes, window, seconds] = plan;
-  const Peer& peer = peer_of(name);
   const std::string who = "--peers " + name + ": ";
-  const std::string command =
-      fmt::format("{}{}{} --measures {} --seconds {} --window {} {}",
-                  *peer.environment ? fmt::format("env {}", peer.environment) : "", peer.launched ? mpirun(2) : "",
-                  quoted(program_of(peer)), fmt::join(measures, ","), seconds, window, fmt::join(sizes, " "));
+  const std::string command = fmt::format("{} --measures {} --seconds {} --window {} {}", peer_command(name, "p2p", 2),
+                                          fmt::join(measures, ","), seconds, window, fmt::join(sizes, " "));
   const double limit_s = 600 + 2 * seconds * static_cast<double>(sizes.size() * measures.size());
   std::vector<Row> rows;
   const nlohmann::ordered_json printed = rows_of(command, limit_s, who);

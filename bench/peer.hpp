@@ -10,13 +10,16 @@
 
 namespace dcgn::bench {
 
-// `name` is a peer here: mpi and nvshmem, which run as two processes, pinned to nothing; nccl, which is one process.
-// Anything else is an Error(configuration).
+// `name` is a peer here: mpi, nvshmem and torch, which run as processes, pinned to nothing; nccl, which is one process.
+// Anything else is an Error(configuration). `what` its program measures: "p2p", of two processes; "coll",
+// coll_peer.hpp.
 
 // Throws Error(io), saying what is missing, where the peer's program is not built; must be called before the work.
-void find_peer(const std::string& name);
+void find_peer(const std::string& name, const std::string& what = "p2p");
 // Whether it is.
-bool has_peer(const std::string& name);
+bool has_peer(const std::string& name, const std::string& what = "p2p");
+// How it is begun, where it has a process a rank as so many of them.
+std::string peer_command(const std::string& name, const std::string& what, int processes);
 
 // What the peers can be asked for.
 struct PeerPlan {

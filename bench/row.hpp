@@ -1,10 +1,12 @@
 // A line of a measurement: the same for ours, a peer's and the limit.
 #pragma once
 
+#include "bench/collective.hpp"
 #include "bench/ping_kernel.hpp"
 #include "bench/statistics.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +25,16 @@ struct Row {
   std::uint64_t wrong = 0;           // bytes; messages of a rate
   unsigned blocks = 0, threads = 0;  // of a slot, and of each block; 0: no slots
   int window = 0;                    // messages under way, in windows
-  int slots = 0, senders = 0;        // of a rate; of any-source
+  int slots = 0, senders = 0;        // of each GPU, in a rate or a collective; of any-source
+  int ranks = 0;                     // of a collective
   std::string without{};             // what ours did without
 };
+
+// Of a collective: the size by the median, times what the busiest link carries for each byte of it.
+inline double bus_gb_per_s(const Row& row) {
+  const std::optional<Collective> op = parse_collective(row.measure);
+  return op ? row.gb_per_s * bus_factor(*op, row.ranks) : 0;
+}
 
 // Fills in what blocks of `rounds` say: `us` has what a message, or a copy, took in each of them.
 inline void set_figures(Row& row, const std::vector<double>& us, std::uint64_t rounds) {

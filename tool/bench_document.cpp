@@ -32,7 +32,9 @@ int BenchDocument::finish() {
   json_.write(document_.dump(1));
   if (wrong_)
     fmt::print(stderr, "dcgn: bench: {} {} were wrong\n", wrong_,
-               document_["what"] == "apps" ? "bodies, rows or pixels" : "bytes or messages");
+               document_["what"] == "apps"   ? "bodies, rows or pixels"
+               : document_["what"] == "coll" ? "elements"
+                                             : "bytes or messages");
   return wrong_ ? exit_job_failed : exit_ok;
 }
 

@@ -1,7 +1,8 @@
-// The tables of dcgn bench p2p: a `#` header, then a line a row as it is measured.
+// The tables of dcgn bench p2p and coll: a `#` header, then a line a row as it is measured.
 #pragma once
 
 #include "bench/ablation.hpp"
+#include "bench/coll.hpp"
 #include "bench/p2p.hpp"
 
 #include <cstdint>
@@ -43,6 +44,10 @@ void rate_line(const bench::Row& row);
 // Any source, a line a number of senders.
 void any_source_head(const bench::Row& row, const bench::Row* flag);
 void any_source_line(const bench::Row& row);
+
+// A collective, a line a size, a scope and a peer: the columns of nccl-tests.
+void coll_head(bench::Collective op, const bench::CollRanks& ranks);
+void coll_line(const bench::Row& row);
 
 // What ideas are worth, a line for each with each row.
 void ablation_head(bench::Path path, int repetitions);

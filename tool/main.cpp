@@ -56,10 +56,15 @@ int run(int argc, char** argv) {
   add_demo_cannon(*demo, chosen);
   add_demo_pingpong(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
-  CLI::App* bench = app.add_subcommand("bench", "Measurements: p2p, apps, ablation, gates; pictures of them: plot");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measurements: p2p, coll, apps, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
-  bench->footer("Examples:\n  dcgn bench p2p -b 8 -e 1M -f 4 --pairs cpu-cpu --peers mpi\n");
+  bench->footer(
+      "Examples:\n"
+      "  dcgn bench p2p -b 8 -e 1M -f 4 --pairs cpu-cpu --peers mpi\n"
+      "  dcgn bench coll --op all_reduce --cpus 4 --peers mpi\n");
   add_bench_p2p(*bench, chosen);
+  add_bench_coll(*bench, chosen);
   add_bench_apps(*bench, chosen);
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);

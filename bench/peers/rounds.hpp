@@ -89,14 +89,18 @@ inline std::size_t room(const Arguments& a) {
   return static_cast<std::size_t>(most);
 }
 
-// Times blocks of rounds. block(n) does n rounds and says how many microseconds they took; agree(x) is the first
-// process's x in all of them, who must all do the same number of rounds. The figures are of a message, and of the bytes
-// of one direction.
+// What blocks of rounds took: microseconds for a round in each of them.
+struct Timed {
+  std::vector<double> us;
+  std::uint64_t rounds;  // of each block
+};
+
+// Times blocks of rounds that move messages of so many bytes. block(n) does n rounds and says how many microseconds
+// they took; agree(x) is the first process's x in all of them, who must all do the same number of rounds.
 template <class Block, class Agree>
-Row time_rounds(const Round& round, double seconds, const Block& block, const Agree& agree) {
+Timed time_blocks(std::int64_t bytes, double seconds, const Block& block, const Agree& agree) {
   constexpr double least = 10'000, least_large = 50, patience_us = 1e6, block_us = 2000;
   constexpr std::int64_t large = 128 << 10;
-  const std::int64_t bytes = round.bytes;
   const std::uint64_t warm = bytes <= 4096 ? 200 : bytes <= large ? 20 : 2;
   block(warm);
   const double round_us = agree(block(warm)) / static_cast<double>(warm);
@@ -105,16 +109,22 @@ Row time_rounds(const Round& round, double seconds, const Block& block, const Ag
   total = std::ceil(std::max(total, least_large));
   // Long enough each for a start to be lost in it, and enough of them for percentiles.
   const double blocks = std::min(total, std::clamp(std::ceil(total * round_us / block_us), 50.0, 5000.0));
-  const auto rounds = static_cast<std::uint64_t>(std::ceil(total / blocks));
+  Timed timed{.us = {}, .rounds = static_cast<std::uint64_t>(std::ceil(total / blocks))};
+  for (double k = 0; k < blocks; ++k) timed.us.push_back(block(timed.rounds) / static_cast<double>(timed.rounds));
+  return timed;
+}
+
+// The same for rounds of messages between two ends. The figures are of a message, and of the bytes of one direction.
+template <class Block, class Agree>
+Row time_rounds(const Round& round, double seconds, const Block& block, const Agree& agree) {
+  Timed timed = time_blocks(round.bytes, seconds, block, agree);
   const bool windows = round.measure != Measure::latency;
-  const auto messages = static_cast<double>(rounds) * static_cast<double>(windows ? round.messages : 2);
-  std::vector<double> us;
-  for (double k = 0; k < blocks; ++k) us.push_back(block(rounds) / messages);
+  for (double& us : timed.us) us /= windows ? static_cast<double>(round.messages) : 2;
   Row row;
   row.measure = name_of(round.measure);
-  row.bytes = bytes;
+  row.bytes = round.bytes;
   if (windows) row.window = static_cast<int>(round.messages);
-  set_figures(row, us, rounds);
+  set_figures(row, timed.us, timed.rounds);
   return row;
 }
 

@@ -1,0 +1,8 @@
+// Collectives called by a block.
+#include "bench/coll_kernel.hpp"
+
+namespace dcgn::bench {
+
+template void add_slots<ScopeKind::block>(Job&, int, const CollWork&, const CollPlan&, const CollMemory&);
+
+}  // namespace dcgn::bench

@@ -1,0 +1,8 @@
+// Collectives called by a warp.
+#include "bench/coll_kernel.hpp"
+
+namespace dcgn::bench {
+
+template void add_slots<ScopeKind::warp>(Job&, int, const CollWork&, const CollPlan&, const CollMemory&);
+
+}  // namespace dcgn::bench

@@ -30,6 +30,7 @@ MEASURES = {
     "any-source": "Receiving from any source",
 }
 THROUGHPUT = ("bandwidth", "bidirectional")
+BARS = ("rate", "barrier")
 
 # Colours that the colour-blind tell apart (Okabe and Ito): ours by the kind of the two ranks, lighter where fewer
 # threads take part, darker where several blocks do; peers by their name.
@@ -41,11 +42,16 @@ OTHER_PEERS = (("#555555", "D"), ("#AA4499", "v"), ("#999933", "P"))
 GREY = "#707070"
 
 
+def is_time_by_size(one: Series) -> bool:
+    """Latency, and the collectives, each a measure of its own."""
+    return one.unit == "us" and one.measure not in (*THROUGHPUT, *BARS, "any-source")
+
+
 def cost_of(one: Series) -> Cost | None:
     """The cost model of a series that has times by size."""
     if one.measure in THROUGHPUT:
         points = [(p.x, p.us) for p in one.points if p.gb_per_s > 0]
-    elif one.measure == "latency" and one.unit == "us":
+    elif is_time_by_size(one):
         points = [(p.x, p.p50) for p in one.points]
     else:
         return None
@@ -69,7 +75,7 @@ def fit_table(shown: Sequence[Series]) -> str:
             beta = "flat" if flat else f"{cost.beta_gb_per_s:.3f}"
             worst = f"{100 * cost.worst:.0f}% at {size_text(cost.worst_at)}"
             rows.append((one.measure, one.name, f"{cost.alpha_us:.3f}", beta, worst))
-        elif one.measure in ("latency", *THROUGHPUT):
+        elif one.measure in THROUGHPUT or is_time_by_size(one):
             rows.append((one.measure, one.name, "-", "-", "fewer than 3 sizes"))
     widths = [max(len(row[c]) for row in rows) for c in range(5)]
     lines = (
@@ -91,6 +97,7 @@ class Styles:
         unknown: Iterator[tuple[str, str]] = iter(OTHER_PEERS * len(peers))
         for whose in peers:
             known = [style for name, style in PEERS.items() if whose.startswith(name)]
+            known = [style for style in known if style not in self._peers.values()]
             self._peers[whose] = known[0] if known else next(unknown)
         several = dict.fromkeys(s.scope for s in shown if s.scope.startswith(("blocks:", "grid")))
         self._black = {scope: 0.65 * (i + 1) / len(several) for i, scope in enumerate(several)}
@@ -176,7 +183,7 @@ def draw_lines(
         axes.set_ylabel("GB/s each way" if measure == "bidirectional" else "GB/s")
     else:
         axes.set_ylabel("µs" if shown[0].unit == "us" else shown[0].unit)
-    if measure == "latency":
+    if is_time_by_size(shown[0]):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     else:
@@ -299,13 +306,13 @@ def draw(documents: Sequence[Document], shown: Sequence[Series], fits: bool) -> 
         group = [one for one in shown if one.measure == measure]
         labels = labels_of(group, documents)
         axes.set_title(MEASURES.get(measure, measure))
-        if measure == "rate":
+        if measure in BARS:
             draw_bars(axes, group, labels, styles)
         else:
             draw_lines(axes, group, labels, styles, fits)
     for axes in panels[len(measures) :]:
         axes.remove()
-    limits = [one for one in shown if one.is_limit and one.measure != "rate"]
+    limits = [one for one in shown if one.is_limit and one.measure not in BARS]
     figure.draw_without_rendering()  # where lines end is known only now
     for axes, measure in zip(panels, measures):
         group = [one for one in limits if one.measure == measure]

@@ -132,6 +132,19 @@ class Picture(unittest.TestCase):
         # 4 series, 3 thin fits, and the legend's entry for them.
         self.assertEqual(len(latency.lines), 4 + 3 + 1)
 
+    def test_collectives_are_times_by_size_and_barriers_are_bars(self) -> None:
+        made = rows("dcgn 0.1.0", "all_reduce", "8 GPUs", "block")
+        for form in ("", ", symmetric windows"):
+            made += rows("NCCL 2.28.9" + form, "all_reduce", "8 GPUs", "-")
+        made.append(made[0] | {"measure": "barrier", "bytes": 0, "GBps": 0})
+        one = Document("m", "c", made)
+        call, barrier = plot.draw([one], series([one]), fits=True).axes
+        self.assertEqual((call.get_xscale(), call.get_yscale()), ("log", "log"))
+        self.assertEqual(len(barrier.patches), 1)
+        dashed = [line for line in call.lines if line.get_linestyle() == "--"]
+        self.assertEqual(len({line.get_marker() for line in dashed}), 2)
+        self.assertRegex(plot.fit_table(series([one])), r"all_reduce +NCCL 2.28.9, 8 GPUs +2.000 ")
+
     def test_both_ways_say_that_they_are_of_each(self) -> None:
         (axes,) = plot.draw([both_ways()], series([both_ways()]), fits=False).axes
         self.assertIn("of each way", axes.get_title("left"))

@@ -1,9 +1,9 @@
 // dcgn bench gates
+#include "tool/bench_gates.hpp"
+
 #include "bench/ablation.hpp"
 #include "bench/peer.hpp"
-#include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"
-#include "tool/bench_table.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/values.hpp"
@@ -24,7 +24,7 @@ namespace {
 using bench::Idea, bench::Measure, bench::Path, bench::Row, bench::Scope, bench::ScopeKind, bench::Workload;
 
 struct Arguments {
-  std::string end;
+  std::string what = "p2p", end;
   double seconds = 0.1;
   int repetitions = 9;
   JsonOption json;
@@ -78,8 +78,9 @@ class Runner {
     ask_peers();
     if (!document_.quiet()) gates_head();
     for (const Gate& gate : gates)
-      attempt(fmt::format("{}, {} B, {}", gate.measure, gate.bytes, bench::name_of(gate.path)), [&] { measure(gate); });
-    for (const Scope& scope : {thread, warp}) attempt("what checks cost", [&] { measure_checks(scope); });
+      attempt(fmt::format("{}, {} B, {}", gate.measure, gate.bytes, bench::name_of(gate.path)), failed_,
+              [&] { measure(gate); });
+    for (const Scope& scope : {thread, warp}) attempt("what checks cost", failed_, [&] { measure_checks(scope); });
     for (const Row& row : peers_) document_.add(row);
     document_["gates"] = lines_;
   }
@@ -87,19 +88,6 @@ class Runner {
   bool failed() const { return failed_; }
 
  private:
-  // One that fails does not take the others with it.
-  template <class Work>
-  void attempt(const std::string& what, const Work& work) {
-    try {
-      work();
-    } catch (const Error& e) {
-      // What cannot be asked of this machine is no failure.
-      const bool refused = e.code() == Code::too_many_blocks || e.code() == Code::configuration;
-      failed_ = failed_ || !refused;
-      fmt::print(stderr, "dcgn: bench: {} is {}: {}\n", what, refused ? "left out" : "not measured", e.what());
-    }
-  }
-
   // At the sizes of the gates of two GPUs.
   void ask_peers() {
     if (Device::count() < 2 || Device(0).kind() != DeviceKind::cuda) return;
@@ -115,7 +103,7 @@ class Runner {
       }
       for (const Measure measure : bench::all_measures)
         if (const auto& these = sizes[bench::name_of(measure)]; !these.empty())
-          attempt(peer, [&] {
+          attempt(peer, failed_, [&] {
             for (const Row& row : bench::run_peer(
                      peer, {.measures = {bench::name_of(measure)}, .sizes = these, .seconds = seconds_ / 2}))
               peers_.push_back(row);
@@ -203,12 +191,7 @@ class Runner {
   }
 
   void add(const GateLine& line) {
-    lines_.push_back({{"what", line.what},
-                      {"reach", line.reach},
-                      {"measured", line.measured},
-                      {"limit", line.limit},
-                      {"peers", line.peers},
-                      {"met", line.met}});
+    lines_.push_back(to_json(line));
     if (!document_.quiet()) gates_line(line);
   }
 
@@ -222,8 +205,16 @@ class Runner {
 };
 
 int run(Arguments& a) {
-  largest_message(a.end);  // a bad one is told before anything is printed
+  const std::int64_t largest = largest_message(a.end);  // a bad one is told before anything is printed
+  const bool collectives = a.what == "coll";
+  if (collectives && Device::count() == 0)
+    refuse("gates coll: this machine has no GPU; DCGN_EMULATED_GPUS=2 gives it emulated ones");
   BenchDocument document("gates", a.json);
+  if (collectives) {
+    const bool measured = measure_collective_gates({.largest = largest, .seconds = a.seconds}, document);
+    const int code = document.finish();
+    return measured ? code : exit_job_failed;
+  }
   Runner runner(a, document);
   runner.run();
   const int code = document.finish();
@@ -234,16 +225,21 @@ int run(Arguments& a) {
 
 void add_bench_gates(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<Arguments>();
-  CLI::App* app =
-      parent.add_subcommand("gates",
-                            "What is to be reached, and what is\n\n"
-                            "One table of the figures that Decagon is held to on 8 x H200, two GPUs at a time: what is "
-                            "measured, what is to be\n"
-                            "reached, the limit in the same run, the peers that are built, and whether it is met. "
-                            "Latencies are half a round\n"
-                            "trip, medians of 10,000 rounds or more; GB/s of both directions at once is of each. On "
-                            "other machines the same is\n"
-                            "measured, with one GPU in place of two. The exit code does not say whether all are met.");
+  CLI::App* app = parent.add_subcommand(
+      "gates",
+      "What is to be reached, and what is\n\n"
+      "One table of the figures that Decagon is held to on 8 x H200, two GPUs at a time: what is "
+      "measured, what is to be\n"
+      "reached, the limit in the same run, the peers that are built, and whether it is met. "
+      "Latencies are half a round\n"
+      "trip, medians of 10,000 rounds or more; GB/s of both directions at once is of each. On "
+      "other machines the same is\n"
+      "measured, with one GPU in place of two. Of collectives the fastest scope counts, and for large "
+      "ones NCCL's bus\n"
+      "bandwidth is to be reached. The exit code does not say whether all are met.");
+  app->add_option("WHAT", a->what, "p2p: messages, two GPUs at a time; coll: collectives, of all GPUs [p2p]")
+      ->type_name("")
+      ->check(word_of({"p2p", "coll"}));
   app->add_option("-e,--end", a->end, "The largest message; rows of larger ones are left out [1G; emulated 64K]")
       ->type_name("SIZE");
   app->add_option("--time", a->seconds, "Seconds that a row should take; never fewer rounds than a median needs")
@@ -257,7 +253,7 @@ void add_bench_gates(CLI::App& parent, Action& chosen) {
   a->json.add_to(*app, "The table, and all rows, with machine, commit, date and command,");
   app->footer(std::string("Examples:\n"
                           "  dcgn bench gates\n"
-                          "  dcgn bench gates --json gates.json\n\n") +
+                          "  dcgn bench gates coll --json gates.json\n\n") +
               exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }

@@ -133,6 +133,24 @@ TEST_F(BenchColl, NothingIsRunForWhatAPeerHasNot) {
   EXPECT_EQ(r.err, "");
 }
 
+TEST_F(BenchColl, GatesSayWhatIsToBeReachedAndWhatIs) {
+  const Result r =
+      run_dcgn("bench gates coll -e 8 --time 0.0001 --json gates.json", "DCGN_EMULATED_GPUS=2 DCGN_EMULATED_SMS=2");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  const json d = json::parse(std::ifstream(scratch_folder() + "/gates.json"));
+  ASSERT_EQ(d.at("gates").size(), 3u);
+  EXPECT_EQ(d.at("rows").size(), 3u);
+  EXPECT_EQ(d.at("gates")[1].at("what"), "barrier, warp, 2 GPUs x 2 slots");
+  EXPECT_EQ(d.at("gates")[1].at("reach"), "<= 4 us");
+  EXPECT_EQ(d.at("gates")[2].at("what"), "all_reduce 8 B, warp, 2 GPUs");
+  EXPECT_NE(r.out.find(d.at("gates")[2].at("measured").get<std::string>()), std::string::npos) << r.out;
+  const Result none = run_dcgn("bench gates coll", "DCGN_EMULATED_GPUS=0");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("gates coll: this machine has no GPU"), std::string::npos) << none.err;
+  EXPECT_EQ(run_dcgn("bench gates chess").code, 2);
+}
+
 TEST_F(BenchColl, MistakesNameTheValue) {
   for (const auto& [arguments, named] :
        {std::pair("--op allreduce", "'allreduce'"),

@@ -160,13 +160,13 @@ TEST(Coll, EveryCollectiveIsRightOnAnyRanks) {
                                                         {{.gpus = gpus, .slots = 2}, warp},
                                                         {{.cpus = 1, .gpus = gpus, .slots = 1}, thread},
                                                         {{.cpus = 1}, {}}};
+  int turn = 0;
   for (const Collective op : all_collectives)
     for (const auto& [ranks, scope] : all) {
       if (!ranks.count()) continue;
-      for (const std::int64_t bytes : {8, 3000}) {
-        if (dcgn::test::sanitized && bytes != 3000) continue;
-        expect_sound(work_of(op, ranks, scope, bytes));
-      }
+      // Small and large in turn: five to a collective, so that each has both, and so have all kinds of ranks.
+      const bool small = turn++ % 2;
+      if (!dcgn::test::sanitized || !small) expect_sound(work_of(op, ranks, scope, small ? 8 : 3000));
     }
 }
 

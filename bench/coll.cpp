@@ -90,7 +90,12 @@ Row measure_collective(const CollWork& work) {
       case ScopeKind::thread: add_slots<ScopeKind::thread>(job, g, work, plan, m); break;
       case ScopeKind::warp: add_slots<ScopeKind::warp>(job, g, work, plan, m); break;
       case ScopeKind::block: add_slots<ScopeKind::block>(job, g, work, plan, m); break;
-      case ScopeKind::blocks: add_slots<ScopeKind::blocks>(job, g, work, plan, m); break;
+      case ScopeKind::blocks:
+        if (work.scope.threads && work.scope.threads <= 512)
+          add_slots<ScopeKind::blocks, 512>(job, g, work, plan, m);
+        else
+          add_slots<ScopeKind::blocks>(job, g, work, plan, m);
+        break;
     }
   }
   job.run();

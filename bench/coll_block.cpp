@@ -3,6 +3,7 @@
 
 namespace dcgn::bench {
 
-template void add_slots<ScopeKind::block>(Job&, int, const CollWork&, const CollPlan&, const CollMemory&);
+template void add_slots<ScopeKind::block, most_threads(ScopeKind::block)>(Job&, int, const CollWork&, const CollPlan&,
+                                                                          const CollMemory&);
 
 }  // namespace dcgn::bench

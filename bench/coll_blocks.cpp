@@ -3,6 +3,7 @@
 
 namespace dcgn::bench {
 
-template void add_slots<ScopeKind::blocks>(Job&, int, const CollWork&, const CollPlan&, const CollMemory&);
+template void add_slots<ScopeKind::blocks, most_threads(ScopeKind::blocks)>(Job&, int, const CollWork&, const CollPlan&,
+                                                                            const CollMemory&);
 
 }  // namespace dcgn::bench

@@ -46,9 +46,9 @@ class SlotCollEnd : public Group {
   gpu::Slot slot_;
 };
 
-template <ScopeKind Kind>
+template <ScopeKind Kind, unsigned Threads>
 struct CollKernel {
-  static constexpr unsigned max_threads = most_threads(Kind), blocks_per_multiprocessor = 1;
+  static constexpr unsigned max_threads = Threads, blocks_per_multiprocessor = 1;
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, unsigned blocks, CollPlan plan,
                                    CollMemory memory) const {
     for_my_slot<Kind>(ctx, comm, blocks, [&](const auto& group, const gpu::Slot& slot) {
@@ -57,12 +57,12 @@ struct CollKernel {
   }
 };
 
-template <ScopeKind Kind>
+template <ScopeKind Kind, unsigned Threads>
 void add_slots(Job& job, int gpu, const CollWork& work, const CollPlan& plan, const CollMemory& memory) {
   const Device device = job.world().device(gpu);
   const auto slots = static_cast<unsigned>(work.ranks.slots);
-  job.gpu_on(gpu, launch_for(work.scope, device, slots), CollKernel<Kind>{}, blocks_for(work.scope, device, slots),
-             plan, memory);
+  job.gpu_on(gpu, launch_for(work.scope, device, slots), CollKernel<Kind, Threads>{},
+             blocks_for(work.scope, device, slots), plan, memory);
 }
 
 }  // namespace dcgn::bench

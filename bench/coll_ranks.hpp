@@ -1,5 +1,5 @@
-// The ranks of a measurement of collectives. Each scope's kernel is compiled in a file of its own: it has the code of
-// all collectives.
+// The ranks of a measurement of collectives. Each kernel is compiled in a file of its own: it has the code of all
+// collectives.
 #pragma once
 
 #include "bench/coll.hpp"
@@ -15,8 +15,8 @@ namespace dcgn::bench {
 // A CPU rank's part. Throws what the calls of `comm` throw.
 void take_part(Comm& comm, const CollPlan& plan, const CollBuffers& buffers);
 
-// Gives a GPU of the job its kernel.
-template <ScopeKind Kind>
+// Gives a GPU of the job its kernel, for blocks of so many threads at most.
+template <ScopeKind Kind, unsigned Threads = most_threads(Kind)>
 void add_slots(Job& job, int gpu, const CollWork& work, const CollPlan& plan, const CollMemory& memory);
 
 }  // namespace dcgn::bench

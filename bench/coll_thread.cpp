@@ -3,6 +3,7 @@
 
 namespace dcgn::bench {
 
-template void add_slots<ScopeKind::thread>(Job&, int, const CollWork&, const CollPlan&, const CollMemory&);
+template void add_slots<ScopeKind::thread, most_threads(ScopeKind::thread)>(Job&, int, const CollWork&, const CollPlan&,
+                                                                            const CollMemory&);
 
 }  // namespace dcgn::bench

@@ -3,6 +3,7 @@
 
 namespace dcgn::bench {
 
-template void add_slots<ScopeKind::warp>(Job&, int, const CollWork&, const CollPlan&, const CollMemory&);
+template void add_slots<ScopeKind::warp, most_threads(ScopeKind::warp)>(Job&, int, const CollWork&, const CollPlan&,
+                                                                        const CollMemory&);
 
 }  // namespace dcgn::bench

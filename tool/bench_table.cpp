@@ -112,8 +112,8 @@ void any_source_line(const Row& row) {
 void coll_head(bench::Collective op, const bench::CollRanks& ranks) {
   fmt::print("\n# {}, {}: {} rank{}, medians of calls one after the other\n", bench::name_of(op), bench::name_of(ranks),
              ranks.count(), ranks.count() == 1 ? "" : "s");
-  fmt::print("#{:>7} {:>10} {:<5} {:<5} {:>4}  {:<30} {:<10} {:>10} {:>10} {:>8} {:>8} {:>6}\n", "size", "count",
-             "type", "redop", "root", "by", "scope", "p50 us", "p99 us", "algbw", "busbw", "wrong");
+  fmt::print("#{:>7} {:>10} {:<5} {:<5} {:>4}  {:<30} {:<13} {:>9} {:>9} {:>8} {:>8} {:>6}\n", "size", "count", "type",
+             "redop", "root", "by", "scope", "p50 us", "p99 us", "algbw", "busbw", "wrong");
   std::fflush(stdout);
 }
 
@@ -121,9 +121,10 @@ void coll_line(const Row& row) {
   const bench::Collective op = bench::parse_collective(row.measure).value();
   const bool data = op != bench::Collective::barrier;
   const auto of_data = [&](double gb_per_s) { return data ? fmt::format("{:.3f}", gb_per_s) : "-"; };
-  fmt::print("{:>8} {:>10} {:<5} {:<5} {:>4}  {:<30} {:<10} {:>10.3f} {:>10.3f} {:>8} {:>8} {:>6}\n",
+  const std::string scope = row.threads > 32 ? fmt::format("{} {}", row.scope, row.threads) : row.scope;
+  fmt::print("{:>8} {:>10} {:<5} {:<5} {:>4}  {:<30} {:<13} {:>9.3f} {:>9.3f} {:>8} {:>8} {:>6}\n",
              bench::size_text(row.bytes), bench::count_of(op, row.bytes, row.ranks), data ? "float" : "-",
-             bench::has_operation(op) ? "sum" : "-", bench::has_root(op) ? "0" : "-", row.whose, row.scope, row.p50_us,
+             bench::has_operation(op) ? "sum" : "-", bench::has_root(op) ? "0" : "-", row.whose, scope, row.p50_us,
              row.p99_us, of_data(row.gb_per_s), of_data(bench::bus_gb_per_s(row)), row.wrong);
   std::fflush(stdout);
 }

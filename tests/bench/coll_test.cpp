@@ -174,6 +174,9 @@ TEST(Coll, SeveralBlocksMakeOneCall) {
   if (!dcgn::Device::count()) GTEST_SKIP() << "no GPU";
   for (const Collective op : {Collective::barrier, Collective::all_reduce, Collective::all_to_all})
     expect_sound(work_of(op, {.gpus = 1, .slots = 2}, two_blocks, dcgn::test::sanitized ? 256 : 20'000));
+  if (dcgn::test::sanitized) return;
+  const Scope larger_blocks{.kind = ScopeKind::blocks, .blocks = 2, .threads = 544};
+  expect_sound(work_of(Collective::all_reduce, {.gpus = 1}, larger_blocks, 64));
 }
 
 TEST(Coll, RanksAreNamed) {

@@ -173,6 +173,7 @@ TEST(P2p, WhatIsLeftOutIsInTheSettingsAndInTheRow) {
     const dcgn::Config with = config_for(all, {}), without = config_for(work, {});
     EXPECT_EQ(with.without, 0u);
     const int differences = (with.without != without.without) + (with.p2p != without.p2p) +
+                            (with.place_threads != without.place_threads) +
                             (with.copy_engine_bytes != without.copy_engine_bytes);
     EXPECT_EQ(differences, 1) << name_of(idea);
     EXPECT_EQ(row_for(work, "latency", 1).without, name_of(idea));

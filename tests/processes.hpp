@@ -8,18 +8,19 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <type_traits>
 #include <vector>
 
 namespace dcgn::test {
 
-inline int from_launcher(const char* of_openmpi, const char* of_mpich, int otherwise) {
-  for (const char* variable : {of_openmpi, of_mpich})
+inline int from_launcher(std::initializer_list<const char*> variables, int otherwise) {
+  for (const char* variable : variables)
     if (const char* text = std::getenv(variable)) return std::atoi(text);
   return otherwise;
 }
-inline int processes() { return from_launcher("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1); }
-inline int this_process() { return from_launcher("OMPI_COMM_WORLD_RANK", "PMI_RANK", 0); }
+inline int processes() { return from_launcher({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE"}, 1); }
+inline int this_process() { return from_launcher({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK"}, 0); }
 
 // As many ranks, spread over the processes: the CPU ranks and the GPUs each as evenly as can be. Nothing where there
 // are fewer than processes; as it was where there is one process.

@@ -32,9 +32,9 @@ struct Config {
   // of the others, or as many nodes as there are processes, the same list in each.
   std::vector<NodeShape> nodes = {NodeShape{}};
 
-  // The MPI between processes: "openmpi" or "mpich"; "off": this process is a job of its own; empty: the launcher's, or
-  // the one that the program is linked with. DCGN_MPI=openmpi|mpich|off
-  std::string mpi = detail::word_setting("DCGN_MPI", {"openmpi", "mpich", "off"});
+  // The MPI between processes: "openmpi" or "mpich"; "tcp": none, as torchrun starts them; "off": this process is a job
+  // of its own; empty: the launcher's, or the one that the program is linked with. DCGN_MPI=openmpi|mpich|tcp|off
+  std::string mpi = detail::word_setting("DCGN_MPI", {"openmpi", "mpich", "tcp", "off"});
 
   // For a program that uses MPI itself: points to the MPI_Comm whose processes are the nodes, which all open their
   // world together. MPI must have been begun with MPI_THREAD_MULTIPLE. Null: the launcher says what there is.

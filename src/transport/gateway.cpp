@@ -277,7 +277,6 @@ bool Gateway::busy() const {
 }
 
 void Gateway::serve() {
-  using Clock = std::chrono::steady_clock;
   constexpr auto awake_for = 1ms, awake_while_busy = 50ms;
   constexpr auto shortest_nap = 50us, longest_nap = 500us;
   const auto aborted = [this] { return load_acquire(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted); };

@@ -1,5 +1,6 @@
 // What the library asks of an MPI, as a table of plain functions: filled by a shared library of its own for each MPI
-// (mpi/mpi_calls.cpp), so that neither the library nor a program that uses it is bound to one.
+// (mpi/mpi_calls.cpp), so that neither the library nor a program that uses it is bound to one; and by the library
+// itself for processes without MPI (tcp/tcp_calls.cpp).
 //
 // Handles of MPI are 64-bit words here, lengths are bytes. Each function that returns int returns 0, or an error code
 // of that MPI for error_text(). The names are MPI's, and so is what they do; all are called by one thread at a time.
@@ -24,14 +25,15 @@ enum class MpiThreads : std::int32_t { single, funneled, serialized, multiple };
 enum class MpiStage : std::int32_t { none, running, finalized };
 
 struct MpiCalls {
-  static constexpr std::uint32_t current_version = 1;
+  static constexpr std::uint32_t current_version = 2;
   std::uint32_t version;
-  const char* name;  // "openmpi" or "mpich"
+  const char* name;  // "openmpi", "mpich" or "tcp"
 
   void (*describe)(char* text, int length);  // the library's version, in a line
   void (*error_text)(int error, char* text, int length);
   MpiStage (*stage)();
-  int (*init)(MpiThreads* provided);  // asks for `funneled`: the calling thread is the main one from here on
+  // Asks for `funneled`: the calling thread is the main one from here on. Without MPI, waits so long for the others.
+  int (*init)(double within_s, MpiThreads* provided);
   int (*threads)(MpiThreads* provided);
   int (*finalize)();
 

@@ -1,5 +1,7 @@
 #include "mpi_library.hpp"
 
+#include "tcp/tcp_calls.hpp"
+
 #include <dcgn/error.hpp>
 
 #include <dlfcn.h>
@@ -15,17 +17,6 @@ namespace dcgn::transport {
 namespace {
 
 constexpr std::array known = {"openmpi", "mpich"};
-
-std::optional<int> number(const char* variable) {
-  const char* const text = std::getenv(variable);
-  if (!text) return std::nullopt;
-  const std::string_view all(text);
-  int value = 0;
-  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
-  if (error != std::errc() || end != all.data() + all.size())
-    throw Error(Code::configuration, "launch", std::string(variable) + "=" + text + ": expected a whole number");
-  return value;
-}
 
 std::string file_of(const std::string& mpi) { return "libdcgn_mpi_" + mpi + ".so"; }
 
@@ -80,23 +71,42 @@ Loaded load(const std::string& mpi, int scope) {
 
 }  // namespace
 
-std::optional<Launch> find_launch() {
+std::optional<int> environment_number(const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (!text) return std::nullopt;
+  const std::string_view all(text);
+  int value = 0;
+  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
+  if (error != std::errc() || end != all.data() + all.size())
+    throw Error(Code::configuration, "launch", std::string(variable) + "=" + text + ": expected a whole number");
+  return value;
+}
+
+std::optional<Launch> find_launch(const std::string& mpi) {
   struct Launcher {
-    const char *rank, *size, *mpi;
+    const char *rank, *size, *also, *mpi;
   };
-  // mpirun of Open MPI; mpiexec of MPICH and its kin; srun, which says by which protocol it speaks to the MPI.
-  constexpr std::array launchers = {Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"},
-                                    Launcher{"PMI_RANK", "PMI_SIZE", "mpich"},
-                                    Launcher{"PMIX_RANK", "SLURM_NTASKS", "openmpi"}};
+  // mpirun of Open MPI; mpiexec of MPICH and its kin; srun, which says by which protocol it speaks to the MPI;
+  // torchrun, which starts programs that may know nothing of MPI.
+  constexpr std::array launchers = {Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr, "openmpi"},
+                                    Launcher{"PMI_RANK", "PMI_SIZE", nullptr, "mpich"},
+                                    Launcher{"PMIX_RANK", "SLURM_NTASKS", nullptr, "openmpi"},
+                                    Launcher{"RANK", "WORLD_SIZE", "MASTER_ADDR", "tcp"}};
   for (const Launcher& l : launchers) {
-    const auto rank = number(l.rank), size = number(l.size);
-    if (!rank || !size) continue;
-    if (*size < 1 || *rank < 0 || *rank >= *size)
+    if ((mpi == "tcp") != (l.mpi == std::string_view("tcp")) && !mpi.empty()) continue;
+    if (l.also && !std::getenv(l.also)) continue;
+    if (!std::getenv(l.rank) || !std::getenv(l.size)) continue;
+    const int rank = environment_number(l.rank).value(), size = environment_number(l.size).value();
+    if (size < 1 || rank < 0 || rank >= size)
       throw Error(Code::configuration, "launch",
-                  std::string(l.rank) + "=" + std::to_string(*rank) + " with " + l.size + "=" + std::to_string(*size) +
+                  std::string(l.rank) + "=" + std::to_string(rank) + " with " + l.size + "=" + std::to_string(size) +
                       ": expected a rank below the size");
-    return Launch{*rank, *size, l.mpi};
+    return Launch{rank, size, l.mpi};
   }
+  if (mpi == "tcp")
+    throw Error(
+        Code::configuration, "launch",
+        "MPI tcp, which is none, where RANK, WORLD_SIZE and MASTER_ADDR are not set; expected what torchrun sets");
   return std::nullopt;
 }
 
@@ -106,6 +116,7 @@ std::string linked_mpi() {
 }
 
 const MpiCalls& load_mpi(const std::string& mpi) {
+  if (mpi == "tcp") return tcp_calls();
   const Loaded l = load(mpi, RTLD_GLOBAL);  // because an MPI loads parts of its own that look for its symbols
   if (!l.calls)
     throw Error(Code::unsupported, "MPI",
@@ -131,6 +142,9 @@ std::vector<FoundMpi> find_mpis() {
     if (l.calls) l.calls->describe(version, sizeof version);
     found.push_back({mpi, l.library, l.calls ? version : "cannot be loaded:" + l.tried});
   }
+  char text[256] = {};
+  tcp_calls().describe(text, sizeof text);
+  found.push_back({"tcp", "built in", text});
   return found;
 }
 

@@ -9,20 +9,25 @@
 
 namespace dcgn::transport {
 
-// What a launcher (mpirun, mpiexec, srun) has told this process in its environment.
+// What a launcher (mpirun, mpiexec, srun, torchrun) has told this process in its environment.
 struct Launch {
   int rank = 0;
   int size = 1;
-  std::string mpi;  // "openmpi" or "mpich"; empty: by what it said one cannot tell
+  std::string mpi;  // "openmpi", "mpich", or "tcp": none
 };
 
-// Nothing where the process was started by none. Throws Error(configuration) where what it said makes no sense.
-std::optional<Launch> find_launch();
+// By one for that MPI, or "tcp"; empty: by any. Nothing where the process was started by none. Throws
+// Error(configuration) where what it said makes no sense.
+std::optional<Launch> find_launch(const std::string& mpi);
+
+// The number that an environment variable has. Throws Error(configuration) where it is none.
+std::optional<int> environment_number(const char* variable);
 
 // The MPI that the program itself is linked with, empty where it is with none.
 std::string linked_mpi();
 
-// Loads the library for that MPI; once loaded it stays. Throws Error(unsupported) that says where it was looked for.
+// The calls of that MPI, or "tcp". Loads the library for it; once loaded it stays. Throws Error(unsupported) that says
+// where it was looked for.
 const MpiCalls& load_mpi(const std::string& mpi);
 
 // The names of those that can be loaded here, with the versions that they tell of themselves; for `dcgn info`.

@@ -1,10 +1,7 @@
 #include "process_watch.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -25,7 +22,6 @@ namespace dcgn::transport {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 constexpr int children = 8;
 constexpr int most_addresses = 4;
 constexpr auto connect_within = 20s;
@@ -51,10 +47,6 @@ struct Stop {
   std::uint32_t length;
 };
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Code::device, "processes", what + ": " + std::strerror(errno));
-}
-
 std::array<std::uint32_t, most_addresses> own_addresses() {
   std::array<std::uint32_t, most_addresses> found{};
   std::size_t count = 0;
@@ -69,53 +61,13 @@ std::array<std::uint32_t, most_addresses> own_addresses() {
   return found;
 }
 
-void set_blocking(int socket, bool blocking) {
-  const int flags = fcntl(socket, F_GETFL);
-  if (fcntl(socket, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0) refuse("fcntl");
-}
-
-bool ready(int socket, short what, Clock::time_point until) {
-  pollfd p{socket, what, 0};
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-  return poll(&p, 1, static_cast<int>(std::max<long>(left, 0))) > 0;
-}
-
-// All bytes within the time; false where they do not come.
-bool read_all(int socket, void* to, std::size_t bytes, Clock::time_point until) {
-  auto* at = static_cast<char*>(to);
-  while (bytes) {
-    if (!ready(socket, POLLIN, until)) return false;
-    const ssize_t got = recv(socket, at, bytes, 0);
-    if (got <= 0) return false;
-    at += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-// -1 where nobody answers there.
-int call(std::uint32_t address, std::uint16_t port, const Greeting& greeting, Clock::time_point until) {
-  const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (s < 0) refuse("socket");
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_addr.s_addr = address;
-  to.sin_port = port;
-  const int result = ::connect(s, reinterpret_cast<const sockaddr*>(&to), sizeof to);
-  int error = result < 0 ? errno : 0;
-  if (error == EINPROGRESS && ready(s, POLLOUT, std::min(until, Clock::now() + 2s))) {
-    socklen_t length = sizeof error;
-    getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &length);
-  }
+// None where nobody, or somebody else, answers there.
+Socket call(const Address& address, const Greeting& greeting, Clock::time_point until) {
+  Socket s = connect_to(address, std::min(until, Clock::now() + 2s));
+  const auto soon = std::min(until, Clock::now() + 5s);
   char answer = 0;
-  if (!error) {
-    set_blocking(s, true);
-    if (send(s, &greeting, sizeof greeting, MSG_NOSIGNAL) == sizeof greeting &&
-        read_all(s, &answer, 1, std::min(until, Clock::now() + 5s)))
-      return s;
-  }
-  close(s);
-  return -1;
+  if (s && write_all(s.fd(), &greeting, sizeof greeting, soon) && read_all(s.fd(), &answer, 1, soon)) return s;
+  return {};
 }
 
 std::string name_of(const Card& card, int rank) {
@@ -125,42 +77,24 @@ std::string name_of(const Card& card, int rank) {
 }  // namespace
 
 ProcessWatch::ProcessWatch(Processes& processes, std::function<void(Code, const std::string&, bool)> on_stop)
-    : rank_(processes.rank()), on_stop_(std::move(on_stop)) {
-  try {
-    wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wake_ < 0) refuse("eventfd");
-    connect(processes);
-    thread_ = std::thread([this] { watch(); });
-  } catch (...) {
-    close_all();
-    throw;
-  }
+    : rank_(processes.rank()), on_stop_(std::move(on_stop)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_) refuse_call("eventfd");
+  connect(processes);
+  thread_ = std::thread([this] { watch(); });
 }
 
 ProcessWatch::~ProcessWatch() {
   closing_ = true;
   wake();
   thread_.join();
-  close_all();
-}
-
-void ProcessWatch::close_all() noexcept {
-  for (const Neighbour& n : neighbours_)
-    if (n.socket >= 0) close(n.socket);
-  if (wake_ >= 0) close(wake_);
 }
 
 void ProcessWatch::connect(Processes& processes) {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  socklen_t length = sizeof own;
-  if (listener < 0 || bind(listener, reinterpret_cast<const sockaddr*>(&own), sizeof own) < 0 ||
-      listen(listener, 2 * children) < 0 || getsockname(listener, reinterpret_cast<sockaddr*>(&own), &length) < 0)
-    refuse("a socket to listen at");
+  const Socket listener = listen_at(0, 2 * children);
+  if (!listener) refuse_call("a socket to listen at");
   Card mine;
   mine.addresses = own_addresses();
-  mine.port = own.sin_port;
+  mine.port = own_address(listener).port;
   mine.pid = getpid();
   mine.token =
       static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) ^ static_cast<std::uint64_t>(getpid()) << 40;
@@ -169,7 +103,6 @@ void ProcessWatch::connect(Processes& processes) {
   const auto until = Clock::now() + connect_within;
   const auto card_of = [&](int rank) { return cards[static_cast<std::size_t>(rank)]; };
   const auto fail = [&](int other) {
-    close(listener);
     throw Error(Code::device, "processes",
                 name_of(mine, rank_) + " cannot be connected with " + name_of(card_of(other), other) +
                     " by TCP; expected a port and a network that let them");
@@ -177,28 +110,25 @@ void ProcessWatch::connect(Processes& processes) {
   if (rank_ > 0) {
     const int parent = (rank_ - 1) / children;
     const Card card = card_of(parent);
-    int s = -1;
+    Socket s;
     for (const std::uint32_t address : card.addresses)
-      if (address && s < 0) s = call(address, card.port, {card.token, rank_}, until);
-    if (s < 0) fail(parent);
-    neighbours_.push_back({parent, name_of(card, parent), s, false, {}});
+      if (address && !s) s = call({address, card.port}, {card.token, rank_}, until);
+    if (!s) fail(parent);
+    neighbours_.push_back({parent, name_of(card, parent), std::move(s), false, {}});
   }
   const int first = children * rank_ + 1, last = std::min(first + children, processes.size());
   for (int waiting = std::max(0, last - first); waiting > 0;) {
-    if (!ready(listener, POLLIN, until)) fail(first);
-    const int s = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (!ready(listener.fd(), POLLIN, until)) fail(first);
+    Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
     Greeting greeting{};
     const char welcome = 1;
-    if (s >= 0 && read_all(s, &greeting, sizeof greeting, std::min(until, Clock::now() + 2s)) &&
+    if (s && read_all(s.fd(), &greeting, sizeof greeting, std::min(until, Clock::now() + 2s)) &&
         greeting.token == mine.token && greeting.rank >= first && greeting.rank < last &&
-        send(s, &welcome, 1, MSG_NOSIGNAL) == 1) {
-      neighbours_.push_back({greeting.rank, name_of(card_of(greeting.rank), greeting.rank), s, false, {}});
+        send(s.fd(), &welcome, 1, MSG_NOSIGNAL) == 1) {
+      neighbours_.push_back({greeting.rank, name_of(card_of(greeting.rank), greeting.rank), std::move(s), false, {}});
       --waiting;
-    } else if (s >= 0) {
-      close(s);
     }
   }
-  close(listener);
 }
 
 void ProcessWatch::stop(Code code, const std::string& reason) {
@@ -219,14 +149,14 @@ void ProcessWatch::leave() {
 
 void ProcessWatch::wake() const {
   const std::uint64_t one = 1;
-  static_cast<void>(!write(wake_, &one, sizeof one));
+  static_cast<void>(!write(wake_.fd(), &one, sizeof one));
 }
 
 void ProcessWatch::tell(const std::string& message, const Neighbour* except) {
   for (const Neighbour& n : neighbours_) {
-    if (n.socket < 0 || &n == except) continue;
+    if (!n.socket || &n == except) continue;
     // So little that the connection takes it at once; who has died does not need it.
-    static_cast<void>(send(n.socket, message.data(), message.size(), MSG_NOSIGNAL));
+    static_cast<void>(send(n.socket.fd(), message.data(), message.size(), MSG_NOSIGNAL));
   }
 }
 
@@ -242,11 +172,10 @@ void ProcessWatch::died(const Neighbour& who) {
 
 void ProcessWatch::hear(Neighbour& from) {
   std::array<char, 4096> piece;
-  const ssize_t got = recv(from.socket, piece.data(), piece.size(), MSG_DONTWAIT);
+  const ssize_t got = recv(from.socket.fd(), piece.data(), piece.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
-    close(from.socket);
-    from.socket = -1;
+    from.socket = {};
     if (stopped_ || from.leaves || closing_) return;
     stopped_ = true;
     died(from);
@@ -279,12 +208,12 @@ void ProcessWatch::watch() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
   std::vector<pollfd> polled;
   for (;;) {
-    polled.assign(1, {wake_, POLLIN, 0});
-    for (const Neighbour& n : neighbours_) polled.push_back({n.socket, POLLIN, 0});  // -1 is passed over
+    polled.assign(1, {wake_.fd(), POLLIN, 0});
+    for (const Neighbour& n : neighbours_) polled.push_back({n.socket.fd(), POLLIN, 0});  // -1 is passed over
     if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
     if (polled[0].revents) {
       std::uint64_t count = 0;
-      static_cast<void>(!read(wake_, &count, sizeof count));
+      static_cast<void>(!read(wake_.fd(), &count, sizeof count));
       std::string message;
       {
         const std::lock_guard lock(mutex_);

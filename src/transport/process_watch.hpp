@@ -3,6 +3,7 @@
 #pragma once
 
 #include "processes.hpp"
+#include "sockets.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -33,14 +34,13 @@ class ProcessWatch {
   struct Neighbour {
     int rank = -1;
     std::string name;
-    int socket = -1;
+    Socket socket;
     bool leaves = false;
     std::string read;  // of a message that is not complete
   };
 
   void connect(Processes& processes);
   void wake() const;
-  void close_all() noexcept;
   void watch();
   void hear(Neighbour& from);
   void tell(const std::string& message, const Neighbour* except);
@@ -48,8 +48,8 @@ class ProcessWatch {
 
   const int rank_;
   const std::function<void(Code, const std::string&, bool)> on_stop_;
+  const Socket wake_;
   std::vector<Neighbour> neighbours_;
-  int wake_ = -1;
   std::mutex mutex_;
   std::string to_tell_;
   std::atomic<bool> closing_{false}, leaving_{false};

@@ -26,13 +26,13 @@ constexpr auto end_within = 5s;
 
 }  // namespace
 
-Processes::Processes(const MpiCalls& mpi, const void* program, bool begin)
+Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, double within_s)
     : mpi_(mpi), begun_here_(begin), thread_([this] { work(); }) {
   try {
     run([&] {
       MpiThreads provided = MpiThreads::single;
       if (begin) {
-        check_mpi(mpi_, mpi_.init(&provided), "MPI_Init_thread");
+        check_mpi(mpi_, mpi_.init(within_s, &provided), "MPI_Init_thread");
       } else {
         check_mpi(mpi_, mpi_.threads(&provided), "MPI_Query_thread");
         if (provided != MpiThreads::multiple)
@@ -55,14 +55,14 @@ Processes::Processes(const MpiCalls& mpi, const void* program, bool begin)
 Processes::~Processes() { end(); }
 
 std::shared_ptr<Processes> Processes::of_launch(const Config& config) {
-  const auto launch = find_launch();
+  const auto launch = find_launch(config.mpi);
   if (!launch || launch->size == 1) return nullptr;
   // One for the whole program: MPI can be begun only once, and must be ended by the thread that did.
   static std::mutex mutex;
   static std::shared_ptr<Processes> all;
   static std::string which;
   const std::lock_guard lock(mutex);
-  const std::string linked = linked_mpi();
+  const std::string linked = launch->mpi == "tcp" ? "" : linked_mpi();
   const std::string mpi = !config.mpi.empty() ? config.mpi : !linked.empty() ? linked : launch->mpi;
   if (!linked.empty() && linked != mpi && !all)
     refuse(Code::configuration, "MPI " + mpi + " where the program is linked with " + linked);
@@ -73,7 +73,7 @@ std::shared_ptr<Processes> Processes::of_launch(const Config& config) {
   const MpiCalls& calls = load_mpi(mpi);
   const MpiStage stage = calls.stage();
   if (stage == MpiStage::finalized) refuse(Code::unsupported, "the program has ended MPI; expected it to go on");
-  all.reset(new Processes(calls, nullptr, stage == MpiStage::none));
+  all.reset(new Processes(calls, nullptr, stage == MpiStage::none, config.deadline_s));
   which = mpi;
   if (all->size() != launch->size)
     refuse(Code::configuration, mpi + " knows of " + std::to_string(all->size()) + " processes, expected the " +
@@ -84,8 +84,9 @@ std::shared_ptr<Processes> Processes::of_launch(const Config& config) {
 }
 
 std::shared_ptr<Processes> Processes::find(const Config& config) {
-  if (!config.mpi.empty() && config.mpi != "openmpi" && config.mpi != "mpich" && config.mpi != "off")
-    refuse(Code::configuration, "Config::mpi=" + config.mpi + ": expected openmpi, mpich, off or nothing");
+  if (!config.mpi.empty() && config.mpi != "openmpi" && config.mpi != "mpich" && config.mpi != "tcp" &&
+      config.mpi != "off")
+    refuse(Code::configuration, "Config::mpi=" + config.mpi + ": expected openmpi, mpich, tcp, off or nothing");
   if (!config.mpi_communicator) return config.mpi == "off" ? nullptr : of_launch(config);
   const std::string linked = linked_mpi();
   if (linked.empty())
@@ -95,7 +96,7 @@ std::shared_ptr<Processes> Processes::find(const Config& config) {
   const MpiCalls& calls = load_mpi(linked);
   if (calls.stage() != MpiStage::running)
     refuse(Code::configuration, "Config::mpi_communicator before MPI_Init_thread or after MPI_Finalize");
-  return std::shared_ptr<Processes>(new Processes(calls, config.mpi_communicator, false));
+  return std::shared_ptr<Processes>(new Processes(calls, config.mpi_communicator, false, config.deadline_s));
 }
 
 void Processes::start(std::function<void()> task) {

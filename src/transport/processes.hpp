@@ -1,4 +1,5 @@
-// The processes of a job, as MPI numbers them, and the one thread of this process that calls MPI for the library.
+// The processes of a job, as MPI or torchrun numbers them, and the one thread of this process that calls MPI, or what
+// stands for it, for the library.
 #pragma once
 
 #include "mpi_calls.hpp"
@@ -21,7 +22,7 @@ class Processes {
   // Those that a launcher has started, or of the program's communicator; null where this process is alone. The former
   // are the same each time: MPI is begun by the first call, and ended when the program ends. The latter are made
   // anew, by all of them together. Throws Error: configuration, unsupported (no such MPI, or one that does not take
-  // calls from several threads), device where MPI fails.
+  // calls from several threads), device where MPI fails, deadline where the other processes do not come.
   static std::shared_ptr<Processes> find(const Config& config);
 
   Processes(const Processes&) = delete;
@@ -54,7 +55,7 @@ class Processes {
   bool stopped() const noexcept { return stopped_; }
 
  private:
-  Processes(const MpiCalls& mpi, const void* program, bool begin);
+  Processes(const MpiCalls& mpi, const void* program, bool begin, double within_s);
   static std::shared_ptr<Processes> of_launch(const Config& config);
   void all_gather_bytes(const void* mine, void* all, std::size_t bytes);
   void work();

@@ -75,7 +75,7 @@ MpiThreads threads_of(int level) {
   return level >= MPI_THREAD_FUNNELED ? MpiThreads::funneled : MpiThreads::single;
 }
 
-int init(MpiThreads* provided) {
+int init(double, MpiThreads* provided) {
   int level = MPI_THREAD_SINGLE;
   const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
   *provided = threads_of(level);

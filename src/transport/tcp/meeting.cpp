@@ -1,0 +1,234 @@
+#include "meeting.hpp"
+
+#include "transport/mpi_library.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace dcgn::transport {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t magic = 0x646367'6e746370;  // "dcgntcp"
+constexpr int torch_port = 29500;
+
+// What a visitor says; the host answers with its magic at once, and with an Outcome when all have come.
+struct Visitor {
+  std::uint64_t magic, job;
+  std::int32_t rank, size;
+  std::uint32_t port;  // in network order
+  std::uint32_t padding = 0;
+};
+struct Outcome {
+  std::uint64_t token;
+  std::uint32_t trouble;  // bytes of text that follow; 0: the addresses do
+  std::uint32_t padding = 0;
+};
+
+// The place as the environment names it.
+struct Master {
+  std::string name;
+  int port;
+  std::uint64_t job;  // tells jobs apart that meet at neighbouring ports
+
+  int port_at(int attempt) const { return (port + attempt) % 65535 + 1; }
+  std::string text() const {
+    return "MASTER_ADDR=" + name + " at port " + std::to_string(port_at(0)) + " or one of the " +
+           std::to_string(meeting_ports - 1) + " that follow (MASTER_PORT=" + std::to_string(port) + ")";
+  }
+};
+
+std::string variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text ? text : "";
+}
+
+std::string text_of(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", seconds);
+  return text.data();
+}
+
+Master find_master() {
+  Master m{variable("MASTER_ADDR"), environment_number("MASTER_PORT").value_or(torch_port), 14695981039346656037u};
+  if (m.port < 1 || m.port > 65535)
+    throw Error(Code::configuration, "launch",
+                "MASTER_PORT=" + std::to_string(m.port) + ": expected a port, 1 to 65535");
+  const std::string run =
+      std::to_string(m.port) + '/' + variable("TORCHELASTIC_RUN_ID") + '/' + variable("TORCHELASTIC_RESTART_COUNT");
+  for (const char c : run) m.job = (m.job ^ static_cast<unsigned char>(c)) * 1099511628211u;  // FNV-1a
+  return m;
+}
+
+Address resolve(const Master& master) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(master.name.c_str(), nullptr, &hints, &found))
+    throw Error(Code::configuration, "launch",
+                "MASTER_ADDR=" + master.name + ": " + gai_strerror(error) +
+                    "; expected the name or IPv4 address of rank 0's host");
+  const Address address{reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr, 0};
+  freeaddrinfo(found);
+  return address;
+}
+
+// ---- rank 0
+
+class Host {
+ public:
+  Host(const Master& master, int size, double within_s, Clock::time_point until)
+      : master_(master), size_(size), within_s_(within_s), until_(until), guests_(static_cast<std::size_t>(size)) {}
+
+  // addresses[0].port is this process's.
+  void gather(std::vector<Address>& addresses, std::uint64_t token) {
+    Socket door;
+    for (int attempt = 0; attempt < meeting_ports && !door; ++attempt)
+      door = listen_at(static_cast<std::uint16_t>(master_.port_at(attempt)), SOMAXCONN);
+    if (!door) give_up(Code::configuration, "no port is free for rank 0 to listen at, of " + master_.text());
+    Address own{};  // as others reach this host, best as those of other hosts do
+    for (int come = 1; come < size_;) {
+      if (!ready(door.fd(), POLLIN, until_)) give_up(Code::deadline, who_is_missing());
+      Socket s(accept4(door.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      Visitor v{};
+      const auto soon = std::min(until_, Clock::now() + 2s);
+      if (!s || !read_all(s.fd(), &v, sizeof v, soon) || v.magic != magic || v.job != master_.job) continue;
+      const Address here = own_address(s), there = peer_address(s);
+      const std::string who = "a process at " + to_string(there) + " says RANK=" + std::to_string(v.rank);
+      if (v.size != size_)
+        give_up(Code::configuration,
+                who + " and WORLD_SIZE=" + std::to_string(v.size) + ", rank 0 has WORLD_SIZE=" + std::to_string(size_) +
+                    "; expected the same in all",
+                &s);
+      if (v.rank < 1 || v.rank >= size_ || guest(v.rank))
+        give_up(Code::configuration,
+                who + ", as another one does; expected each of 0 to " + std::to_string(size_ - 1) + " once", &s);
+      if (!write_all(s.fd(), &magic, sizeof magic, soon)) continue;
+      addresses[static_cast<std::size_t>(v.rank)] = {is_loopback(there) ? 0 : there.host,
+                                                     static_cast<std::uint16_t>(v.port)};
+      if (!is_loopback(here) && (!own.host || here.host != there.host)) own = here;
+      guest(v.rank) = std::move(s);
+      ++come;
+    }
+    if (!own.host) own.host = htonl(INADDR_LOOPBACK);
+    for (Address& a : addresses)
+      if (!a.host) a.host = own.host;
+    const Outcome outcome{token, 0};
+    for (const Socket& s : guests_)
+      if (s && (!write_all(s.fd(), &outcome, sizeof outcome, until_) ||
+                !write_all(s.fd(), addresses.data(), addresses.size() * sizeof(Address), until_)))
+        give_up(Code::device, "a process has gone while all met");
+  }
+
+ private:
+  Socket& guest(int rank) { return guests_[static_cast<std::size_t>(rank)]; }
+
+  std::string who_is_missing() {
+    std::string come = "0", missing;
+    int named = 0;
+    for (int r = 1; r < size_; ++r) {
+      std::string& list = guest(r) ? come : missing;
+      if (++named < 64) list += (list.empty() ? "" : ", ") + std::to_string(r);
+    }
+    return "at " + master_.text() + " there are ranks " + come + " of " + std::to_string(size_) + " after " +
+           text_of(within_s_) + " s, and not " + missing + "; is each started, and does it reach rank 0?";
+  }
+
+  // Tells those that have come, too.
+  [[noreturn]] void give_up(Code code, const std::string& why, const Socket* last = nullptr) {
+    const Outcome outcome{0, static_cast<std::uint32_t>(why.size())};
+    const auto soon = Clock::now() + 2s;
+    const auto tell = [&](const Socket& s) {
+      if (write_all(s.fd(), &outcome, sizeof outcome, soon)) write_all(s.fd(), why.data(), why.size(), soon);
+    };
+    for (const Socket& s : guests_)
+      if (s) tell(s);
+    if (last && write_all(last->fd(), &magic, sizeof magic, soon)) tell(*last);
+    throw Error(code, "launch", why);
+  }
+
+  const Master& master_;
+  const int size_;
+  const double within_s_;
+  const Clock::time_point until_;
+  std::vector<Socket> guests_;  // [rank]
+};
+
+// ---- the others
+
+Socket find_host(const Master& master, const Visitor& visitor, double within_s, Clock::time_point until) {
+  Address address = resolve(master);
+  do {
+    for (int attempt = 0; attempt < meeting_ports; ++attempt) {
+      address.port = htons(static_cast<std::uint16_t>(master.port_at(attempt)));
+      Socket s = connect_to(address, std::min(until, Clock::now() + 2s));
+      const auto soon = std::min(until, Clock::now() + 5s);
+      std::uint64_t answer = 0;
+      if (s && write_all(s.fd(), &visitor, sizeof visitor, soon) && read_all(s.fd(), &answer, sizeof answer, soon) &&
+          answer == magic)
+        return s;
+    }
+    std::this_thread::sleep_for(50ms);
+  } while (Clock::now() < until);
+  throw Error(Code::deadline, "launch",
+              "rank 0 does not answer rank " + std::to_string(visitor.rank) + " within " + text_of(within_s) +
+                  " s at " + master.text() + ", address " + to_string(address).substr(0, to_string(address).find(':')));
+}
+
+std::uint64_t visit(const Master& master, const Visitor& visitor, double within_s, Clock::time_point until,
+                    std::vector<Address>& addresses) {
+  const Socket s = find_host(master, visitor, within_s, until);
+  const auto last = until + 5s;  // rank 0 says why where it gives up
+  Outcome outcome{};
+  if (!read_all(s.fd(), &outcome, sizeof outcome, last))
+    throw Error(Code::aborted, "launch", "rank 0 has gone while the processes met at " + master.text());
+  std::string trouble(std::min<std::size_t>(outcome.trouble, 1 << 20), ' ');
+  if (!trouble.empty()) {
+    read_all(s.fd(), trouble.data(), trouble.size(), last);
+    throw Error(Code::aborted, "launch", "rank 0 says: " + trouble);
+  }
+  if (!read_all(s.fd(), addresses.data(), addresses.size() * sizeof(Address), last))
+    throw Error(Code::aborted, "launch", "rank 0 has gone while the processes met at " + master.text());
+  return outcome.token;
+}
+
+}  // namespace
+
+Meeting meet(int rank, int size, double within_s) {
+  const auto until =
+      Clock::now() + std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(within_s));
+  const Master master = find_master();
+  Meeting m{.rank = rank,
+            .listener = listen_at(0, SOMAXCONN),
+            .addresses = std::vector<Address>(static_cast<std::size_t>(size))};
+  if (!m.listener) refuse_call("a socket to listen at");
+  const std::uint16_t port = own_address(m.listener).port;
+  if (rank == 0) {
+    resolve(master);  // so that all say what is wrong with it
+    std::random_device random;
+    m.token = random() | static_cast<std::uint64_t>(random()) << 32;
+    m.addresses[0].port = port;
+    Host(master, size, within_s, until).gather(m.addresses, m.token);
+  } else {
+    m.token = visit(master, {magic, master.job, rank, size, port}, within_s, until, m.addresses);
+  }
+  return m;
+}
+
+}  // namespace dcgn::transport

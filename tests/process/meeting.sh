@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# meeting.sh PROGRAM: processes that the variables of torchrun describe find each other, or say what is wrong with them.
+set -u
+program=$1
+export MASTER_ADDR=localhost MASTER_PORT=$((30000 + $$ % 2000)) DCGN_DEADLINE=30
+failures=0
+
+# expect COUNT PATTERN VARIABLES...: so many lines that match come of a process for each group of variables.
+expect() {
+  local count=$1 pattern=$2 output found
+  shift 2
+  output=$(
+    for variables in "$@"; do
+      # shellcheck disable=SC2086 # several
+      env $variables timeout 60 "$program" &
+    done
+    wait
+  )
+  found=$(grep -c -E "$pattern" <<<"$output")
+  if [ "$found" -ne "$count" ]; then
+    echo "$*: $found lines match '$pattern', expected $count, in:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+sum='rank [0-9] of 3: the sum is 3$'
+expect 3 "$sum" "RANK=0 WORLD_SIZE=3" "RANK=1 WORLD_SIZE=3" "RANK=2 WORLD_SIZE=3"
+expect 3 "$sum" "RANK=0 WORLD_SIZE=3 DCGN_MPI=tcp" "RANK=1 WORLD_SIZE=3 DCGN_MPI=tcp" "RANK=2 WORLD_SIZE=3 DCGN_MPI=tcp"
+# Two jobs at one port, which know each other by torchrun's name of the run.
+expect 6 "$sum" "RANK="{0,1,2}" WORLD_SIZE=3 TORCHELASTIC_RUN_ID="{one,other}
+expect 1 'rank 0 of 1: the sum is 0$' "RANK=0 WORLD_SIZE=1"
+expect 2 'rank 0 of 1: the sum is 0$' "RANK="{0,1}" WORLD_SIZE=2 DCGN_MPI=off"
+
+expect 1 'RANK=x: expected a whole number' "RANK=x WORLD_SIZE=2"
+expect 1 'RANK=2 with WORLD_SIZE=2: expected a rank below the size' "RANK=2 WORLD_SIZE=2"
+expect 1 'MASTER_PORT=70000: expected a port' "RANK=1 WORLD_SIZE=2 MASTER_PORT=70000"
+expect 2 'MASTER_ADDR=nobody.invalid: .*; expected the name or IPv4 address' "RANK="{0,1}" WORLD_SIZE=2 MASTER_ADDR=nobody.invalid"
+expect 1 'RANK, WORLD_SIZE and MASTER_ADDR are not set' "DCGN_MPI=tcp"
+expect 2 'RANK=1 and WORLD_SIZE=3, rank 0 has WORLD_SIZE=2; expected the same' "RANK=0 WORLD_SIZE=2" "RANK=1 WORLD_SIZE=3"
+expect 1 "rank 0 does not answer rank 1 within 1 s at MASTER_ADDR=localhost at port $((MASTER_PORT + 1))" \
+  "RANK=1 WORLD_SIZE=2 DCGN_DEADLINE=1"
+expect 2 'there are ranks 0, 2 of 3 after 3 s, and not 1;' "RANK="{0,2}" WORLD_SIZE=3 DCGN_DEADLINE=3"
+expect 3 'RANK=1, as another one does; expected each of 0 to 2 once' "RANK="{0,1,1}" WORLD_SIZE=3"
+exit $failures

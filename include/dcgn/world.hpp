@@ -24,7 +24,8 @@ class World {
  public:
   // Sets up every rank of the configuration. GPU g of node n is the next device that the nodes before left over.
   // Throws Error(configuration) where the shapes make no sense or ask for more devices than there are.
-  // Where the job has several processes (Config::nodes), each sets up those of its own node, and all do so together.
+  // Where the job has several processes (Config::nodes), each sets up those of its own node, and all do so together; of
+  // processes that see the same GPUs, each takes the next ones, where there are enough for all.
   explicit World(Config config);
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;

@@ -3,7 +3,12 @@
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/world.hpp>
 
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 #include <exception>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -27,14 +32,35 @@ namespace {
 struct Hello {
   NodeShape shape;
   std::uint64_t collective_bytes, lane_bytes;
+  std::uint64_t sees;  // the same where processes see the same GPUs
 };
 
-// Every process is a node.
-Placement place_processes(const Config& config, transport::Processes* processes) {
+// Which GPUs this process sees: those of its host, but for what it was told to leave alone.
+std::uint64_t what_is_seen() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return std::hash<std::string>{}(std::string(host.data()) + '/' + (visible ? visible : "all"));
+}
+
+// Where processes see the same GPUs and there are enough for all, each takes those that the ones before it leave.
+int first_device_of(const std::vector<Hello>& all, std::size_t rank) {
+  int before = 0, wanted = 0;
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    if (all[p].sees != all[rank].sees) continue;
+    if (p < rank) before += all[p].shape.gpus;
+    wanted += all[p].shape.gpus;
+  }
+  return before && all[rank].shape.gpus && wanted <= Device::count() ? before : 0;
+}
+
+// Every process is a node. `first_device`: from which one on this process takes its GPUs.
+Placement place_processes(const Config& config, transport::Processes* processes, int& first_device) {
+  first_device = 0;
   if (!processes) return Placement(config.nodes);
   const int size = processes->size();
   // Whoever finds something wrong says so only when all have told theirs: otherwise they would wait for it.
-  Hello mine{{.count = 0}, config.collective_bytes, config.lane_bytes};
+  Hello mine{{.count = 0}, config.collective_bytes, config.lane_bytes, what_is_seen()};
   std::exception_ptr wrong;
   try {
     const Placement given(config.nodes);
@@ -65,6 +91,7 @@ Placement place_processes(const Config& config, transport::Processes* processes)
     same("lane_bytes", h.lane_bytes, config.lane_bytes);
     nodes.push_back(h.shape);
   }
+  first_device = first_device_of(all, static_cast<std::size_t>(processes->rank()));
   return Placement(nodes);
 }
 
@@ -88,7 +115,7 @@ topology::Home home_of(const Placement& placement, const transport::Processes* p
   return processes ? topology::Home::of_node(placement, processes->rank()) : topology::Home::of_all(placement);
 }
 
-std::vector<Device> take_devices(const Placement& placement, const topology::Home& home) {
+std::vector<Device> take_devices(const Placement& placement, const topology::Home& home, int first) {
   int wanted = 0;
   for (int node = home.first_node; node < home.first_node + home.nodes; ++node) wanted += placement.shape(node).gpus;
   const int available = wanted ? Device::count() : 0;
@@ -98,7 +125,7 @@ std::vector<Device> take_devices(const Placement& placement, const topology::Hom
                     "; DCGN_EMULATED_GPUS=" + std::to_string(wanted) + " gives that many emulated ones");
   std::vector<Device> devices;
   devices.reserve(static_cast<std::size_t>(wanted));
-  for (int g = 0; g < wanted; ++g) devices.emplace_back(g);
+  for (int g = 0; g < wanted; ++g) devices.emplace_back(first + g);
   return devices;
 }
 
@@ -165,10 +192,10 @@ std::vector<int> readers_of(const Config& config, const Placement& placement, co
 WorldState::WorldState(Config config)
     : config_(checked(std::move(config))),
       processes_(take_processes(config_)),
-      placement_(place_processes(config_, processes_.get())),
+      placement_(place_processes(config_, processes_.get(), first_device_)),
       agreement_(processes_.get()),
       home_(home_of(placement_, processes_.get())),
-      devices_(take_devices(placement_, home_)),
+      devices_(take_devices(placement_, home_, first_device_)),
       first_ranks_(ranks_of_gpus(placement_, home_)),
       copy_engine_(make_copy_engine(config_, placement_, home_, devices_)),
       host_copier_(copy_engine_ ? std::make_unique<transport::HostCopier>(

@@ -81,6 +81,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
 
   Config config_;
   std::shared_ptr<transport::Processes> processes_;  // null where this one is alone
+  int first_device_ = 0;
   Placement placement_;
   transport::Agreement agreement_;
   topology::Home home_;

@@ -7,7 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -190,6 +195,21 @@ TEST_F(Processes, OneThatCannotSetUpItsRanksIsNamedByTheOthers) {
   }
   World world(with({.cpus = 1}));  // and the next one is as good as ever
   EXPECT_EQ(world.size(), processes());
+}
+
+// Of emulated GPUs, four in each process: those of one host are shared out.
+TEST_F(Processes, TakeDifferentGpusOfTheirHost) {
+  if (processes() > Device::count()) GTEST_SKIP() << "there are but " << Device::count() << " GPUs";
+  std::array<char, 64> name{};
+  gethostname(name.data(), name.size() - 1);
+  const std::vector<std::uint64_t> own = {std::hash<std::string>{}(name.data())};
+  std::vector<std::uint64_t> hosts(static_cast<std::size_t>(processes()));
+  {
+    World world(with({.cpus = 1}));
+    world.attach().all_gather(own, hosts);
+  }
+  World world(with({.gpus = 1}));
+  EXPECT_EQ(world.device(0).index(), std::count(hosts.begin(), hosts.begin() + this_process(), own[0]));
 }
 
 TEST_F(Processes, WrongNodesAndModesAreRefused) {

@@ -1,5 +1,6 @@
 #include "gateway.hpp"
 
+#include "device/processor.hpp"
 #include "mpi_library.hpp"
 
 #include <dcgn/gpu/atomic.hpp>
@@ -276,21 +277,47 @@ bool Gateway::busy() const {
   return !posts_.empty() || !receivings_.empty() || !sendings_.empty() || (end_ != End::open && end_ != End::over);
 }
 
+bool Gateway::aborted() const { return load_acquire(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted); }
+
+// By a thread that waits.
+void Gateway::lend_a_hand() noexcept {
+  if (trouble_ || aborted()) return;
+  try {
+    step();
+  } catch (...) {
+    trouble_ = std::current_exception();
+  }
+  helped_.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Gateway::serve() {
   constexpr auto awake_for = 1ms, awake_while_busy = 50ms;
   constexpr auto shortest_nap = 50us, longest_nap = 500us;
-  const auto aborted = [this] { return load_acquire(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted); };
   try {
     for (std::size_t slot = 0; slot < slot_count; ++slot) repost(slot);
+    if (processes_.any_thread()) offer();
     auto last = Clock::now();
+    std::uint64_t helped = 0;
     while (!aborted() && end_ != End::over) {
+      // Others are at it, and this thread would only be in their way.
+      if (const auto now = helped_.load(std::memory_order_relaxed); now != helped) {
+        helped = now;
+        std::this_thread::sleep_for(shortest_nap);
+        last = Clock::now();
+        continue;
+      }
       const bool ending = ending_.load(std::memory_order_acquire);  // then all that ranks sent is in their lanes
-      bool any = step();
-      if (!any && ending) any = advance_end();
+      bool any = false, under_way = true;
+      if (const Turn turn; turn) {
+        if (trouble_) std::rethrow_exception(trouble_);
+        any = step();
+        if (!any && ending) any = advance_end();
+        under_way = busy();
+      }
       if (any) {
         last = Clock::now();
-      } else if (const auto silence = Clock::now() - last; silence < (busy() ? awake_while_busy : awake_for)) {
-        relax();
+      } else if (const auto silence = Clock::now() - last; silence < (under_way ? awake_while_busy : awake_for)) {
+        device::backoff.step();  // not relax(), by which others help
         continue;
       } else {
         std::this_thread::sleep_for(std::clamp<Clock::duration>(silence / 1000, shortest_nap, longest_nap));
@@ -303,6 +330,7 @@ void Gateway::serve() {
     const auto* const known = dynamic_cast<const Error*>(&error);
     fail(known ? known->code() : Code::device, error.what());
   }
+  withdraw();
   const bool clean = let_go();
   if (end_ != End::over) processes_.set_stopped(!clean);
   watch_->leave();

@@ -1,5 +1,6 @@
 // The gateway: carries messages between the ranks of this process and those of others, over MPI, on the thread that
 // calls it. It matches nothing: to a rank it is one more peer, with a lane to and from it (dcgn/message/endpoint.hpp).
+// CPU ranks that wait do its work meanwhile, so that a message need not go from thread to thread.
 //
 // What a rank sends eagerly goes on as one message of MPI and into the destination's lane. What it announces is
 // announced there as an offer; when that has been matched the payload follows in fragments: from the sender's memory
@@ -10,6 +11,7 @@
 // non-overtaking between any two ranks follows from the lanes' own order.
 #pragma once
 
+#include "device/shared_work.hpp"
 #include "message/memory.hpp"
 #include "process_watch.hpp"
 #include "processes.hpp"
@@ -21,6 +23,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <future>
 #include <list>
@@ -32,7 +35,7 @@
 
 namespace dcgn::transport {
 
-class Gateway {
+class Gateway final : private device::SharedWork {
  public:
   // `on_stop` stops the ranks of this process: it is told why, and not to call abort(). Made by all processes together.
   Gateway(Processes& processes, message::RankMemory& memory, const Placement& placement, const Config& config,
@@ -121,6 +124,8 @@ class Gateway {
   };
 
   void serve();
+  void lend_a_hand() noexcept override;
+  bool aborted() const;
   bool step();
   bool busy() const;
   bool take_from(int rank);
@@ -157,7 +162,10 @@ class Gateway {
   std::atomic<bool> dead_{false};
   std::unique_ptr<ProcessWatch> watch_;
 
-  // Of the thread that calls MPI.
+  std::atomic<std::uint64_t> helped_{0};  // steps that other threads did
+  std::exception_ptr trouble_;            // that one of them met
+
+  // Of the thread that calls MPI at the moment.
   std::vector<Buffer> slots_;  // messages come into these, in turn
   std::vector<MpiHandle> slot_requests_;
   std::size_t next_slot_ = 0;

@@ -32,7 +32,7 @@ struct MpiCalls {
   void (*describe)(char* text, int length);  // the library's version, in a line
   void (*error_text)(int error, char* text, int length);
   MpiStage (*stage)();
-  // Asks for `funneled`: the calling thread is the main one from here on. Without MPI, waits so long for the others.
+  // Asks for `serialized`: the calling thread is the main one from here on. Without MPI, waits so long for the others.
   int (*init)(double within_s, MpiThreads* provided);
   int (*threads)(MpiThreads* provided);
   int (*finalize)();

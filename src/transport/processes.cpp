@@ -41,6 +41,7 @@ Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, doubl
               "the program has begun MPI without MPI_THREAD_MULTIPLE, which it needs because a thread of the library "
               "calls MPI beside it; expected MPI_Init_thread with that");
       }
+      any_thread_ = provided >= MpiThreads::serialized;
       check_mpi(mpi_, mpi_.open(program, &communicator_), "MPI_Comm_dup");
       check_mpi(mpi_, mpi_.rank(communicator_, &rank_), "MPI_Comm_rank");
       check_mpi(mpi_, mpi_.size(communicator_, &size_), "MPI_Comm_size");

@@ -1,4 +1,4 @@
-// The processes of a job, as MPI or torchrun numbers them, and the one thread of this process that calls MPI, or what
+// The processes of a job, as MPI or torchrun numbers them, and the thread of this process that calls MPI, or what
 // stands for it, for the library.
 #pragma once
 
@@ -33,6 +33,8 @@ class Processes {
   MpiHandle communicator() const noexcept { return communicator_; }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
+  // Whether other threads may call MPI, too, while the one that does otherwise does not.
+  bool any_thread() const noexcept { return any_thread_; }
 
   // Lets the thread that calls MPI run this next, and returns; what it throws ends the program.
   void start(std::function<void()> task);
@@ -65,6 +67,7 @@ class Processes {
   const bool begun_here_;
   MpiHandle communicator_ = 0;
   int rank_ = 0, size_ = 1;
+  bool any_thread_ = false;
   std::atomic<bool> taken_{false}, stopped_{false}, dead_{false};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,6 +1,7 @@
 #include "carrier.hpp"
 
 #include "../processor.hpp"
+#include "../shared_work.hpp"
 #include "sanitizer.hpp"
 
 #include <dcgn/gpu/atomic.hpp>
@@ -81,6 +82,7 @@ namespace detail {
 
 void relax_host() {
   if (!device::carrier) {
+    device::SharedWork::help();
     device::backoff.step();
     return;
   }

@@ -77,7 +77,7 @@ MpiThreads threads_of(int level) {
 
 int init(double, MpiThreads* provided) {
   int level = MPI_THREAD_SINGLE;
-  const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
+  const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);
   *provided = threads_of(level);
   return error;
 }

@@ -48,11 +48,11 @@ int init(double within_s, MpiThreads* provided) {
   const auto launch = find_launch("tcp");
   state.mesh = std::make_unique<Mesh>(meet(launch->rank, launch->size, within_s));
   state.stage = MpiStage::running;
-  *provided = MpiThreads::funneled;
+  *provided = MpiThreads::serialized;
   return 0;
 }
 int threads(MpiThreads* provided) {
-  *provided = MpiThreads::funneled;
+  *provided = MpiThreads::serialized;
   return 0;
 }
 int finalize() {

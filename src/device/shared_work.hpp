@@ -1,0 +1,53 @@
+// Work that any thread of the host does while it waits, for itself and for all others: one of them at a time.
+#pragma once
+
+#include <atomic>
+
+namespace dcgn::device {
+
+class SharedWork {
+ public:
+  // The right to do shared work; false where another thread has it.
+  class Turn {
+   public:
+    Turn() noexcept : has_(!taken.exchange(true, std::memory_order_acquire)) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+      if (has_) taken.store(false, std::memory_order_release);
+    }
+    explicit operator bool() const noexcept { return has_; }
+
+   private:
+    bool has_;
+  };
+
+  SharedWork() = default;
+  SharedWork(const SharedWork&) = delete;
+  SharedWork& operator=(const SharedWork&) = delete;
+
+  // Offers this to threads that wait, unless something else is offered. Must be withdrawn before it goes; then nobody
+  // is at it any more.
+  void offer() noexcept;
+  void withdraw() noexcept;
+
+  // Called by a thread that waits: does a step of what is offered, if there is anything and nobody else is at it.
+  static void help() noexcept {
+    if (!offered.load(std::memory_order_relaxed)) return;
+    const Turn turn;
+    if (!turn) return;
+    if (SharedWork* const work = offered.load(std::memory_order_relaxed)) work->lend_a_hand();
+  }
+
+ protected:
+  ~SharedWork() = default;
+
+ private:
+  // A step of it, with the turn.
+  virtual void lend_a_hand() noexcept = 0;
+
+  static inline constinit std::atomic<bool> taken{false};
+  static inline constinit std::atomic<SharedWork*> offered{nullptr};
+};
+
+}  // namespace dcgn::device

@@ -1,0 +1,219 @@
+// Processes that talk over TCP, all of them here: what one thread of each would do, this one does in turn.
+#include "tests/expect.hpp"
+
+#include "transport/tcp/mesh.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace dcgn::transport::test {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+using dcgn::test::contains;
+using dcgn::test::error_of;
+
+class MeshTest : public ::testing::Test {
+ protected:
+  static constexpr int count = 3;
+
+  void SetUp() override {
+    std::vector<Meeting> meetings(count);
+    for (Meeting& m : meetings) {
+      m.listener = listen_at(0, 16);
+      m.token = 4711;
+      addresses_.push_back({htonl(INADDR_LOOPBACK), own_address(m.listener).port});
+    }
+    for (int r = 0; r < count; ++r) {
+      meetings[static_cast<std::size_t>(r)].rank = r;
+      meetings[static_cast<std::size_t>(r)].addresses = addresses_;
+      meshes_.push_back(std::make_unique<Mesh>(std::move(meetings[static_cast<std::size_t>(r)])));
+    }
+  }
+
+  Mesh& mesh(int rank) { return *meshes_[static_cast<std::size_t>(rank)]; }
+
+  // Of all meshes_: a look at a receive that never matches makes them move what they can.
+  void progress(int times = 50) {
+    for (int i = 0; i < times; ++i)
+      for (auto& m : meshes_) {
+        if (!m) continue;
+        const MpiHandle idle = m->receive(nullptr, 0, Mesh::any_source, 99);
+        MpiStatus ignored;
+        m->test(idle, ignored);
+        m->cancel(idle);
+        m->test(idle, ignored);
+      }
+  }
+
+  MpiStatus wait(int rank, MpiHandle request) {
+    MpiStatus status;
+    const auto until = Clock::now() + std::chrono::seconds(20);
+    while (!mesh(rank).test(request, status)) {
+      if (Clock::now() > until) throw std::runtime_error("nothing came");
+      progress(1);
+    }
+    return status;
+  }
+
+  // One of each process; they get on when they are looked at.
+  void wait_all(std::vector<MpiHandle> requests) {
+    const auto until = Clock::now() + std::chrono::seconds(20);
+    MpiStatus status;
+    for (bool over = false; !over;) {
+      over = true;
+      for (int r = 0; r < count; ++r) {
+        MpiHandle& request = requests[static_cast<std::size_t>(r)];
+        if (request && mesh(r).test(request, status)) request = 0;
+        over = over && !request;
+      }
+      if (Clock::now() > until) throw std::runtime_error("nothing came");
+    }
+  }
+
+  std::vector<Address> addresses_;
+  std::vector<std::unique_ptr<Mesh>> meshes_;
+};
+
+Bytes content(std::size_t bytes, int seed) {
+  Bytes b(bytes);
+  for (std::size_t i = 0; i < bytes; ++i)
+    b[i] = static_cast<unsigned char>(i * 7 + i / 251 + static_cast<std::size_t>(seed));
+  return b;
+}
+
+TEST_F(MeshTest, MessagesComeWholeWheneverTheirReceiveIsPosted) {
+  for (const std::size_t bytes : {0u, 1u, 100u, 16384u, 70000u, 5'000'000u})
+    for (const int looks : {0, 1, 50}) {  // of the receiver, between the send and the receive
+      const Bytes out = content(bytes, looks);
+      Bytes in(bytes + 1, 0xee);
+      const MpiHandle send = mesh(0).send(out.data(), bytes, 1, 5);
+      progress(looks);
+      const MpiHandle receive = mesh(1).receive(in.data(), in.size(), 0, 5);
+      const MpiStatus status = wait(1, receive);
+      wait(0, send);
+      EXPECT_EQ(status.source, 0);
+      EXPECT_EQ(status.tag, 5);
+      ASSERT_EQ(status.bytes, static_cast<std::int64_t>(bytes));
+      EXPECT_EQ(in.back(), 0xee);
+      in.pop_back();
+      EXPECT_EQ(in, out) << bytes << " bytes";
+    }
+}
+
+TEST_F(MeshTest, MatchesByTagAndInOrder) {
+  const Bytes a = content(40, 1), b = content(40, 2), c = content(40, 3);
+  for (const Bytes* message : {&a, &b}) wait(0, mesh(0).send(message->data(), 40, 2, 1));
+  wait(0, mesh(0).send(c.data(), 40, 2, 2));
+  Bytes in(40);
+  wait(2, mesh(2).receive(in.data(), 40, Mesh::any_source, 2));
+  EXPECT_EQ(in, c);
+  wait(2, mesh(2).receive(in.data(), 40, Mesh::any_source, 1));
+  EXPECT_EQ(in, a);
+  wait(2, mesh(2).receive(in.data(), 40, 0, 1));
+  EXPECT_EQ(in, b);
+}
+
+TEST_F(MeshTest, ASynchronousSendIsDoneWhenItHasBeenMatched) {
+  const int x = 1;
+  int y = 0;
+  MpiStatus status;
+  const MpiHandle send = mesh(0).send(&x, sizeof x, 1, 3, true);
+  progress();
+  EXPECT_FALSE(mesh(0).test(send, status));
+  wait(1, mesh(1).receive(&y, sizeof y, 0, 3));
+  wait(0, send);
+  EXPECT_EQ(y, 1);
+}
+
+TEST_F(MeshTest, AReceiveThatIsCancelledLeavesItsBufferAlone) {
+  const Bytes out = content(3'000'000, 1);
+  Bytes in(out.size());
+  MpiStatus status;
+  MpiHandle send = mesh(0).send(out.data(), out.size(), 1, 1);
+  MpiHandle receive = mesh(1).receive(in.data(), in.size(), 0, 1);
+  mesh(1).test(receive, status);  // it may have begun
+  mesh(1).cancel(receive);
+  ASSERT_TRUE(mesh(1).test(receive, status));
+  if (status.cancelled) {
+    const Bytes before(in.begin(), in.end());
+    progress(200);
+    EXPECT_EQ(in, before);
+  }
+  const int x = 7;
+  int y = 0;
+  mesh(0).send(&x, sizeof x, 1, 2);
+  wait(1, mesh(1).receive(&y, sizeof y, 0, 2));
+  EXPECT_EQ(y, 7);
+  static_cast<void>(send);
+}
+
+TEST_F(MeshTest, AllGather) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::array<int, 5>> in(count), out(static_cast<std::size_t>(count) * count);
+    std::vector<MpiHandle> requests;
+    for (int r = 0; r < count; ++r) {
+      auto& mine = in[static_cast<std::size_t>(r)];
+      std::iota(mine.begin(), mine.end(), 100 * r + round);
+      requests.push_back(mesh(r).all_gather(mine.data(), &out[static_cast<std::size_t>(r) * count], sizeof mine));
+    }
+    wait_all(requests);
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], in[i % count]);
+  }
+}
+
+TEST_F(MeshTest, ABarrierWaitsForAll) {
+  std::vector<MpiHandle> requests;
+  for (int r = 0; r + 1 < count; ++r) requests.push_back(mesh(r).all_gather(nullptr, nullptr, 0));
+  MpiStatus status;
+  for (int i = 0; i < 50; ++i)
+    for (int r = 0; r + 1 < count; ++r) EXPECT_FALSE(mesh(r).test(requests[static_cast<std::size_t>(r)], status));
+  requests.push_back(mesh(count - 1).all_gather(nullptr, nullptr, 0));
+  wait_all(requests);
+}
+
+TEST_F(MeshTest, TooLongAMessageIsRefused) {
+  const Bytes out(100);
+  Bytes in(10);
+  mesh(0).send(out.data(), out.size(), 1, 1);
+  progress();
+  EXPECT_TRUE(contains(error_of([&] { mesh(1).receive(in.data(), in.size(), 0, 1); }).what(),
+                       "a message of 100 bytes from process 0 for a buffer of 10"));
+}
+
+TEST_F(MeshTest, WhoHasGoneIsNamed) {
+  int x = 1;
+  wait(2, mesh(2).send(&x, sizeof x, 0, 1));
+  wait(0, mesh(0).receive(&x, sizeof x, 2, 1));
+  meshes_[2].reset();
+  const MpiHandle receive = mesh(0).receive(&x, sizeof x, 2, 1);
+  EXPECT_TRUE(contains(error_of([&] { wait(0, receive); }).what(), "process 2 has gone"));
+}
+
+TEST_F(MeshTest, AStrangerIsSentAway) {
+  const Socket stranger = connect_to(addresses_[0], Clock::now() + std::chrono::seconds(5));
+  ASSERT_TRUE(stranger);
+  const Bytes nonsense(64, 'x');
+  ASSERT_TRUE(write_all(stranger.fd(), nonsense.data(), nonsense.size(), Clock::now() + std::chrono::seconds(5)));
+  progress();
+  char answer = 0;
+  EXPECT_LE(recv(stranger.fd(), &answer, 1, MSG_DONTWAIT), 0);
+  int x = 3;
+  const MpiHandle send = mesh(1).send(&x, sizeof x, 0, 1);
+  int y = 0;
+  wait(0, mesh(0).receive(&y, sizeof y, 1, 1));
+  wait(1, send);
+  EXPECT_EQ(y, 3);
+}
+
+}  // namespace
+}  // namespace dcgn::transport::test

@@ -45,7 +45,7 @@ struct Config {
 
   // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a lane. Where it is not
   // set: 512 between ranks in host memory, where a rendezvous is as fast from 256 bytes on when both sides are ready
-  // and eager sends are there to let the sender go on; 4096 elsewhere. DCGN_EAGER_BYTES
+  // and eager sends let the sender go on; 1024 between those of two processes; 4096 elsewhere. DCGN_EAGER_BYTES
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
   // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to

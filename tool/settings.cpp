@@ -38,6 +38,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_PLACE_THREADS", c.place_threads ? fmt::to_string(c.place_threads) : "none");
   const char* without = std::getenv("DCGN_WITHOUT");
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
+  add("DCGN_PROGRESS", c.ranks_progress ? "ranks" : "thread");
   add("DCGN_MPI", c.mpi.empty() ? "the launcher's" : c.mpi);
   return settings;
 }

@@ -36,6 +36,11 @@ struct Config {
   // of its own; empty: the launcher's, or the one that the program is linked with. DCGN_MPI=openmpi|mpich|tcp|off
   std::string mpi = detail::word_setting("DCGN_MPI", {"openmpi", "mpich", "tcp", "off"});
 
+  // Whether CPU ranks that wait move what passes between processes meanwhile, one at a time, where MPI gives
+  // MPI_THREAD_SERIALIZED; else one thread of the process does, for which MPI_THREAD_FUNNELED is enough, and which
+  // wants a core. DCGN_PROGRESS=ranks|thread
+  bool ranks_progress = detail::flag_setting("DCGN_PROGRESS", "ranks", "thread", true);
+
   // For a program that uses MPI itself: points to the MPI_Comm whose processes are the nodes, which all open their
   // world together. MPI must have been begun with MPI_THREAD_MULTIPLE. Null: the launcher says what there is.
   const void* mpi_communicator = nullptr;

@@ -40,7 +40,8 @@ constexpr std::array known_keys = {"deadline",
                                    "copy_engine",
                                    "place_threads",
                                    "without",
-                                   "mpi"};
+                                   "mpi",
+                                   "progress"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",

@@ -32,8 +32,8 @@ struct MpiCalls {
   void (*describe)(char* text, int length);  // the library's version, in a line
   void (*error_text)(int error, char* text, int length);
   MpiStage (*stage)();
-  // Asks for `serialized`: the calling thread is the main one from here on. Without MPI, waits so long for the others.
-  int (*init)(double within_s, MpiThreads* provided);
+  // Asks for that: the calling thread is the main one from here on. Without MPI, waits so long for the others.
+  int (*init)(MpiThreads wanted, double within_s, MpiThreads* provided);
   int (*threads)(MpiThreads* provided);
   int (*finalize)();
 

@@ -26,13 +26,14 @@ constexpr auto end_within = 5s;
 
 }  // namespace
 
-Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, double within_s)
+Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, const Config& config)
     : mpi_(mpi), begun_here_(begin), thread_([this] { work(); }) {
   try {
     run([&] {
       MpiThreads provided = MpiThreads::single;
       if (begin) {
-        check_mpi(mpi_, mpi_.init(within_s, &provided), "MPI_Init_thread");
+        const MpiThreads wanted = config.ranks_progress ? MpiThreads::serialized : MpiThreads::funneled;
+        check_mpi(mpi_, mpi_.init(wanted, config.deadline_s, &provided), "MPI_Init_thread");
       } else {
         check_mpi(mpi_, mpi_.threads(&provided), "MPI_Query_thread");
         if (provided != MpiThreads::multiple)
@@ -41,7 +42,7 @@ Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, doubl
               "the program has begun MPI without MPI_THREAD_MULTIPLE, which it needs because a thread of the library "
               "calls MPI beside it; expected MPI_Init_thread with that");
       }
-      any_thread_ = provided >= MpiThreads::serialized;
+      any_thread_ = config.ranks_progress && provided >= MpiThreads::serialized;
       check_mpi(mpi_, mpi_.open(program, &communicator_), "MPI_Comm_dup");
       check_mpi(mpi_, mpi_.rank(communicator_, &rank_), "MPI_Comm_rank");
       check_mpi(mpi_, mpi_.size(communicator_, &size_), "MPI_Comm_size");
@@ -74,7 +75,7 @@ std::shared_ptr<Processes> Processes::of_launch(const Config& config) {
   const MpiCalls& calls = load_mpi(mpi);
   const MpiStage stage = calls.stage();
   if (stage == MpiStage::finalized) refuse(Code::unsupported, "the program has ended MPI; expected it to go on");
-  all.reset(new Processes(calls, nullptr, stage == MpiStage::none, config.deadline_s));
+  all.reset(new Processes(calls, nullptr, stage == MpiStage::none, config));
   which = mpi;
   if (all->size() != launch->size)
     refuse(Code::configuration, mpi + " knows of " + std::to_string(all->size()) + " processes, expected the " +
@@ -97,7 +98,7 @@ std::shared_ptr<Processes> Processes::find(const Config& config) {
   const MpiCalls& calls = load_mpi(linked);
   if (calls.stage() != MpiStage::running)
     refuse(Code::configuration, "Config::mpi_communicator before MPI_Init_thread or after MPI_Finalize");
-  return std::shared_ptr<Processes>(new Processes(calls, config.mpi_communicator, false, config.deadline_s));
+  return std::shared_ptr<Processes>(new Processes(calls, config.mpi_communicator, false, config));
 }
 
 void Processes::start(std::function<void()> task) {

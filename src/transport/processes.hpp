@@ -57,7 +57,7 @@ class Processes {
   bool stopped() const noexcept { return stopped_; }
 
  private:
-  Processes(const MpiCalls& mpi, const void* program, bool begin, double within_s);
+  Processes(const MpiCalls& mpi, const void* program, bool begin, const Config& config);
   static std::shared_ptr<Processes> of_launch(const Config& config);
   void all_gather_bytes(const void* mine, void* all, std::size_t bytes);
   void work();

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace dcgn::test {
+namespace dcgn::test::all_to_all {
 namespace {
 
 constexpr unsigned threads = 32;
@@ -78,4 +78,4 @@ TEST(AllToAll, ThousandSlotsTakeNoMoreThanTheirBudget) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::all_to_all

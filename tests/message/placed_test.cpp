@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace dcgn::test {
+namespace dcgn::test::placed {
 namespace {
 
 class Placed : public ::testing::Test {
@@ -257,4 +257,4 @@ TEST_F(Placed, AKernelThatEndsLeavesItToTheReceiver) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::placed

@@ -75,9 +75,10 @@ MpiThreads threads_of(int level) {
   return level >= MPI_THREAD_FUNNELED ? MpiThreads::funneled : MpiThreads::single;
 }
 
-int init(double, MpiThreads* provided) {
+int init(MpiThreads wanted, double, MpiThreads* provided) {
+  const int asked = wanted == MpiThreads::serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED;
   int level = MPI_THREAD_SINGLE;
-  const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);
+  const int error = MPI_Init_thread(nullptr, nullptr, asked, &level);
   *provided = threads_of(level);
   return error;
 }

@@ -44,7 +44,7 @@ void error_text(int, char* text, int length) {
 }
 MpiStage stage() { return state.stage; }
 
-int init(double within_s, MpiThreads* provided) {
+int init(MpiThreads, double within_s, MpiThreads* provided) {
   const auto launch = find_launch("tcp");
   state.mesh = std::make_unique<Mesh>(meet(launch->rank, launch->size, within_s));
   state.stage = MpiStage::running;

@@ -121,6 +121,9 @@ struct RankMemory::Layout {
     std::uint32_t *bells, *heads;
     std::int32_t* mute;
     std::uint32_t* copies_done;
+    Lapse* lapses;
+    Request* requests;
+    std::int32_t* teams;
   };
   struct Pair {
     Cell* ring;
@@ -200,6 +203,9 @@ void RankMemory::lay_out(Layout& layout) {
     rank.scratch = own.take<unsigned char>(config_.collective_bytes, 64);
     rank.tables = own.take<unsigned char>(communicator_bytes(config_, world_size_), 64);
     rank.collectives_begun = own.take<std::uint32_t>(most_communicators, 64);
+    rank.lapses = own.take<Lapse>(most_at_once, 64);
+    rank.requests = own.take<Request>(most_at_once, 64);
+    rank.teams = own.take<std::int32_t>(teams_.size(), 64);
     // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
     Region& near = is_host(r) ? pinned_ : own;
     if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
@@ -302,6 +308,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     spaces_[r] = cuda ? gpu : host_space;
     has_cuda_ = has_cuda_ || cuda;
     if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
+    if (r == 0 || gpus_[r] != gpus_[r - 1]) teams_.push_back(first + static_cast<std::int32_t>(r));
   }
 
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
@@ -402,8 +409,12 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .collectives = {.scratch = own.scratch,
                                .scratch_bytes = config.collective_bytes,
                                .begun = own.collectives_begun,
-                               .tables = Arena(own.tables, communicator_bytes(config, world_size_))},
-               .lent = lanes_ > n && spaces_[r] == host_space ? lent_ + r : nullptr};
+                               .tables = Arena(own.tables, communicator_bytes(config, world_size_)),
+                               .lapses = own.lapses,
+                               .requests = own.requests,
+                               .teams = own.teams,
+                               .team_count = static_cast<std::int32_t>(teams_.size())},
+               .lent = spaces_[r] == host_space ? lent_ + r : nullptr};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;
@@ -417,12 +428,14 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       std::copy(out.begin(), out.end(), own.out);
       std::copy(in.begin(), in.end(), own.in);
       std::copy(mute.begin(), mute.end(), own.mute);
+      std::copy(teams_.begin(), teams_.end(), own.teams);
       new (own.endpoint) Endpoint(e);
     } else {
       const Device& device = devices_[static_cast<std::size_t>(spaces_[r])];
       device.copy(own.out, out.data(), lanes_ * sizeof(OutLane));
       device.copy(own.in, in.data(), lanes_ * sizeof(InLane));
       if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
+      device.copy(own.teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }

@@ -121,9 +121,10 @@ class RankMemory {
   std::size_t world_size_;
   std::size_t lanes_;  // of each rank
   std::vector<Device> devices_;
-  std::vector<int> gpus_;    // [lanes_], -1 for a CPU kernel
-  std::vector<int> spaces_;  // [lanes_], host_space or an index into devices_
-  std::vector<bool> peers_;  // [device * devices + other]
+  std::vector<int> gpus_;            // [lanes_], -1 for a CPU kernel
+  std::vector<int> spaces_;          // [lanes_], host_space or an index into devices_
+  std::vector<std::int32_t> teams_;  // where each begins: see CollectiveSpace
+  std::vector<bool> peers_;          // [device * devices + other]
   Region host_, pinned_;
   std::vector<Region> device_regions_;
   Block host_block_, pinned_block_;

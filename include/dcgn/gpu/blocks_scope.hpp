@@ -34,7 +34,11 @@ class BlocksScope {
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     if (!yes) store_relaxed(slot_.gathering.refused, 1);
     sync();
-    return !broken_ && !load_relaxed(slot_.gathering.refused);
+    if (!load_relaxed(slot_.gathering.refused)) return !broken_;
+    sync();  // all have seen it
+    if (leader()) store_relaxed(slot_.gathering.refused, 0);
+    sync();
+    return false;
   }
 
   static constexpr bool single = false, in_warp = false, in_block = false;

@@ -306,6 +306,13 @@ struct Failure {
   Flaw flaw = Flaw::none;
 };
 
+// What of one peer's part in a round is left to the ordinary calls: see rounds.hpp. All zero between calls.
+struct Lapse {
+  std::uint32_t unsent = 0, unreceived = 0;
+};
+// Peers in a round.
+inline constexpr int most_at_once = 256;
+
 // What a rank has for collectives and communicators: see dcgn/collective/.
 struct CollectiveSpace {
   unsigned char* scratch = nullptr;
@@ -313,6 +320,12 @@ struct CollectiveSpace {
   std::uint32_t* begun = nullptr;                     // [most_communicators], collectives of each so far
   std::uint32_t used[most_communicators / 32] = {1};  // bit by bit, the pairs of contexts; the world's is the first
   Arena tables{nullptr, 0};                           // members of communicators
+  Lapse* lapses = nullptr;                            // [most_at_once]
+  Request* requests = nullptr;                        // [most_at_once]
+  // The ranks of this process that share a device, or are its CPU ranks, follow each other: where each such team
+  // begins.
+  const std::int32_t* teams = nullptr;
+  std::int32_t team_count = 0;
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.
@@ -351,6 +364,10 @@ enum Without : std::uint32_t {
   without_relaxed = 4,   // each header is written with release order
   without_bells = 8,     // lanes are looked at one by one, however many
   without_batches = 16,  // credit goes back for every message
+  // Of collectives, where all ranks must do without the same:
+  without_rounds = 32,      // each of few ranks sends to all others at once
+  without_teams = 64,       // of many, those of each device first
+  without_addresses = 128,  // ranks read and write each other's buffers
 };
 
 // With more ranks than this, bells say who has sent.
@@ -407,7 +424,9 @@ struct alignas(64) Endpoint {
   Copies copies;
   Gathering gathering;  // of the blocks that make a call together
   CollectiveSpace collectives;
-  const std::uint32_t* lent;  // buffers of this rank's that the gateway writes to; null where there is none
+  // Of a rank in host memory: how many buffers of its own others use, the gateway, or who was told their addresses. The
+  // words of the ranks here lie side by side.
+  std::uint32_t* lent;
 };
 
 // Lanes go to the ranks of this process, in order, and where there are others a last one to the gateway, which carries

@@ -11,7 +11,7 @@ namespace dcgn::message {
 struct alignas(64) Gathering {
   // Blocks that have come, and a top bit that changes when all have: each adds 1, the leader's what is missing.
   std::uint32_t arrived = 0;
-  std::uint32_t refused = 0;  // 1 once a thread did not agree, which it does only when the job is aborted
+  std::uint32_t refused = 0;  // 1 from when a thread did not agree until all have seen it
   alignas(16) unsigned char scratch[gpu::block_scratch_bytes] = {};  // written while all others wait
 };
 

@@ -144,9 +144,21 @@ class Waiter {
     n.waits_for = w.envelope;
     n.activity = activity(me_);
     n.waited_ns = waited;
-    int i = 0;
-    for (const List& list : me_.unexpected)
-      for (const Record* u = list.first; u && i < notice_envelopes; u = u->next) n.unexpected[i++] = u->envelope;
+    // The first ones to come; those of a list are in order.
+    const Record* first[notice_envelopes];
+    int count = 0;
+    for (const List& list : me_.unexpected) {
+      const Record* u = list.first;
+      for (int i = 0; u && i < notice_envelopes; ++i, u = u->next) {
+        int at = count;
+        while (at > 0 && first[at - 1]->order > u->order) --at;
+        if (at == notice_envelopes) break;
+        if (count < notice_envelopes) ++count;
+        for (int k = count - 1; k > at; --k) first[k] = first[k - 1];
+        first[at] = u;
+      }
+    }
+    for (int i = 0; i < count; ++i) n.unexpected[i] = first[i]->envelope;
     store_release(n.survey, survey);
   }
 

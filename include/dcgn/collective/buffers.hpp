@@ -5,7 +5,9 @@
 #include <dcgn/span.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -58,6 +60,42 @@ DCGN_HOST_DEVICE inline Parts parts(Span<const std::int64_t> counts, Span<const 
           static_cast<std::int64_t>(displacements.size())};
 }
 
+// The operands of a reduction, in order: `stride` bytes from one to the next, but one of them is where it is.
+struct Operands {
+  unsigned char* base;
+  std::int64_t stride;
+  int count;
+  int mine = -1;  // which that is
+  const unsigned char* own = nullptr;
+
+  DCGN_HOST_DEVICE const unsigned char* operator[](int k) const { return k == mine ? own : base + k * stride; }
+};
+
+// Where a rank's buffers are.
+struct Place {
+  static constexpr std::uint64_t out_of_reach = ~std::uint64_t{0};
+  std::uint64_t in, out;
+
+  DCGN_HOST_DEVICE const unsigned char* from() const { return reinterpret_cast<const unsigned char*>(in); }
+  DCGN_HOST_DEVICE unsigned char* to() const { return reinterpret_cast<unsigned char*>(out); }
+};
+// The same elements of the inputs of several ranks, `from` bytes into each, and where the results go: `to` bytes into
+// the output of each, or to one place alone.
+struct Far {
+  const Place* places;
+  int ranks, first;  // begins to write at that one
+  std::int64_t from, to;
+  unsigned char* alone;
+  unsigned char* space;  // of the calling rank's
+  std::int64_t space_bytes;
+
+  DCGN_HOST_DEVICE const unsigned char* operator[](int k) const { return places[k].from() + from; }
+  DCGN_HOST_DEVICE int targets() const { return alone ? 1 : ranks; }
+  DCGN_HOST_DEVICE unsigned char* target(int k) const {
+    return alone ? alone : places[first + k < ranks ? first + k : first + k - ranks].to() + to;
+  }
+};
+
 // An operation as the library, which does not know its type, applies it for a CPU rank.
 struct HostReducer {
   using Apply = void (*)(const void* op, void* into, const void* left, const void* right, std::int64_t count);
@@ -69,6 +107,32 @@ struct HostReducer {
   template <class Scope>
   void combine(const Scope&, void* into, const void* left, const void* right, std::int64_t count) const {
     apply(op, into, left, right, count);
+  }
+  // As Reducer's; the memory of the other operands is used.
+  template <class Scope>
+  void fold(const Scope&, void* into, const Operands& of, std::int64_t count) const {
+    const unsigned char* sum = of[0];
+    unsigned char* const space = of.base + (of.mine == 0 ? of.stride : 0);
+    for (int k = 1; k < of.count; ++k) {
+      void* const to = k + 1 == of.count ? into : space;
+      apply(op, to, sum, of[k], count);
+      sum = static_cast<const unsigned char*>(to);
+    }
+    if (of.count == 1 && into != sum) std::memmove(into, sum, static_cast<std::size_t>(count * bytes));
+  }
+  template <class Scope>
+  void fold(const Scope&, const Far& far, std::int64_t count) const {
+    const std::int64_t most = far.space_bytes / bytes;
+    for (std::int64_t at = 0; at < count; at += most) {
+      const std::int64_t n = count - at < most ? count - at : most, begin = at * bytes;
+      const unsigned char* sum = far[0] + begin;
+      for (int k = 1; k < far.ranks; ++k) {
+        apply(op, far.space, sum, far[k] + begin, n);
+        sum = far.space;
+      }
+      for (int k = 0; k < far.targets(); ++k)
+        if (far.target(k) + begin != sum) std::memcpy(far.target(k) + begin, sum, static_cast<std::size_t>(n * bytes));
+    }
   }
 };
 

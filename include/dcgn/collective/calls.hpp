@@ -194,8 +194,8 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const Member& m, Input 
     checks.reachable(out.data);
   });
   if (c.code() != Code::ok) return c.code();
-  return reduce_scatter(
-      c, in.data, in.count, out.data, [&](int i) { return i * out.count; }, [&](int) { return out.count; }, r);
+  const std::int64_t bytes = out.count * r.element();
+  return reduce_scatter(c, message::in_row(in.data, bytes, bytes), in.count, out.data, r);
 }
 
 // Part i is parts.counts[i] elements, which follow each other.
@@ -218,8 +218,7 @@ DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const Member& m, Input
     checks.reachable(out.data);
   });
   if (c.code() != Code::ok) return c.code();
-  return reduce_scatter(
-      c, in.data, in.count, out.data, begin, [&](int i) { return parts.counts[i]; }, r);
+  return reduce_scatter(c, message::listed(in.data, parts.counts, nullptr, r.element()), in.count, out.data, r);
 }
 
 }  // namespace dcgn::collective

@@ -4,8 +4,10 @@
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/collective/group.hpp>
 #include <dcgn/collective/tag.hpp>
+#include <dcgn/collective/thresholds.hpp>
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/rounds.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -92,25 +94,42 @@ class Checks {
 template <class Scope>
 class Channel {
  public:
-  // Begins a call: `check(checks)` is run by the scope's leader alone. code() says whether the call can go on.
+  // Begins a call: `check(checks)` is run by the scope's leader alone, or by all threads where each decides for itself.
+  // code() says whether the call can go on. What the threads wrote before is visible to all of them then.
   template <class Check>
   DCGN_HOST_DEVICE Channel(const Scope& scope, const Member& member, Call call, const Check& check)
       : scope_(scope), port_(member.port), group_(member.group), call_(call) {
-    const Turn turn = scope.lead([&] {
-      Checks checks(member);
+    Endpoint& me = *member.port.me;
+    Checks checks(member);
+    const auto look = [&] {
       check(checks);
-      if (checks.failure().code != Code::ok) {
-        message::Failure failure = checks.failure();
-        failure.call = call;
-        return Turn{message::fail(*member.port.me, failure), 0};
+      const Code code = checks.failure().code;
+      return Turn{code, code == Code::ok ? tag_of(call, me.collectives.begun[member.group.pair]) : 0, me.without};
+    };
+    const auto begin = [&](Code code) {
+      if (code == Code::ok) {
+        ++me.collectives.begun[member.group.pair];
+        return;
       }
-      return Turn{Code::ok, tag_of(call, member.port.me->collectives.begun[member.group.pair]++)};
-    });
-    code_ = turn.code;
-    tag_ = turn.tag;
+      message::Failure failure = checks.failure();
+      failure.call = call;
+      message::fail(me, failure);
+    };
+    if (Scope::in_block && message::calls_in_block(me)) {
+      scope.sync();
+      turn_ = look();
+      scope.sync();  // all have seen how things stand
+      if (scope.leader()) begin(turn_.code);
+    } else {
+      turn_ = scope.lead([&] {
+        const Turn turn = look();
+        begin(turn.code);
+        return turn;
+      });
+    }
   }
 
-  DCGN_HOST_DEVICE Code code() const { return code_; }
+  DCGN_HOST_DEVICE Code code() const { return turn_.code; }
   DCGN_HOST_DEVICE int rank() const { return group_.rank; }
   DCGN_HOST_DEVICE int size() const { return group_.size; }
   DCGN_HOST_DEVICE const Scope& scope() const { return scope_; }
@@ -126,35 +145,83 @@ class Channel {
   }
 
   [[gnu::noinline]] DCGN_HOST_DEVICE Code send(const void* data, std::int64_t bytes, int to) const {
-    return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), tag_,
+    return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), turn_.tag,
                          group_.collective_context());
   }
   // As many bytes as this, from a rank that sends as many.
   [[gnu::noinline]] DCGN_HOST_DEVICE Code recv(void* data, std::int64_t bytes, int from) const {
-    return received(
-        message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), tag_, group_.collective_context()),
+    return message::expect(
+        scope_, *port_.me, call_,
+        message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), turn_.tag, group_.collective_context()),
         bytes);
   }
   // Both at once.
   [[gnu::noinline]] DCGN_HOST_DEVICE Code exchange(const void* out, std::int64_t out_bytes, int to, void* in,
                                                    std::int64_t in_bytes, int from) const {
-    return received(
+    return message::expect(
+        scope_, *port_.me, call_,
         message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, out, out_bytes, group_.in_world(to),
-                          tag_, in, in_bytes, group_.in_world(from), tag_, group_.collective_context()),
+                          turn_.tag, in, in_bytes, group_.in_world(from), turn_.tag, group_.collective_context()),
         in_bytes);
+  }
+
+  // ---- rounds, of ranks of this process
+  // Whether all threads of the scope go without this.
+  DCGN_HOST_DEVICE bool without(message::Without idea) const { return turn_.without & idea; }
+  DCGN_HOST_DEVICE bool is_near() const {
+    const message::Port& p = port_;
+    if (p.near == p.size) return true;
+    const auto near = [&](int r) { return p.lane(group_.in_world(r)) < static_cast<std::uint32_t>(p.near); };
+    return !group_.table && near(0) && near(size() - 1);
+  }
+  // Whether so many ranks send to each other at once.
+  DCGN_HOST_DEVICE bool at_once() const {
+    return size() <= at_once_ranks && !without(message::without_rounds) && is_near();
+  }
+  DCGN_HOST_DEVICE bool to_root_at_once() const {
+    return size() <= to_root_at_once_ranks && !without(message::without_rounds) && is_near();
+  }
+  // All ranks, by their numbers.
+  DCGN_HOST_DEVICE message::Peers everyone() const {
+    return {group_.table ? 0 : group_.first, group_.table ? 1 : group_.stride, group_.table, rank()};
+  }
+  DCGN_HOST_DEVICE message::Range all() const { return {0, size()}; }
+  DCGN_HOST_DEVICE message::Range only(int r) const { return {r, r + 1}; }
+  // Rounds of all with all, and with the root.
+  using Out = message::Spread<const unsigned char>;
+  using In = message::Spread<unsigned char>;
+  DCGN_HOST_DEVICE message::Round among_all(const Out& out, const In& in, bool keeps = true) const {
+    return {.peers = everyone(), .to = all(), .from = all(), .out = out, .in = in, .keeps = keeps};
+  }
+  DCGN_HOST_DEVICE message::Round gathering(int root, const Out& out, const In& in) const {
+    const bool here = rank() == root;
+    return {.peers = everyone(),
+            .to = here ? message::Range{} : only(root),
+            .from = here ? all() : message::Range{},
+            .out = out,
+            .in = in,
+            .keeps = here};
+  }
+  DCGN_HOST_DEVICE message::Round scattering(int root, const Out& out, const In& in) const {
+    const bool here = rank() == root;
+    return {.peers = everyone(),
+            .to = here ? all() : message::Range{},
+            .from = here ? message::Range{} : only(root),
+            .out = out,
+            .in = in,
+            .keeps = here};
+  }
+  DCGN_HOST_DEVICE const Group& group() const { return group_; }
+  // What is sent is visible to all threads of the scope, and what has come is afterwards.
+  DCGN_HOST_DEVICE Code round(const message::Round& r) const { return is_one(r) ? full_round(r) : rounds(r); }
+  DCGN_HOST_DEVICE Code empty_round(const message::Round& r) const {
+    return is_one(r) ? one_round<true>(r) : rounds(r);
   }
 
   // By all threads of the scope, all of whom see it.
   [[gnu::noinline]] DCGN_HOST_DEVICE void copy(void* to, const void* from, std::int64_t bytes) const {
     if (to == from || bytes <= 0) return;
-#if !defined(__CUDA_ARCH__)
-    if (message::is_device_memory(me(), to) || message::is_device_memory(me(), from)) {
-      me().copies.host->copy(to, from, static_cast<std::uint64_t>(bytes));
-      return;
-    }
-#endif
-    message::copy_bytes(scope_, static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from),
-                        static_cast<std::uint64_t>(bytes));
+    message::copy_here(scope_, me(), static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes);
     scope_.sync();
   }
 
@@ -162,21 +229,37 @@ class Channel {
   struct Turn {
     Code code = Code::aborted;  // where the threads of the scope did not meet
     std::int32_t tag = 0;
+    std::uint32_t without = 0;
   };
 
-  DCGN_HOST_DEVICE Code received(const Status& s, std::int64_t bytes) const {
-    if (s.code != Code::ok || s.bytes == bytes) return s.code;
-    if (scope_.leader())
-      message::fail(*port_.me, {Code::mismatch, call_, s.bytes, bytes, {.peer = s.source}, Flaw::shorter});
-    return Code::mismatch;
+  template <bool Empty>
+  DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
+    if (message::quick_round<Empty>(scope_, port_, r, turn_.tag, group_.collective_context())) return Code::ok;
+    return message::make_up(scope_, port_, call_, r, turn_.tag, group_.collective_context());
+  }
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code full_round(const message::Round& r) const { return one_round<false>(r); }
+  // One after the other, of as many ranks as one has.
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code rounds(const message::Round& all) const {
+    const int to = all.to.count(), from = all.from.count();
+    Code code = Code::ok;
+    for (int begin = 0; begin < (to > from ? to : from) && code == Code::ok; begin += message::most_at_once) {
+      message::Round r = all;
+      r.to = all.to.piece(begin, message::most_at_once);
+      r.from = all.from.piece(begin, message::most_at_once);
+      r.keeps = all.keeps && begin == 0;
+      code = full_round(r);
+    }
+    return code;
+  }
+  DCGN_HOST_DEVICE static bool is_one(const message::Round& r) {
+    return r.to.count() <= message::most_at_once && r.from.count() <= message::most_at_once;
   }
 
   const Scope& scope_;
   const message::Port& port_;
   const Group& group_;
   const Call call_;
-  Code code_ = Code::ok;
-  std::int32_t tag_ = 0;
+  Turn turn_;
 };
 
 }  // namespace dcgn::collective

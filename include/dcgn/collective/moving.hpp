@@ -2,7 +2,9 @@
 // and displacements are in bytes unless a parameter says otherwise. They return the first error of a message.
 #pragma once
 
+#include <dcgn/collective/addresses.hpp>
 #include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/teams.hpp>
 #include <dcgn/collective/thresholds.hpp>
 
 #include <cstdint>
@@ -15,7 +17,9 @@ DCGN_HOST_DEVICE inline std::int64_t lesser(std::int64_t a, std::int64_t b) { re
 struct Pieces {
   std::int64_t total, each;
 
-  DCGN_HOST_DEVICE Pieces(std::int64_t count, int ranks) : total(count), each((count + ranks - 1) / ranks) {}
+  // `unit`: each of them a multiple of it, but for the last ones.
+  DCGN_HOST_DEVICE Pieces(std::int64_t count, int ranks, int unit = 1)
+      : total(count), each((count + ranks * unit - 1) / (ranks * unit) * unit) {}
   DCGN_HOST_DEVICE std::int64_t begin(int r) const { return lesser(r * each, total); }
   DCGN_HOST_DEVICE std::int64_t length(int r) const { return begin(r + 1) - begin(r); }
 };
@@ -41,14 +45,21 @@ struct Tree {
   DCGN_HOST_DEVICE static int least(int a, int b) { return a < b ? a : b; }
 };
 
-// Dissemination: log2(size) rounds of empty messages.
+// Dissemination: log2(size) steps of empty messages.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code meet(const Channel<Scope>& c) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code meet_in_steps(const Channel<Scope>& c) {
   for (int distance = 1; distance < c.size(); distance *= 2) {
     const Code code = c.exchange(nullptr, 0, c.beside(distance), nullptr, 0, c.beside(-distance));
     if (code != Code::ok) return code;
   }
   return Code::ok;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code meet(const Channel<Scope>& c) {
+  if (c.at_once()) return c.empty_round({.peers = c.everyone(), .to = c.all(), .from = c.all()});
+  const Teams teams(c);
+  return teams.count ? meet_in_teams(c, teams) : meet_in_steps(c);
 }
 
 template <class Scope>
@@ -87,9 +98,48 @@ DCGN_HOST_DEVICE Code broadcast_pieces(const Channel<Scope>& c, unsigned char* d
   return code;
 }
 
+// The root sends to all at once: everything, or to each a piece, which it sends on.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_at_once(const Channel<Scope>& c, unsigned char* data,
+                                                          std::int64_t bytes, int root) {
+  const bool is_root = c.rank() == root, in_pieces = bytes * (c.size() - 1) > whole_at_once && c.size() > 2;
+  const unsigned char* const from = data;
+  const Pieces pieces(bytes, c.size(), 16);
+  const std::int64_t begin = pieces.begin(c.rank()), length = pieces.length(c.rank());
+  message::Round r{.peers = c.everyone()};
+  if (is_root) {
+    r.to = c.all();
+    r.out = in_pieces ? message::cut(from, pieces.each, bytes) : message::whole(from, bytes);
+  } else {
+    r.from = c.only(root);
+    r.in = in_pieces ? message::whole(data + begin, length) : message::whole(data, bytes);
+  }
+  const Code code = c.round(r);
+  if (code != Code::ok || !in_pieces) return code;
+  r.to = c.all();
+  r.spared = root;
+  r.out = message::whole(from + begin, length);
+  r.from = is_root ? message::Range{} : c.all();
+  r.in = message::cut(data, pieces.each, bytes);
+  return c.round(r);
+}
+
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes,
                                                   int root) {
+  if (goes_by_addresses(c, bytes, broadcast_by_addresses)) {
+    const Pieces pieces(bytes, c.size(), 128);
+    bool done = false;
+    const Code code = by_addresses(c, data, data, copies_faster(c, pieces.each), done, [&](const Place* places) {
+      push_piece(c, places, root, pieces.begin(c.rank()), pieces.length(c.rank()));
+    });
+    if (done) return code;
+  }
+  if (c.at_once() && bytes <= parts_at_once) return broadcast_at_once(c, data, bytes, root);
+  if (bytes <= in_teams_bytes) {
+    const Teams teams(c);
+    if (teams.count) return broadcast_in_teams(c, teams, data, bytes, root);
+  }
   return bytes < broadcast_in_pieces || c.size() <= 2 ? broadcast_whole(c, data, bytes, root)
                                                       : broadcast_pieces(c, data, bytes, root);
 }
@@ -153,6 +203,9 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code gather_parts(const Channel<Scope>& c, const unsigned char* in,
                                                      std::int64_t bytes, unsigned char* out, const Parts& parts,
                                                      std::int64_t element, int root) {
+  if (c.to_root_at_once())
+    return c.round(
+        c.gathering(root, message::whole(in, bytes), message::listed(out, parts.counts, parts.displacements, element)));
   if (c.rank() != root) return c.send(in, bytes, root);
   for (int step = 0; step < c.size(); ++step) {
     const int r = c.beside(step);
@@ -171,6 +224,9 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code scatter_parts(const Channel<Scope>& c, const unsigned char* in,
                                                       const Parts& parts, std::int64_t element, unsigned char* out,
                                                       std::int64_t bytes, int root) {
+  if (c.to_root_at_once())
+    return c.round(c.scattering(root, message::listed(in, parts.counts, parts.displacements, element),
+                                message::whole(out, bytes)));
   if (c.rank() != root) return c.recv(out, bytes, root);
   for (int step = 1; step < c.size(); ++step) {
     const int r = c.beside(step);
@@ -184,6 +240,8 @@ template <class Scope>
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
                                                unsigned char* out, int root) {
+  if (c.to_root_at_once())
+    return c.round(c.gathering(root, message::whole(in, bytes), message::in_row(out, bytes, bytes)));
   if (through_tree(c, bytes)) return gather_up(c, in, bytes, out, root);
   if (c.rank() != root) return c.send(in, bytes, root);
   c.copy(out + root * bytes, in, bytes);
@@ -198,6 +256,8 @@ template <class Scope>
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code scatter(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
                                                 std::int64_t bytes, int root) {
+  if (c.to_root_at_once())
+    return c.round(c.scattering(root, message::in_row(in, bytes, bytes), message::whole(out, bytes)));
   if (through_tree(c, bytes)) return scatter_down(c, in, out, bytes, root);
   if (c.rank() != root) return c.recv(out, bytes, root);
   for (int step = 1; step < c.size(); ++step) {
@@ -247,6 +307,13 @@ DCGN_HOST_DEVICE Code around_ring(const Channel<Scope>& c, unsigned char* out, c
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
                                                    unsigned char* out) {
+  if (goes_by_addresses(c, bytes, parts_by_addresses)) {
+    bool done = false;
+    const Code code = by_addresses(c, in, out, copies_faster(c, bytes), done,
+                                   [&](const Place* places) { pull_parts(c, places, 0, out, bytes); });
+    if (done) return code;
+  }
+  if (c.at_once()) return c.round(c.among_all(message::whole(in, bytes), message::in_row(out, bytes, bytes)));
   c.copy(out + c.rank() * bytes, in, bytes);
   if (bytes * c.size() < all_gather_around) return all_gather_doubling(c, out, bytes);
   return around_ring(
@@ -258,6 +325,9 @@ template <class Scope>
                                                          unsigned char* out, const Parts& parts, std::int64_t element) {
   const auto begin = [&](int r) { return parts.displacements[r] * element; };
   const auto length = [&](int r) { return parts.counts[r] * element; };
+  if (c.at_once())
+    return c.round(c.among_all(message::whole(in, length(c.rank())),
+                               message::listed(out, parts.counts, parts.displacements, element)));
   c.copy(out + begin(c.rank()), in, length(c.rank()));
   return around_ring(c, out, begin, length);
 }
@@ -272,6 +342,20 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
                                                    std::int64_t bytes) {
   const bool in_place = in == out;
+  if (goes_by_addresses(c, bytes, parts_by_addresses)) {
+    bool done = false;
+    const Code code = by_addresses(c, in, out, !in_place && copies_faster(c, bytes), done,
+                                   [&](const Place* places) { pull_parts(c, places, c.rank() * bytes, out, bytes); });
+    if (done) return code;
+  }
+  if (c.at_once() && !in_place)
+    return c.round(c.among_all(message::in_row(in, bytes, bytes), message::in_row(out, bytes, bytes)));
+  if (c.at_once() && bytes * c.size() <= c.scratch_bytes()) {  // what comes is put aside
+    const Code code =
+        c.round(c.among_all(message::in_row(in, bytes, bytes), message::in_row(c.scratch(), bytes, bytes)));
+    if (code == Code::ok) c.copy(out, c.scratch(), bytes * c.size());
+    return code;
+  }
   for (int round = 0; round < c.size(); ++round) {
     const int other = partner(c, round);
     unsigned char* const to = out + other * bytes;
@@ -297,6 +381,9 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_parts(const Channel<Scope>& c, const unsigned char* in,
                                                          const Parts& send, unsigned char* out, const Parts& receive,
                                                          std::int64_t element) {
+  if (c.at_once())
+    return c.round(c.among_all(message::listed(in, send.counts, send.displacements, element),
+                               message::listed(out, receive.counts, receive.displacements, element)));
   for (int round = 0; round < c.size(); ++round) {
     const int r = partner(c, round);
     const unsigned char* const from = in + send.displacements[r] * element;

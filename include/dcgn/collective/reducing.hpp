@@ -4,9 +4,11 @@
 // `Reducer` is an operation on elements: a Reducer<T, Op> of a kernel's call or a HostReducer of a CPU rank's.
 #pragma once
 
+#include <dcgn/collective/addresses.hpp>
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/moving.hpp>
+#include <dcgn/collective/teams.hpp>
 #include <dcgn/collective/thresholds.hpp>
 
 #include <cstdint>
@@ -29,18 +31,247 @@ struct Reducer {
     for (std::int64_t i = scope.rank(); i < count; i += scope.size()) to[i] = op(a[i], b[i]);
     scope.sync();
   }
+  // into[i] = operand 0 op operand 1 op ..., where `into` may be one of them; all threads of the scope see it.
+  template <class Scope>
+  [[gnu::noinline]] DCGN_HOST_DEVICE void fold(const Scope& scope, void* into, const Operands& of,
+                                               std::int64_t count) const {
+    const auto operand = [&](int k, std::int64_t i) -> const T& { return reinterpret_cast<const T*>(of[k])[i]; };
+    T* const to = static_cast<T*>(into);
+    for (std::int64_t i = scope.rank(); i < count; i += scope.size()) {
+      T sum = operand(0, i);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4  // so many loads are under way at once
+#endif
+      for (int k = 1; k < of.count; ++k) sum = op(sum, operand(k, i));
+      to[i] = sum;
+    }
+    scope.sync();
+  }
+  // The same of what other ranks have.
+  template <class Scope>
+  [[gnu::noinline]] DCGN_HOST_DEVICE void fold(const Scope& scope, const Far& far, std::int64_t count) const {
+    std::int64_t done = 0;
+#if defined(__CUDA_ARCH__)
+    if constexpr (16 % sizeof(T) == 0) done = fold_lines(scope, far, count);
+#endif
+    for (std::int64_t i = done + scope.rank(); i < count; i += scope.size()) {
+      T sum = reinterpret_cast<const T*>(far[0])[i];
+      for (int k = 1; k < far.ranks; ++k) sum = op(sum, reinterpret_cast<const T*>(far[k])[i]);
+      for (int k = 0; k < far.targets(); ++k) reinterpret_cast<T*>(far.target(k))[i] = sum;
+    }
+  }
+
+#if defined(__CUDA_ARCH__)
+ private:
+  // Of the elements in whole lines of 16 bytes, where all ranks have such; how many those are.
+  template <class Scope>
+  __device__ std::int64_t fold_lines(const Scope& scope, const Far& far, std::int64_t count) const {
+    constexpr int at_once = 8, each = 16 / sizeof(T);
+    std::uintptr_t together = 0;
+    for (int k = 0; k < far.ranks; ++k) together |= reinterpret_cast<std::uintptr_t>(far[k]);
+    for (int k = 0; k < far.targets(); ++k) together |= reinterpret_cast<std::uintptr_t>(far.target(k));
+    if (together & 15) return 0;
+    const auto source = [&](int k) { return reinterpret_cast<const uint4*>(far[k]); };
+    const auto target = [&](int k) { return reinterpret_cast<uint4*>(far.target(k)); };
+    const auto add = [&](uint4& sum, const uint4& next) {
+      T* const a = reinterpret_cast<T*>(&sum);
+      const T* const b = reinterpret_cast<const T*>(&next);
+#pragma unroll
+      for (int j = 0; j < each; ++j) a[j] = op(a[j], b[j]);
+    };
+    const uint4* from[at_once];
+    uint4* to[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      from[k] = source(k < far.ranks ? k : 0);
+      to[k] = target(k < far.targets() ? k : 0);
+    }
+    const std::int64_t lines = count / each;
+    for (std::int64_t i = scope.rank(); i < lines; i += scope.size()) {
+      uint4 line[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k)
+        if (k < far.ranks) line[k] = message::load_line(from[k] + i);
+#pragma unroll
+      for (int k = 1; k < at_once; ++k)
+        if (k < far.ranks) add(line[0], line[k]);
+      for (int k = at_once; k < far.ranks; ++k) add(line[0], message::load_line(source(k) + i));
+#pragma unroll
+      for (int k = 0; k < at_once; ++k)
+        if (k < far.targets()) to[k][i] = line[0];
+      for (int k = at_once; k < far.targets(); ++k) target(k)[i] = line[0];
+    }
+    return lines * each;
+  }
+#endif
 };
 
 // How many elements fit one of so many equal shares of the scratch; a multiple of 64 bytes each.
 template <class Scope>
 DCGN_HOST_DEVICE std::int64_t share_bytes(const Channel<Scope>& c, int shares) {
-  return c.scratch_bytes() / shares / 64 * 64;
+  return static_cast<std::uint32_t>(c.scratch_bytes()) / static_cast<std::uint32_t>(shares) / 64 * 64;
 }
+
+// ---- in rounds
+
+// Whether so many operands of so many elements fit the scratch.
+template <class Scope, class R>
+DCGN_HOST_DEVICE bool has_space(const Channel<Scope>& c, int operands, std::int64_t count, const R& r) {
+  return operands > 0 && share_bytes(c, operands) / r.element() >= count;
+}
+
+// Everyone's elements to the root, or with root -1 to all, who reduce them.
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_whole(const Channel<Scope>& c, const unsigned char* in,
+                                                     unsigned char* out, std::int64_t count, int root, const R& r) {
+  const std::int64_t share = share_bytes(c, c.size()), most = share / r.element();
+  for (std::int64_t at = 0; at < count; at += most) {
+    const std::int64_t n = lesser(most, count - at), begin = at * r.element();
+    const auto mine = message::whole(in + begin, n * r.element());
+    const auto theirs = message::in_row(c.scratch(), n * r.element(), share);
+    message::Round round = root < 0 ? c.among_all(mine, theirs) : c.gathering(root, mine, theirs);
+    round.keeps = false;
+    const Code code = c.round(round);
+    if (code != Code::ok) return code;
+    if (root < 0 || root == c.rank())
+      r.fold(c.scope(), out + begin, {c.scratch(), share, c.size(), c.rank(), in + begin}, n);
+  }
+  return Code::ok;
+}
+
+// Each rank reduces a piece, which goes to the root, or with root -1 to all.
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_pieces(const Channel<Scope>& c, const unsigned char* in,
+                                                      unsigned char* out, std::int64_t count, int root, const R& r) {
+  const std::int64_t element = r.element(), share = share_bytes(c, c.size()), most = share / element * c.size();
+  const bool all = root < 0, here = all || root == c.rank();
+  for (std::int64_t at = 0; at < count; at += most) {
+    const Pieces pieces(lesser(most, count - at), c.size());
+    const std::int64_t each = pieces.each * element, total = pieces.total * element, begin = at * element,
+                       mine = begin + pieces.begin(c.rank()) * element, length = pieces.length(c.rank()) * element;
+    Code code =
+        c.round(c.among_all(message::cut(in + begin, each, total), message::in_row(c.scratch(), length, share), false));
+    if (code != Code::ok) return code;
+    unsigned char* const sum = here ? out + mine : c.scratch() + c.rank() * share;
+    const unsigned char* const result = sum;
+    r.fold(c.scope(), sum, {c.scratch(), share, c.size(), c.rank(), in + mine}, pieces.length(c.rank()));
+    const auto piece = message::whole(result, length);
+    const auto others = message::cut(out + (here ? begin : 0), each, total);
+    message::Round round = all ? c.among_all(piece, others) : c.gathering(root, piece, others);
+    round.keeps = false;
+    code = c.round(round);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+// Whether all can send what is to be reduced to each other at once, and whether whole rather than in pieces.
+template <class Scope, class R>
+DCGN_HOST_DEVICE bool reduces_at_once(const Channel<Scope>& c, std::int64_t count, const R& r) {
+  return c.at_once() && count * r.element() <= parts_at_once && has_space(c, c.size(), 1, r);
+}
+template <class Scope>
+DCGN_HOST_DEVICE bool goes_whole(const Channel<Scope>& c, std::int64_t bytes) {
+  return bytes * (c.size() - 1) <= whole_at_once || c.size() <= 2;
+}
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce_at_once(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+                                     std::int64_t count, int root, const R& r) {
+  return goes_whole(c, count * r.element()) ? reduce_whole(c, in, out, count, root, r)
+                                            : reduce_pieces(c, in, out, count, root, r);
+}
+
+// Each team reduces its operands, then the leaders theirs; with root -1 the result goes to all, and else the leaders'
+// operands to the root.
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_in_teams(const Channel<Scope>& c, const Teams& teams,
+                                                        const unsigned char* in, unsigned char* out, std::int64_t count,
+                                                        int root, const R& r) {
+  const std::int64_t bytes = count * r.element(), share = share_bytes(c, teams.largest + 1);
+  unsigned char* const partial = root < 0 ? out : c.scratch() + teams.largest * share;
+  const unsigned char* const given = partial;
+  const auto operands = message::in_row(c.scratch(), bytes, share);
+  Code code = c.round(teams.up(message::whole(in, bytes), operands));
+  if (code != Code::ok) return code;
+  if (teams.leads()) r.fold(c.scope(), partial, {c.scratch(), share, teams.members, 0, in}, count);
+  if (root < 0) {
+    if (teams.leads()) {
+      code = c.round(teams.across(message::whole(given, bytes), operands));
+      if (code != Code::ok) return code;
+      r.fold(c.scope(), out, {c.scratch(), share, teams.count, teams.mine, given}, count);
+    }
+    return c.round(teams.down(out, bytes));
+  }
+  const bool here = c.rank() == root;
+  if (teams.leads() && !here)
+    return c.round({.peers = c.everyone(), .to = c.only(root), .out = message::whole(given, bytes)});
+  if (!here) return Code::ok;
+  message::Peers leaders = teams.leaders;
+  if (!teams.leads()) leaders.self = -1;
+  code = c.round({.peers = leaders, .from = {0, teams.count}, .in = operands});
+  if (code == Code::ok) r.fold(c.scope(), out, {c.scratch(), share, teams.count, leaders.self, given}, count);
+  return code;
+}
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Teams teams_to_reduce(const Channel<Scope>& c, std::int64_t count, const R& r) {
+  if (count * r.element() > in_teams_bytes) return {};
+  Teams teams(c);
+  if (!has_space(c, teams.largest + 1, count, r)) teams.count = 0;
+  return teams;
+}
+
+// By addresses each rank reduces a part where it is, into its own output alone or those of all; `done` is false where
+// that cannot be.
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_by_addresses(const Channel<Scope>& c, const unsigned char* in,
+                                                            unsigned char* out, std::int64_t begin, std::int64_t count,
+                                                            bool to_all, const R& r, bool& done) {
+  constexpr int table = at_once_ranks * sizeof(Place);
+  return by_addresses(c, in, out, true, done, [&](const Place* places) {
+    const std::int64_t at = begin * r.element();
+    r.fold(
+        c.scope(),
+        Far{places, c.size(), c.rank(), at, at, to_all ? nullptr : out, c.scratch() + table, c.scratch_bytes() - table},
+        count);
+  });
+}
+
+// What each rank has for all is reduced by whom it is for, where all of it fits the scratch.
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_parts_at_once(const Channel<Scope>& c,
+                                                             const message::Spread<const unsigned char>& in,
+                                                             unsigned char* out, std::int64_t count, const R& r) {
+  const std::int64_t share = share_bytes(c, c.size());
+  const Code code = c.round(c.among_all(in, message::in_row(c.scratch(), count * r.element(), share), false));
+  if (code == Code::ok) r.fold(c.scope(), out, {c.scratch(), share, c.size(), c.rank(), in[c.rank()].data}, count);
+  return code;
+}
+
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code scan_at_once(const Channel<Scope>& c, const unsigned char* in,
+                                                     unsigned char* out, std::int64_t count, bool exclusive,
+                                                     const R& r) {
+  const std::int64_t share = share_bytes(c, c.size());
+  const Code code = c.round({.peers = c.everyone(),
+                             .to = {c.rank() + 1, c.size()},
+                             .from = {0, c.rank()},
+                             .out = message::whole(in, count * r.element()),
+                             .in = message::in_row(c.scratch(), count * r.element(), share)});
+  const int operands = c.rank() + !exclusive;
+  if (code == Code::ok && operands) r.fold(c.scope(), out, {c.scratch(), share, operands, c.rank(), in}, count);
+  return code;
+}
+
+// ---- step by step
 
 // Up a tree whose ranks are in order, to rank 0, which passes the result on to the root.
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code reduce(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
                                                std::int64_t count, int root, const R& r) {
+  if (reduces_at_once(c, count, r)) return reduce_at_once(c, in, out, count, root, r);
+  const Teams teams = teams_to_reduce(c, count, r);
+  if (teams.count) return reduce_in_teams(c, teams, in, out, count, root, r);
   const std::int64_t share = share_bytes(c, 2), most = share / r.element();
   unsigned char* const received = c.scratch() + share;
   const bool ends_here = root == 0 && c.rank() == 0;
@@ -135,6 +366,15 @@ template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
                                                    std::int64_t count, const R& r) {
   const std::int64_t element = r.element();
+  if (goes_by_addresses(c, count * element, all_reduce_by_addresses)) {
+    const Pieces pieces(count, c.size(), 128 % element ? 1 : static_cast<int>(128 / element));
+    bool done = false;
+    const Code code = reduce_by_addresses(c, in, out, pieces.begin(c.rank()), pieces.length(c.rank()), true, r, done);
+    if (done) return code;
+  }
+  if (reduces_at_once(c, count, r)) return reduce_at_once(c, in, out, count, -1, r);
+  const Teams teams = teams_to_reduce(c, count, r);
+  if (teams.count) return reduce_in_teams(c, teams, in, out, count, -1, r);
   if (count * element < all_reduce_in_parts || c.size() <= 2) {
     const std::int64_t most = share_bytes(c, 1) / element;
     c.copy(out, in, count * element);
@@ -153,15 +393,26 @@ template <class Scope, class R>
       c, out, [&](int i) { return pieces.begin(i) * element; }, [&](int i) { return pieces.length(i) * element; });
 }
 
-// Part i is `length(i)` elements from `begin(i)` on, of `total` in all.
-template <class Scope, class R, class Begin, class Length>
-DCGN_HOST_DEVICE Code reduce_scatter(const Channel<Scope>& c, const unsigned char* in, std::int64_t total,
-                                     unsigned char* out, const Begin& begin, const Length& length, const R& r) {
+// What rank k gets is part k of `in`, which has `total` elements.
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce_scatter(const Channel<Scope>& c, const message::Spread<const unsigned char>& in,
+                                     std::int64_t total, unsigned char* out, const R& r) {
+  const auto begin = [&](int k) { return (in[k].data - in.base) / r.element(); };
+  const auto length = [&](int k) { return in[k].bytes / r.element(); };
+  std::int64_t longest = 0;
+  for (int k = 0; k < (in.counts ? c.size() : 1); ++k)
+    if (length(k) > longest) longest = length(k);
+  if (goes_by_addresses(c, longest * r.element(), parts_by_addresses)) {
+    bool done = false;
+    const Code code = reduce_by_addresses(c, in.base, out, begin(c.rank()), length(c.rank()), false, r, done);
+    if (done) return code;
+  }
+  if (c.at_once() && has_space(c, c.size(), longest, r)) return reduce_parts_at_once(c, in, out, length(c.rank()), r);
   const std::int64_t element = r.element(), share = share_bytes(c, 2), bytes = total * element;
-  if (bytes >= reduce_scatter_in_parts || bytes > share) return reduce_parts(c, in, out, begin, length, r);
+  if (bytes >= reduce_scatter_in_parts || bytes > share) return reduce_parts(c, in.base, out, begin, length, r);
   if (!total) return Code::ok;
   unsigned char* const sum = c.scratch();
-  c.copy(sum, in, bytes);
+  c.copy(sum, in.base, bytes);
   const Code code = reduce_doubling(c, sum, sum + share, total, r);
   if (code == Code::ok) c.copy(out, sum + begin(c.rank()) * element, length(c.rank()) * element);
   return code;
@@ -172,6 +423,8 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Channel<Scope>& c, const unsigned cha
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code scan(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
                                              std::int64_t count, bool exclusive, const R& r) {
+  if (c.at_once() && goes_whole(c, count * r.element()) && has_space(c, c.size(), count, r))
+    return scan_at_once(c, in, out, count, exclusive, r);
   const std::int64_t share = share_bytes(c, 2), most = share / r.element();
   unsigned char* const received = c.scratch() + share;
   for (std::int64_t at = 0; at < count; at += most) {

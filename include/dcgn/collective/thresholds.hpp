@@ -6,6 +6,26 @@
 
 namespace dcgn::collective {
 
+// Up to so many ranks of one process each sends to all others at once: in messages that do not wait for each other.
+// More are teams, one for each device, where they are in order.
+inline constexpr int at_once_ranks = 16;
+// As many send to the root at once, or get something from it.
+inline constexpr int to_root_at_once_ranks = 256;
+// Bytes that a rank sends in all, at once, of what it could as well send a part of to each: a broadcast, a reduction.
+// Of more it sends parts, which are put together in a second step.
+inline constexpr std::int64_t whole_at_once = 32 << 10;
+// Bytes that every rank has at the end, up to which these two steps are taken.
+inline constexpr std::int64_t parts_at_once = 1 << 20;
+// Bytes that every rank gives or has at the end, up to which teams are made use of.
+inline constexpr std::int64_t in_teams_bytes = 4 << 10;
+
+// From so many bytes on such ranks read and write each other's buffers where all can reach them: those that every rank
+// has at the end, and those of a rank's part.
+inline constexpr std::int64_t all_reduce_by_addresses = 256 << 10;
+inline constexpr std::int64_t broadcast_by_addresses = 256 << 10;
+inline constexpr std::int64_t parts_by_addresses = 64 << 10;
+
+// The others follow each other, and so do those of long messages.
 // Bytes that every rank has at the end: down a tree below, in pieces around the ring from here on.
 inline constexpr std::int64_t broadcast_in_pieces = 64 << 10;
 // Bytes that every rank gives: log2(size) exchanges of all below, from here on each rank reduces a part of them.

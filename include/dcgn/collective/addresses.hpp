@@ -1,0 +1,182 @@
+// Large messages by addresses: every rank tells all others where its buffers are, in a round; then each reads what it
+// needs where it is and writes its results where they go; and another round says that all have done so. Where one of
+// the buffers is out of another rank's reach, which all find out alike, the call goes on with messages.
+#pragma once
+
+#include <dcgn/collective/buffers.hpp>
+#include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/thresholds.hpp>
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/host_device.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/rounds.hpp>
+#include <dcgn/message/work.hpp>
+
+#include <cstdint>
+#include <exception>
+
+namespace dcgn::collective {
+
+// Whether all ranks can read and write these buffers of the calling one.
+template <class Scope>
+DCGN_HOST_DEVICE bool in_reach(const Channel<Scope>& c, const void* in, const void* out) {
+  bool all = message::reachable(in) && message::reachable(out) && !message::is_device_memory(c.me(), in) &&
+             !message::is_device_memory(c.me(), out);
+  for (int r = 0; r < c.size(); ++r) {
+    const bool direct = message::lane_to(c.me(), c.group().in_world(r)).reach == message::Reach::direct;
+    all = all && (direct || r == c.rank());
+  }
+  return all;
+}
+
+#if !defined(__CUDA_ARCH__)
+template <class Act>
+std::exception_ptr thrown_by(const Act& act) {
+  try {
+    act();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+// The time in which a rank uses the others' buffers, at its leader. On the host a rank whose job is stopped takes its
+// buffers with it: it waits for those who use them, as for the gateway (see withdraw() in message/progress.hpp).
+template <class Scope>
+class Visit {
+ public:
+  explicit Visit(const Channel<Scope>& c) : c_(c) { count(1); }
+  ~Visit() { count(static_cast<std::uint32_t>(-1)); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  // Whether all are still there.
+  bool may() const {
+    return c_.scope().lead(
+        [&] { return load_in_order(*c_.me().phase) != static_cast<std::uint32_t>(message::Phase::aborted); });
+  }
+
+ private:
+  void count(std::uint32_t change) const {
+    if (!c_.scope().leader()) return;
+    for (int r = 0; r < c_.size(); ++r) add_in_order(c_.me().lent[c_.group().in_world(r) - c_.me().rank], change);
+  }
+
+  const Channel<Scope>& c_;
+};
+#endif
+
+// Runs act(places), which all threads of the scope do, where all ranks are able to and in reach; else `done` is false.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, bool able, bool& done,
+                                   const Act& act) {
+  auto* const places = reinterpret_cast<Place*>(c.scratch());
+  Place& mine = places[c.rank()];
+  const auto tell = [&] {
+    const auto target = reinterpret_cast<std::uintptr_t>(out);
+    store_relaxed(mine.in, reinterpret_cast<std::uintptr_t>(in));
+    store_relaxed(mine.out, able && in_reach(c, in, out) ? target : Place::out_of_reach);
+  };
+#if defined(__CUDA_ARCH__)
+  // All who send it: the scope need not meet, which takes several blocks most of a microsecond.
+  if (c.scope().rank() < static_cast<unsigned>(c.size())) tell();
+#else
+  if (c.scope().leader()) tell();
+  c.scope().sync();
+#endif
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Place));
+  message::Round round = c.among_all(message::whole(reinterpret_cast<const unsigned char*>(&mine), bytes),
+                                     message::in_row(c.scratch(), bytes, bytes), false);
+  round.orders = true;
+  const Code code = c.round(round);
+  done = true;
+  if (code != Code::ok) return code;
+  for (int r = 0; r < c.size(); ++r) done = done && places[r].out != Place::out_of_reach;
+  if (!done) return Code::ok;
+  const auto meet = [&] {
+    return c.empty_round({.peers = c.everyone(), .to = c.all(), .from = c.all(), .orders = true});
+  };
+#if defined(__CUDA_ARCH__)
+  act(const_cast<const Place*>(places));
+  c.scope().sync();
+  return meet();
+#else
+  // An operation of the user's that throws takes this rank's buffers with it: not before the others are done with them.
+  std::exception_ptr thrown;
+  {
+    const Visit<Scope> visit(c);
+    if (visit.may()) thrown = thrown_by([&] { act(const_cast<const Place*>(places)); });
+    c.scope().sync();
+  }
+  const Code met = meet();
+  if (thrown) std::rethrow_exception(thrown);
+  return met;
+#endif
+}
+
+// Whether this rank's threads copy so many bytes of each peer's faster than a copy engine would.
+template <class Scope>
+DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes) {
+  const message::InLane& lane = message::lane_from(c.me(), c.group().in_world(c.beside(1)));
+  return static_cast<std::uint64_t>(bytes) < message::copy_engine_limit(lane, c.scope().size(), true);
+}
+
+// Whether so many bytes, of those that a rank gives or gets, go by addresses if they can.
+template <class Scope>
+DCGN_HOST_DEVICE bool goes_by_addresses(const Channel<Scope>& c, std::int64_t bytes, std::int64_t from_bytes) {
+  return c.at_once() && c.size() > 1 && bytes >= from_bytes && !c.without(message::without_addresses);
+}
+
+// ---- what is done with them
+
+// Each rank's part from it: `mine` bytes into its buffer, to base + r * bytes.
+template <class Scope>
+DCGN_HOST_DEVICE void pull_parts(const Channel<Scope>& c, const Place* places, std::int64_t mine, unsigned char* base,
+                                 std::int64_t bytes) {
+  const unsigned ranks = static_cast<unsigned>(c.size()), threads = c.scope().size(),
+                 width = threads >= 32 * ranks ? threads / ranks / 32 * 32 : threads, crews = threads / width,
+                 number = c.scope().rank() / width;
+  const message::Crew crew{c.scope().rank() % width, width};
+  for (unsigned i = number; number < crews && i < ranks; i += crews) {
+    const int r = c.beside(static_cast<int>(i));
+    unsigned char* const to = base + r * bytes;
+    const unsigned char* const from = places[r].from() + mine;
+    if (to != from) message::copy_bytes(crew, to, from, static_cast<std::uint64_t>(bytes));
+  }
+}
+
+// The bytes from `begin` on of one rank's input, to the outputs of all.
+template <class Scope>
+DCGN_HOST_DEVICE void push_piece(const Channel<Scope>& c, const Place* places, int root, std::int64_t begin,
+                                 std::int64_t bytes) {
+  const unsigned char* const from = places[root].from() + begin;
+#if defined(__CUDA_ARCH__)
+  std::uint64_t together = places[root].in | static_cast<std::uint64_t>(begin | bytes);
+  for (int r = 0; r < c.size(); ++r) together |= places[r].out;
+  if ((together & 15) == 0) {
+    constexpr int depth = 4;
+    const auto* const lines = reinterpret_cast<const uint4*>(from);
+    const std::int64_t count = bytes / 16, stride = c.scope().size();
+    for (std::int64_t i = c.scope().rank(); i < count; i += depth * stride) {
+      uint4 line[depth];
+#pragma unroll
+      for (int k = 0; k < depth; ++k)
+        if (i + k * stride < count) line[k] = message::load_line(lines + i + k * stride);
+      for (int j = 1; j <= c.size(); ++j) {
+        const int r = c.beside(j == c.size() ? 0 : j);
+        auto* const to = reinterpret_cast<uint4*>(places[r].to() + begin);
+        if (r == root) continue;
+#pragma unroll
+        for (int k = 0; k < depth; ++k)
+          if (i + k * stride < count) to[i + k * stride] = line[k];
+      }
+    }
+    return;
+  }
+#endif
+  for (int j = 0; j < c.size(); ++j)
+    if (const int r = c.beside(j); r != root)
+      message::copy_bytes(c.scope(), places[r].to() + begin, from, static_cast<std::uint64_t>(bytes));
+}
+
+}  // namespace dcgn::collective

@@ -1,0 +1,102 @@
+// Teams: of many ranks, those of one device talk to a leader, and the leaders to each other.
+//
+// A team is the ranks of a communicator that share a device, or are CPU ranks of a process. They follow each other in
+// the world, so they do in a communicator whose ranks are evenly spaced there, and operands stay in order. The leader
+// is the first of them. Each level is a round: another level, of nodes, would be one more between leaders.
+#pragma once
+
+#include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/thresholds.hpp>
+#include <dcgn/host_device.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/rounds.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+struct Teams {
+  int count = 0;           // 0: none are made use of
+  int mine = 0;            // the number of this rank's
+  int members = 0;         // of this one
+  int largest = 0;         // ranks of the largest one, and no fewer than there are teams
+  message::Peers leaders;  // by team
+  message::Peers team;     // this one, the leader first
+
+  Teams() = default;
+  template <class Scope>
+  DCGN_HOST_DEVICE explicit Teams(const Channel<Scope>& c) {
+    const Group& g = c.group();
+    const message::CollectiveSpace& space = c.me().collectives;
+    if (c.without(message::without_rounds) || c.without(message::without_teams) || g.table || g.stride < 1 ||
+        !c.is_near())
+      return;
+    const std::int32_t first = g.first, last = g.in_world(g.size - 1), me = g.in_world(g.rank);
+    int from = 0, to = 0;
+    for (int t = 0; t < space.team_count; ++t) {
+      const std::int32_t start = space.teams[t];
+      from += start <= first;
+      to += start <= last;
+      mine += start <= me;
+    }
+    mine -= from--;
+    const int teams = to - from;
+    leaders = {first, g.stride, space.teams + from, mine};
+    const auto begin = [&](int t) {
+      const std::int32_t above = t == teams ? 0 : leaders[t] - first;
+      return t == teams ? g.size : g.stride == 1 ? above : above / g.stride;
+    };
+    team = {leaders[mine], g.stride, nullptr, g.rank - begin(mine)};
+    members = begin(mine + 1) - begin(mine);
+    largest = teams;
+    bool each_has_one = true;
+    for (int t = 0; t < teams; ++t) {
+      const int ranks = begin(t + 1) - begin(t);
+      each_has_one = each_has_one && ranks > 0;
+      if (ranks > largest) largest = ranks;
+    }
+    if (each_has_one && 2 * teams <= g.size) count = teams;
+  }
+
+  DCGN_HOST_DEVICE bool leads() const { return team.self == 0; }
+
+  // The members send to one of them; the leaders to each other; a member to the others.
+  DCGN_HOST_DEVICE message::Round up(const message::Spread<const unsigned char>& out = {},
+                                     const message::Spread<unsigned char>& in = {}) const {
+    if (leads()) return {.peers = team, .from = {0, members}, .in = in};
+    return {.peers = team, .to = {0, 1}, .out = out};
+  }
+  DCGN_HOST_DEVICE message::Round across(const message::Spread<const unsigned char>& out = {},
+                                         const message::Spread<unsigned char>& in = {}) const {
+    return {.peers = leaders, .to = {0, count}, .from = {0, count}, .out = out, .in = in};
+  }
+  DCGN_HOST_DEVICE message::Round down(unsigned char* data = nullptr, std::int64_t bytes = 0, int source = 0) const {
+    const unsigned char* const from = data;
+    if (team.self == source) return {.peers = team, .to = {0, members}, .out = message::whole(from, bytes)};
+    return {.peers = team, .from = {source, source + 1}, .in = message::whole(data, bytes)};
+  }
+};
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code meet_in_teams(const Channel<Scope>& c, const Teams& teams) {
+  Code code = c.empty_round(teams.up());
+  if (code == Code::ok && teams.leads()) code = c.empty_round(teams.across());
+  return code == Code::ok ? c.empty_round(teams.down()) : code;
+}
+
+// The root sends to the leaders of the other teams and is the source of its own.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_in_teams(const Channel<Scope>& c, const Teams& teams,
+                                                           unsigned char* data, std::int64_t bytes, int root) {
+  const int source = root - (c.rank() - teams.team.self);  // its number, were it of this team
+  const bool is_root = c.rank() == root, near = source >= 0 && source < teams.members;
+  const unsigned char* const from = data;
+  Code code = Code::ok;
+  if (is_root)
+    code = c.round({.peers = teams.leaders, .to = {0, teams.count}, .out = message::whole(from, bytes)});
+  else if (!near && teams.leads())
+    code = c.round({.peers = c.everyone(), .from = c.only(root), .in = message::whole(data, bytes)});
+  return code == Code::ok ? c.round(teams.down(data, bytes, near ? source : 0)) : code;
+}
+
+}  // namespace dcgn::collective

@@ -100,7 +100,8 @@ TEST(Settings, PartsToDoWithoutAreWordsOfAList) {
     EXPECT_EQ(dcgn::Config{}.without, 1u | 8u);
   }
   const Variable without("DCGN_WITHOUT", "quick,speed");
-  EXPECT_NE(refusal().find("DCGN_WITHOUT=quick,speed: expected words of quick, checks, relaxed, bells, batches, rounds, teams, addresses"),
+  EXPECT_NE(refusal().find("DCGN_WITHOUT=quick,speed: expected words of quick, checks, relaxed, bells, batches, "
+                           "rounds, teams, addresses"),
             std::string::npos)
       << refusal();
 }

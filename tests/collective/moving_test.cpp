@@ -188,6 +188,39 @@ TEST(Moving, WithTheLeastScratch) {
   }
 }
 
+// From the sizes on at which ranks read and write each other's buffers.
+TEST(MovingInRounds, OfLargeParts) {
+  for (const int ranks : {2, 4})
+    if (!sanitized || ranks == 2) expect_moves(cpu_ranks(ranks), 300007);
+  for (const ScopeKind scope : {ScopeKind::block, ScopeKind::blocks})
+    for (const std::int64_t n : {262144, 300007})
+      if (!sanitized || n == 262144) expect_moves(slots(2, 1, scope), n);
+  expect_moves(mixed(1, 1, ScopeKind::block), 262144 / fewer);
+}
+
+TEST(MovingInRounds, WithoutPartsOfTheProtocol) {
+  using namespace message;
+  for (const std::uint32_t without :
+       {without_quick, without_relaxed, without_batches, without_rounds, without_addresses})
+    for (const std::int64_t n : {8, 700, 70001}) {
+      if (fewer > 1 && n > 10000) continue;
+      Conditions c = mixed(2, 1, n == 8 ? ScopeKind::warp : ScopeKind::block);
+      c.config.without = without;
+      expect_moves(c, n, true);
+    }
+}
+
+TEST(MovingInRounds, ThroughLanesThatHoldLittle) {
+  for (const std::uint64_t bytes : {256, 1024})
+    for (const ScopeKind scope : all_scopes)
+      for (const std::int64_t n : {8, 40, 900}) {
+        if (sanitized && n != 40) continue;
+        Conditions c = mixed(2, 2, scope);
+        c.config.lane_bytes = bytes;
+        expect_moves(c, n, true);
+      }
+}
+
 TEST(Moving, InManyInterleavings) {
   if (!emulated()) GTEST_SKIP() << "this machine's devices are not emulated";
   for (std::uint64_t seed = 0; seed < (fewer == 1 ? 12 : 4); ++seed) {

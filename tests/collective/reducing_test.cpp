@@ -1,4 +1,5 @@
 // Collectives that compute, with an operation whose operands must not change places, on elements of 16 bytes.
+#include "affine.hpp"
 #include "collective_kernels.hpp"
 
 #include <dcgn/operation.hpp>
@@ -7,37 +8,6 @@
 
 namespace dcgn::test {
 namespace {
-
-// x -> factor * x + summand, modulo 2^64.
-struct Affine {
-  std::uint64_t factor, summand;
-  DCGN_HOST_DEVICE bool operator==(const Affine& other) const {
-    return factor == other.factor && summand == other.summand;
-  }
-};
-
-// First the left one, then the right one: associative, not commutative.
-struct Then {
-  DCGN_HOST_DEVICE Affine operator()(const Affine& a, const Affine& b) const {
-    return {a.factor * b.factor, a.summand * b.factor + b.summand};
-  }
-};
-
-DCGN_HOST_DEVICE Affine value(int number, int rank, std::int64_t i) {
-  const auto seed = static_cast<std::uint64_t>(i * 1000003 + number * 97 + rank * 7 + 1);
-  return {seed * 0x9e3779b97f4a7c15u | 1, seed * 0xd1b54a32d192ed03u};
-}
-
-// Of the ranks from `first` up to and without `last`, in order.
-struct InOrder {
-  int number, first, last;
-  std::int64_t offset = 0;
-  DCGN_HOST_DEVICE Affine operator()(std::int64_t i) const {
-    Affine sum = value(number, first, i + offset);
-    for (int r = first + 1; r < last; ++r) sum = Then{}(sum, value(number, r, i + offset));
-    return sum;
-  }
-};
 
 // Each of them one after the other on so many elements; nothing else orders them.
 struct ReduceAll {
@@ -164,6 +134,38 @@ TEST(Reducing, WithTheLeastScratch) {
     c.config.collective_bytes = 4096;
     expect_reductions(c, n);
   }
+}
+
+// From the sizes on at which ranks send pieces, and at which they read each other's buffers.
+TEST(ReducingInRounds, OfManyElements) {
+  for (const std::int64_t n : {2100, 17000, 70000}) {
+    if (fewer > 1 && n > 20000) continue;
+    for (const int ranks : {2, 5}) expect_reductions(cpu_ranks(ranks), n);
+    expect_reductions(mixed(1, 1, ScopeKind::block), n);
+    if (!sanitized) expect_reductions(slots(2, 2, ScopeKind::blocks), n);
+  }
+}
+
+TEST(ReducingInRounds, WithoutPartsOfTheProtocol) {
+  using namespace message;
+  for (const std::uint32_t without :
+       {without_quick, without_relaxed, without_batches, without_rounds, without_addresses})
+    for (const std::int64_t n : {5, 1031, 20000}) {
+      if (fewer > 1 && n > 10000) continue;
+      Conditions c = mixed(2, 1, n == 5 ? ScopeKind::warp : ScopeKind::block);
+      c.config.without = without;
+      expect_reductions(c, n);
+    }
+}
+
+TEST(ReducingInRounds, ThroughLanesThatHoldLittle) {
+  for (const std::uint64_t bytes : {256, 1024})
+    for (const ScopeKind scope : all_scopes) {
+      Conditions c = mixed(2, 2, scope);
+      c.config.lane_bytes = bytes;
+      expect_reductions(c, 23);
+      if (!sanitized) expect_reductions(c, 301);
+    }
 }
 
 TEST(Reducing, InManyInterleavings) {

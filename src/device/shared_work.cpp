@@ -6,7 +6,7 @@ namespace dcgn::device {
 
 void SharedWork::offer() noexcept {
   SharedWork* none = nullptr;
-  offered.compare_exchange_strong(none, this, std::memory_order_relaxed);
+  offered.compare_exchange_strong(none, this, std::memory_order_release, std::memory_order_relaxed);
 }
 
 void SharedWork::withdraw() noexcept {

@@ -26,8 +26,8 @@ class SharedWork {
   SharedWork(const SharedWork&) = delete;
   SharedWork& operator=(const SharedWork&) = delete;
 
-  // Offers this to threads that wait, unless something else is offered. Must be withdrawn before it goes; then nobody
-  // is at it any more.
+  // Offers this, and all that the caller has done so far, to threads that wait, unless something else is offered. Must
+  // be withdrawn before it goes; then nobody is at it any more.
   void offer() noexcept;
   void withdraw() noexcept;
 
@@ -36,7 +36,7 @@ class SharedWork {
     if (!offered.load(std::memory_order_relaxed)) return;
     const Turn turn;
     if (!turn) return;
-    if (SharedWork* const work = offered.load(std::memory_order_relaxed)) work->lend_a_hand();
+    if (SharedWork* const work = offered.load(std::memory_order_acquire)) work->lend_a_hand();
   }
 
  protected:

@@ -76,6 +76,50 @@ TEST(Blocks, TheLeadersPartComesAfterAllHaveComeAndBeforeAnyGoesOn) {
   }
 }
 
+// ---- agree()
+
+// One after the other with nothing between; in every third a thread refuses, another one each time.
+struct AgreeAgain {
+  template <class Scope>
+  DCGN_HOST_DEVICE void operator()(const Scope& scope, std::uint32_t* wrong) const {
+    for (unsigned round = 0; round < 24; ++round) {
+      const bool refused = round % 3 == 1, mine = refused && round * 13 % scope.size() == scope.rank();
+      if (scope.agree(!mine) == refused) fetch_add(*wrong, 1u);
+    }
+  }
+};
+
+struct AgreeInEveryScope {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, std::uint32_t* wrong) const {
+    AgreeAgain{}(gpu::this_thread(), wrong);
+    AgreeAgain{}(gpu::this_warp(ctx), wrong);
+    ctx.sync_block();
+    AgreeAgain{}(gpu::this_block(ctx), wrong);
+    ctx.sync_block();
+    const gpu::Slot slot = comm.slot(0);
+    AgreeAgain{}(gpu::this_grid(ctx, slot), wrong);
+  }
+};
+
+// A thread that leaves an agreement late must not hear who refuses the next one.
+TEST(Blocks, AgreementsMayFollowEachOtherAtOnce) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Config config;
+    config.nodes = {{.gpus = 1, .slots = 1}};
+    config.deadline_s = 5 * fewer;
+    if (emulated()) config.seed = seed;
+    Job job(config);
+    DeviceBuffer<std::uint32_t> wrong(job.world().device(0), 1);
+    std::uint32_t count = 0;
+    wrong.upload(&count);
+    job.gpu({.grid = 3, .block = 40}, AgreeInEveryScope{}, wrong.data());
+    job.run();
+    wrong.download(&count);
+    ASSERT_EQ(count, 0u);
+  }
+}
+
 // ---- calls of every kind
 
 struct Ends {

@@ -32,11 +32,13 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
   DCGN_HOST_DEVICE bool agree(bool yes) const {
-    if (!yes) store_relaxed(slot_.gathering.refused, 1);
+    message::Gathering& g = slot_.gathering;
+    if (!yes) store_relaxed(g.refused[turn_of(g)], 1);
     sync();
-    if (!load_relaxed(slot_.gathering.refused)) return !broken_;
+    const std::uint32_t refused[] = {load_relaxed(g.refused[0]), load_relaxed(g.refused[1])}, number = !turn_of(g);
+    if (!refused[number]) return !broken_;
     sync();  // all have seen it
-    if (leader()) store_relaxed(slot_.gathering.refused, 0);
+    if (leader()) store_relaxed(g.refused[number], 0);
     sync();
     return false;
   }
@@ -90,6 +92,9 @@ class BlocksScope {
 
  private:
   static constexpr std::uint32_t turn = 1u << 31;
+
+  // It changes when all blocks have come, so not before the calling thread's has.
+  DCGN_HOST_DEVICE static std::uint32_t turn_of(const message::Gathering& g) { return load_relaxed(g.arrived) >> 31; }
 
   // Whether the thread meets the other blocks for its own.
   DCGN_HOST_DEVICE bool speaks() const { return context_.thread_rank() == 0 && !broken_; }

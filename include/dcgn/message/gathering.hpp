@@ -11,7 +11,9 @@ namespace dcgn::message {
 struct alignas(64) Gathering {
   // Blocks that have come, and a top bit that changes when all have: each adds 1, the leader's what is missing.
   std::uint32_t arrived = 0;
-  std::uint32_t refused = 0;  // 1 from when a thread did not agree until all have seen it
+  // 1 from when a thread did not agree until all have seen it; in turn one of two words, since who leaves a barrier
+  // first may refuse at the next one before others have looked for this one's.
+  std::uint32_t refused[2] = {};
   alignas(16) unsigned char scratch[gpu::block_scratch_bytes] = {};  // written while all others wait
 };
 

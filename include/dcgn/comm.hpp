@@ -15,6 +15,7 @@
 #include <dcgn/status.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -147,6 +148,10 @@ class Comm : public CommCollectives {
   message::Endpoint& mine(message::Call call) const;
   collective::Member member(message::Call call) const;
   void check(Code code, message::Call call) const;
+  // The same for one that has waited: what it waited for may have failed.
+  void check_waited(Code code, message::Call call) const;
+  // Begins a call that goes on beside others.
+  Request begin(message::Call call, std::function<Code()> act);
   void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);
 
   std::shared_ptr<job::WorldState> world_;

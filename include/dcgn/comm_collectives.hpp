@@ -7,151 +7,248 @@
 // moves may be a GPU's. A call returns when its result is there, not when others have theirs. Each throws Error, with
 // invalid_rank, invalid_size, null_buffer, mismatch or truncated (the ranks gave sizes that differ), deadline,
 // rank_ended or aborted.
+//
+// Each has a non-blocking form, whose name begins with i and which returns a Request for Comm::test(), wait(),
+// wait_all() and wait_any(). Ranks may mix the forms of a call, slots among them. Any number may be under way, of any
+// communicators, begun by all ranks of each in the same order. They go on whenever a call of this rank waits or tests.
+// The buffers belong to the call until its request has been waited for; operations and lists are copied. What is found
+// wrong at once is thrown at once, the rest by the call that waits, with the name of the collective.
 #pragma once
 
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/span.hpp>
+#include <dcgn/status.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace dcgn {
 
 class Comm;
+
+namespace message {
+enum class Call : std::uint32_t;  // message/endpoint.hpp
+}
 
 class CommCollectives {
   using Counts = Span<const std::int64_t>;
 
  public:
   // No rank leaves before all have entered.
-  void barrier();
+  void barrier() { barrier_any(When::now); }
 
   // The root's buffer to all.
   template <MessageBuffer Buffer>
   void broadcast(Buffer&& buffer, int root) {
     broadcast_bytes(as_span(buffer).data(), static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
   }
-  void broadcast_bytes(void* data, std::int64_t bytes, int root);
+  void broadcast_bytes(void* data, std::int64_t bytes, int root) { broadcast_any(When::now, data, bytes, root); }
 
   // out[i] at the root becomes in[i] of rank 0 op in[i] of rank 1 op ...
-  template <class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   void reduce(const In& in, Out&& out, const Op& op, int root) {
-    reduce_any(collective::input(in), collective::output(out), root, reducer<In>(op));
+    reduce_any(When::now, collective::input(in), collective::output(out), root, reducer<In>(When::now, op));
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
-  template <class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   void all_reduce(const In& in, Out&& out, const Op& op) {
-    all_reduce_any(collective::input(in), collective::output(out), reducer<In>(op));
+    all_reduce_any(When::now, collective::input(in), collective::output(out), reducer<In>(When::now, op));
   }
   template <MessageBuffer Buffer, class Op>
   void all_reduce(Buffer&& buffer, const Op& op) {
     all_reduce(buffer, buffer, op);
   }
   // `in` holds a block as long as `out` for each rank; this one gets its own block, reduced.
-  template <class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   void reduce_scatter(const In& in, Out&& out, const Op& op) {
-    reduce_scatter_any(collective::input(in), collective::output(out), reducer<In>(op));
+    reduce_scatter_any(When::now, collective::input(in), collective::output(out), reducer<In>(When::now, op));
   }
   // The same with counts[r] elements for rank r, the same counts at all ranks.
-  template <class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   void reduce_scatterv(const In& in, Counts counts, Out&& out, const Op& op) {
-    reduce_scatterv_any(collective::input(in), collective::parts(counts, {}), collective::output(out), reducer<In>(op));
+    reduce_scatterv_any(When::now, collective::input(in), collective::parts(counts, {}), collective::output(out),
+                        reducer<In>(When::now, op));
   }
   // out[i] becomes in[i] of rank 0 op ... op in[i] of this rank; or, exclusive, of the rank before this one, where rank
   // 0 gets nothing.
-  template <class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   void scan(const In& in, Out&& out, const Op& op) {
-    scan_any(collective::input(in), collective::output(out), false, reducer<In>(op));
+    scan_any(When::now, collective::input(in), collective::output(out), false, reducer<In>(When::now, op));
   }
-  template <class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   void exclusive_scan(const In& in, Out&& out, const Op& op) {
-    scan_any(collective::input(in), collective::output(out), true, reducer<In>(op));
+    scan_any(When::now, collective::input(in), collective::output(out), true, reducer<In>(When::now, op));
   }
 
   // The root's `out` gets every rank's `in`, one after the other.
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void gather(const In& in, Out&& out, int root) {
-    gather_any(collective::input(in), collective::output(out), collective::element_bytes<In>, root);
+    gather_any(When::now, collective::input(in), collective::output(out), collective::element_bytes<In>, root);
   }
   // Rank r's `in` of counts[r] elements goes to displacements[r]. The root alone needs `out` and both of these.
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void gatherv(const In& in, Out&& out, Counts counts, Counts displacements, int root) {
-    gatherv_any(collective::input(in), collective::output(out), collective::parts(counts, displacements),
+    gatherv_any(When::now, collective::input(in), collective::output(out), collective::parts(counts, displacements),
                 collective::element_bytes<In>, root);
   }
   // Each rank's `out` gets its part of the root's `in`.
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void scatter(const In& in, Out&& out, int root) {
-    scatter_any(collective::input(in), collective::output(out), collective::element_bytes<In>, root);
+    scatter_any(When::now, collective::input(in), collective::output(out), collective::element_bytes<In>, root);
   }
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void scatterv(const In& in, Counts counts, Counts displacements, Out&& out, int root) {
-    scatterv_any(collective::input(in), collective::parts(counts, displacements), collective::output(out),
+    scatterv_any(When::now, collective::input(in), collective::parts(counts, displacements), collective::output(out),
                  collective::element_bytes<In>, root);
   }
   // As gather and gatherv, to every rank.
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void all_gather(const In& in, Out&& out) {
-    all_gather_any(collective::input(in), collective::output(out), collective::element_bytes<In>);
+    all_gather_any(When::now, collective::input(in), collective::output(out), collective::element_bytes<In>);
   }
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void all_gatherv(const In& in, Out&& out, Counts counts, Counts displacements) {
-    all_gatherv_any(collective::input(in), collective::output(out), collective::parts(counts, displacements),
+    all_gatherv_any(When::now, collective::input(in), collective::output(out), collective::parts(counts, displacements),
                     collective::element_bytes<In>);
   }
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void all_to_all(const In& in, Out&& out) {
-    all_to_all_any(collective::input(in), collective::output(out), collective::element_bytes<In>);
+    all_to_all_any(When::now, collective::input(in), collective::output(out), collective::element_bytes<In>);
   }
   // Not in place.
-  template <class In, class Out>
-    requires collective::AlikeBuffers<In, Out>
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
   void all_to_allv(const In& in, Counts send_counts, Counts send_displacements, Out&& out, Counts recv_counts,
                    Counts recv_displacements) {
-    all_to_allv_any(collective::input(in), collective::parts(send_counts, send_displacements), collective::output(out),
-                    collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
+    all_to_allv_any(When::now, collective::input(in), collective::parts(send_counts, send_displacements),
+                    collective::output(out), collective::parts(recv_counts, recv_displacements),
+                    collective::element_bytes<In>);
+  }
+
+  // ---- non-blocking
+  Request ibarrier() { return barrier_any(When::later); }
+  template <MessageBuffer Buffer>
+  Request ibroadcast(Buffer&& buffer, int root) {
+    return ibroadcast_bytes(as_span(buffer).data(), static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
+  }
+  Request ibroadcast_bytes(void* data, std::int64_t bytes, int root) {
+    return broadcast_any(When::later, data, bytes, root);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  Request ireduce(const In& in, Out&& out, const Op& op, int root) {
+    return reduce_any(When::later, collective::input(in), collective::output(out), root, reducer<In>(When::later, op));
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  Request iall_reduce(const In& in, Out&& out, const Op& op) {
+    return all_reduce_any(When::later, collective::input(in), collective::output(out), reducer<In>(When::later, op));
+  }
+  template <MessageBuffer Buffer, class Op>
+  Request iall_reduce(Buffer&& buffer, const Op& op) {
+    return iall_reduce(buffer, buffer, op);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  Request ireduce_scatter(const In& in, Out&& out, const Op& op) {
+    return reduce_scatter_any(When::later, collective::input(in), collective::output(out),
+                              reducer<In>(When::later, op));
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  Request ireduce_scatterv(const In& in, Counts counts, Out&& out, const Op& op) {
+    return reduce_scatterv_any(When::later, collective::input(in), collective::parts(counts, {}),
+                               collective::output(out), reducer<In>(When::later, op));
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  Request iscan(const In& in, Out&& out, const Op& op) {
+    return scan_any(When::later, collective::input(in), collective::output(out), false, reducer<In>(When::later, op));
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  Request iexclusive_scan(const In& in, Out&& out, const Op& op) {
+    return scan_any(When::later, collective::input(in), collective::output(out), true, reducer<In>(When::later, op));
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request igather(const In& in, Out&& out, int root) {
+    return gather_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>, root);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request igatherv(const In& in, Out&& out, Counts counts, Counts displacements, int root) {
+    return gatherv_any(When::later, collective::input(in), collective::output(out),
+                       collective::parts(counts, displacements), collective::element_bytes<In>, root);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request iscatter(const In& in, Out&& out, int root) {
+    return scatter_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>,
+                       root);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request iscatterv(const In& in, Counts counts, Counts displacements, Out&& out, int root) {
+    return scatterv_any(When::later, collective::input(in), collective::parts(counts, displacements),
+                        collective::output(out), collective::element_bytes<In>, root);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request iall_gather(const In& in, Out&& out) {
+    return all_gather_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request iall_gatherv(const In& in, Out&& out, Counts counts, Counts displacements) {
+    return all_gatherv_any(When::later, collective::input(in), collective::output(out),
+                           collective::parts(counts, displacements), collective::element_bytes<In>);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request iall_to_all(const In& in, Out&& out) {
+    return all_to_all_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>);
+  }
+  template <MessageBuffer In, collective::AlikeTo<In> Out>
+  Request iall_to_allv(const In& in, Counts send_counts, Counts send_displacements, Out&& out, Counts recv_counts,
+                       Counts recv_displacements) {
+    return all_to_allv_any(When::later, collective::input(in), collective::parts(send_counts, send_displacements),
+                           collective::output(out), collective::parts(recv_counts, recv_displacements),
+                           collective::element_bytes<In>);
   }
 
  private:
   friend class Comm;
   CommCollectives() = default;
-  template <class In, class Op>
-  static collective::HostReducer reducer(const Op& op) {
-    return collective::host_reducer<collective::Element<In>>(op);
-  }
   Comm& comm();
 
   using Input = collective::Input;
   using Output = collective::Output;
   using Parts = collective::Parts;
-  using Reducer = collective::HostReducer;
-  void reduce_any(Input in, Output out, int root, const Reducer& op);
-  void all_reduce_any(Input in, Output out, const Reducer& op);
-  void reduce_scatter_any(Input in, Output out, const Reducer& op);
-  void reduce_scatterv_any(Input in, Parts parts, Output out, const Reducer& op);
-  void scan_any(Input in, Output out, bool exclusive, const Reducer& op);
-  void gather_any(Input in, Output out, std::int64_t element, int root);
-  void gatherv_any(Input in, Output out, Parts parts, std::int64_t element, int root);
-  void scatter_any(Input in, Output out, std::int64_t element, int root);
-  void scatterv_any(Input in, Parts parts, Output out, std::int64_t element, int root);
-  void all_gather_any(Input in, Output out, std::int64_t element);
-  void all_gatherv_any(Input in, Output out, Parts parts, std::int64_t element);
-  void all_to_all_any(Input in, Output out, std::int64_t element);
-  void all_to_allv_any(Input in, Parts send, Output out, Parts receive, std::int64_t element);
+  enum class When { now, later };
+
+  // An operation, and where it must last longer than its caller's, a copy of it.
+  struct Reducer {
+    collective::HostReducer apply;
+    std::shared_ptr<const void> copy;
+  };
+  template <class In, class Op>
+  static Reducer reducer(When when, const Op& op) {
+    using T = collective::Element<In>;
+    if (when == When::now) return {collective::host_reducer<T>(op), nullptr};
+    const auto copy = std::make_shared<const Op>(op);
+    return {collective::host_reducer<T>(*copy), copy};
+  }
+
+  // Each makes the call, and returns null; or begins it.
+  Request barrier_any(When when);
+  Request broadcast_any(When when, void* data, std::int64_t bytes, int root);
+  Request reduce_any(When when, Input in, Output out, int root, const Reducer& op);
+  Request all_reduce_any(When when, Input in, Output out, const Reducer& op);
+  Request reduce_scatter_any(When when, Input in, Output out, const Reducer& op);
+  Request reduce_scatterv_any(When when, Input in, Parts parts, Output out, const Reducer& op);
+  Request scan_any(When when, Input in, Output out, bool exclusive, const Reducer& op);
+  Request gather_any(When when, Input in, Output out, std::int64_t element, int root);
+  Request gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element, int root);
+  Request scatter_any(When when, Input in, Output out, std::int64_t element, int root);
+  Request scatterv_any(When when, Input in, Parts parts, Output out, std::int64_t element, int root);
+  Request all_gather_any(When when, Input in, Output out, std::int64_t element);
+  Request all_gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element);
+  Request all_to_all_any(When when, Input in, Output out, std::int64_t element);
+  Request all_to_allv_any(When when, Input in, Parts send, Output out, Parts receive, std::int64_t element);
+  template <class Act>
+  Request perform(When when, message::Call call, const Act& act);
 };
 
 }  // namespace dcgn

@@ -1,3 +1,4 @@
+#include "job/background.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
@@ -22,6 +23,12 @@ const void* this_agent() {
   static std::atomic<std::uintptr_t> next{1};
   if (!detail::agent) detail::agent = reinterpret_cast<void*>(next.fetch_add(1, std::memory_order_relaxed));
   return detail::agent;
+}
+
+// What the rank has once it has begun a call that goes on beside others.
+job::Background& background_of(message::Endpoint& me) {
+  if (!me.background) me.background = new job::Background(me);  // ends with the rank's own Comm
+  return static_cast<job::Background&>(*me.background);
 }
 
 }  // namespace
@@ -53,13 +60,18 @@ Comm::~Comm() {
   if (!world_) return;
   if (!group_.is_world()) {
     // Whoever is no longer this rank has nothing to give back.
-    if (owner_ == this_agent() && !world_->memory().ended(me_->rank))
-      collective::release(scope, {message::Port(*me_), group_});
+    if (owner_ != this_agent() || world_->memory().ended(me_->rank)) return;
+    if (me_->background && !background_of(*me_).finish(group_.pair, std::uncaught_exceptions() > exceptions_)) return;
+    collective::release(scope, {message::Port(*me_), group_});
     return;
   }
   if (std::uncaught_exceptions() > exceptions_ && !world_->aborted())
     world_->abort({Code::aborted, world_->name_of(rank()) + " left with an exception"});
   // What goes wrong now is the watchdog's to report: a destructor does not throw.
+  if (me_->background) {
+    background_of(*me_).finish();
+    delete std::exchange(me_->background, nullptr);
+  }
   if (!world_->aborted()) message::flush(scope, *me_);
   world_->detach(rank());
 }
@@ -99,6 +111,26 @@ void Comm::check(Code code, message::Call call) const {
     if (!reason.empty()) throw Error(code, operation, reason, me_->rank, to_string(place()));
   }
   throw Error(code, operation, message::describe(me_->last_failure), me_->rank, to_string(place()));
+}
+
+void Comm::check_waited(Code code, message::Call call) const {
+  if (me_->background) {
+    job::Background& background = background_of(*me_);
+    background.rethrow();
+    if (code != Code::ok && background.take_failure(code, me_->last_failure)) call = me_->last_failure.call;
+  }
+  check(code, call);
+}
+
+Request Comm::begin(message::Call call, std::function<Code()> act) {
+  message::Endpoint& me = mine(call);
+  job::Background& background = background_of(me);
+  const Request request = background.begin(call, group_.is_world() ? 0 : group_.pair, std::move(act));
+  if (request.is_null()) check(Code::out_of_resources, call);
+  // What fails at once is an error at once.
+  const message::Record* const r = message::record_of(me, request);
+  if (r->state == message::State::complete && r->code != Code::ok) wait(request);
+  return request;
 }
 
 void Comm::send_bytes(const void* data, std::int64_t bytes, int to, int tag) {
@@ -147,7 +179,7 @@ std::optional<Status> Comm::test(const Request& request) {
   constexpr auto call = message::Call::test;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, true, &request, 1, nullptr, done);
-  check(s.code, call);
+  check_waited(s.code, call);
   if (!done) return std::nullopt;
   return collective::status_in(group_, s);
 }
@@ -156,7 +188,7 @@ Status Comm::wait(const Request& request) {
   constexpr auto call = message::Call::wait;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
-  check(s.code, call);
+  check_waited(s.code, call);
   return collective::status_in(group_, s);
 }
 
@@ -167,7 +199,7 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
   if (statuses && done)
     for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = collective::status_in(group_, statuses[i]);
-  check(s.code, call);
+  check_waited(s.code, call);
 }
 
 std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
@@ -175,7 +207,7 @@ std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   std::int64_t index = -1;
   const Status s = message::wait_any(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), index);
-  check(s.code, call);
+  check_waited(s.code, call);
   return {index, collective::status_in(group_, s)};
 }
 

@@ -1,81 +1,130 @@
-// A CPU rank's collectives.
+// A CPU rank's collectives, those that return when they are done and those that go on beside their caller.
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/comm.hpp>
 #include <dcgn/gpu/scope.hpp>
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace dcgn {
 
 namespace {
+
 constexpr gpu::ThreadScope scope{};
+using collective::Member;
 using message::Call;
+
+// Lists of the caller's, or copies of them.
+class Lists {
+ public:
+  Lists(bool copied, const collective::Parts& parts) : parts_(parts) {
+    if (!copied) return;
+    const auto copy = [](const std::int64_t*& list, std::int64_t count) {
+      const auto own = std::make_shared<std::vector<std::int64_t>>(list, list + count);
+      list = own->data();
+      return own;
+    };
+    counts_ = copy(parts_.counts, parts_.how_many_counts);
+    displacements_ = copy(parts_.displacements, parts_.how_many_displacements);
+  }
+  operator const collective::Parts&() const { return parts_; }
+
+ private:
+  collective::Parts parts_;
+  std::shared_ptr<std::vector<std::int64_t>> counts_, displacements_;
+};
+
 }  // namespace
 
 Comm& CommCollectives::comm() { return static_cast<Comm&>(*this); }
 
-void CommCollectives::barrier() {
-  comm().check(collective::barrier(scope, comm().member(Call::barrier)), Call::barrier);
+template <class Act>
+Request CommCollectives::perform(When when, Call call, const Act& act) {
+  const Member member = comm().member(call);
+  if (when == When::later) return comm().begin(call, [member, act] { return act(member); });
+  comm().check(act(member), call);
+  return {};
 }
 
-void CommCollectives::broadcast_bytes(void* data, std::int64_t bytes, int root) {
-  comm().check(collective::broadcast(scope, comm().member(Call::broadcast), data, bytes, root), Call::broadcast);
+Request CommCollectives::barrier_any(When when) {
+  return perform(when, Call::barrier, [](const Member& m) { return collective::barrier(scope, m); });
 }
 
-void CommCollectives::reduce_any(Input in, Output out, int root, const Reducer& op) {
-  comm().check(collective::reduce(scope, comm().member(Call::reduce), in, out, root, op), Call::reduce);
+Request CommCollectives::broadcast_any(When when, void* data, std::int64_t bytes, int root) {
+  return perform(when, Call::broadcast,
+                 [=](const Member& m) { return collective::broadcast(scope, m, data, bytes, root); });
 }
 
-void CommCollectives::all_reduce_any(Input in, Output out, const Reducer& op) {
-  comm().check(collective::all_reduce(scope, comm().member(Call::all_reduce), in, out, op), Call::all_reduce);
+Request CommCollectives::reduce_any(When when, Input in, Output out, int root, const Reducer& op) {
+  return perform(when, Call::reduce,
+                 [=](const Member& m) { return collective::reduce(scope, m, in, out, root, op.apply); });
 }
 
-void CommCollectives::reduce_scatter_any(Input in, Output out, const Reducer& op) {
-  comm().check(collective::reduce_scatter(scope, comm().member(Call::reduce_scatter), in, out, op),
-               Call::reduce_scatter);
+Request CommCollectives::all_reduce_any(When when, Input in, Output out, const Reducer& op) {
+  return perform(when, Call::all_reduce,
+                 [=](const Member& m) { return collective::all_reduce(scope, m, in, out, op.apply); });
 }
 
-void CommCollectives::reduce_scatterv_any(Input in, Parts parts, Output out, const Reducer& op) {
-  comm().check(collective::reduce_scatterv(scope, comm().member(Call::reduce_scatterv), in, parts, out, op),
-               Call::reduce_scatterv);
+Request CommCollectives::reduce_scatter_any(When when, Input in, Output out, const Reducer& op) {
+  return perform(when, Call::reduce_scatter,
+                 [=](const Member& m) { return collective::reduce_scatter(scope, m, in, out, op.apply); });
 }
 
-void CommCollectives::gather_any(Input in, Output out, std::int64_t element, int root) {
-  comm().check(collective::gather(scope, comm().member(Call::gather), in, out, element, root), Call::gather);
+Request CommCollectives::reduce_scatterv_any(When when, Input in, Parts parts, Output out, const Reducer& op) {
+  const Lists lists(when == When::later, parts);
+  return perform(when, Call::reduce_scatterv,
+                 [=](const Member& m) { return collective::reduce_scatterv(scope, m, in, lists, out, op.apply); });
 }
 
-void CommCollectives::gatherv_any(Input in, Output out, Parts parts, std::int64_t element, int root) {
-  comm().check(collective::gatherv(scope, comm().member(Call::gatherv), in, out, parts, element, root), Call::gatherv);
+Request CommCollectives::gather_any(When when, Input in, Output out, std::int64_t element, int root) {
+  return perform(when, Call::gather,
+                 [=](const Member& m) { return collective::gather(scope, m, in, out, element, root); });
 }
 
-void CommCollectives::scatter_any(Input in, Output out, std::int64_t element, int root) {
-  comm().check(collective::scatter(scope, comm().member(Call::scatter), in, out, element, root), Call::scatter);
+Request CommCollectives::gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element, int root) {
+  const Lists lists(when == When::later, parts);
+  return perform(when, Call::gatherv,
+                 [=](const Member& m) { return collective::gatherv(scope, m, in, out, lists, element, root); });
 }
 
-void CommCollectives::scatterv_any(Input in, Parts parts, Output out, std::int64_t element, int root) {
-  comm().check(collective::scatterv(scope, comm().member(Call::scatterv), in, parts, out, element, root),
-               Call::scatterv);
+Request CommCollectives::scatter_any(When when, Input in, Output out, std::int64_t element, int root) {
+  return perform(when, Call::scatter,
+                 [=](const Member& m) { return collective::scatter(scope, m, in, out, element, root); });
 }
 
-void CommCollectives::all_gather_any(Input in, Output out, std::int64_t element) {
-  comm().check(collective::all_gather(scope, comm().member(Call::all_gather), in, out, element), Call::all_gather);
+Request CommCollectives::scatterv_any(When when, Input in, Parts parts, Output out, std::int64_t element, int root) {
+  const Lists lists(when == When::later, parts);
+  return perform(when, Call::scatterv,
+                 [=](const Member& m) { return collective::scatterv(scope, m, in, lists, out, element, root); });
 }
 
-void CommCollectives::all_gatherv_any(Input in, Output out, Parts parts, std::int64_t element) {
-  comm().check(collective::all_gatherv(scope, comm().member(Call::all_gatherv), in, out, parts, element),
-               Call::all_gatherv);
+Request CommCollectives::all_gather_any(When when, Input in, Output out, std::int64_t element) {
+  return perform(when, Call::all_gather,
+                 [=](const Member& m) { return collective::all_gather(scope, m, in, out, element); });
 }
 
-void CommCollectives::all_to_all_any(Input in, Output out, std::int64_t element) {
-  comm().check(collective::all_to_all(scope, comm().member(Call::all_to_all), in, out, element), Call::all_to_all);
+Request CommCollectives::all_gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element) {
+  const Lists lists(when == When::later, parts);
+  return perform(when, Call::all_gatherv,
+                 [=](const Member& m) { return collective::all_gatherv(scope, m, in, out, lists, element); });
 }
 
-void CommCollectives::all_to_allv_any(Input in, Parts send, Output out, Parts receive, std::int64_t element) {
-  comm().check(collective::all_to_allv(scope, comm().member(Call::all_to_allv), in, send, out, receive, element),
-               Call::all_to_allv);
+Request CommCollectives::all_to_all_any(When when, Input in, Output out, std::int64_t element) {
+  return perform(when, Call::all_to_all,
+                 [=](const Member& m) { return collective::all_to_all(scope, m, in, out, element); });
 }
 
-void CommCollectives::scan_any(Input in, Output out, bool exclusive, const Reducer& op) {
-  const Call call = exclusive ? Call::exclusive_scan : Call::scan;
-  comm().check(collective::scan(scope, comm().member(call), in, out, exclusive, op), call);
+Request CommCollectives::all_to_allv_any(When when, Input in, Parts send, Output out, Parts receive,
+                                         std::int64_t element) {
+  const Lists from(when == When::later, send), to(when == When::later, receive);
+  return perform(when, Call::all_to_allv,
+                 [=](const Member& m) { return collective::all_to_allv(scope, m, in, from, out, to, element); });
+}
+
+Request CommCollectives::scan_any(When when, Input in, Output out, bool exclusive, const Reducer& op) {
+  return perform(when, exclusive ? Call::exclusive_scan : Call::scan,
+                 [=](const Member& m) { return collective::scan(scope, m, in, out, exclusive, op.apply); });
 }
 
 }  // namespace dcgn

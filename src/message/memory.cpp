@@ -414,7 +414,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .requests = own.requests,
                                .teams = own.teams,
                                .team_count = static_cast<std::int32_t>(teams_.size())},
-               .lent = spaces_[r] == host_space ? lent_ + r : nullptr};
+               .lent = spaces_[r] == host_space ? lent_ + r : nullptr,
+               .background = nullptr};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;

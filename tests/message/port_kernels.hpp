@@ -3,6 +3,8 @@
 // A call returns a code or a Status on both; on the CPU, what the library throws is turned into its code.
 #pragma once
 
+#include "begun.hpp"
+
 #include <dcgn/comm.hpp>
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/comm.hpp>
@@ -60,10 +62,17 @@ class CpuPort {
     });
   }
 
-  // call(comm) here, call(slot, scope) for a slot.
+  // call(comm) here, call(slot, scope) for a slot; in turn with the blocking form of a collective and with the other.
   template <class Call>
   Code call(const Call& call) const {
-    return code_of([&] { call(comm_); });
+    const int form = (comm_.rank() + calls_++) % 3;
+    return code_of([&] {
+      Begun begun(comm_, form == 2);
+      if (form)
+        call(begun);
+      else
+        call(comm_);
+    });
   }
 
   Code send(const void* data, std::int64_t bytes, int to, int tag) const {
@@ -164,6 +173,7 @@ class CpuPort {
   }
 
   Comm& comm_;
+  mutable int calls_ = 0;
 };
 
 template <class Scope>

@@ -16,8 +16,8 @@ namespace dcgn::collective {
 template <class Buffer>
 using Element = std::remove_const_t<std::remove_pointer_t<decltype(as_span(std::declval<Buffer&>()).data())>>;
 
-template <class In, class Out>
-concept AlikeBuffers = MessageBuffer<In> && MessageBuffer<Out> && std::is_same_v<Element<In>, Element<Out>>;
+template <class Buffer, class Other>
+concept AlikeTo = MessageBuffer<Buffer> && std::is_same_v<Element<Buffer>, Element<Other>>;
 
 // Usable in kernels where it is marked so.
 template <class Op, class T>

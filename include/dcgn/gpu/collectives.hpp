@@ -42,18 +42,14 @@ class Collectives {
   }
 
   // out[i] at the root becomes in[i] of rank 0 op in[i] of rank 1 op ...
-  template <class Scope, class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out,
-                                                                            Op op, int root)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op, int root) const {
     return collective::reduce(scope, member(), collective::input(in), collective::output(out), root,
                               Reducer<In, Op>{op});
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
-  template <class Scope, class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in,
-                                                                                Out&& out, Op op)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
     return collective::all_reduce(scope, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
   }
   template <class Scope, MessageBuffer Buffer, class Op>
@@ -61,102 +57,76 @@ class Collectives {
     return all_reduce(scope, buffer, buffer, op);
   }
   // `in` holds a block as long as `out` for each rank; this one gets its own block, reduced.
-  template <class Scope, class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in,
-                                                                                    Out&& out, Op op)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out, Op op) const {
     return collective::reduce_scatter(scope, member(), collective::input(in), collective::output(out),
                                       Reducer<In, Op>{op});
   }
   // The same with counts[r] elements for rank r, the same counts at all ranks.
-  template <class Scope, class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in,
-                                                                                     Counts counts, Out&& out, Op op)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in, Counts counts, Out&& out, Op op) const {
     return collective::reduce_scatterv(scope, member(), collective::input(in), collective::parts(counts, {}),
                                        collective::output(out), Reducer<In, Op>{op});
   }
   // out[i] becomes in[i] of rank 0 op ... op in[i] of this rank; or, exclusive, of the rank before this one, where rank
   // 0 gets nothing.
-  template <class Scope, class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out,
-                                                                          Op op)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
     return collective::scan(scope, member(), collective::input(in), collective::output(out), false,
                             Reducer<In, Op>{op});
   }
-  template <class Scope, class In, class Out, class Op>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in,
-                                                                                    Out&& out, Op op)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
+  DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out, Op op) const {
     return collective::scan(scope, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
   }
 
   // The root's `out` gets every rank's `in`, one after the other.
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out,
-                                                                            int root)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
     return collective::gather(scope, member(), collective::input(in), collective::output(out),
                               collective::element_bytes<In>, root);
   }
   // Rank r's `in` of counts[r] elements goes to displacements[r]. The root alone needs `out` and both of these.
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in,
-                                                                             Out&& out, Counts counts,
-                                                                             Counts displacements, int root)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in, Out&& out, Counts counts, Counts displacements,
+                                int root) const {
     return collective::gatherv(scope, member(), collective::input(in), collective::output(out),
                                collective::parts(counts, displacements), collective::element_bytes<In>, root);
   }
   // Each rank's `out` gets its part of the root's `in`.
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in,
-                                                                             Out&& out, int root)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
     return collective::scatter(scope, member(), collective::input(in), collective::output(out),
                                collective::element_bytes<In>, root);
   }
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in,
-                                                                              Counts counts, Counts displacements,
-                                                                              Out&& out, int root)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in, Counts counts, Counts displacements, Out&& out,
+                                 int root) const {
     return collective::scatterv(scope, member(), collective::input(in), collective::parts(counts, displacements),
                                 collective::output(out), collective::element_bytes<In>, root);
   }
   // As gather and gatherv, to every rank.
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in,
-                                                                                Out&& out)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
     return collective::all_gather(scope, member(), collective::input(in), collective::output(out),
                                   collective::element_bytes<In>);
   }
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in,
-                                                                                 Out&& out, Counts counts,
-                                                                                 Counts displacements)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in, Out&& out, Counts counts,
+                                    Counts displacements) const {
     return collective::all_gatherv(scope, member(), collective::input(in), collective::output(out),
                                    collective::parts(counts, displacements), collective::element_bytes<In>);
   }
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in,
-                                                                                Out&& out)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
     return collective::all_to_all(scope, member(), collective::input(in), collective::output(out),
                                   collective::element_bytes<In>);
   }
   // Not in place.
-  template <class Scope, class In, class Out>
-    requires collective::AlikeBuffers<In, Out> DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in,
-                                                                                 Counts send_counts,
-                                                                                 Counts send_displacements, Out&& out,
-                                                                                 Counts recv_counts,
-                                                                                 Counts recv_displacements)
-  const {
+  template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
+  DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in, Counts send_counts, Counts send_displacements,
+                                    Out&& out, Counts recv_counts, Counts recv_displacements) const {
     return collective::all_to_allv(scope, member(), collective::input(in),
                                    collective::parts(send_counts, send_displacements), collective::output(out),
                                    collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);

@@ -69,7 +69,7 @@ DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t thread
 }
 
 DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
-  if (code == Code::aborted || code == Code::deadline || code == Code::rank_ended) stop(me);
+  if ((code == Code::aborted || code == Code::deadline || code == Code::rank_ended) && !me.stopped) stop(me);
   me.call = Call::none;
   give_flag(me.busy);
 }
@@ -95,6 +95,9 @@ template <class Goal>
       waiter.progressed();
     } else {
       result.status.code = once ? waiter.poll(describe) : waiter.pause(describe);
+#if !defined(__CUDA_ARCH__)
+      if (once && me.background && result.status.code == Code::ok) goal.done(result, work);  // they may have done it
+#endif
       if (once || result.status.code != Code::ok) return true;
     }
     if (work.move == Work::Move::nothing && goal.done(result, work)) return true;

@@ -84,6 +84,7 @@ enum class State : std::uint32_t {
   posted,      // receive: nothing has matched yet
   copying,     // receive: a copy engine fetches the message, or will
   unexpected,  // arrived message: no receive has matched yet
+  background,  // a call that goes on beside others; what it waits for
   complete,
 };
 
@@ -382,6 +383,8 @@ struct Limits {
   std::uint32_t padding;
 };
 
+class Background;  // background.hpp
+
 struct alignas(64) Endpoint {
   std::int32_t rank, size;               // of the world
   OutLane* out;                          // [lanes()]
@@ -427,6 +430,7 @@ struct alignas(64) Endpoint {
   // Of a rank in host memory: how many buffers of its own others use, the gateway, or who was told their addresses. The
   // words of the ranks here lie side by side.
   std::uint32_t* lent;
+  Background* background;  // of a CPU rank, once it has made a call that goes on beside others
 };
 
 // Lanes go to the ranks of this process, in order, and where there are others a last one to the gateway, which carries

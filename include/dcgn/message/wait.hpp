@@ -3,6 +3,7 @@
 
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/background.hpp>
 #include <dcgn/message/endpoint.hpp>
 
 #include <cstdint>
@@ -65,6 +66,18 @@ class Waiter {
   // Nothing could be done: lets others run. ok to go on waiting; otherwise why the call has to give up.
   template <class Describe>
   DCGN_HOST_DEVICE Code pause(const Describe& describe) {
+#if !defined(__CUDA_ARCH__)
+    if (me_.background) {
+      if (me_.background->is_calling()) {  // held to no deadline: the program may be computing
+        me_.background->step_back(describe());
+        return aborted(me_) || me_.stopped ? Code::aborted : Code::ok;
+      }
+      if (me_.background->go_on()) {
+        progressed();
+        return Code::ok;
+      }
+    }
+#endif
     relax();
     if (!begun_) begun_ = now_ns();
     return ++pauses_ % look_every == 0 && !(me_.without & without_checks) ? look(describe()) : Code::ok;
@@ -74,6 +87,9 @@ class Waiter {
   // its rank can do something else instead of polling again, it is neither idle nor held to the deadline.
   template <class Describe>
   DCGN_HOST_DEVICE Code poll(const Describe& describe) {
+#if !defined(__CUDA_ARCH__)
+    if (me_.background) me_.background->go_on();
+#endif
     relax();
     const std::uint32_t phase = load_acquire(*me_.phase);
     if (phase == static_cast<std::uint32_t>(Phase::aborted)) return Code::aborted;

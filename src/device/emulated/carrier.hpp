@@ -36,6 +36,11 @@ class Carrier {
   void suspend();            // the running fiber cannot run until woken
   Fiber& finish() noexcept;  // the running fiber has ended; returns the one to go on with
 
+  // The running fiber lets another, which is not among those that can run, stand in for it: returns when that one
+  // switches back. Who is stood in for goes on where the stand-in has ended: yield_to() returns it.
+  void switch_to(Fiber& other) noexcept;
+  Fiber& yield_to(Fiber& other) noexcept;
+
  protected:
   // Runs on the calling thread until all fibers have ended.
   void drive();

@@ -68,11 +68,11 @@ std::atomic<int> tsan_fibers{0};
 }  // namespace
 #endif
 
-Fiber::Fiber(StackSize size) : is_thread_(false), size_(size) {
+Fiber::Fiber(StackSize size, [[maybe_unused]] Kin kin) : is_thread_(false), size_(size) {
 #if defined(DCGN_TSAN)
   // Here and not at the first switch, lest a fiber seem to come after what its predecessor in turn has done.
   prepare();
-  tsan_owned_ = tsan_fibers.fetch_add(1, std::memory_order_relaxed) < max_tsan_fibers;
+  tsan_owned_ = tsan_fibers.fetch_add(1, std::memory_order_relaxed) < max_tsan_fibers && kin == Kin::own;
   tsan_ = tsan_owned_ ? __tsan_create_fiber(0) : __tsan_get_current_fiber();
 #endif
 }

@@ -9,8 +9,12 @@ namespace dcgn::device {
 
 class Fiber {
  public:
-  Fiber() = default;               // a thread as it is: what its fibers come back to in the end
-  explicit Fiber(StackSize size);  // begins run() when first switched to
+  // Whether ThreadSanitizer takes a fiber for a thread of its own, or for part of the flow that makes it, with which it
+  // takes turns.
+  enum class Kin { own, same };
+
+  Fiber() = default;                                   // a thread as it is: what its fibers come back to in the end
+  explicit Fiber(StackSize size, Kin kin = Kin::own);  // begins run() when first switched to
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
   virtual ~Fiber();

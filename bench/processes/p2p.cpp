@@ -135,10 +135,29 @@ void measure_all(const bench::peer::Arguments& a, const Rows& peers, Comm& comm)
   if (comm.rank() == 0) fmt::print("{}\n", rows.dump());
 }
 
+constexpr const char* help =
+    R"(Messages between CPU ranks of two processes, as MPI's users write them, beside plain MPI's.
+
+  mpirun -n 2 dcgn_peer_mpi_p2p --measures latency --seconds 0.5 8 4K >peer.json
+  mpirun -n 2 dcgn_bench_processes --beside peer.json --measures latency --seconds 0.5 8 4K
+
+  --beside FILE     what the peer wrote, for the same measures and sizes
+  --measures LIST   latency (half a round trip), bandwidth (windows of messages one way), bidirectional
+  --seconds S       to measure each for, about
+  --window N        messages under way at once
+  SIZE...           bytes of a message, as in 8, 4K, 1M
+
+Each row's data is compared. A table goes to stderr, rows as JSON to stdout. Exit code 2: bad arguments, or it failed.
+)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string(argv[1]) == "--help") {
+      fmt::print("{}", help);
+      return 0;
+    }
     Rows peers;
     if (argc > 2 && std::string(argv[1]) == "--beside") {
       peers = read_peer(argv[2]);

@@ -1,4 +1,6 @@
 // Settings from the environment and from the file that DCGN_CONFIG names.
+#include "base/unknown_settings.hpp"
+
 #include <dcgn/config.hpp>
 #include <dcgn/error.hpp>
 
@@ -15,14 +17,19 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
+
+#include <unistd.h>
 
 namespace dcgn::detail {
 
 namespace {
 
+constexpr std::string_view prefix = "DCGN_";
 constexpr std::uint64_t most_copy_engine_bytes = 1u << 30;
 
 constexpr std::array known_keys = {"deadline",
@@ -42,6 +49,9 @@ constexpr std::array known_keys = {"deadline",
                                    "without",
                                    "mpi",
                                    "progress"};
+
+// Variables that are no keys of the file.
+constexpr std::array other_variables = {"config", "mpi_path", "mpirun", "emulated_gpus", "emulated_sms"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",
@@ -103,6 +113,24 @@ std::map<std::string, std::string, std::less<>> read_file(const std::string& pat
   return values;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+// How many letters must be added, left out or changed to make one of the other (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t before = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j)
+      before = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, before + (a[i] != b[j])}));
+  }
+  return row.back();
+}
+
 struct Found {
   std::string source;  // for messages: the variable, or the file and key
   std::string value;
@@ -110,12 +138,15 @@ struct Found {
 };
 
 std::optional<Found> find(std::string_view name) {
+  [[maybe_unused]] static const bool told = [] {
+    for (const std::string& text : unknown_settings()) std::fprintf(stderr, "dcgn: %s\n", text.c_str());
+    return true;
+  }();
   if (const char* value = std::getenv(std::string(name).c_str())) return Found{std::string(name), value, "environment"};
   const char* path = std::getenv("DCGN_CONFIG");
   if (!path) return std::nullopt;
   const auto values = read_file(path);
-  std::string key(name.substr(std::string_view("DCGN_").size()));
-  for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string key = lower_case(name.substr(prefix.size()));
   const auto it = values.find(key);
   if (it == values.end()) return std::nullopt;
   return Found{std::string(path) + ": " + key, it->second, path};
@@ -130,6 +161,34 @@ std::optional<Number> parse(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::string> unknown_settings() {
+  std::vector<std::string> texts;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
+    if (!name.starts_with(prefix) || name.starts_with("DCGN_TEST_")) continue;
+    const std::string key = lower_case(name.substr(prefix.size()));
+    std::string_view nearest;
+    std::size_t least = 3;  // letters
+    const auto look_at = [&](std::string_view known) {
+      if (const std::size_t d = distance(key, known); d < least) {
+        least = d;
+        nearest = known;
+      }
+    };
+    for (const char* known : known_keys) look_at(known);
+    for (const char* known : other_variables) look_at(known);
+    if (least == 0) continue;
+    std::string text = std::string(name) + " is set, but there is no such setting";
+    if (!nearest.empty()) {
+      text += "; did you mean " + std::string(prefix);
+      for (const char c : nearest) text += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      text += "?";
+    }
+    texts.push_back(text);
+  }
+  return texts;
+}
 
 double setting(std::string_view name, double fallback, double least) {
   const auto found = find(name);

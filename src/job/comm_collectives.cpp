@@ -21,7 +21,7 @@ class Lists {
   Lists(bool copied, const collective::Parts& parts) : parts_(parts) {
     if (!copied) return;
     const auto copy = [](const std::int64_t*& list, std::int64_t count) {
-      const auto own = std::make_shared<std::vector<std::int64_t>>(list, list + count);
+      auto own = std::make_shared<std::vector<std::int64_t>>(list, list + count);
       list = own->data();
       return own;
     };

@@ -1,4 +1,6 @@
 // Where a Config's members come from.
+#include "base/unknown_settings.hpp"
+
 #include <dcgn/config.hpp>
 #include <dcgn/error.hpp>
 
@@ -180,6 +182,21 @@ TEST(Settings, NameTheLineOfAFileThatIsWrong) {
   const Variable folder("DCGN_CONFIG", "/tmp");
   const std::string message = refusal(dcgn::Code::io);
   EXPECT_NE(message.find("DCGN_CONFIG=/tmp: cannot be read: Is a directory"), std::string::npos) << message;
+}
+
+TEST(Settings, MisspeltVariablesAreNamed) {
+  const auto said = [](const std::string& part) {
+    for (const std::string& text : dcgn::detail::unknown_settings())
+      if (text.find(part) != std::string::npos) return true;
+    return false;
+  };
+  const std::size_t before = dcgn::detail::unknown_settings().size();
+  const Variable near_one("DCGN_DEADLIN", "3"), far("DCGN_COLOUR", "blue"), good("DCGN_REQUESTS", "20"),
+      other("DCGN_EMULATED_GPUS", "2"), own("DCGN_TEST_SEEDS", "4"), prefixed("MY_DCGN_DEADLINE", "1");
+  EXPECT_TRUE(said("DCGN_DEADLIN is set, but there is no such setting; did you mean DCGN_DEADLINE?"));
+  EXPECT_TRUE(said("DCGN_COLOUR is set, but there is no such setting"));
+  EXPECT_FALSE(said("COLOUR is set, but there is no such setting;"));
+  EXPECT_EQ(dcgn::detail::unknown_settings().size(), before + 2);
 }
 
 }  // namespace

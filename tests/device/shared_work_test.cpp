@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
-#include <vector>
 
 namespace dcgn::test {
 namespace {
@@ -41,10 +41,10 @@ void wait_for(const Sum& work, long steps) {
 TEST(SharedWork, ThreadsThatWaitSeeWhatWasDoneBeforeItWasOffered) {
   for (long round = 0; round < 20; ++round) {
     Sum work(round);
-    std::vector<std::thread> waiting;
+    std::array<std::thread, 3> waiting;
     std::atomic<int> began{0};
-    for (int t = 0; t < 3; ++t)
-      waiting.emplace_back([&] {
+    for (std::thread& t : waiting)
+      t = std::thread([&] {
         began.fetch_add(1, std::memory_order_relaxed);
         wait_for(work, 100);
       });

@@ -131,8 +131,8 @@ class Comm : public CommCollectives {
   Comm dup();
   Comm cart(const Cart& grid);
 
-  // Waits until nothing that this rank has begun to send depends on it any more. Detaching does it too, but cannot
-  // throw.
+  // Waits until nothing that this rank has begun to send depends on it any more, and for collectives that nobody has
+  // waited for. Detaching does it too, but cannot throw.
   void finish();
 
  private:
@@ -149,7 +149,9 @@ class Comm : public CommCollectives {
   collective::Member member(message::Call call) const;
   void check(Code code, message::Call call) const;
   // The same for one that has waited: what it waited for may have failed.
-  void check_waited(Code code, message::Call call) const;
+  void check_waited(Span<const Request> requests, Code code, message::Call call) const;
+  // Throws what went wrong in a call that goes on beside others: in this one, or in any that nobody has waited for.
+  void check_background(const Request* request) const;
   // Begins a call that goes on beside others.
   Request begin(message::Call call, std::function<Code()> act);
   void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);

@@ -8,7 +8,6 @@
 #include <dcgn/message/goals.hpp>
 #include <dcgn/message/records.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -18,6 +17,10 @@ namespace dcgn::job {
 using device::Carrier;
 using message::Endpoint;
 using message::Record;
+
+namespace {
+constexpr int most_under_way = 4096;  // each has a stack
+}
 
 // What a collective keeps between its messages.
 struct Background::Space {
@@ -110,6 +113,10 @@ Background::Background(Endpoint& me) : me_(me), program_(&thread_) {}
 Background::~Background() = default;
 
 Request Background::begin(message::Call call, std::int32_t pair, std::function<Code()> act) {
+  if (calls_.size() >= most_under_way) {
+    message::fail(me_, {Code::out_of_resources, call, most_under_way, 0, {}, message::Flaw::under_way});
+    return {};
+  }
   Record* const record = message::take_record(me_);
   if (!record) {
     message::fail(me_, Code::out_of_resources, call, 0, 0);
@@ -161,23 +168,19 @@ void Background::step_back(const message::Waited& waited) noexcept {
     running_->switch_to(thread_);
 }
 
-// It is over: its record is complete.
+// It is over: its record is complete, whatever came of it.
 void Background::end(std::size_t index) {
   const std::unique_ptr<Undertaking> u = std::move(calls_[index]);
   calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(index));
   Record& r = *u->record;
-  if (r.state == message::State::background) {
-    r.state = message::State::complete;
-    r.envelope = {};
-    r.flags = 0;
-    r.code = u->code;
+  if (u->code != Code::ok || u->thrown) {
+    faults_.push_back({message::request_of(me_, &r), me_.last_failure, u->thrown});
+    faults_.back().failure.code = u->code;
+    faults_.back().failure.call = u->call;
   }
-  if (u->code != Code::ok && u->code != Code::aborted) {  // which needs no words of its own
-    failures_.push_back(me_.last_failure);
-    failures_.back().code = u->code;
-    failures_.back().call = u->call;
-  }
-  if (u->thrown && !thrown_) thrown_ = u->thrown;
+  r.state = message::State::complete;
+  r.envelope = {};
+  r.flags = 0;
   spaces_.push_back(std::move(u->space));
 }
 
@@ -220,16 +223,23 @@ bool Background::finish(std::int32_t pair, bool hurried) noexcept {
   return !u;
 }
 
-void Background::rethrow() {
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+const Background::Fault* Background::find_fault(const Request& request) const {
+  for (const Fault& fault : faults_)
+    if (fault.request.index() == request.index() && fault.request.generation() == request.generation()) return &fault;
+  return nullptr;
 }
 
-bool Background::take_failure(Code code, message::Failure& failure) {
-  const auto found = std::find_if(failures_.begin(), failures_.end(), [code](const auto& f) { return f.code == code; });
-  if (found == failures_.end()) return false;
-  failure = *found;
-  failures_.erase(found);
-  return true;
+std::optional<Background::Fault> Background::take_fault(const Request& request) {
+  const Fault* const found = find_fault(request);
+  if (!found) return std::nullopt;
+  const auto at = faults_.begin() + (found - faults_.data());
+  std::optional<Fault> fault(std::move(*at));
+  faults_.erase(at);
+  return fault;
+}
+
+std::optional<Background::Fault> Background::take_fault() {
+  return faults_.empty() ? std::nullopt : take_fault(Request(faults_.front().request));
 }
 
 }  // namespace dcgn::job

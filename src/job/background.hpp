@@ -13,6 +13,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace dcgn::job {
@@ -30,10 +31,16 @@ class Background final : public message::Background {
   // The same for those of one communicator; or at once, `hurried`. Whether none is under way any more.
   bool finish(std::int32_t pair, bool hurried) noexcept;
 
-  // The first exception, of an operation of the program's, that left a call since this was asked last; throws it.
-  void rethrow();
-  // What the earliest call that failed with this code has left; forgets it.
-  bool take_failure(Code code, message::Failure& failure);
+  // What went wrong in a call: an exception of an operation of the program's, or a failure.
+  struct Fault {
+    Request request;
+    message::Failure failure;
+    std::exception_ptr thrown;
+  };
+  const Fault* find_fault(const Request& request) const;  // null: nothing
+  // That of this call, or of any; forgets it.
+  std::optional<Fault> take_fault(const Request& request);
+  std::optional<Fault> take_fault();
 
   bool is_calling() const noexcept override { return running_; }
   void step_back(const message::Waited& waited) noexcept override;
@@ -55,8 +62,7 @@ class Background final : public message::Background {
   Undertaking* running_ = nullptr;  // null while the program runs
   std::vector<std::unique_ptr<Undertaking>> calls_;
   std::vector<std::unique_ptr<Space>> spaces_;  // for the next ones
-  std::vector<message::Failure> failures_;
-  std::exception_ptr thrown_;
+  std::vector<Fault> faults_;                   // of calls that are over and have not been asked about
 };
 
 }  // namespace dcgn::job

@@ -70,13 +70,22 @@ Comm::~Comm() {
   // What goes wrong now is the watchdog's to report: a destructor does not throw.
   if (me_->background) {
     background_of(*me_).finish();
+    if (background_of(*me_).take_fault() && !world_->aborted())
+      world_->abort({Code::aborted, world_->name_of(rank()) + ": a collective that it did not wait for has failed"});
     delete std::exchange(me_->background, nullptr);
   }
   if (!world_->aborted()) message::flush(scope, *me_);
   world_->detach(rank());
 }
 
-void Comm::finish() { check(message::flush(scope, mine(message::Call::finish)), message::Call::finish); }
+void Comm::finish() {
+  message::Endpoint& me = mine(message::Call::finish);
+  if (me.background) {
+    background_of(me).finish();
+    check_background(nullptr);
+  }
+  check(message::flush(scope, me), message::Call::finish);
+}
 
 message::Endpoint& Comm::mine(message::Call call) const {
   const char* const operation = message::to_string(call);
@@ -86,6 +95,9 @@ message::Endpoint& Comm::mine(message::Call call) const {
                 "the calling thread is not rank " + std::to_string(me_->rank) +
                     "; a thread becomes a rank by World::attach or Job::attach",
                 me_->rank, to_string(place()));
+  if (me_->background && me_->background->is_calling())
+    throw Error(Code::concurrent_use, operation, "called by the operation of a collective that is under way", me_->rank,
+                to_string(place()));
   if (!group_.is_world() && world_->memory().ended(me_->rank))
     throw Error(Code::not_attached, operation,
                 "the Comm is gone that the thread was attached by; expected this one, made from it, to go first",
@@ -113,13 +125,19 @@ void Comm::check(Code code, message::Call call) const {
   throw Error(code, operation, message::describe(me_->last_failure), me_->rank, to_string(place()));
 }
 
-void Comm::check_waited(Code code, message::Call call) const {
-  if (me_->background) {
-    job::Background& background = background_of(*me_);
-    background.rethrow();
-    if (code != Code::ok && background.take_failure(code, me_->last_failure)) call = me_->last_failure.call;
-  }
+void Comm::check_waited(Span<const Request> requests, Code code, message::Call call) const {
+  for (const Request& request : requests) check_background(&request);
   check(code, call);
+}
+
+void Comm::check_background(const Request* request) const {
+  if (!me_->background) return;
+  job::Background& background = background_of(*me_);
+  const auto fault = request ? background.take_fault(*request) : background.take_fault();
+  if (!fault) return;
+  if (fault->thrown) std::rethrow_exception(fault->thrown);
+  me_->last_failure = fault->failure;
+  check(fault->failure.code, fault->failure.call);
 }
 
 Request Comm::begin(message::Call call, std::function<Code()> act) {
@@ -127,9 +145,12 @@ Request Comm::begin(message::Call call, std::function<Code()> act) {
   job::Background& background = background_of(me);
   const Request request = background.begin(call, group_.is_world() ? 0 : group_.pair, std::move(act));
   if (request.is_null()) check(Code::out_of_resources, call);
-  // What fails at once is an error at once.
-  const message::Record* const r = message::record_of(me, request);
-  if (r->state == message::State::complete && r->code != Code::ok) wait(request);
+  // What is wrong from the start is an error at once; what others have a part in comes out of the wait, however early
+  // it is found.
+  const auto* const fault = background.find_fault(request);
+  if (fault && !fault->thrown && fault->failure.code != Code::mismatch && fault->failure.code != Code::truncated &&
+      fault->failure.code != Code::rank_ended)
+    wait(request);
   return request;
 }
 
@@ -179,8 +200,11 @@ std::optional<Status> Comm::test(const Request& request) {
   constexpr auto call = message::Call::test;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, true, &request, 1, nullptr, done);
-  check_waited(s.code, call);
-  if (!done) return std::nullopt;
+  if (!done) {
+    check(s.code, call);
+    return std::nullopt;
+  }
+  check_waited({&request, 1}, s.code, call);
   return collective::status_in(group_, s);
 }
 
@@ -188,7 +212,7 @@ Status Comm::wait(const Request& request) {
   constexpr auto call = message::Call::wait;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
-  check_waited(s.code, call);
+  check_waited({&request, 1}, s.code, call);
   return collective::status_in(group_, s);
 }
 
@@ -199,7 +223,7 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
   if (statuses && done)
     for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = collective::status_in(group_, statuses[i]);
-  check_waited(s.code, call);
+  check_waited(requests, s.code, call);
 }
 
 std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
@@ -207,7 +231,7 @@ std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   std::int64_t index = -1;
   const Status s = message::wait_any(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), index);
-  check_waited(s.code, call);
+  check_waited(index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1), s.code, call);
   return {index, collective::status_in(group_, s)};
 }
 

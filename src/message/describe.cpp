@@ -98,6 +98,11 @@ std::string describe_flaw(const Failure& f) {
     case Flaw::members:
       return "no space for the table of a communicator of " + value +
              " ranks; raise Config::communicator_bytes (DCGN_COMMUNICATOR_BYTES)";
+    case Flaw::other_root: return "rank " + peer + " gave root " + value + " where this one gave " + expected;
+    case Flaw::other_element:
+      return "rank " + peer + " gave elements of " + value + " bytes where this one's have " + expected;
+    case Flaw::under_way:
+      return value + " collectives are under way already, as many as there can be; wait for some of them";
     case Flaw::grid:
       return "a grid of " + value + " places, expected at most the communicator's " + expected + " ranks";
   }

@@ -152,6 +152,54 @@ TEST(Mistake, DifferentSizesAreNamed) {
               "broadcast: rank 0 gave 8 bytes where this one expects 16");
 }
 
+// Those of large ones, before anybody reads or writes another's buffer.
+TEST(Mistake, DifferentArgumentsOfLargeCallsAreNamedAndNothingIsOverwritten) {
+  constexpr std::size_t guard = 20000;
+  const auto names = [&](const std::string& text, const std::function<void(Comm&, Longs&, Longs&)>& call) {
+    SCOPED_TRACE(text);
+    std::string said;
+    for (int rank = 0; rank < 2; ++rank) {  // whoever is asked
+      const std::string error = failure(Code::mismatch, 3, [&](Comm& comm) {
+        const std::size_t mine = comm.rank() == 1 ? 99000 : 100000;
+        Longs in(mine + guard, comm.rank()), out(3 * mine + guard, -1);
+        const auto whole = [&] {
+          for (std::size_t i = mine; i < in.size(); ++i) EXPECT_EQ(in[i], comm.rank());
+          for (std::size_t i = 3 * mine; i < out.size(); ++i) EXPECT_EQ(out[i], -1);
+        };
+        try {
+          call(comm, in, out);
+        } catch (const Error&) {
+          whole();
+          throw;
+        }
+        whole();
+        comm.barrier();
+      });
+      said += error;
+    }
+    expect_text(said, text);
+  };
+  const auto size = [](const Comm& comm) { return comm.rank() == 1 ? 99000 : 100000; };
+  const auto part = [](Longs& x, int count) { return Span<std::int64_t>(x.data(), static_cast<std::size_t>(count)); };
+  names("all_reduce: rank ",
+        [&](Comm& c, Longs& in, Longs& out) { c.all_reduce(part(in, size(c)), part(out, size(c)), Sum{}); });
+  names("broadcast: rank ", [&](Comm& c, Longs& in, Longs&) { c.broadcast(part(in, size(c)), 0); });
+  names("all_gather: rank ",
+        [&](Comm& c, Longs& in, Longs& out) { c.all_gather(part(in, size(c)), part(out, 3 * size(c))); });
+  names("all_to_all: rank ",
+        [&](Comm& c, Longs& in, Longs& out) { c.all_to_all(part(in, size(c) / 3 * 3), part(out, size(c) / 3 * 3)); });
+  names("reduce_scatter: rank ", [&](Comm& c, Longs& in, Longs& out) {
+    c.reduce_scatter(part(in, size(c) / 3 * 3), part(out, size(c) / 3), Sum{});
+  });
+  names("gave root ", [&](Comm& c, Longs& in, Longs&) { c.broadcast(part(in, 99000), c.rank() == 1 ? 1 : 0); });
+  names("gave elements of ", [&](Comm& c, Longs& in, Longs&) {
+    if (c.rank() == 1)
+      c.all_reduce(Span<int>(reinterpret_cast<int*>(in.data()), 2 * 90000), Sum{});
+    else
+      c.all_reduce(part(in, 90000), Sum{});
+  });
+}
+
 // In kernels: the code comes back, and the job is stopped with the same words.
 struct BadRoot {
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, int* codes) const {

@@ -233,6 +233,66 @@ TEST(NonBlocking, AnOperationThatThrowsIsHeardOfByWhoWaits) {
   EXPECT_EQ(heard, 2 * 11);
 }
 
+TEST(NonBlocking, WhatGoesWrongInOneThatIsForgottenEndsTheJob) {
+  const std::string thrown = run(ranks(2), [](Comm& comm) {
+    std::int64_t x = 1;
+    comm.iall_reduce(x, [](std::int64_t, std::int64_t) -> std::int64_t { throw std::runtime_error("no sum"); });
+  });
+  EXPECT_TRUE(contains(thrown, "no sum"));
+  const std::string mismatch = run(ranks(2), [](Comm& comm) {
+    Longs x(comm.rank() ? 4u : 2u);
+    comm.ibroadcast(x, 0);
+  });
+  EXPECT_TRUE(contains(mismatch, "broadcast: rank 0 gave 16 bytes where this one expects 32"));
+}
+
+// However early it is found.
+TEST(NonBlocking, WhatOthersHaveAPartInComesOutOfTheWait) {
+  EXPECT_EQ(run(
+                ranks(2),
+                [](Comm& comm) {
+                  Longs x(comm.rank() ? 4u : 2u);
+                  std::int64_t go = 0;
+                  if (comm.rank() == 1) comm.recv(go, 0, 9);
+                  const Request request = comm.ibroadcast(x, 0);  // rank 0's part is here
+                  if (comm.rank() == 0) comm.send(go, 1, 9);
+                  bool heard = false;
+                  try {
+                    comm.wait(request);
+                  } catch (const Error& e) {
+                    heard = e.code() == Code::mismatch;
+                  }
+                  EXPECT_EQ(heard, comm.rank() == 1);
+                  comm.wait(request);  // inactive
+                },
+                3),
+            "");
+}
+
+TEST(NonBlocking, AnOperationMakesNoCalls) {
+  const std::string error = run(ranks(2), [](Comm& comm) {
+    std::int64_t x = 1;
+    comm.wait(comm.iall_reduce(x, [&](std::int64_t a, std::int64_t b) {
+      comm.ibarrier();
+      return a + b;
+    }));
+  });
+  EXPECT_TRUE(contains(error, "barrier: called by the operation of a collective that is under way"));
+}
+
+TEST(NonBlocking, NoMoreThanCanBeAreUnderWay) {
+  const std::string error = run(
+      ranks(2),
+      [](Comm& comm) {
+        std::int64_t go = 0;
+        if (comm.rank() == 1) comm.recv(go, 0, 1);
+        std::vector<Longs> x(5000, Longs(1));
+        for (Longs& one : x) comm.iall_reduce(one, Sum{});
+      },
+      0);
+  EXPECT_TRUE(contains(error, "4096 collectives are under way already"));
+}
+
 TEST(NonBlocking, OneThatCannotBeDoneIsReported) {
   const std::string error = run(ranks(3), [](Comm& comm) {
     if (comm.rank() == 2) return;

@@ -66,16 +66,33 @@ class Visit {
 };
 #endif
 
+// Whether all ranks have given alike: before anybody touches another's buffer.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_alike(const Channel<Scope>& c, const Place* places) {
+  const Alike& mine = places[c.rank()].alike;
+  for (int r = 0; r < c.size(); ++r) {
+    const Alike& its = places[r].alike;
+    if (its.bytes != mine.bytes)
+      return c.mismatch(Flaw::shorter, static_cast<std::int64_t>(its.bytes), static_cast<std::int64_t>(mine.bytes), r);
+    if (its.root != mine.root) return c.mismatch(Flaw::other_root, its.root, mine.root, r);
+    if (its.element != mine.element) return c.mismatch(Flaw::other_element, its.element, mine.element, r);
+  }
+  return Code::ok;
+}
+
 // Runs act(places), which all threads of the scope do, where all ranks are able to and in reach; else `done` is false.
 template <class Scope, class Act>
-DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, bool able, bool& done,
-                                   const Act& act) {
+DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, const Alike& alike, bool able,
+                                   bool& done, const Act& act) {
   auto* const places = reinterpret_cast<Place*>(c.scratch());
   Place& mine = places[c.rank()];
   const auto tell = [&] {
     const auto target = reinterpret_cast<std::uintptr_t>(out);
     store_relaxed(mine.in, reinterpret_cast<std::uintptr_t>(in));
     store_relaxed(mine.out, able && in_reach(c, in, out) ? target : Place::out_of_reach);
+    store_relaxed(mine.alike.bytes, alike.bytes);
+    store_relaxed(mine.alike.root, alike.root);
+    store_relaxed(mine.alike.element, alike.element);
   };
 #if defined(__CUDA_ARCH__)
   // All who send it: the scope need not meet, which takes several blocks most of a microsecond.
@@ -88,7 +105,8 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
   message::Round round = c.among_all(message::whole(reinterpret_cast<const unsigned char*>(&mine), bytes),
                                      message::in_row(c.scratch(), bytes, bytes), false);
   round.orders = true;
-  const Code code = c.round(round);
+  Code code = c.round(round);
+  if (code == Code::ok) code = all_alike(c, places);
   done = true;
   if (code != Code::ok) return code;
   for (int r = 0; r < c.size(); ++r) done = done && places[r].out != Place::out_of_reach;

@@ -71,10 +71,16 @@ struct Operands {
   DCGN_HOST_DEVICE const unsigned char* operator[](int k) const { return k == mine ? own : base + k * stride; }
 };
 
+// What all ranks of a call must give alike.
+struct Alike {
+  std::uint64_t bytes;
+  std::int32_t root = 0, element = 0;  // 0 where there is none
+};
 // Where a rank's buffers are.
 struct Place {
   static constexpr std::uint64_t out_of_reach = ~std::uint64_t{0};
   std::uint64_t in, out;
+  Alike alike;
 
   DCGN_HOST_DEVICE const unsigned char* from() const { return reinterpret_cast<const unsigned char*>(in); }
   DCGN_HOST_DEVICE unsigned char* to() const { return reinterpret_cast<unsigned char*>(out); }

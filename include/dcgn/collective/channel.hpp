@@ -218,6 +218,13 @@ class Channel {
     return is_one(r) ? one_round<true>(r) : rounds(r);
   }
 
+  // Rank r has given something else than this one.
+  DCGN_HOST_DEVICE Code mismatch(Flaw flaw, std::int64_t value, std::int64_t expected, int r) const {
+    if (scope_.leader())
+      message::fail(me(), {Code::mismatch, call_, value, expected, {.peer = group_.in_world(r)}, flaw});
+    return Code::mismatch;
+  }
+
   // By all threads of the scope, all of whom see it.
   [[gnu::noinline]] DCGN_HOST_DEVICE void copy(void* to, const void* from, std::int64_t bytes) const {
     if (to == from || bytes <= 0) return;

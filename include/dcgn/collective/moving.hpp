@@ -130,7 +130,8 @@ template <class Scope>
   if (goes_by_addresses(c, bytes, broadcast_by_addresses)) {
     const Pieces pieces(bytes, c.size(), 128);
     bool done = false;
-    const Code code = by_addresses(c, data, data, copies_faster(c, pieces.each), done, [&](const Place* places) {
+    const Alike alike{static_cast<std::uint64_t>(bytes), root};
+    const Code code = by_addresses(c, data, data, alike, copies_faster(c, pieces.each), done, [&](const Place* places) {
       push_piece(c, places, root, pieces.begin(c.rank()), pieces.length(c.rank()));
     });
     if (done) return code;
@@ -309,7 +310,7 @@ template <class Scope>
                                                    unsigned char* out) {
   if (goes_by_addresses(c, bytes, parts_by_addresses)) {
     bool done = false;
-    const Code code = by_addresses(c, in, out, copies_faster(c, bytes), done,
+    const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, copies_faster(c, bytes), done,
                                    [&](const Place* places) { pull_parts(c, places, 0, out, bytes); });
     if (done) return code;
   }
@@ -344,7 +345,8 @@ template <class Scope>
   const bool in_place = in == out;
   if (goes_by_addresses(c, bytes, parts_by_addresses)) {
     bool done = false;
-    const Code code = by_addresses(c, in, out, !in_place && copies_faster(c, bytes), done,
+    const bool able = !in_place && copies_faster(c, bytes);
+    const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, able, done,
                                    [&](const Place* places) { pull_parts(c, places, c.rank() * bytes, out, bytes); });
     if (done) return code;
   }

@@ -221,14 +221,16 @@ DCGN_HOST_DEVICE Teams teams_to_reduce(const Channel<Scope>& c, std::int64_t cou
   return teams;
 }
 
-// By addresses each rank reduces a part where it is, into its own output alone or those of all; `done` is false where
-// that cannot be.
+// By addresses each rank reduces a part of `total` elements where it is, into its own output alone or those of all;
+// `done` is false where that cannot be.
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_by_addresses(const Channel<Scope>& c, const unsigned char* in,
                                                             unsigned char* out, std::int64_t begin, std::int64_t count,
-                                                            bool to_all, const R& r, bool& done) {
+                                                            std::int64_t total, bool to_all, const R& r, bool& done) {
   constexpr int table = at_once_ranks * sizeof(Place);
-  return by_addresses(c, in, out, true, done, [&](const Place* places) {
+  const auto element = static_cast<std::int32_t>(r.element());
+  const Alike alike{static_cast<std::uint64_t>(total * r.element()), 0, element};
+  return by_addresses(c, in, out, alike, true, done, [&](const Place* places) {
     const std::int64_t at = begin * r.element();
     r.fold(
         c.scope(),
@@ -369,7 +371,8 @@ template <class Scope, class R>
   if (goes_by_addresses(c, count * element, all_reduce_by_addresses)) {
     const Pieces pieces(count, c.size(), 128 % element ? 1 : static_cast<int>(128 / element));
     bool done = false;
-    const Code code = reduce_by_addresses(c, in, out, pieces.begin(c.rank()), pieces.length(c.rank()), true, r, done);
+    const Code code =
+        reduce_by_addresses(c, in, out, pieces.begin(c.rank()), pieces.length(c.rank()), count, true, r, done);
     if (done) return code;
   }
   if (reduces_at_once(c, count, r)) return reduce_at_once(c, in, out, count, -1, r);
@@ -404,7 +407,7 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Channel<Scope>& c, const message::Spr
     if (length(k) > longest) longest = length(k);
   if (goes_by_addresses(c, longest * r.element(), parts_by_addresses)) {
     bool done = false;
-    const Code code = reduce_by_addresses(c, in.base, out, begin(c.rank()), length(c.rank()), false, r, done);
+    const Code code = reduce_by_addresses(c, in.base, out, begin(c.rank()), length(c.rank()), total, false, r, done);
     if (done) return code;
   }
   if (c.at_once() && has_space(c, c.size(), longest, r)) return reduce_parts_at_once(c, in, out, length(c.rank()), r);

@@ -167,9 +167,9 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
   if (count < 0) return {Code::invalid_size, count, 0};
   if (!requests && count) return {Code::null_buffer, count, 0};
   for (std::int64_t i = 0; i < count; ++i) {
-    if (made && requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
     if (!requests[i].is_null() && requests[i].rank() != me.rank)
       return {Code::invalid_request, requests[i].rank(), me.rank};
+    if (made && requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
   }
   return {};
 }

@@ -295,6 +295,9 @@ enum class Flaw : std::uint32_t {
   communicators,  // all pairs of contexts are in use
   members,        // no space for a table of so many
   grid,           // more places than ranks
+  other_root,     // than that of `envelope.peer`
+  other_element,  // likewise, in bytes
+  under_way,      // as many calls as can be
 };
 
 // An error that a call of this rank returned.

@@ -72,7 +72,9 @@ class Waiter {
         me_.background->step_back(describe());
         return aborted(me_) || me_.stopped ? Code::aborted : Code::ok;
       }
-      if (me_.background->go_on()) {
+      const bool any = me_.background->go_on();
+      if (me_.stopped) return Code::aborted;  // by one of those: what this call has begun is taken back, too
+      if (any) {
         progressed();
         return Code::ok;
       }
@@ -89,6 +91,7 @@ class Waiter {
   DCGN_HOST_DEVICE Code poll(const Describe& describe) {
 #if !defined(__CUDA_ARCH__)
     if (me_.background) me_.background->go_on();
+    if (me_.stopped) return Code::aborted;
 #endif
     relax();
     const std::uint32_t phase = load_acquire(*me_.phase);

@@ -19,6 +19,7 @@ using dcgn::transport::MpiStatus;
 using dcgn::transport::MpiThreads;
 
 // A handle is a pointer in Open MPI and a number in MPICH.
+// NOLINTBEGIN(bugprone-sizeof-expression): the size of the handle is meant
 template <class T>
 MpiHandle pack(T handle) {
   static_assert(sizeof(T) <= sizeof(MpiHandle));
@@ -32,6 +33,7 @@ T unpack(MpiHandle word) {
   std::memcpy(&handle, &word, sizeof handle);
   return handle;
 }
+// NOLINTEND(bugprone-sizeof-expression)
 MPI_Comm comm_of(MpiHandle word) { return unpack<MPI_Comm>(word); }
 
 // Passes a handle that the call may change.

@@ -126,7 +126,15 @@ void Comm::check(Code code, message::Call call) const {
 }
 
 void Comm::check_waited(Span<const Request> requests, Code code, message::Call call) const {
-  for (const Request& request : requests) check_background(&request);
+  std::exception_ptr first;  // all have been waited for, so the others are over, too
+  for (const Request& request : requests) {
+    try {
+      check_background(&request);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
   check(code, call);
 }
 

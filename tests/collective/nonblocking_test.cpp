@@ -269,6 +269,23 @@ TEST(NonBlocking, WhatOthersHaveAPartInComesOutOfTheWait) {
             "");
 }
 
+// Whoever has waited for all of them has heard of all: the first is thrown, and the job goes on.
+TEST(NonBlocking, OfSeveralThatFailedWaitAllThrowsTheFirst) {
+  std::atomic<int> heard{0};
+  const std::string error = run(ranks(2), [&](Comm& comm) {
+    Longs x(comm.rank() ? 4u : 2u), y(comm.rank() ? 8u : 2u);
+    const std::vector<Request> requests{comm.ibroadcast(x, 0), comm.ibroadcast(y, 0), comm.ibarrier()};
+    try {
+      comm.wait_all(requests);
+    } catch (const Error& e) {
+      heard += contains(e.what(), "broadcast: rank 0 gave 16 bytes where this one expects 32") ? 1 : 0;
+    }
+    comm.barrier();
+  });
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(heard, 11);
+}
+
 TEST(NonBlocking, AnOperationMakesNoCalls) {
   const std::string error = run(ranks(2), [](Comm& comm) {
     std::int64_t x = 1;

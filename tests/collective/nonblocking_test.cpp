@@ -307,7 +307,7 @@ TEST(NonBlocking, NoMoreThanCanBeAreUnderWay) {
         for (Longs& one : x) comm.iall_reduce(one, Sum{});
       },
       0);
-  EXPECT_TRUE(contains(error, "4096 collectives are under way already"));
+  EXPECT_TRUE(contains(error, " collectives are under way already"));
 }
 
 TEST(NonBlocking, OneThatCannotBeDoneIsReported) {

@@ -75,6 +75,7 @@ std::vector<NodeShape> ten_thousand_nodes(bool in_turn) {
   const NodeShape shapes[] = {
       {.cpus = 32, .gpus = 8, .slots = 128}, {.cpus = 0, .gpus = 8, .slots = 132}, {.cpus = 1056, .gpus = 0}};
   std::vector<NodeShape> nodes;
+  nodes.reserve(10'000);
   for (int n = 0; n < 10'000; ++n) nodes.push_back(shapes[in_turn ? n % 3 : n / 3334]);
   return nodes;
 }

@@ -106,6 +106,17 @@ TEST(Rounds, OfTeamsInManyInterleavings) {
   }
 }
 
+// So many that each has a cell of its own of payloads that lie in wide groups.
+TEST(Rounds, OfCrewsOfManyThreads) {
+  if (sanitized) GTEST_SKIP() << "too many threads";
+  Conditions c = slots(2, 1, ScopeKind::blocks);
+  c.blocks = 4;
+  c.block = 256;
+  c.config.eager_bytes = 16384;
+  c.config.lane_bytes = 1 << 17;
+  for (const std::int64_t n : {288, 300, 340}) expect_calls(c, 2, {n});
+}
+
 TEST(Rounds, WaitForRanksThatComeLate) {
   for (const ScopeKind scope : all_scopes)
     for (const std::int64_t n : {1, 100, 20000}) {

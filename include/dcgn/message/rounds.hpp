@@ -216,7 +216,7 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, 
   } else {
     if (d[2] != (static_cast<std::uint32_t>(Kind::eager) | context << 16) || d[0] != tag || d[1] != bytes) return false;
     const Payload payload(p.ring, p.begin, p.cells, bytes);
-    if (p.cells > crew.size() || !is_words(data, bytes)) {
+    if (payload.wide || p.cells > crew.size() || !is_words(data, bytes)) {
       if (!take_cells(crew, *me.phase, payload, data)) return false;
     } else if (turn < p.cells) {
       if (!here && !await_cell(p.ring, own, mine, *me.phase)) return false;

@@ -185,6 +185,14 @@ DCGN_HOST_DEVICE inline std::uint32_t load_acquire(const std::uint32_t& word) {
 #endif
 }
 
+DCGN_HOST_DEVICE inline void store_release(std::uint32_t& word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.b32 [%0],%1;" ::"l"(&word), "r"(value) : "memory");
+#else
+  dcgn::store_release(word, value);
+#endif
+}
+
 // Releases only: who needs what others wrote acquires once it has seen that all have come.
 DCGN_HOST_DEVICE inline std::uint32_t fetch_add_release(std::uint32_t& word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)

@@ -30,6 +30,7 @@ class BlocksScope {
   DCGN_HOST_DEVICE bool leader() const { return rank_ == 0; }
   // Of the block that the leader is in.
   DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
+  DCGN_HOST_DEVICE bool is_leaders_block() const { return rank_ < threads_of_leader(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     message::Gathering& g = slot_.gathering;
@@ -75,7 +76,7 @@ class BlocksScope {
     bool met = true;
     if (speaks()) {
       if (leader()) {
-        met = await(~turn, blocks_ - 1);
+        met = await(slot_.gathering.arrived, ~turn, blocks_ - 1);
         if (met) {
           result = act();
           new (scratch) T(result);
@@ -90,6 +91,58 @@ class BlocksScope {
     return result;
   }
 
+  // A row: the leader issues orders, which the other blocks follow one after the other, and finds out meanwhile what
+  // comes next. The first ones of a row are what lead() returned, after enter().
+  template <class T>
+  DCGN_HOST_DEVICE void enter(T& first) const {
+    first.number = slot_.gathering.issued + 1;
+    store_relaxed(slot_.gathering.issued, first.number);
+  }
+  // By the leader: not before all have done with the orders before the last ones.
+  template <class T>
+  DCGN_HOST_DEVICE void issue(T& orders) const {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large for orders");
+    message::Gathering& g = slot_.gathering;
+    orders.number = g.issued + 1;
+    new (g.orders[orders.number % 2]) T(orders);
+    on_device::store_release(g.issued, orders.number);
+  }
+  // By the leader: whether all others have done with these orders; true once, and what they wrote is visible then.
+  DCGN_HOST_DEVICE bool is_done(std::uint32_t number) const {
+    std::uint32_t& done = slot_.gathering.done[number % 2];
+    if (load_relaxed(done) != blocks_ - 1) return false;
+    on_device::load_acquire(done);
+    store_relaxed(done, 0);
+    return true;
+  }
+  // By all threads of the other blocks, when they have done with these orders: the next ones. Where these have been
+  // issued, nobody waits for what the block has stored to arrive.
+  template <class T>
+  DCGN_HOST_DEVICE T follow(const T& orders) const {
+    message::Gathering& g = slot_.gathering;
+    const std::uint32_t number = orders.number;
+    context_.sync_block();
+    bool known = false, met = true;
+    if (speaks()) {
+      known = on_device::load_acquire(g.issued) != number;
+      if (!known) {
+        on_device::fetch_add_release(g.done[number % 2], 1);
+        met = await(g.issued, ~0u, number, false);
+      }
+    }
+    conclude(met);
+    T next{};
+    if (broken_) return next;
+    next = *static_cast<const T*>(static_cast<const void*>(g.orders[(number + 1) % 2]));
+    if (known) on_device::fetch_add_release(g.done[number % 2], 1);
+    return next;
+  }
+  // What the leader has, to all threads of its block.
+  template <class T>
+  DCGN_HOST_DEVICE T tell_block(const T& value) const {
+    return context_.broadcast(value);
+  }
+
  private:
   static constexpr std::uint32_t turn = 1u << 31;
 
@@ -102,17 +155,19 @@ class BlocksScope {
   DCGN_HOST_DEVICE std::uint32_t arrive() const {
     return on_device::fetch_add_release(slot_.gathering.arrived, leader() ? turn - (blocks_ - 1) : 1);
   }
-  DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const { return await(turn, ~before & turn); }
+  DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const {
+    return await(slot_.gathering.arrived, turn, ~before & turn);
+  }
   DCGN_HOST_DEVICE void conclude(bool met) const { broken_ = !context_.sync_block_all(met) || broken_; }
 
-  // Waits until these bits of the word have this value; false where the job is stopped first. Many look at one word, so
-  // they acquire once, when they have seen it.
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool await(std::uint32_t bits, std::uint32_t value) const {
-    const std::uint32_t& word = slot_.gathering.arrived;
+  // Waits until these bits of the word have this value, or another one; false where the job is stopped first. Many look
+  // at one word, so they acquire once, when they have seen it.
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
+                                                bool equal = true) const {
     // Whoever waits for its own blocks is not idle: they may be at work. But they are held to the deadline.
     std::uint64_t since = 0;
     bool told = false;
-    for (std::uint32_t pauses = 1; (load_relaxed(word) & bits) != value; ++pauses) {
+    for (std::uint32_t pauses = 1; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
       relax();
       if (pauses % 64) continue;
       if (message::aborted(slot_)) return false;

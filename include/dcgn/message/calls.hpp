@@ -116,7 +116,44 @@ template <class Goal>
 struct Orders {
   Load load;
   Result result;
+  bool in_row = false;  // the next ones come in a row: see BlocksScope::follow()
+  std::uint32_t number = 0;
 };
+
+// Whether the blocks other than the leader's move this, in a row with what comes after it.
+template <class Scope>
+DCGN_HOST_DEVICE bool is_in_row(const Scope& scope, const Work& work) {
+  return Carriers::spare_leader(scope) && work.move == Work::Move::copy &&
+         (work.after == After::pulled || work.after == After::placed);
+}
+
+// The leader, while the others copy `work`, which was ordered under this number: finds out what comes after it, orders
+// it where it is a copy, too, and sees to those that are done. When none is under way any more `work` is what comes
+// then, if it is known. False where the job is aborted.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE bool oversee(const Scope& scope, Endpoint& me, std::int32_t source,
+                                                std::uint32_t number, Work& work) {
+  Work under_way[2], next;
+  under_way[number % 2] = work;
+  std::uint32_t oldest = number, pauses = 0;
+  for (;;) {
+    if (static_cast<std::int32_t>(number - oldest) < 1 && is_in_row(scope, next)) {
+      Orders orders{next, {}, true};
+      scope.issue(orders);
+      under_way[++number % 2] = next;
+      next = {};
+    } else if (scope.is_done(oldest)) {
+      Work none;
+      finish(me, under_way[oldest % 2], none);
+      if (oldest++ == number && !is_in_row(scope, next)) break;
+    } else if (next.move != Work::Move::nothing || !step(me, source, false, next)) {
+      relax();
+      if (++pauses % Waiter::look_every == 0 && aborted(me)) return false;
+    }
+  }
+  work = next;
+  return true;
+}
 
 // Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
 // something to carry itself; all threads carry what there is. Returns the result to every thread.
@@ -125,21 +162,42 @@ template <class Scope, class Goal>
   Work work;
   Result result;
   bool entered = false;
-  const auto proceed = [&] {
+  const auto proceed = [&](bool again) {
     if (result.status.code != Code::ok || pursue(me, once, goal, work, result)) {
       work.move = Work::Move::nothing;
       if (entered) leave(me, result.status.code);
       entered = false;
     }
-    return Orders{work, result};
+    Orders orders{work, result};
+    if constexpr (plans_ahead<Scope>) {
+      orders.in_row = is_in_row(scope, work);
+      if (orders.in_row && !again) scope.enter(orders);
+    }
+    return orders;
   };
   Orders orders = scope.lead([&] {
     result.status.code = enter(me, call, scope.size());
     entered = result.status.code == Code::ok;
     if (entered) result.status.code = goal.begin(work);
-    return proceed();
+    return proceed(false);
   });
   while (orders.load.move != Work::Move::nothing) {
+    if constexpr (plans_ahead<Scope>)
+      if (orders.in_row) {
+        if (!scope.is_leaders_block()) {
+          carry(scope, me, orders.load, work);
+          orders = scope.follow(orders);
+          continue;
+        }
+        while (scope.leader() && orders.in_row) {
+          if (!oversee(scope, me, goal.source(), orders.number, work)) result.status.code = Code::aborted;
+          const bool stopped = result.status.code == Code::aborted;
+          orders = proceed(true);
+          if (!stopped) scope.issue(orders);
+        }
+        orders = scope.tell_block(orders);
+        continue;
+      }
     Work next;
     if constexpr (plans_ahead<Scope>)
       if (scope.leader()) look_ahead(me, goal.source(), work, next);
@@ -151,7 +209,7 @@ template <class Scope, class Goal>
         finish(me, work, next);
         work = next;
       }
-      return proceed();
+      return proceed(false);
     });
   }
   if (scope.broken()) {  // the job is being stopped

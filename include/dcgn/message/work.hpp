@@ -471,18 +471,24 @@ class Carriers {
   template <class Scope>
   DCGN_HOST_DEVICE explicit Carriers(const Scope& scope) : rank_(scope.rank()), size_(scope.size()) {
     if constexpr (plans_ahead<Scope>)
-      if (const std::uint64_t apart = scope.threads_of_leader(); size_ >= many_blocks * apart) {
+      if (spare_leader(scope)) {
+        const std::uint64_t apart = scope.threads_of_leader();
         takes_part_ = rank_ >= apart;
         rank_ -= apart;
         size_ -= apart;
       }
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE static bool spare_leader(const Scope& scope) {
+    if constexpr (plans_ahead<Scope>) return scope.size() >= many_blocks * scope.threads_of_leader();
+    return false;
   }
   DCGN_HOST_DEVICE bool takes_part() const { return takes_part_; }
   DCGN_HOST_DEVICE std::uint64_t rank() const { return rank_; }
   DCGN_HOST_DEVICE std::uint64_t size() const { return size_; }
 
  private:
-  static constexpr std::uint64_t many_blocks = 8;
+  static constexpr unsigned many_blocks = 8;
   std::uint64_t rank_, size_;
   bool takes_part_ = true;
 };

@@ -234,15 +234,15 @@ TEST(NonBlocking, AnOperationThatThrowsIsHeardOfByWhoWaits) {
 }
 
 TEST(NonBlocking, WhatGoesWrongInOneThatIsForgottenEndsTheJob) {
-  const std::string thrown = run(ranks(2), [](Comm& comm) {
-    std::int64_t x = 1;
-    comm.iall_reduce(x, [](std::int64_t, std::int64_t) -> std::int64_t { throw std::runtime_error("no sum"); });
+  // Their buffers last as long as the jobs.
+  std::int64_t numbers[2] = {1, 1};
+  const std::string thrown = run(ranks(2), [&](Comm& comm) {
+    comm.iall_reduce(numbers[comm.rank()],
+                     [](std::int64_t, std::int64_t) -> std::int64_t { throw std::runtime_error("no sum"); });
   });
   EXPECT_TRUE(contains(thrown, "no sum"));
-  const std::string mismatch = run(ranks(2), [](Comm& comm) {
-    Longs x(comm.rank() ? 4u : 2u);
-    comm.ibroadcast(x, 0);
-  });
+  Longs lists[2] = {Longs(2), Longs(4)};
+  const std::string mismatch = run(ranks(2), [&](Comm& comm) { comm.ibroadcast(lists[comm.rank()], 0); });
   EXPECT_TRUE(contains(mismatch, "broadcast: rank 0 gave 16 bytes where this one expects 32"));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/in_cells.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/reducing.hpp>
 
@@ -13,6 +14,8 @@ namespace dcgn::collective {
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
+  Code quick = Code::ok;
+  if (meet_in_cells(scope, m, quick)) return quick;
   const Channel c(scope, m, Call::barrier, [](Checks&) {});
   return c.code() == Code::ok ? meet(c) : c.code();
 }
@@ -20,6 +23,8 @@ template <class Scope>
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes,
                                                   int root) {
+  Code quick = Code::ok;
+  if (broadcast_in_cells(scope, m, data, bytes, root, quick)) return quick;
   const Channel c(scope, m, Call::broadcast, [&](Checks& checks) {
     checks.root(root);
     checks.buffer(data, bytes);
@@ -148,6 +153,8 @@ template <class Scope>
 
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Output out, int root, const R& r) {
+  Code quick = Code::ok;
+  if (reduce_in_cells(scope, m, Call::reduce, in, out, m.group.has(root) ? root : m.group.size, r, quick)) return quick;
   const Channel c(scope, m, Call::reduce, [&](Checks& checks) {
     checks.root(root);
     checks.input(in, in.count, r.element());
@@ -172,6 +179,8 @@ DCGN_HOST_DEVICE void check_alike(Checks& checks, const Input& in, const Output&
 
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
+  Code quick = Code::ok;
+  if (reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, quick)) return quick;
   const Channel c(scope, m, Call::all_reduce, [&](Checks& checks) { check_alike(checks, in, out, r); });
   return c.code() == Code::ok ? all_reduce(c, in.data, out.data, in.count, r) : c.code();
 }

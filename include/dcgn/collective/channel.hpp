@@ -129,6 +129,14 @@ class Channel {
     }
   }
 
+  // Goes on with a call that has begun, the one of this number.
+  DCGN_HOST_DEVICE Channel(const Scope& scope, const Member& member, Call call, std::uint32_t number)
+      : scope_(scope),
+        port_(member.port),
+        group_(member.group),
+        call_(call),
+        turn_{Code::ok, tag_of(call, number), member.port.me->without} {}
+
   DCGN_HOST_DEVICE Code code() const { return turn_.code; }
   DCGN_HOST_DEVICE int rank() const { return group_.rank; }
   DCGN_HOST_DEVICE int size() const { return group_.size; }
@@ -218,6 +226,11 @@ class Channel {
     return is_one(r) ? one_round<true>(r) : rounds(r);
   }
 
+  // What the lapses say of one.
+  DCGN_HOST_DEVICE Code make_up(const message::Round& r) const {
+    return message::make_up(scope_, port_, call_, r, turn_.tag, group_.collective_context());
+  }
+
   // Rank r has given something else than this one.
   DCGN_HOST_DEVICE Code mismatch(Flaw flaw, std::int64_t value, std::int64_t expected, int r) const {
     if (scope_.leader())
@@ -242,7 +255,7 @@ class Channel {
   template <bool Empty>
   DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
     if (message::quick_round<Empty>(scope_, port_, r, turn_.tag, group_.collective_context())) return Code::ok;
-    return message::make_up(scope_, port_, call_, r, turn_.tag, group_.collective_context());
+    return make_up(r);
   }
   [[gnu::noinline]] DCGN_HOST_DEVICE Code full_round(const message::Round& r) const { return one_round<false>(r); }
   // One after the other, of as many ranks as one has.

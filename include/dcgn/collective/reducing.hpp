@@ -31,6 +31,27 @@ struct Reducer {
     for (std::int64_t i = scope.rank(); i < count; i += scope.size()) to[i] = op(a[i], b[i]);
     scope.sync();
   }
+  // Whether several elements, or one, fill 8 bytes: operands that threads pass each other.
+  static constexpr bool folds_words = 8 % sizeof(T) == 0;
+  // The operand of each of so many threads that look, in their order: up to 8 bytes of elements.
+  template <class Scope>
+  DCGN_HOST_DEVICE std::uint64_t fold_words(const Scope& scope, std::uint64_t mine, int operands,
+                                            std::int64_t count) const {
+    constexpr int most = 8 / sizeof(T);
+    struct Elements {
+      T at[most];
+    };
+    const auto of = [&](int k) {
+      return __builtin_bit_cast(Elements, scope.of_looker(mine, static_cast<unsigned>(k)));
+    };
+    Elements sum = of(0);
+    for (int k = 1; k < operands; ++k) {
+      const Elements next = of(k);
+      for (int j = 0; j < most; ++j)
+        if (j < count) sum.at[j] = op(sum.at[j], next.at[j]);
+    }
+    return __builtin_bit_cast(std::uint64_t, sum);
+  }
   // into[i] = operand 0 op operand 1 op ..., where `into` may be one of them; all threads of the scope see it.
   template <class Scope>
   [[gnu::noinline]] DCGN_HOST_DEVICE void fold(const Scope& scope, void* into, const Operands& of,

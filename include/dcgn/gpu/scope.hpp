@@ -140,6 +140,17 @@ class WarpScope {
   DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
     return detail::first_of_warp(context_, found, words...);
   }
+  // Among those who look: whether all say so, and what the one of this rank has.
+  DCGN_HOST_DEVICE bool vote_of_lookers(bool yes) const { return context_.all(yes); }
+  DCGN_HOST_DEVICE std::uint64_t of_looker(std::uint64_t value, unsigned rank) const {
+    return context_.shuffle(value, rank);
+  }
+  // What those have found, all alike, to all threads; what they wrote is visible then.
+  template <class T>
+  DCGN_HOST_DEVICE T tell_looked(const T& found) const {
+    context_.sync_warp();
+    return found;
+  }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
     return broadcast(plan);
@@ -175,6 +186,14 @@ class BlockScope {
   template <class... Words>
   DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
     return detail::first_of_warp(context_, found, words...);
+  }
+  DCGN_HOST_DEVICE bool vote_of_lookers(bool yes) const { return context_.all(yes); }
+  DCGN_HOST_DEVICE std::uint64_t of_looker(std::uint64_t value, unsigned rank) const {
+    return context_.shuffle(value, rank);
+  }
+  template <class T>
+  DCGN_HOST_DEVICE T tell_looked(const T& found) const {
+    return context_.publish(found);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {

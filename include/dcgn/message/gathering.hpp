@@ -1,5 +1,5 @@
-// Where several blocks of a kernel meet: a barrier, room for what one of them tells the others, and a row of orders that
-// they follow without a barrier between; in memory of the slot that they make calls for.
+// Where several blocks of a kernel meet: a barrier, room for what one of them tells the others, and a row of orders
+// that they follow without a barrier between; in memory of the slot that they make calls for.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
@@ -17,7 +17,7 @@ struct alignas(64) Gathering {
   alignas(16) unsigned char scratch[gpu::block_scratch_bytes] = {};  // written while all others wait
   // Orders are numbered and take one of two places in turn: those after the next ones are issued when all blocks but
   // the leader's have done with the present ones.
-  alignas(64) std::uint32_t issued = 0;   // the number of the last orders
+  alignas(64) std::uint32_t issued = 0;    // the number of the last orders
   alignas(64) std::uint32_t done[2] = {};  // blocks that have done with those in either place
   alignas(16) unsigned char orders[2][gpu::block_scratch_bytes] = {};
 };

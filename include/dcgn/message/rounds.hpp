@@ -13,6 +13,7 @@
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/goals.hpp>
+#include <dcgn/message/peers.hpp>
 #include <dcgn/message/progress.hpp>
 #include <dcgn/message/quick.hpp>
 #include <dcgn/message/quick_in_block.hpp>
@@ -66,21 +67,6 @@ DCGN_HOST_DEVICE Spread<Byte> listed(Byte* data, const std::int64_t* counts, con
                                      std::int64_t element) {
   return {data, 0, 0, 0, counts, displacements, element};
 }
-
-// Ranks of the world by number: number k is first + k * stride; where there is a table, the first of those ranks that
-// is not below table[k].
-struct Peers {
-  std::int32_t first = 0, stride = 1;
-  const std::int32_t* table = nullptr;
-  std::int32_t self = -1;  // the number of the calling rank, which is left out
-
-  DCGN_HOST_DEVICE int operator[](int k) const {
-    if (!table) return first + k * stride;
-    const std::int32_t above = table[k] - first;
-    if (above <= 0) return first;
-    return first + (stride == 1 ? above : (above + stride - 1) / stride * stride);
-  }
-};
 
 struct Range {
   int begin = 0, end = 0;

@@ -94,29 +94,31 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
     store_relaxed(mine.alike.root, alike.root);
     store_relaxed(mine.alike.element, alike.element);
   };
+  const Outcome told = c.in_first_block([&](const auto& part) {
 #if defined(__CUDA_ARCH__)
-  // All who send it: the scope need not meet, which takes several blocks most of a microsecond.
-  if (c.scope().rank() < static_cast<unsigned>(c.size())) tell();
+    if (part.scope().rank() < static_cast<unsigned>(part.size())) tell();  // all who send it
 #else
-  if (c.scope().leader()) tell();
-  c.scope().sync();
+    if (part.scope().leader()) tell();
+    part.scope().sync();
 #endif
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Place));
-  message::Round round = c.among_all(message::whole(reinterpret_cast<const unsigned char*>(&mine), bytes),
-                                     message::in_row(c.scratch(), bytes, bytes), false);
-  round.orders = true;
-  Code code = c.round(round);
-  if (code == Code::ok) code = all_alike(c, places);
-  done = true;
-  if (code != Code::ok) return code;
-  for (int r = 0; r < c.size(); ++r) done = done && places[r].out != Place::out_of_reach;
-  if (!done) return Code::ok;
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(Place));
+    message::Round round = part.among_all(message::whole(reinterpret_cast<const unsigned char*>(&mine), bytes),
+                                          message::in_row(part.scratch(), bytes, bytes), false);
+    round.orders = true;
+    Outcome outcome{part.round(round), true};
+    if (outcome.code == Code::ok) outcome.code = all_alike(part, places);
+    for (int r = 0; r < part.size() && outcome.code == Code::ok; ++r)
+      outcome.done = outcome.done && places[r].out != Place::out_of_reach;
+    return outcome;
+  });
+  done = told.done || told.code != Code::ok;
+  if (told.code != Code::ok || !done) return told.code;
   const auto meet = [&] {
     return c.empty_round({.peers = c.everyone(), .to = c.all(), .from = c.all(), .orders = true});
   };
 #if defined(__CUDA_ARCH__)
   act(const_cast<const Place*>(places));
-  c.scope().sync();
+  if constexpr (!message::plans_ahead<Scope>) c.scope().sync();  // blocks meet to meet the others
   return meet();
 #else
   // An operation of the user's that throws takes this rank's buffers with it: not before the others are done with them.

@@ -91,6 +91,12 @@ class Checks {
 
 // ---- messages
 
+// What those come to who have not met.
+struct Outcome {
+  Code code = Code::aborted;
+  bool done = false;
+};
+
 template <class Scope>
 class Channel {
  public:
@@ -136,6 +142,25 @@ class Channel {
         group_(member.group),
         call_(call),
         turn_{Code::ok, tag_of(call, number), member.port.me->without} {}
+
+  // The same call by some of its threads.
+  template <class Whole>
+  DCGN_HOST_DEVICE Channel(const Scope& scope, const Channel<Whole>& c)
+      : scope_(scope),
+        port_(c.port_),
+        group_(c.group_),
+        call_(c.call_),
+        turn_{c.turn_.code, c.turn_.tag, c.turn_.without} {}
+
+  // act(channel) by the first block of several, else by all; the result of a struct that says `aborted` of itself.
+  template <class Act>
+  DCGN_HOST_DEVICE auto in_first_block(const Act& act) const {
+    if constexpr (message::plans_ahead<Scope>)
+      return scope_.lead_block(
+          [&](const gpu::BlockScope& block) { return act(Channel<gpu::BlockScope>(block, *this)); });
+    else
+      return act(*this);
+  }
 
   DCGN_HOST_DEVICE Code code() const { return turn_.code; }
   DCGN_HOST_DEVICE int rank() const { return group_.rank; }
@@ -246,6 +271,9 @@ class Channel {
   }
 
  private:
+  template <class>
+  friend class Channel;
+
   struct Turn {
     Code code = Code::aborted;  // where the threads of the scope did not meet
     std::int32_t tag = 0;
@@ -254,6 +282,8 @@ class Channel {
 
   template <bool Empty>
   DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
+    if constexpr (message::plans_ahead<Scope>)
+      return in_first_block([&](const auto& c) { return Outcome{c.template one_round<Empty>(r)}; }).code;
     if (message::quick_round<Empty>(scope_, port_, r, turn_.tag, group_.collective_context())) return Code::ok;
     return make_up(r);
   }

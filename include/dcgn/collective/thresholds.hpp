@@ -2,6 +2,7 @@
 // call must have the same ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dcgn::collective {
@@ -19,11 +20,15 @@ inline constexpr std::int64_t parts_at_once = 1 << 20;
 // Bytes that every rank gives or has at the end, up to which teams are made use of.
 inline constexpr std::int64_t in_teams_bytes = 4 << 10;
 
+// Below so many bytes, of a rank's larger buffer, the first of several blocks makes the call by itself. A rank's own
+// affair: what passes between ranks is the same.
+inline constexpr std::size_t by_first_block = 32 << 10;
+
 // From so many bytes on such ranks read and write each other's buffers where all can reach them: those that every rank
 // has at the end, and those of a rank's part.
-inline constexpr std::int64_t all_reduce_by_addresses = 256 << 10;
-inline constexpr std::int64_t broadcast_by_addresses = 256 << 10;
-inline constexpr std::int64_t parts_by_addresses = 64 << 10;
+inline constexpr std::int64_t all_reduce_by_addresses = 32 << 10;
+inline constexpr std::int64_t broadcast_by_addresses = 64 << 10;
+inline constexpr std::int64_t parts_by_addresses = 16 << 10;
 
 // The others follow each other, and so do those of long messages.
 // Bytes that every rank has at the end: down a tree below, in pieces around the ring from here on.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/scope.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/wait.hpp>
@@ -32,12 +33,20 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool is_leaders_block() const { return rank_ < threads_of_leader(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
+  // A thread of each block looks: where all do they wait for each other at one word.
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     message::Gathering& g = slot_.gathering;
-    if (!yes) store_relaxed(g.refused[turn_of(g)], 1);
-    sync();
-    const std::uint32_t refused[] = {load_relaxed(g.refused[0]), load_relaxed(g.refused[1])}, number = !turn_of(g);
-    if (!refused[number]) return !broken_;
+    const bool block = context_.sync_block_all(yes);
+    bool met = true, all = true;
+    if (speaks()) {
+      const std::uint32_t number = turn_of(g);
+      if (!block) store_relaxed(g.refused[number], 1);
+      met = await_turn(arrive());
+      all = !load_relaxed(g.refused[number]);
+    }
+    conclude(met);
+    if (context_.sync_block_all(all)) return !broken_;
+    const std::uint32_t number = !turn_of(g);
     sync();  // all have seen it
     if (leader()) store_relaxed(g.refused[number], 0);
     sync();
@@ -88,6 +97,29 @@ class BlocksScope {
     }
     conclude(met);
     if (!broken_ && !leader()) result = *static_cast<const T*>(scratch);
+    return result;
+  }
+
+  // The same by all threads of the first block, with their scope; act(block) returns the same to each of them.
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead_block(const Act& act) const {
+    using T = decltype(act(this_block(context_)));
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
+    void* const scratch = slot_.gathering.scratch;
+    const bool first = is_leaders_block();
+    T result{};
+    context_.sync_block();
+    bool met = true;
+    if (speaks()) met = first ? await(slot_.gathering.arrived, ~turn, blocks_ - 1) : await_turn(arrive());
+    conclude(met);
+    if (broken_) return result;
+    if (!first) return *static_cast<const T*>(scratch);
+    result = act(this_block(context_));
+    context_.sync_block();
+    if (leader()) {
+      new (scratch) T(result);
+      arrive();
+    }
     return result;
   }
 

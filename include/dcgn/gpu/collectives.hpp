@@ -31,26 +31,31 @@ class Collectives {
   // No rank leaves before all have entered.
   template <class Scope>
   DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return collective::barrier(scope, member());
+    return by(scope, 0, [&](const auto& s) { return collective::barrier(s, member()); });
   }
 
   // The root's buffer to all.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
-    return collective::broadcast(scope, member(), as_span(buffer).data(),
-                                 static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
+    return by(scope, bytes_of(buffer), [&](const auto& s) {
+      return collective::broadcast(s, member(), as_span(buffer).data(),
+                                   static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
+    });
   }
 
   // out[i] at the root becomes in[i] of rank 0 op in[i] of rank 1 op ...
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op, int root) const {
-    return collective::reduce(scope, member(), collective::input(in), collective::output(out), root,
-                              Reducer<In, Op>{op});
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::reduce(s, member(), collective::input(in), collective::output(out), root, Reducer<In, Op>{op});
+    });
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return collective::all_reduce(scope, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::all_reduce(s, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
+    });
   }
   template <class Scope, MessageBuffer Buffer, class Op>
   DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, Buffer&& buffer, Op op) const {
@@ -59,80 +64,117 @@ class Collectives {
   // `in` holds a block as long as `out` for each rank; this one gets its own block, reduced.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return collective::reduce_scatter(scope, member(), collective::input(in), collective::output(out),
-                                      Reducer<In, Op>{op});
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::reduce_scatter(s, member(), collective::input(in), collective::output(out),
+                                        Reducer<In, Op>{op});
+    });
   }
   // The same with counts[r] elements for rank r, the same counts at all ranks.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in, Counts counts, Out&& out, Op op) const {
-    return collective::reduce_scatterv(scope, member(), collective::input(in), collective::parts(counts, {}),
-                                       collective::output(out), Reducer<In, Op>{op});
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::reduce_scatterv(s, member(), collective::input(in), collective::parts(counts, {}),
+                                         collective::output(out), Reducer<In, Op>{op});
+    });
   }
   // out[i] becomes in[i] of rank 0 op ... op in[i] of this rank; or, exclusive, of the rank before this one, where rank
   // 0 gets nothing.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return collective::scan(scope, member(), collective::input(in), collective::output(out), false,
-                            Reducer<In, Op>{op});
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::scan(s, member(), collective::input(in), collective::output(out), false, Reducer<In, Op>{op});
+    });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return collective::scan(scope, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::scan(s, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
+    });
   }
 
   // The root's `out` gets every rank's `in`, one after the other.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
-    return collective::gather(scope, member(), collective::input(in), collective::output(out),
-                              collective::element_bytes<In>, root);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::gather(s, member(), collective::input(in), collective::output(out),
+                                collective::element_bytes<In>, root);
+    });
   }
   // Rank r's `in` of counts[r] elements goes to displacements[r]. The root alone needs `out` and both of these.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in, Out&& out, Counts counts, Counts displacements,
                                 int root) const {
-    return collective::gatherv(scope, member(), collective::input(in), collective::output(out),
-                               collective::parts(counts, displacements), collective::element_bytes<In>, root);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::gatherv(s, member(), collective::input(in), collective::output(out),
+                                 collective::parts(counts, displacements), collective::element_bytes<In>, root);
+    });
   }
   // Each rank's `out` gets its part of the root's `in`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
-    return collective::scatter(scope, member(), collective::input(in), collective::output(out),
-                               collective::element_bytes<In>, root);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::scatter(s, member(), collective::input(in), collective::output(out),
+                                 collective::element_bytes<In>, root);
+    });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in, Counts counts, Counts displacements, Out&& out,
                                  int root) const {
-    return collective::scatterv(scope, member(), collective::input(in), collective::parts(counts, displacements),
-                                collective::output(out), collective::element_bytes<In>, root);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::scatterv(s, member(), collective::input(in), collective::parts(counts, displacements),
+                                  collective::output(out), collective::element_bytes<In>, root);
+    });
   }
   // As gather and gatherv, to every rank.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
-    return collective::all_gather(scope, member(), collective::input(in), collective::output(out),
-                                  collective::element_bytes<In>);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::all_gather(s, member(), collective::input(in), collective::output(out),
+                                    collective::element_bytes<In>);
+    });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in, Out&& out, Counts counts,
                                     Counts displacements) const {
-    return collective::all_gatherv(scope, member(), collective::input(in), collective::output(out),
-                                   collective::parts(counts, displacements), collective::element_bytes<In>);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::all_gatherv(s, member(), collective::input(in), collective::output(out),
+                                     collective::parts(counts, displacements), collective::element_bytes<In>);
+    });
   }
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
-    return collective::all_to_all(scope, member(), collective::input(in), collective::output(out),
-                                  collective::element_bytes<In>);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::all_to_all(s, member(), collective::input(in), collective::output(out),
+                                    collective::element_bytes<In>);
+    });
   }
   // Not in place.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in, Counts send_counts, Counts send_displacements,
                                     Out&& out, Counts recv_counts, Counts recv_displacements) const {
-    return collective::all_to_allv(scope, member(), collective::input(in),
-                                   collective::parts(send_counts, send_displacements), collective::output(out),
-                                   collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
+    return by(scope, bytes_of(in, out), [&](const auto& s) {
+      return collective::all_to_allv(s, member(), collective::input(in),
+                                     collective::parts(send_counts, send_displacements), collective::output(out),
+                                     collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
+    });
   }
 
  private:
+  template <class... Buffers>
+  DCGN_HOST_DEVICE static std::size_t bytes_of(const Buffers&... buffers) {
+    std::size_t most = 0;
+    ((most = as_span(buffers).size_bytes() > most ? as_span(buffers).size_bytes() : most), ...);
+    return most;
+  }
+  // Several blocks leave what is short to the first of them: meeting takes them longer.
+  template <class Scope, class Act>
+  DCGN_HOST_DEVICE static Code by(const Scope& scope, std::size_t bytes, const Act& act) {
+    if constexpr (message::plans_ahead<Scope>)
+      if (bytes < collective::by_first_block)
+        return scope.lead_block([&](const BlockScope& block) { return collective::Outcome{act(block)}; }).code;
+    return act(scope);
+  }
   DCGN_HOST_DEVICE collective::Member member() const { return static_cast<const Slot*>(this)->member(); }
 };
 

@@ -85,27 +85,14 @@ template <class Scope, class Act>
 DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, const Alike& alike, bool able,
                                    bool& done, const Act& act) {
   auto* const places = reinterpret_cast<Place*>(c.scratch());
-  Place& mine = places[c.rank()];
-  const auto tell = [&] {
-    const auto target = reinterpret_cast<std::uintptr_t>(out);
-    store_relaxed(mine.in, reinterpret_cast<std::uintptr_t>(in));
-    store_relaxed(mine.out, able && in_reach(c, in, out) ? target : Place::out_of_reach);
-    store_relaxed(mine.alike.bytes, alike.bytes);
-    store_relaxed(mine.alike.root, alike.root);
-    store_relaxed(mine.alike.element, alike.element);
-  };
   const Outcome told = c.in_first_block([&](const auto& part) {
-#if defined(__CUDA_ARCH__)
-    if (part.scope().rank() < static_cast<unsigned>(part.size())) tell();  // all who send it
-#else
-    if (part.scope().leader()) tell();
-    part.scope().sync();
-#endif
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(Place));
-    message::Round round = part.among_all(message::whole(reinterpret_cast<const unsigned char*>(&mine), bytes),
-                                          message::in_row(part.scratch(), bytes, bytes), false);
-    round.orders = true;
-    Outcome outcome{part.round(round), true};
+    const auto target = reinterpret_cast<std::uintptr_t>(out);
+    const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in),
+                                  able && in_reach(c, in, out) ? target : Place::out_of_reach, alike.bytes,
+                                  static_cast<std::uint32_t>(alike.root) |
+                                      static_cast<std::uint64_t>(static_cast<std::uint32_t>(alike.element)) << 32};
+    static_assert(sizeof mine == sizeof(Place));
+    Outcome outcome{part.exchange(mine, [&](int r) { return reinterpret_cast<std::uint64_t*>(places + r); }), true};
     if (outcome.code == Code::ok) outcome.code = all_alike(part, places);
     for (int r = 0; r < part.size() && outcome.code == Code::ok; ++r)
       outcome.done = outcome.done && places[r].out != Place::out_of_reach;
@@ -113,8 +100,14 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
   });
   done = told.done || told.code != Code::ok;
   if (told.code != Code::ok || !done) return told.code;
+  // Another word: that this rank has done with the others' buffers.
   const auto meet = [&] {
-    return c.empty_round({.peers = c.everyone(), .to = c.all(), .from = c.all(), .orders = true});
+    return c
+        .in_first_block([&](const auto& part) {
+          constexpr std::uint64_t done_word[] = {0};
+          return Outcome{part.exchange(done_word, [&](int r) { return &places[r].in; })};
+        })
+        .code;
   };
 #if defined(__CUDA_ARCH__)
   act(const_cast<const Place*>(places));

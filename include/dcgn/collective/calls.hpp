@@ -5,31 +5,48 @@
 
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/in_cells.hpp>
+#include <dcgn/collective/in_lanes.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/reducing.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace dcgn::collective {
 
+// Calls that may be a matter of cells are inlined up to there; the rest has a copy of scope and member, so that these
+// stay in registers before.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
-  Code quick = Code::ok;
-  if (meet_in_cells(scope, m, quick)) return quick;
+using Kept = std::conditional_t<exchanges_cells<Scope>, const Scope, const Scope&>;
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_otherwise(Kept<Scope> scope, const Member m) {
   const Channel c(scope, m, Call::barrier, [](Checks&) {});
   return c.code() == Code::ok ? meet(c) : c.code();
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes,
-                                                  int root) {
-  Code quick = Code::ok;
-  if (broadcast_in_cells(scope, m, data, bytes, root, quick)) return quick;
+DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
+  Code code = Code::ok;
+  return meet_in_cells(scope, m, code) ? code : barrier_otherwise<Scope>(scope, m);
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_otherwise(Kept<Scope> scope, const Member m, void* data,
+                                                            std::int64_t bytes, int root) {
   const Channel c(scope, m, Call::broadcast, [&](Checks& checks) {
     checks.root(root);
     checks.buffer(data, bytes);
   });
   return c.code() == Code::ok ? broadcast(c, static_cast<unsigned char*>(data), bytes, root) : c.code();
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root) {
+  Code code = Code::ok;
+  return broadcast_in_cells(scope, m, data, bytes, root, code)
+             ? code
+             : broadcast_otherwise<Scope>(scope, m, data, bytes, root);
 }
 
 template <class Scope>
@@ -152,9 +169,8 @@ template <class Scope>
 // ---- with an operation
 
 template <class Scope, class R>
-DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Output out, int root, const R& r) {
-  Code quick = Code::ok;
-  if (reduce_in_cells(scope, m, Call::reduce, in, out, m.group.has(root) ? root : m.group.size, r, quick)) return quick;
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                         int root, const R r) {
   const Channel c(scope, m, Call::reduce, [&](Checks& checks) {
     checks.root(root);
     checks.input(in, in.count, r.element());
@@ -165,6 +181,15 @@ DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Outp
     checks.apart(in.data, in.count * r.element(), out.data, out.count * r.element(), out.data);
   });
   return c.code() == Code::ok ? reduce(c, in.data, out.data, in.count, root, r) : c.code();
+}
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Output out, int root, const R& r) {
+  Code code = Code::ok;
+  const int known = m.group.has(root) ? root : m.group.size;
+  return reduce_in_cells(scope, m, Call::reduce, in, out, known, r, code)
+             ? code
+             : reduce_otherwise<Scope>(scope, m, in, out, root, r);
 }
 
 // What those check that give every rank as much as it gave.
@@ -178,11 +203,20 @@ DCGN_HOST_DEVICE void check_alike(Checks& checks, const Input& in, const Output&
 }
 
 template <class Scope, class R>
-DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
-  Code quick = Code::ok;
-  if (reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, quick)) return quick;
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                             const R r) {
+  Code code = Code::ok;
+  if (all_reduce_in_lanes(scope, m, in, out, r, code)) return code;
   const Channel c(scope, m, Call::all_reduce, [&](Checks& checks) { check_alike(checks, in, out, r); });
   return c.code() == Code::ok ? all_reduce(c, in.data, out.data, in.count, r) : c.code();
+}
+
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
+  Code code = Code::ok;
+  return reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, code)
+             ? code
+             : all_reduce_otherwise<Scope>(scope, m, in, out, r);
 }
 
 template <class Scope, class R>

@@ -7,6 +7,7 @@
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exchange.hpp>
 #include <dcgn/message/rounds.hpp>
 #include <dcgn/status.hpp>
 
@@ -215,9 +216,7 @@ class Channel {
     return size() <= to_root_at_once_ranks && !without(message::without_rounds) && is_near();
   }
   // All ranks, by their numbers.
-  DCGN_HOST_DEVICE message::Peers everyone() const {
-    return {group_.table ? 0 : group_.first, group_.table ? 1 : group_.stride, group_.table, rank()};
-  }
+  DCGN_HOST_DEVICE message::Peers everyone() const { return peers_of(group_); }
   DCGN_HOST_DEVICE message::Range all() const { return {0, size()}; }
   DCGN_HOST_DEVICE message::Range only(int r) const { return {r, r + 1}; }
   // Rounds of all with all, and with the root.
@@ -251,6 +250,38 @@ class Channel {
     return is_one(r) ? one_round<true>(r) : rounds(r);
   }
 
+  // The same words to all ranks and from all, who are few and near; what comes from rank r, and this one's own, goes to
+  // words(r). What the threads wrote before is visible to all who have received, and what came to all of the scope.
+  template <int Count, class Words>
+  DCGN_HOST_DEVICE Code exchange(const std::uint64_t (&mine)[Count], const Words& words) const {
+    const auto store = [&](int r, const std::uint64_t(&values)[Count]) {
+      for (int i = 0; i < Count; ++i) store_relaxed(words(r)[i], values[i]);
+    };
+    std::uint32_t missing = ~0u;
+    if constexpr (message::exchanges_cells<Scope>) {
+      if (scope_.size() >= gpu::warp_size) {
+        const message::Partners all{everyone(), size()};
+        const message::Exchange e = message::exchange_cells<Count>(
+            scope_, port_, all, true,
+            [&] {
+              message::CellRow<Count> row{{}, message::small_word(group_.collective_context(), turn_.tag, 8)};
+              for (int i = 0; i < Count; ++i) row.values[i] = mine[i];
+              return row;
+            },
+            [] {},
+            [&](const std::uint64_t(&values)[Count]) {
+              if (static_cast<int>(scope_.rank()) < size()) store(static_cast<int>(scope_.rank()), values);
+            },
+            store);
+        if (e.state == message::Exchange::State::all) {
+          scope_.sync();
+          return Code::ok;
+        }
+        if (e.state == message::Exchange::State::some) missing = e.missing;
+      }
+    }
+    return exchange_otherwise(mine, words, missing);
+  }
   // What the lapses say of one.
   DCGN_HOST_DEVICE Code make_up(const message::Round& r) const {
     return message::make_up(scope_, port_, call_, r, turn_.tag, group_.collective_context());
@@ -280,6 +311,28 @@ class Channel {
     std::uint32_t without = 0;
   };
 
+  // A round for each of the words, or for those that are missing where all have been sent.
+  template <int Count, class Words>
+  [[gnu::noinline]] DCGN_HOST_DEVICE Code exchange_otherwise(const std::uint64_t (&mine)[Count], const Words& words,
+                                                             std::uint32_t missing) const {
+    const bool sent = missing != ~0u;
+    if (scope_.leader())
+      for (int i = 0; i < Count; ++i) store_relaxed(words(rank())[i], mine[i]);
+    scope_.sync();
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(std::uint64_t));
+    const std::int64_t stride = (words(1) - words(0)) * bytes;
+    Code code = Code::ok;
+    for (int i = 0; i < Count && code == Code::ok; ++i) {
+      message::Round r =
+          among_all(message::whole(reinterpret_cast<const unsigned char*>(words(rank()) + i), bytes),
+                    message::in_row(reinterpret_cast<unsigned char*>(words(0) + i), bytes, stride), false);
+      r.orders = true;
+      if (sent)
+        message::note_missing(scope_, *port_.me, {everyone(), size()}, {message::Exchange::State::some, missing});
+      code = sent ? make_up(r) : round(r);
+    }
+    return code;
+  }
   template <bool Empty>
   DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
     if constexpr (message::plans_ahead<Scope>)

@@ -3,6 +3,7 @@
 
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/peers.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -42,6 +43,11 @@ DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
   g.size = port.size;
   g.rank = port.me->rank;
   return g;
+}
+
+// Its ranks, by their numbers.
+DCGN_HOST_DEVICE inline message::Peers peers_of(const Group& g) {
+  return {g.table ? 0 : g.first, g.table ? 1 : g.stride, g.table, g.rank};
 }
 
 }  // namespace dcgn::collective

@@ -22,21 +22,37 @@ using message::Partners;
 template <class Scope>
 DCGN_HOST_DEVICE bool fits_cells(const Scope& scope, const Member& m, const void* data, std::int64_t bytes) {
   const int size = m.group.size;
-  return (size > 1) & (size <= at_once_ranks) & (size <= static_cast<int>(scope.lookers())) &
-         (m.port.near == m.port.size) & message::is_plain(data, static_cast<std::uint64_t>(bytes));
+  return (size > 1) & (size <= at_once_ranks) & (scope.size() >= gpu::warp_size) & (m.port.near == m.port.size) &
+         ((m.port.me->without & message::without_rounds) == 0) &
+         message::is_plain(data, static_cast<std::uint64_t>(bytes));
 }
 
-// take(value) and keep(rank, value) as message::exchange_cells() has them.
+// A call of one cell; take(value) and keep(rank, value) as message::exchange_cells() has them.
 template <class Scope, class Take, class Keep>
-DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call call, int to, int from, const void* data,
-                                   std::int64_t bytes, const Take& take, const Keep& keep) {
-  const Group& g = m.group;
-  const message::Peers peers{g.table ? 0 : g.first, g.table ? 1 : g.stride, g.table, g.rank};
-  const auto length = static_cast<std::uint64_t>(bytes);
-  return message::exchange_cells(
-      scope, m.port, Partners{peers, g.size, to, from}, data, length, m.port.me->collectives.begun[g.pair],
-      [&](std::uint32_t number) { return message::small_word(g.collective_context(), tag_of(call, number), length); },
-      take, keep);
+DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call call, const Partners& partners,
+                                   const void* data, std::int64_t bytes, const Take& take, const Keep& keep) {
+  std::uint32_t& begun = m.port.begun[m.group.pair];
+  std::uint32_t number = 0;
+  return message::exchange_cells<1>(
+      scope, m.port, partners, false,
+      [&] {
+        number = begun;
+        const auto length = static_cast<std::uint64_t>(bytes);
+        return message::CellRow<1>{{message::load_plain(true, data, length)},
+                                   message::small_word(m.group.collective_context(), tag_of(call, number), length)};
+      },
+      [&] { begun = number + 1; }, [&](const std::uint64_t(&values)[1]) { take(values[0]); },
+      [&](int rank, const std::uint64_t(&values)[1]) { keep(rank, values[0]); });
+}
+
+// Goes on with a call of which something is missing, by act(channel). A copy of who makes it: so whoever does not come
+// here has it in registers.
+template <class Scope, class Act>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code go_on(const Scope scope, const Member m, Call call, const Partners partners,
+                                              const Exchange e, const Act act) {
+  const Channel c(scope, m, call, m.port.begun[m.group.pair] - 1);
+  message::note_missing(scope, *m.port.me, partners, e);
+  return act(c);
 }
 
 // These say whether they have done it, with what came of it in `code`.
@@ -44,13 +60,12 @@ template <class Scope>
 DCGN_HOST_DEVICE bool meet_in_cells(const Scope& scope, const Member& m, Code& code) {
   if constexpr (exchanges_cells<Scope>) {
     if (!fits_cells(scope, m, nullptr, 0)) return false;
+    const Partners all{peers_of(m.group), m.group.size};
     const Exchange e = exchange(
-        scope, m, Call::barrier, Partners::everyone, Partners::everyone, nullptr, 0, [](std::uint64_t) {},
-        [](int, std::uint64_t) {});
-    if (e.state == Exchange::State::some) {
-      const Channel c(scope, m, Call::barrier, e.number);
-      code = c.make_up({.peers = c.everyone(), .to = c.all(), .from = c.all()});
-    }
+        scope, m, Call::barrier, all, nullptr, 0, [](std::uint64_t) {}, [](int, std::uint64_t) {});
+    if (e.state == Exchange::State::some)
+      code = go_on(scope, m, Call::barrier, all, e,
+                   [](const auto& c) { return c.make_up({.peers = c.everyone(), .to = c.all(), .from = c.all()}); });
     return e.state != Exchange::State::none;
   }
   return false;
@@ -62,20 +77,21 @@ DCGN_HOST_DEVICE bool broadcast_in_cells(const Scope& scope, const Member& m, vo
   if constexpr (exchanges_cells<Scope>) {
     if (!m.group.has(root) | (bytes <= 0) | !fits_cells(scope, m, data, bytes)) return false;
     const bool here = m.group.rank == root;
+    const Partners partners{peers_of(m.group), m.group.size, here ? Partners::everyone : Partners::nobody,
+                            here ? Partners::nobody : root};
     const Exchange e = exchange(
-        scope, m, Call::broadcast, here ? Partners::everyone : Partners::nobody, here ? Partners::nobody : root, data,
-        bytes,
+        scope, m, Call::broadcast, partners, data, bytes,
         [&](std::uint64_t value) {
           const std::uint64_t got = scope.of_looker(value, static_cast<unsigned>(root));
           message::store_plain(!here & scope.leader(), data, static_cast<std::uint64_t>(bytes), got);
         },
         [](int, std::uint64_t) {});
-    if (e.state == Exchange::State::some) {
-      const Channel c(scope, m, Call::broadcast, e.number);
-      code = c.make_up({.peers = c.everyone(),
-                        .from = c.only(root),
-                        .in = message::whole(static_cast<unsigned char*>(data), bytes)});
-    }
+    if (e.state == Exchange::State::some)
+      code = go_on(scope, m, Call::broadcast, partners, e, [=](const auto& c) {
+        return c.make_up({.peers = c.everyone(),
+                          .from = c.only(root),
+                          .in = message::whole(static_cast<unsigned char*>(data), bytes)});
+      });
     return e.state != Exchange::State::none;
   }
   return false;
@@ -94,28 +110,29 @@ DCGN_HOST_DEVICE bool reduce_in_cells(const Scope& scope, const Member& m, Call 
       if ((bytes <= 0) | !(to_all | m.group.has(root)) | !fits_cells(scope, m, in.data, bytes)) return false;
       if (here & ((out.count < in.count) | !clear | !message::is_plain(out.data, static_cast<std::uint64_t>(bytes))))
         return false;
-      unsigned char* const spare = m.port.me->collectives.scratch;
+      const Partners partners{peers_of(m.group), m.group.size,
+                              to_all ? Partners::everyone
+                              : here ? Partners::nobody
+                                     : root,
+                              here ? Partners::everyone : Partners::nobody};
       const Exchange e = exchange(
-          scope, m, call,
-          to_all ? Partners::everyone
-          : here ? Partners::nobody
-                 : root,
-          here ? Partners::everyone : Partners::nobody, in.data, bytes,
+          scope, m, call, partners, in.data, bytes,
           [&](std::uint64_t value) {
             if (!here) return;
             const std::uint64_t sum = r.fold_words(scope, value, m.group.size, in.count);
             message::store_plain(scope.leader(), out.data, static_cast<std::uint64_t>(bytes), sum);
           },
           [&](int rank, std::uint64_t value) {
-            message::store_small(spare + 8 * rank, static_cast<std::uint64_t>(bytes), value);
+            message::store_small(m.port.me->collectives.scratch + 8 * rank, static_cast<std::uint64_t>(bytes), value);
           });
-      if (e.state == Exchange::State::some) {
-        const Channel c(scope, m, call, e.number);
-        message::Round round = c.among_all(message::whole(in.data, bytes), message::in_row(spare, bytes, 8));
-        round.keeps = false;
-        code = c.make_up(round);
-        if (code == Code::ok) r.fold(scope, out.data, {spare, 8, c.size(), c.rank(), in.data}, in.count);
-      }
+      if (e.state == Exchange::State::some)
+        code = go_on(scope, m, call, partners, e, [=](const auto& c) {
+          message::Round round = c.among_all(message::whole(in.data, bytes), message::in_row(c.scratch(), bytes, 8));
+          round.keeps = false;
+          const Code made = c.make_up(round);
+          if (made == Code::ok) r.fold(c.scope(), out.data, {c.scratch(), 8, c.size(), c.rank(), in.data}, in.count);
+          return made;
+        });
       return e.state != Exchange::State::none;
     }
   }

@@ -31,8 +31,19 @@ struct Reducer {
     for (std::int64_t i = scope.rank(); i < count; i += scope.size()) to[i] = op(a[i], b[i]);
     scope.sync();
   }
+  static constexpr std::int64_t element_size = sizeof(T);
   // Whether several elements, or one, fill 8 bytes: operands that threads pass each other.
   static constexpr bool folds_words = 8 % sizeof(T) == 0;
+  // Of elements that fill a word.
+  DCGN_HOST_DEVICE std::uint32_t fold_word(std::uint32_t left, std::uint32_t right) const {
+    struct Elements {
+      T at[4 / sizeof(T)];
+    };
+    Elements sum = __builtin_bit_cast(Elements, left);
+    const Elements next = __builtin_bit_cast(Elements, right);
+    for (std::size_t j = 0; j < 4 / sizeof(T); ++j) sum.at[j] = op(sum.at[j], next.at[j]);
+    return __builtin_bit_cast(std::uint32_t, sum);
+  }
   // The operand of each of so many threads that look, in their order: up to 8 bytes of elements.
   template <class Scope>
   DCGN_HOST_DEVICE std::uint64_t fold_words(const Scope& scope, std::uint64_t mine, int operands,

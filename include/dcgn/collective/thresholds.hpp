@@ -14,7 +14,7 @@ inline constexpr int at_once_ranks = 16;
 inline constexpr int to_root_at_once_ranks = 256;
 // Bytes that a rank sends in all, at once, of what it could as well send a part of to each: a broadcast, a reduction.
 // Of more it sends parts, which are put together in a second step.
-inline constexpr std::int64_t whole_at_once = 32 << 10;
+inline constexpr std::int64_t whole_at_once = 64 << 10;
 // Bytes that every rank has at the end, up to which these two steps are taken.
 inline constexpr std::int64_t parts_at_once = 1 << 20;
 // Bytes that every rank gives or has at the end, up to which teams are made use of.

@@ -48,7 +48,7 @@ namespace gpu {
 
 inline constexpr unsigned warp_size = 32;
 // Bytes that broadcast() in a block may carry.
-inline constexpr std::size_t block_scratch_bytes = 128;
+inline constexpr std::size_t block_scratch_bytes = 272;
 
 class Context {
  public:
@@ -120,6 +120,8 @@ class Context {
   // The same with one barrier: there must be another one before the next broadcast() or publish().
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& value) const;
+  // Where these put it: block_scratch_bytes that all threads of the block reach.
+  DCGN_HOST_DEVICE void* scratch() const;
 
  private:
 #if defined(__CUDACC__)

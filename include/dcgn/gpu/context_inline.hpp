@@ -92,18 +92,22 @@ DCGN_HOST_DEVICE inline T Context::shuffle(T value, unsigned source_lane) const 
   return value;
 }
 
+DCGN_HOST_DEVICE inline void* Context::scratch() const {
+#if defined(__CUDA_ARCH__)
+  return cuda_scratch();
+#else
+  return detail::block_scratch(*thread_);
+#endif
+}
+
 template <class T>
 DCGN_HOST_DEVICE inline T Context::publish(const T& value) const {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-#if defined(__CUDA_ARCH__)
-  void* scratch = cuda_scratch();
-#else
-  void* scratch = detail::block_scratch(*thread_);
-#endif
-  if (thread_rank() == 0) memcpy(scratch, &value, sizeof(T));
+  void* const place = scratch();
+  if (thread_rank() == 0) memcpy(place, &value, sizeof(T));
   sync_block();
   T result = value;
-  memcpy(&result, scratch, sizeof(T));
+  memcpy(&result, place, sizeof(T));
   return result;
 }
 

@@ -140,8 +140,9 @@ class WarpScope {
   DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
     return detail::first_of_warp(context_, found, words...);
   }
-  // Among those who look: whether all say so, and what the one of this rank has.
+  // Among those who look: whether all say so, which of them do, and what the one of this rank has.
   DCGN_HOST_DEVICE bool vote_of_lookers(bool yes) const { return context_.all(yes); }
+  DCGN_HOST_DEVICE std::uint32_t lookers_who(bool say_so) const { return context_.ballot(say_so); }
   DCGN_HOST_DEVICE std::uint64_t of_looker(std::uint64_t value, unsigned rank) const {
     return context_.shuffle(value, rank);
   }
@@ -188,12 +189,19 @@ class BlockScope {
     return detail::first_of_warp(context_, found, words...);
   }
   DCGN_HOST_DEVICE bool vote_of_lookers(bool yes) const { return context_.all(yes); }
+  DCGN_HOST_DEVICE std::uint32_t lookers_who(bool say_so) const { return context_.ballot(say_so); }
   DCGN_HOST_DEVICE std::uint64_t of_looker(std::uint64_t value, unsigned rank) const {
     return context_.shuffle(value, rank);
   }
   template <class T>
   DCGN_HOST_DEVICE T tell_looked(const T& found) const {
     return context_.publish(found);
+  }
+  // So many bytes that all threads reach, until the next broadcast() or publish(): behind what barriers use.
+  static constexpr std::size_t table_bytes = block_scratch_bytes - 16;
+  template <class T>
+  DCGN_HOST_DEVICE T* table() const {
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(context_.scratch()) + 16);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {

@@ -458,12 +458,14 @@ struct Port {
   Endpoint* me;
   OutLane* out;
   InLane* in;
+  std::uint32_t* begun;  // as CollectiveSpace has it
   std::int32_t size, first, near;
 
   DCGN_HOST_DEVICE explicit Port(Endpoint& endpoint)
       : me(&endpoint),
         out(endpoint.out),
         in(endpoint.in),
+        begun(endpoint.collectives.begun),
         size(endpoint.size),
         first(endpoint.first),
         near(endpoint.near) {}

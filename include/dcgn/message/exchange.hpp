@@ -7,6 +7,7 @@
 #include <dcgn/message/peers.hpp>
 #include <dcgn/message/progress.hpp>
 #include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/rounds.hpp>
 
 #include <cstdint>
 
@@ -29,25 +30,31 @@ struct Partners {
   }
 };
 
-// What came of it: not begun, begun but not all has come, all done; and the number of the call.
+// What came of it: not begun, begun but not all has come, all done; and from whom nothing has, a bit for each.
 struct Exchange {
   enum class State : std::uint32_t { none, some, all };
   State state = State::none;
-  std::uint32_t number = 0;
+  std::uint32_t missing = 0;
 };
 
-// `begun` counts the calls made so far; word(result.number) is the last one of all cells of this one. Each of the
-// threads that look hands what came from its partner, or what is sent where it has none, to take(value), all of them
-// together; where not all has come the lapses say what is missing, and keep(partner, value) has what is there.
-template <class Scope, class Word, class Take, class Keep>
-DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, const Partners& partners,
-                                         const void* data, std::uint64_t bytes, std::uint32_t& begun, const Word& word,
-                                         const Take& take, const Keep& keep) {
-  Endpoint& me = *port.me;
-  scope.sync();  // what the threads wrote to the buffer is visible to all of them
+// What a thread that looks sends its partner: so many cells, all of whose last words are the same.
+template <int Cells>
+struct CellRow {
+  std::uint64_t values[Cells];
+  std::uint32_t word;
+};
+
+// Each of the threads that look has load() give what it sends, hands what came from its partner to take(values), or
+// what it sends where nothing comes from there, and where not all has come what has to keep(partner, values); begin()
+// is called once by the leader when nothing can keep the call from being begun. With `orders` what the threads wrote
+// before is visible to those whom the cells reach, on GPUs too.
+template <int Cells, class Scope, class Load, class Begin, class Take, class Keep>
+DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, const Partners& partners, bool orders,
+                                         const Load& load, const Begin& begin, const Take& take, const Keep& keep) {
+  scope.sync();  // what the threads wrote is visible to all of them
   Exchange result;
   if (scope.looks()) {
-    result.number = begun;
+    Endpoint& me = *port.me;
     const int k = static_cast<int>(scope.rank());
     const bool sends = partners.are(partners.to, k), receives = partners.are(partners.from, k);
     const std::uint32_t lane = sends | receives ? port.lane(partners.peers[k]) : 0;
@@ -57,42 +64,59 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
     const Stand to = Stand::of(out), from = Stand::of(in);
     const Hindrance hindrance = Hindrance::of(me);
     std::uint32_t* const bell = out.bell;
+    constexpr std::uint64_t bytes = 8 * (Cells - 1);  // beside those of the last one
     const std::uint64_t sent = out.quick_bytes + bytes, received = in.quick_bytes + bytes;
-    const std::uint64_t payload = load_plain(true, data, bytes);
-    const bool good = near & ((hindrance.sending | hindrance.receiving | (me.without & without_rounds)) == 0) &
-                      (!sends | (to.row != 0)) & (!receives | (from.row != 0));
+    const CellRow<Cells> row = load();
+    const std::uint64_t last_bytes = row.word >> 3 & 15;
+    const bool good = near & ((hindrance.sending | hindrance.receiving) == 0) & (!sends | (to.row >= Cells)) &
+                      (!receives | (from.row >= Cells));
     if (scope.vote_of_lookers(good)) {
-      const std::uint32_t last = word(result.number);
-      write_cell_if(sends, to.cell, payload, last | static_cast<std::uint64_t>(to.epoch) << 32);
-      store_two_if(sends, &out.next, reinterpret_cast<std::uintptr_t>(to.cell + 1),
-                   to.epoch | static_cast<std::uint64_t>(to.row - 1) << 32);
-      store_if(sends, &out.quick_bytes, sent);
-      if (sends && bell) store_relaxed(*bell, out.ring.position(to.cell + 1, to.epoch));
-      if (scope.leader()) begun = result.number + 1;
-      std::uint32_t d[3]{}, looks = 0;
+      if (orders) order_memory();
+      for (int i = 0; i < Cells; ++i)
+        write_cell_if(sends, to.cell + i, row.values[i], row.word | static_cast<std::uint64_t>(to.epoch) << 32);
+      store_two_if(sends, &out.next, reinterpret_cast<std::uintptr_t>(to.cell + Cells),
+                   to.epoch | static_cast<std::uint64_t>(to.row - Cells) << 32);
+      store_if(sends, &out.quick_bytes, sent + last_bytes);
+      if (sends && bell) store_relaxed(*bell, out.ring.position(to.cell + Cells, to.epoch));
+      if (scope.leader()) begin();
+      std::uint32_t d[Cells][3]{}, looks = 0;
       bool here = !receives;
       for (;;) {
-        if (!here) here = read_cell(*from.cell, from.epoch, d);
+        if (!here) {
+          here = true;
+          for (int i = 0; i < Cells; ++i) here = static_cast<int>(read_cell(from.cell[i], from.epoch, d[i])) & here;
+        }
         if (scope.vote_of_lookers(here) || ++looks == quick_looks) break;
         relax_briefly();
       }
-      const bool came = receives & here & (d[2] == last);
-      store_two_if(came, &in.next, reinterpret_cast<std::uintptr_t>(from.cell + 1),
-                   from.epoch | static_cast<std::uint64_t>(from.row - 1) << 32);
-      store_if(came, &in.quick_bytes, received);
-      const std::uint64_t value = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-      if (scope.vote_of_lookers(came | !receives)) {
-        take(receives ? value : payload);
-        result.state = Exchange::State::all;
-      } else {
-        if (came) keep(k, value);
-        if (receives && !came)
-          store_relaxed(me.collectives.lapses[k - (partners.from < 0 ? 0 : partners.from)].unreceived, 1);
-        result.state = Exchange::State::some;
+      bool came = receives & here;
+      CellRow<Cells> got = row;
+      for (int i = 0; i < Cells; ++i) {
+        came = came & (d[i][2] == row.word);
+        if (receives) got.values[i] = d[i][0] | static_cast<std::uint64_t>(d[i][1]) << 32;
       }
+      if (orders) order_memory();
+      store_two_if(came, &in.next, reinterpret_cast<std::uintptr_t>(from.cell + Cells),
+                   from.epoch | static_cast<std::uint64_t>(from.row - Cells) << 32);
+      store_if(came, &in.quick_bytes, received + last_bytes);
+      result.missing = scope.lookers_who(receives & !came);
+      result.state = result.missing ? Exchange::State::some : Exchange::State::all;
+      if (!result.missing)
+        take(got.values);
+      else if (came)
+        keep(k, got.values);
     }
   }
   return scope.tell_looked(result);
+}
+
+// The lapses say what an exchange has missed, for make_up(). With all threads of the scope.
+template <class Scope>
+DCGN_HOST_DEVICE void note_missing(const Scope& scope, Endpoint& me, const Partners& partners, const Exchange& e) {
+  const int k = static_cast<int>(scope.rank());
+  if (k < partners.count && e.missing >> k & 1)
+    store_relaxed(me.collectives.lapses[partners.from < 0 ? k : 0].unreceived, 1);
+  scope.sync();
 }
 
 }  // namespace dcgn::message

@@ -1,0 +1,149 @@
+// Calls of a cell each, and of what lanes hold, among few ranks, which threads of a warp or block see to one by one:
+// with operations whose operands must not change places, of elements of 2 to 8 bytes.
+#include "collective_kernels.hpp"
+
+#include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/relax.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace dcgn::test {
+namespace {
+
+// x -> factor * x + summand, modulo the words' size.
+template <class Word>
+struct Small {
+  Word factor, summand;
+  DCGN_HOST_DEVICE bool operator==(const Small& other) const {
+    return factor == other.factor && summand == other.summand;
+  }
+};
+struct ThenSmall {
+  template <class Word>
+  DCGN_HOST_DEVICE Small<Word> operator()(const Small<Word>& a, const Small<Word>& b) const {
+    return {static_cast<Word>(a.factor * b.factor), static_cast<Word>(a.summand * b.factor + b.summand)};
+  }
+};
+template <class Word>
+DCGN_HOST_DEVICE Small<Word> small(int number, int rank, std::int64_t i) {
+  const std::uint64_t seed = static_cast<std::uint64_t>(i * 1000003 + number * 97 + rank * 7 + 1) * 0x9e3779b97f4a7c15u;
+  return {static_cast<Word>(seed >> 20 | 1), static_cast<Word>(seed >> 37)};
+}
+
+// n elements, in so many turns; in each another rank comes late.
+template <class Word>
+struct InTurns {
+  std::int64_t n;
+  int turns;
+  bool late = false;
+
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
+    using T = Small<Word>;
+    const Buffers b(me, m);
+    const int p = m.roles, r = m.role;
+    T* const a = reinterpret_cast<T*>(m.bytes);
+    T* const z = a + n;
+    for (int turn = 0; turn < turns; ++turn) {
+      const int root = turn % p;
+      if (late && turn % p == r && me.leader())
+        for (const std::uint64_t since = now_ns(); now_ns() - since < 3'000'000;) relax();
+      me.sync();
+      const auto sum = [&](std::int64_t i) {
+        T s = small<Word>(turn, 0, i);
+        for (int q = 1; q < p; ++q) s = ThenSmall{}(s, small<Word>(turn, q, i));
+        return s;
+      };
+      const auto begin = [&] {
+        b.fill(a, n, [&](std::int64_t i) { return small<Word>(turn, r, i); });
+        b.fill(z, n, [&](std::int64_t) { return T{3, 4}; });
+      };
+      begin();
+      b.call([&](auto& rank, const auto&... scope) {
+        return rank.all_reduce(scope..., const_span_of(a, n), span_of(z, n), ThenSmall{});
+      });
+      b.check(z, n, sum);
+      b.call([&](auto& rank, const auto&... scope) { return rank.all_reduce(scope..., span_of(a, n), ThenSmall{}); });
+      b.check(a, n, sum);
+      b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
+      begin();
+      b.call([&](auto& rank, const auto&... scope) {
+        return rank.reduce(scope..., const_span_of(a, n), r == root ? span_of(z, n) : Span<T>(), ThenSmall{}, root);
+      });
+      if (r == root) b.check(z, n, sum);
+      b.call([&](auto& rank, const auto&... scope) { return rank.broadcast(scope..., span_of(a, n), root); });
+      b.check(a, n, [&](std::int64_t i) { return small<Word>(turn, root, i); });
+    }
+  }
+};
+
+template <class Word>
+void expect_turns(const Conditions& c, std::int64_t n, int turns, bool late = false) {
+  SCOPED_TRACE(std::to_string(n) + " elements of " + std::to_string(2 * sizeof(Word)) + " bytes");
+  expect_right(c, 2 * n * static_cast<std::int64_t>(sizeof(Small<Word>)), InTurns<Word>{n, turns, late}, 5 * turns);
+}
+
+// So many slots of two GPUs, and a block of so many threads; few lanes' cells, so that they are gone round often.
+Conditions few(int cpus, int each, ScopeKind scope, unsigned threads) {
+  Conditions c = mixed(cpus, each, scope);
+  if (scope == ScopeKind::block) c.block = threads;
+  c.config.lane_bytes = threads > 100 ? 0 : 4096;
+  return c;
+}
+
+TEST(FewRanks, WordsInACell) {
+  for (const ScopeKind scope : {ScopeKind::warp, ScopeKind::block, ScopeKind::blocks}) {
+    expect_turns<std::uint32_t>(few(0, 1, scope, 40), 1, 60);
+    expect_turns<std::uint16_t>(few(1, 2, scope, 40), 2, 60);
+    expect_turns<std::uint16_t>(few(0, 3, scope, 32), 1, 60);
+    expect_turns<std::uint8_t>(few(2, 3, scope, 64), 4, 30);
+    expect_turns<std::uint8_t>(few(0, 2, scope, 40), 1, 10);  // of 2 bytes: no cell's
+  }
+}
+
+TEST(FewRanks, WordsInLanes) {
+  for (const std::int64_t n : {3, 24, 61, 250}) {
+    expect_turns<std::uint16_t>(few(0, 1, ScopeKind::block, 40), n, 12);
+    expect_turns<std::uint16_t>(few(1, 2, ScopeKind::block, 64), n, 12);
+    expect_turns<std::uint8_t>(few(0, 4, ScopeKind::block, 40), 2 * n, 6);
+    expect_turns<std::uint16_t>(few(2, 4, ScopeKind::block, 40), n, 6);  // more ranks than these are for
+    expect_turns<std::uint32_t>(few(0, 2, ScopeKind::block, 40), n, 6);  // of 8 bytes: by others
+  }
+}
+
+// Payloads in wide groups, with more cells than threads and with fewer.
+TEST(FewRanks, LongPayloads) {
+  for (const std::int64_t n : {1100, 1153, 2048, 2730}) {
+    if (sanitized && n > 1100) continue;
+    for (const unsigned threads : {96u, 512u}) {
+      Conditions c = few(0, 1, ScopeKind::block, threads);
+      c.config.lane_bytes = 1 << 17;
+      c.config.eager_bytes = 16384;
+      expect_turns<std::uint16_t>(c, n, 3);
+    }
+  }
+}
+
+TEST(FewRanks, ThatComeLate) {
+  for (const ScopeKind scope : {ScopeKind::warp, ScopeKind::block}) {
+    expect_turns<std::uint16_t>(few(1, 1, scope, 40), 2, 9, true);
+    expect_turns<std::uint16_t>(few(0, 2, scope, 40), 40, 8, true);
+  }
+}
+
+TEST(FewRanks, InManyInterleavings) {
+  if (!emulated()) GTEST_SKIP() << "this machine's devices are not emulated";
+  for (std::uint64_t seed = 0; seed < (fewer == 1 ? 12 : 3); ++seed) {
+    Conditions c = few(static_cast<int>(seed % 2), 1 + static_cast<int>(seed % 3),
+                       seed % 4 == 3 ? ScopeKind::warp : ScopeKind::block, 32 + 8 * static_cast<unsigned>(seed % 3));
+    c.config.seed = seed;
+    expect_turns<std::uint16_t>(c, 2, 8);
+    expect_turns<std::uint16_t>(c, 45, 4);
+    expect_turns<std::uint32_t>(c, 1, 8);
+  }
+}
+
+}  // namespace
+}  // namespace dcgn::test

@@ -66,6 +66,13 @@ struct InTurns {
       });
       b.check(z, n, sum);
       b.call([&](auto& rank, const auto&... scope) { return rank.all_reduce(scope..., span_of(a, n), ThenSmall{}); });
+      // At once a message of the user's, in a lane that the call has used.
+      if (r == 0)
+        for (int q = 1; q < p; ++q) m.add(me, 0, me.send(a, sizeof(T), m.rank_of(q), 5) != Code::ok);
+      else
+        m.add(me, 0, me.recv(z, sizeof(T), m.rank_of(0), 5).code != Code::ok);
+      me.sync();
+      b.check(z, 1, sum);
       b.check(a, n, sum);
       b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
       begin();

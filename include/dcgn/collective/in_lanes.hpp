@@ -105,6 +105,7 @@ class LaneReduction {
     }
     if (all) {
       if (partner) from.settle(in, length);
+      scope_.sync();  // the rank's state is at rest
       return true;
     }
     if (partner) store_relaxed(me.collectives.lapses[k].unreceived, 1);

@@ -75,7 +75,7 @@ TEST(Kernel, BroadcastsFromThreadZero) {
   const Device device(0);
   const auto out = zeroed<std::uint64_t>(device, 70);
   run(device, {.grid = 1, .block = 70}, Broadcast{}, out.data());
-  for (const std::uint64_t sum : download(out)) EXPECT_EQ(sum, 3 * 16u + 100 + 200);
+  for (const std::uint64_t sum : download(out)) EXPECT_EQ(sum, 3 * gpu::block_scratch_bytes / 8 + 100 + 200);
 }
 
 TEST(Kernel, BarrierDoesNotWaitForThreadsThatReturned) {

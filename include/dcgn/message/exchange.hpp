@@ -57,7 +57,7 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
     Endpoint& me = *port.me;
     const int k = static_cast<int>(scope.rank());
     const bool sends = partners.are(partners.to, k), receives = partners.are(partners.from, k);
-    const std::uint32_t lane = sends | receives ? port.lane(partners.peers[k]) : 0;
+    const std::uint32_t lane = (sends | receives) ? port.lane(partners.peers[k]) : 0;
     const bool near = lane < static_cast<std::uint32_t>(port.near);
     OutLane& out = port.out[near ? lane : 0];
     InLane& in = port.in[near ? lane : 0];

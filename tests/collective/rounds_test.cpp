@@ -79,7 +79,7 @@ struct SomeCalls {
   }
 };
 
-void expect_calls(Conditions c, int ranks, const SomeCalls& calls) {
+void expect_calls(const Conditions& c, int ranks, const SomeCalls& calls) {
   SCOPED_TRACE(std::to_string(calls.n) + " elements" + (calls.late ? ", some late" : ""));
   expect_right(c, 2 * ranks * calls.n * 16 + 16, calls, 24);
 }

@@ -179,7 +179,7 @@ class LaneReduction {
     const auto whole = static_cast<std::uint32_t>(bytes_ / 4);
     for (std::uint32_t w = 0; w < 3; ++w) {
       const std::uint32_t word = message::word_of(cell, w, cells);
-      d[w] = message::load_word(in_ + std::uint64_t{word < whole ? word : 0} * 4);
+      d[w] = word < whole ? message::load_word(in_ + std::uint64_t{word} * 4) : 0;
     }
   }
 

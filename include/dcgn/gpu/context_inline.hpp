@@ -43,7 +43,11 @@ DCGN_HOST_DEVICE inline std::uint32_t Context::ballot(bool predicate) const {
 
 DCGN_HOST_DEVICE inline bool Context::sync_block_all(bool predicate) const {
 #if defined(__CUDA_ARCH__)
-  return __syncthreads_and(predicate) != 0;
+  // ptxas must not know the predicate: a barrier of one that is constant it makes once more where the result is used,
+  // were that by one thread (CUDA 13.0).
+  unsigned threads;
+  asm volatile("mov.u32 %0,%%ntid.x;" : "=r"(threads));
+  return __syncthreads_and(predicate && threads != 0) != 0;
 #else
   auto& all = *static_cast<std::uint32_t*>(detail::block_scratch(*thread_));
   sync_block();  // a publish() may still be read

@@ -38,6 +38,8 @@ void CopyEngine::start(void* to, const void* from, std::size_t bytes, std::uint3
   copier_->start(to, from, bytes, done, value);
 }
 
+bool CopyEngine::busy() const { return copier_->busy(); }
+
 void start_request(const CopyEngine& engine, const message::CopyRequest& request) {
   // Addresses come as numbers, because kernels and host need not agree on more than these.
   const auto at = [](std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); };

@@ -56,6 +56,9 @@ class CopyEngine {
   // is at both.
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) const;
 
+  // Whether some of what has been started is still under way.
+  bool busy() const;
+
  private:
   std::unique_ptr<device::Copier> copier_;
 };

@@ -55,11 +55,17 @@ void CopyService::guarded(Action&& action) noexcept {
 void CopyService::look_until_closing() {
   using Clock = std::chrono::steady_clock;
   auto last = Clock::now();
+  bool started = false;  // copies that may be under way; who waits for them will soon ask for more
   while (!closing_.load(std::memory_order_relaxed)) {
     if (start_what_is_new()) {
       last = Clock::now();
+      started = true;
     } else if (const auto silence = Clock::now() - last; silence < awake_for) {
       relax();
+      continue;
+    } else if (started) {
+      started = engine_.busy();
+      last = Clock::now();
       continue;
     } else {
       std::this_thread::sleep_for(std::clamp<Clock::duration>(silence / 1000, shortest_nap, longest_nap));

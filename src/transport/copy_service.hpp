@@ -14,9 +14,9 @@
 
 namespace dcgn::transport {
 
-// It looks for requests without a pause until none has come for a millisecond, then every 50 us, and less often as the
-// silence lasts: what ends it waits for no more than a thousandth of it, nor for more than 500 us. It refuses copies
-// from and to memory that is not pinned.
+// It looks for requests without a pause while copies are under way, and until none has come for a millisecond; then
+// every 50 us, and less often as the silence lasts: what ends it waits for no more than a thousandth of it, nor for
+// more than 500 us. It refuses copies from and to memory that is not pinned.
 class CopyService {
  public:
   // queues[ranks] and posted[ranks] are zeroed host memory that the ranks reach, too; they, the engine and what the

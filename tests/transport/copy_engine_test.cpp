@@ -50,6 +50,18 @@ TEST_P(Engine, CopiesBetweenAnyTwoPlacesOfAnySizeAtAnyAddress) {
                    [&](void* t, const void* f, std::size_t n) { engine_.copy(t, f, n); });
 }
 
+TEST_P(Engine, IsBusyUntilWhatWasStartedIsDone) {
+  const Kind here{Kind::device, 0}, there = kinds().back();
+  const Bytes sent = pattern(9'000'001, 3);
+  const Memory source(here, sent), target(there, Bytes(sent.size())), word({Kind::pinned}, Bytes(4));
+  EXPECT_FALSE(engine_.busy());
+  auto* const done = reinterpret_cast<std::uint32_t*>(word.data());
+  engine_.start(target.data(), source.data(), sent.size(), done, 1);
+  while (engine_.busy()) std::this_thread::yield();
+  EXPECT_EQ(load_acquire(*done), 1u);
+  EXPECT_TRUE(target.contents() == sent);
+}
+
 TEST_P(Engine, CopiesMoreThanItsBuffersHold) {
   const Kind here{Kind::device, 0}, there = kinds().back();
   for (const auto& [to, from] : {std::pair(there, here), std::pair(here, there), std::pair(here, Kind{Kind::pinned}),

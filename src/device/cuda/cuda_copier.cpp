@@ -30,6 +30,9 @@ class Way {
   void synchronize() {
     for (CopyStream& stream : streams_) stream.synchronize();
   }
+  bool busy() const {
+    return std::any_of(streams_.begin(), streams_.end(), [](const CopyStream& stream) { return stream.busy(); });
+  }
 
  private:
   std::array<CopyStream, 2> streams_;
@@ -49,6 +52,10 @@ struct Engine {
     for (Way* way : {&to_host, &from_host, &to_device}) way->synchronize();
     staged_in.synchronize();
     for (auto& [behind, stream] : signals) stream.synchronize();
+  }
+  bool busy() const {
+    return to_host.busy() || from_host.busy() || to_device.busy() || staged_in.busy() ||
+           std::any_of(signals.begin(), signals.end(), [](const auto& signal) { return signal.second.busy(); });
   }
 
   EventPool events;
@@ -138,6 +145,11 @@ class CudaCopier final : public Copier {
       engine(word.device).from_host.next().write(done, value);
     else
       store_release(*done, value);
+  }
+
+  bool busy() override {
+    const RelaxedCapture relaxed;
+    return std::any_of(engines_.begin(), engines_.end(), [](const auto& engine) { return engine.second.busy(); });
   }
 
  private:

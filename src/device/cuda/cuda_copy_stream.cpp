@@ -87,6 +87,13 @@ void CopyStream::synchronize() {
   check_cuda(cudaStreamSynchronize(stream_.get()), "copy", "cudaStreamSynchronize", device());
 }
 
+bool CopyStream::busy() const {
+  const cudaError_t state = cudaStreamQuery(stream_.get());
+  if (state == cudaErrorNotReady) return true;
+  check_cuda(state, "copy", "cudaStreamQuery", device());
+  return false;
+}
+
 void CopyStream::copy(void* to, const void* from, std::size_t bytes) {
   const CurrentDevice current(device(), "copy");
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()), "copy", "cudaMemcpyAsync", device());

@@ -68,6 +68,7 @@ class CopyStream {
 
   int device() const noexcept { return stream_.device(); }
   void synchronize();
+  bool busy() const;
 
   void copy(void* to, const void* from, std::size_t bytes);
   // Both ends in the memory of this device: not by a kernel, for which the resident ones may have left no room.

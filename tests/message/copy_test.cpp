@@ -107,6 +107,58 @@ TEST_P(Copied, WindowsOfMoreMessagesThanMayBeUnderWay) {
   });
 }
 
+// ---- begun early
+
+// Role 1, which waits for nothing, sees that role 0's message comes while it begins other receives.
+struct BeginOthers {
+  static constexpr int others = 30;
+  static constexpr std::int64_t bytes = 2000;
+
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
+    const int other = m.rank_of(1 - m.role);
+    if (m.role == 0) {
+      m.fill(me, 0, bytes, 1);
+      for (int i = 0; i <= others; ++i) m.keep(me, i, me.isend(m.bytes, bytes, other, i));
+    } else {
+      const unsigned char& last = m.bytes[bytes - 1];
+      const unsigned char before = load(last);
+      m.keep(me, 0, me.irecv(m.bytes, bytes, other, 0));
+      for (int i = 1; i <= others; ++i) {
+        for (int k = 0; k < pauses && load(last) == before; ++k) relax();
+        m.keep(me, i, me.irecv(m.bytes + i * bytes, bytes, other, i));
+      }
+      me.sync();
+      m.note(me, 0, load(last) != before);
+    }
+    m.note(me, 1, me.wait_all(m.requests, 1 + others, nullptr));
+  }
+
+#if defined(__CUDA_ARCH__)
+  static constexpr int pauses = 5000;
+#else
+  static constexpr int pauses = 500;
+#endif
+  DCGN_HOST_DEVICE static unsigned char load(const unsigned char& byte) {
+    const auto word = reinterpret_cast<std::uintptr_t>(&byte) & ~std::uintptr_t{3};
+    return static_cast<unsigned char>(load_relaxed(*reinterpret_cast<const std::uint32_t*>(word)) >>
+                                      8 * (reinterpret_cast<std::uintptr_t>(&byte) & 3));
+  }
+};
+
+TEST_P(Copied, AMessageIsBegunWithWhileItsReceiverBeginsOthers) {
+  if (GetParam() != Link::two_gpus && GetParam() != Link::same_gpu) return;
+  in_all_ways(20, [](const Conditions& conditions) {
+    Conditions c = conditions;
+    c.bytes = (1 + BeginOthers::others) * BeginOthers::bytes;
+    const Outcome o = run_script(c, BeginOthers{});
+    ASSERT_EQ(o.error, "");
+    EXPECT_EQ(value_at(o, 1, 0), 1) << "not before the wait";
+    for (int role = 0; role < 2; ++role) EXPECT_EQ(to_string(code_at(o, role, 1)), to_string(Code::ok));
+  });
+}
+
 // ---- every call
 
 constexpr int sizes = 6;

@@ -1,6 +1,7 @@
 // Quick requests: an isend or an irecv that its leader can begin alone, with nothing for the other threads to carry.
 //
-// The rank does nothing else on the way: whatever comes meanwhile is seen to by the call that waits.
+// The rank does little else on the way: a long message that has come is begun with, whatever else comes is seen to by
+// the call that waits.
 #pragma once
 
 #include <dcgn/message/goals.hpp>
@@ -23,13 +24,15 @@ namespace dcgn::message {
     me.threads = threads;
     Work nothing;
     start_send(me, r, nothing);
+    begin_copy(me, to, bytes);
   }
   end_quick(me);
   return request;
 }
 
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Request begin_receive(Endpoint& me, void* data, std::uint64_t capacity,
-                                                                int from, int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Request begin_receive(Endpoint& me, std::uint32_t threads, void* data,
+                                                                std::uint64_t capacity, int from, int tag,
+                                                                std::uint32_t context) {
   if (!begin_quick(me)) return {};
   Request request;
   Record* const r = me.unexpected_count ? nullptr : new_receive(me, data, capacity, from, tag, context);
@@ -37,6 +40,8 @@ namespace dcgn::message {
     request = request_of(me, r);
     r->state = State::posted;
     me.posted.append(r);
+    me.threads = threads;
+    begin_copy(me, from, capacity);
   }
   end_quick(me);
   return request;
@@ -54,7 +59,7 @@ DCGN_HOST_DEVICE Request quick_isend(const Scope& scope, Endpoint& me, const voi
 template <class Scope>
 DCGN_HOST_DEVICE Request quick_irecv(const Scope& scope, Endpoint& me, void* data, std::uint64_t capacity, int from,
                                      int tag, std::uint32_t context) {
-  return scope.lead([&] { return begin_receive(me, data, capacity, from, tag, context); });
+  return scope.lead([&] { return begin_receive(me, scope.size(), data, capacity, from, tag, context); });
 }
 
 }  // namespace dcgn::message

@@ -75,18 +75,24 @@ DCGN_HOST_DEVICE inline void receive_small(Endpoint& me, Record* r, std::uint64_
   complete(me, r);
 }
 
-// Finds the first posted receive that this message matches, and takes it off the list.
-DCGN_HOST_DEVICE inline Record* match_posted(Endpoint& me, std::int32_t source, const Header& h) {
-  Record* before = nullptr;
-  for (Record* r = me.posted.first; r; before = r, r = r->next) {
-    if (!matches(r->envelope, source, h.tag, h.context)) continue;
-    me.posted.remove(before, r);
-    r->envelope.peer = source;
-    r->envelope.tag = h.tag;
-    r->envelope.bytes = h.bytes;
-    return r;
-  }
+// The first posted receive that this message matches, and the record in front of it in the list.
+DCGN_HOST_DEVICE inline Record* find_posted(const Endpoint& me, std::int32_t source, const Header& h, Record** before) {
+  *before = nullptr;
+  for (Record* r = me.posted.first; r; *before = r, r = r->next)
+    if (matches(r->envelope, source, h.tag, h.context)) return r;
   return nullptr;
+}
+
+// Takes it off the list.
+DCGN_HOST_DEVICE inline Record* match_posted(Endpoint& me, std::int32_t source, const Header& h) {
+  Record* before;
+  Record* const r = find_posted(me, source, h, &before);
+  if (!r) return nullptr;
+  me.posted.remove(before, r);
+  r->envelope.peer = source;
+  r->envelope.tag = h.tag;
+  r->envelope.bytes = h.bytes;
+  return r;
 }
 
 // Keeps a message that no receive has asked for yet; false where there is no space.
@@ -186,6 +192,22 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   me.stalled = -1;
   ++me.statistics.activity;
   return true;
+}
+
+// Has a copy engine begin with the message that comes next from this rank, if a receive has been posted for it: it is
+// under way then while the rank begins other sends and receives. `bytes`: of what is begun now; who sends and receives
+// short messages does not look. A CPU rank leaves it to the call that waits, since some copies of its take their time.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void begin_copy(Endpoint& me, std::int32_t source, std::uint64_t bytes) {
+  if (source < 0 || !is_near(me, source) || me.copies.host) return;
+  const std::int32_t index = lane_of(me, source);
+  const InLane& lane = me.in[index];
+  if (bytes < copy_engine_limit(lane, me.threads, false)) return;
+  Header h;
+  if (!read_header(lane.ring, lane.head(), h) || h.kind != Kind::pull) return;
+  Record* before;
+  const Record* const r = find_posted(me, source, h, &before);
+  Work nothing;
+  if (r && is_for_engine(me, lane, r, h)) poll_lane(me, index, nothing);
 }
 
 // The earliest unexpected message that matches, and the record in front of it in its list.

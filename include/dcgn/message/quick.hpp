@@ -174,6 +174,28 @@ DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, cons
   return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
 }
 
+// Waits for a bell to say what has not been noted; false where none has in a while. Called by those who look, where
+// they can look at all bells at once: what is noted stays in registers, so that a look takes little longer than a load.
+template <class Scope>
+DCGN_HOST_DEVICE bool await_bell(const Scope& scope, const Endpoint& me) {
+  const int mine = bell_group * static_cast<int>(scope.rank()), width = bell_group * static_cast<int>(scope.lookers());
+  const auto load = [&](const std::uint32_t* from, std::uint32_t(&groups)[groups_at_once][bell_group]) {
+    for (int k = 0; k < groups_at_once; ++k)
+      if (mine < width && k * width + mine < lanes(me)) load_group(from + (k * width + mine), groups[k]);
+  };
+  std::uint32_t noted[groups_at_once][bell_group]{}, bells[groups_at_once][bell_group]{};
+  load(me.heads, noted);
+  for (std::uint32_t looks = 0; looks < quick_looks / 4; ++looks) {
+    load(me.bells, bells);
+    std::uint32_t news = 0;
+    for (int k = 0; k < groups_at_once; ++k)
+      for (int i = 0; i < bell_group; ++i) news |= bells[k][i] ^ noted[k][i];
+    if (scope.first_found(news ? 0 : -1) >= 0) return true;
+    relax_briefly();
+  }
+  return false;
+}
+
 // Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look, each
 // at groups of its own, which together make rows.
 template <class Scope>
@@ -288,9 +310,14 @@ template <class Scope>
 // Looks a while for a place where there is a message. Called by those who look.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
-  int place;
-  for (std::uint32_t looks = 0; (place = find_place(scope, me)) < 0 && looks < quick_looks / 4; ++looks)
-    relax_briefly();
+  const int at_once = groups_at_once * bell_group * static_cast<int>(scope.lookers());
+  const bool by_bells = me.bells && !me.mute_count && lanes(me) <= at_once;
+  int place = -1;
+  for (std::uint32_t looks = 0; place < 0 && looks < quick_looks / 4; ++looks) {
+    if (by_bells && !await_bell(scope, me)) break;
+    place = find_place(scope, me);
+    if (place < 0) relax_briefly();
+  }
   return place;
 }
 

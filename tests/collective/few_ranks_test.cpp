@@ -133,6 +133,29 @@ TEST(FewRanks, LongPayloads) {
   }
 }
 
+// So much that each rank reduces a piece; the last one's is shorter, or there is none for it.
+TEST(FewRanks, InPieces) {
+  for (const std::int64_t n : {2401, 3001, 4096}) {
+    if (sanitized && n > 2401) continue;
+    for (const unsigned threads : {64u, 104u}) {
+      Conditions c = few(0, 4, ScopeKind::block, threads);
+      c.config.lane_bytes = 1 << 17;
+      c.config.eager_bytes = 16384;
+      expect_turns<std::uint16_t>(c, n, 2);
+      expect_turns<std::uint8_t>(c, 2 * n, 2);
+    }
+  }
+  // Rings that hold little more than a piece: now and then it does not lie in a row.
+  Conditions c = few(1, 3, ScopeKind::block, 40);
+  c.config.lane_bytes = 1 << 15;
+  c.config.eager_bytes = 16384;
+  expect_turns<std::uint16_t>(c, 3000, 5);
+  c = few(0, 4, ScopeKind::block, 40);
+  c.config.lane_bytes = 1 << 13;
+  c.config.eager_bytes = 16384;
+  expect_turns<std::uint16_t>(c, 2401, 5);
+}
+
 TEST(FewRanks, ThatComeLate) {
   for (const ScopeKind scope : {ScopeKind::warp, ScopeKind::block}) {
     expect_turns<std::uint16_t>(few(1, 1, scope, 40), 2, 9, true);

@@ -205,8 +205,6 @@ DCGN_HOST_DEVICE void check_alike(Checks& checks, const Input& in, const Output&
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
                                                              const R r) {
-  Code code = Code::ok;
-  if (all_reduce_in_lanes(scope, m, in, out, r, code)) return code;
   const Channel c(scope, m, Call::all_reduce, [&](Checks& checks) { check_alike(checks, in, out, r); });
   return c.code() == Code::ok ? all_reduce(c, in.data, out.data, in.count, r) : c.code();
 }
@@ -214,9 +212,14 @@ template <class Scope, class R>
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
   Code code = Code::ok;
-  return reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, code)
-             ? code
-             : all_reduce_otherwise<Scope>(scope, m, in, out, r);
+  if (reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, code)) return code;
+  if constexpr (ReducesInLanes<Scope, R>) {
+    bool fits = false;
+    const Reduction reduction = reduction_in_lanes<Scope, R>(scope, m, in, out, fits);
+    if (fits)
+      if (const Outcome outcome = all_reduce_in_lanes(scope, m, reduction, r); outcome.done) return outcome.code;
+  }
+  return all_reduce_otherwise<Scope>(scope, m, in, out, r);
 }
 
 template <class Scope, class R>

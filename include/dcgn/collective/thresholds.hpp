@@ -22,11 +22,11 @@ inline constexpr std::int64_t in_teams_bytes = 4 << 10;
 
 // Below so many bytes, of a rank's larger buffer, the first of several blocks makes the call by itself. A rank's own
 // affair: what passes between ranks is the same.
-inline constexpr std::size_t by_first_block = 32 << 10;
+inline constexpr std::size_t by_first_block = 65 << 10;
 
 // From so many bytes on such ranks read and write each other's buffers where all can reach them: those that every rank
 // has at the end, and those of a rank's part.
-inline constexpr std::int64_t all_reduce_by_addresses = 32 << 10;
+inline constexpr std::int64_t all_reduce_by_addresses = 65 << 10;
 inline constexpr std::int64_t broadcast_by_addresses = 64 << 10;
 inline constexpr std::int64_t parts_by_addresses = 16 << 10;
 

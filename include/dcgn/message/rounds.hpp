@@ -365,7 +365,10 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
     if (round.keeps) copy_here(scope, me, round.in[self].data, round.out[self].data, round.in[self].bytes);
     each(round.from, [&](int k, std::uint32_t lane) {
       const auto part = round.in[k];
-      if (!hindrance.receiving && lane < near &&
+      // What this rank would announce the others do, too, as a rule: it comes when they make up for it.
+      const bool comes =
+          lane < near && static_cast<std::uint64_t>(part.bytes) <= eager_limit(port.out[lane], scope.size());
+      if (!hindrance.receiving && comes &&
           take(crew, me, port.in[lane], part.data, static_cast<std::uint64_t>(part.bytes), word, context))
         return;
       store_relaxed(lapses[k - round.from.begin].unreceived, 1);

@@ -1,0 +1,437 @@
+// Rows: a block sends a payload to each of a few ranks and receives one from each, at once. What the collectives of
+// blocks are made of, from a cell up to what a ring holds.
+//
+// Messages are those of rounds, so the other side may make its part of them otherwise. Where every payload lies in a
+// row of cells of one epoch, and there is room for it, as is the rule, a thread has to know no more of a lane than an
+// address: what there is to find out, one thread finds out for each rank, and writes it down for all.
+#pragma once
+
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/gpu/scope.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exchange.hpp>
+#include <dcgn/message/progress.hpp>
+#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/receiving.hpp>
+#include <dcgn/message/rounds.hpp>
+#include <dcgn/message/sending.hpp>
+#include <dcgn/message/work.hpp>
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+struct Row {
+  Cell* cells;  // of the payload
+  std::uint32_t epoch;
+};
+
+struct Rows {
+  static constexpr int most = 8;
+  Row to[most], from[most];  // by the numbers of peers
+
+  // Numbers of peers, a bit each.
+  DCGN_HOST_DEVICE static std::uint32_t all_but(int self, int count) { return ((1u << count) - 1) & ~(1u << self); }
+};
+static_assert(sizeof(Rows) <= gpu::BlockScope::table_bytes);
+
+// Whether calls of this scope can be such.
+template <class Scope>
+inline constexpr bool exchanges_rows = exchanges_cells<Scope> && !Scope::in_warp;
+
+// Whether a payload can be one of a row: whole words, more than a header holds.
+DCGN_HOST_DEVICE inline bool fits_row(const void* data, std::int64_t bytes) {
+  return (bytes > static_cast<std::int64_t>(small_bytes)) & (bytes < INT64_C(1) << 31) &
+         is_words(data, static_cast<std::uint64_t>(bytes)) & (data != nullptr);
+}
+
+// A message's place in a lane.
+struct RowPlace {
+  Stand now;
+  std::uint32_t begin, all;  // cells from the header to the payload, and to its end
+
+  RowPlace() = default;
+  template <class Lane>
+  DCGN_HOST_DEVICE RowPlace(const Lane& lane, std::uint32_t bytes) : now(Stand::of(lane)) {
+    const auto index = static_cast<std::uint32_t>(now.cell - lane.ring.cells), cells = payload_cells(bytes);
+    begin = payload_begin(index, cells) - index;
+    all = begin + cells;
+  }
+  DCGN_HOST_DEVICE bool fits() const { return all <= now.row; }
+  DCGN_HOST_DEVICE Row row() const { return {now.cell + begin, now.epoch}; }
+  template <class Lane>
+  DCGN_HOST_DEVICE void pass(Lane& lane, std::uint32_t bytes) const {
+    const Books books = Books::of(lane);
+    books.pass(lane, now, all, bytes, books.told);
+  }
+};
+
+// As the lane stands, or once it has been opened as far as it can be.
+DCGN_HOST_DEVICE inline RowPlace place_in(OutLane& lane, std::uint32_t bytes) {
+  const RowPlace place(lane, bytes);
+  if (place.fits()) return place;
+  lane.taken = load_credit(*lane.credit);
+  lane.advance(0);
+  return {lane, bytes};
+}
+DCGN_HOST_DEVICE inline RowPlace place_in(InLane& lane, std::uint32_t bytes) {
+  const RowPlace place(lane, bytes);
+  if (place.fits()) return place;
+  return_credit(lane);
+  return {lane, bytes};
+}
+
+// A thread of the first warp sees to what goes to each peer, one of the second, if there is one, to what comes from it.
+// to_bytes(k) and from_bytes(k) say how long the payload to or from peer k is, 0 where there is none; begin() is called
+// by the leader when nothing can keep the exchange from being begun; all threads push(rows), and take(rows) once the
+// headers of all messages have come, which returns false where the job is aborted. What a thread has missed is a bit of
+// its own.
+template <class ToBytes, class FromBytes, class Begin, class Push, class Take>
+DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port& port, const Peers& peers, int count,
+                                        std::int32_t tag, std::uint32_t context, const ToBytes& to_bytes,
+                                        const FromBytes& from_bytes, const Begin& begin, const Push& push,
+                                        const Take& take) {
+  Endpoint& me = *port.me;
+  Rows& rows = *scope.template table<Rows>();
+  const auto rank = static_cast<int>(scope.rank());
+  const int whom = rank, whose = scope.size() < 2 * Crews::warp ? rank : rank - static_cast<int>(Crews::warp);
+  const auto is_peer = [&](int k) { return (k >= 0) & (k < count) & (k != peers.self); };
+  const std::uint32_t sent = is_peer(whom) ? to_bytes(whom) : 0, received = is_peer(whose) ? from_bytes(whose) : 0;
+  scope.sync();  // what the threads wrote is visible to all of them
+  bool good = true;
+  if ((sent | received) != 0 || rank == 0) {
+    const Hindrance hindrance = Hindrance::of(me);
+    good = (hindrance.sending | hindrance.receiving | (me.without & without_rounds)) == 0;
+  }
+  const auto lane_of_peer = [&](int k) {
+    const std::uint32_t index = port.lane(peers[k]);
+    good = good & (index < static_cast<std::uint32_t>(port.near));
+    return good ? index : 0;
+  };
+  OutLane* out = nullptr;
+  InLane* in = nullptr;
+  RowPlace to, from;
+  if (sent) {
+    out = port.out + lane_of_peer(whom);
+    if (good) to = place_in(*out, sent);
+    good = good && (to.fits() & (sent <= eager_limit(*out, scope.size())));
+    if (good) rows.to[whom] = to.row();
+  }
+  if (received) {
+    in = port.in + lane_of_peer(whose);
+    if (good) from = place_in(*in, received);
+    good = good && from.fits();
+    if (good) rows.from[whose] = from.row();
+  }
+  if (!scope.agree(good)) return {};
+  const std::uint32_t kind = static_cast<std::uint32_t>(Kind::eager) | context << 16;
+  const auto word = static_cast<std::uint32_t>(tag);
+  if (sent) {
+    write_cell(*to.now.cell, word, sent, kind, to.now.epoch);
+    if (out->bell) store_relaxed(*out->bell, out->ring.position(to.now.cell + to.all, to.now.epoch));
+  }
+  push(rows);
+  if (sent) to.pass(*out, sent);
+  if (rank == 0) begin();
+  bool here = !received;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (std::uint32_t looks = 0, d[3]; !here && looks < quick_looks; ++looks) {
+    if (read_cell(*from.now.cell, from.now.epoch, d)) {
+      here = (d[2] == kind) & (d[0] == word) & (d[1] == received);
+      break;
+    }
+    relax_briefly();
+  }
+  Exchange result{Exchange::State::some, received ? 1u << whose : 0};
+  if (!scope.agree(here)) return result;
+  if (received) from.pass(*in, received);
+  if (!scope.agree(take(rows)))
+    result.missing = 0;  // the job is aborted
+  else
+    result = {Exchange::State::all, 0};
+  return result;
+}
+
+// Notes what an exchange has missed, for make_up(). With all threads of the scope.
+DCGN_HOST_DEVICE inline void note_missing(const gpu::BlockScope& scope, Endpoint& me, const Range& from,
+                                          std::uint32_t missing) {
+  for (int k = from.begin; k < from.end; ++k)
+    if (missing >> k & 1) store_relaxed(me.collectives.lapses[k - from.begin].unreceived, 1);
+  scope.sync();
+}
+
+// ---- payloads
+
+// The threads that see to a payload together: the last ones take its first cells, for the first ones have lanes to see
+// to.
+struct Hands {
+  std::uint32_t turn, count;
+
+  DCGN_HOST_DEVICE static Hands all_of(const gpu::BlockScope& scope) { return {turn_of(scope), scope.size()}; }
+};
+
+// Which words of a payload a thread has: those of four cells, 32 apart, as 16 bytes three times, 512 apart; or of one.
+struct PayloadWords {
+  std::uint32_t cells, whole, shares;  // `shares` of four cells come first
+
+  DCGN_HOST_DEVICE explicit PayloadWords(std::uint32_t bytes)
+      : cells(payload_cells(bytes)), whole(bytes / 4), shares(in_wide_groups(cells) / 4) {}
+  DCGN_HOST_DEVICE static std::uint32_t byte(std::uint32_t share) {
+    return share / 32 * (wide_words * 4) + share % 32 * 16;
+  }
+  DCGN_HOST_DEVICE static std::uint32_t cell(std::uint32_t share) { return share / 32 * wide_cells + share % 32; }
+
+  // act_on_share(share) and act_on_cell(cell) for all that one of the hands has, until one says false.
+  template <class OnShare, class OnCell>
+  DCGN_HOST_DEVICE bool each(const Hands& hands, const OnShare& act_on_share, const OnCell& act_on_cell) const {
+    std::uint32_t i = hands.turn;
+    for (; i < shares; i += hands.count)
+      if (!act_on_share(i)) return false;
+    for (i += 3 * shares; i < cells; i += hands.count)  // who had fewer shares comes first
+      if (!act_on_cell(i)) return false;
+    return true;
+  }
+  DCGN_HOST_DEVICE void load_cell(const unsigned char* from, std::uint32_t cell, std::uint32_t (&d)[3]) const {
+    const CellWords words(cell, cells);
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = words.first + w * words.stride;
+      d[w] = word < whole ? load_word(from + word * 4) : 0;
+    }
+  }
+  DCGN_HOST_DEVICE void store_cell(unsigned char* to, std::uint32_t cell, const std::uint32_t (&d)[3]) const {
+    const CellWords words(cell, cells);
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = words.first + w * words.stride;
+      if (word < whole) store_word(to + word * 4, d[w]);
+    }
+  }
+};
+
+DCGN_HOST_DEVICE inline void load_share(const unsigned char* from, bool at_once, std::uint32_t (&d)[4][3]) {
+  for (std::uint32_t v = 0; v < 3; ++v) {
+    const FourWords four = load_four(from + 512 * v, at_once);
+    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) d[i / 3][i % 3] = four.word[i % 4];
+  }
+}
+DCGN_HOST_DEVICE inline void store_share(unsigned char* to, bool at_once, const std::uint32_t (&d)[4][3]) {
+  for (std::uint32_t v = 0; v < 3; ++v) {
+    FourWords four;
+    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];
+    store_four(to + 512 * v, four, at_once);
+  }
+}
+
+// The same bytes to all peers whose bits are set. Short loops rather than long code: a warp waits for instructions that
+// it has not had lately.
+DCGN_HOST_DEVICE inline void push_to_all(const Hands& hands, const Row* rows, std::uint32_t peers,
+                                         const unsigned char* data, std::uint32_t bytes) {
+  const PayloadWords payload(bytes);
+  const bool at_once = lies_on_16(data);
+  const auto each_peer = [&](const auto& act) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (std::uint32_t k = 0; peers >> k; ++k)
+      if (peers >> k & 1) act(rows[k]);
+  };
+  payload.each(
+      hands,
+      [&](std::uint32_t share) {
+        std::uint32_t d[4][3];
+        load_share(data + PayloadWords::byte(share), at_once, d);
+        const std::uint32_t first = PayloadWords::cell(share);
+        each_peer([&](const Row row) {
+          for (std::uint32_t c = 0; c < 4; ++c)
+            write_cell(row.cells[first + 32 * c], d[c][0], d[c][1], d[c][2], row.epoch);
+        });
+        return true;
+      },
+      [&](std::uint32_t cell) {
+        std::uint32_t d[3];
+        payload.load_cell(data, cell, d);
+        each_peer([&](const Row row) { write_cell(row.cells[cell], d[0], d[1], d[2], row.epoch); });
+        return true;
+      });
+}
+
+// Looks until all that `look` looks for is there; false where the job is aborted meanwhile.
+template <class Look>
+DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
+  for (std::uint32_t looks = 1; !look(); ++looks) {
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  return true;
+}
+
+// Takes one payload; false where the job is aborted.
+DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigned char* to, std::uint32_t bytes,
+                                      const std::uint32_t& phase) {
+  const PayloadWords payload(bytes);
+  const bool at_once = lies_on_16(to);
+  return payload.each(
+      hands,
+      [&](std::uint32_t share) {
+        std::uint32_t d[4][3];
+        const Cell* const cells = row.cells + PayloadWords::cell(share);
+        const bool came = await(phase, [&] {
+          bool here = true;
+          for (std::uint32_t c = 0; c < 4; ++c)
+            here = static_cast<int>(read_cell(cells[32 * c], row.epoch, d[c])) & here;
+          return here;
+        });
+        if (came) store_share(to + PayloadWords::byte(share), at_once, d);
+        return came;
+      },
+      [&](std::uint32_t cell) {
+        std::uint32_t d[3];
+        const bool came = await(phase, [&] { return read_cell(row.cells[cell], row.epoch, d); });
+        if (came) payload.store_cell(to, cell, d);
+        return came;
+      });
+}
+
+// Cells of as many ranks, from the first one on, 32 apart: `words` has the operand of rank `self` and then what `fold`
+// makes of all in their order. False where the job is aborted.
+template <int Cells, class Fold>
+DCGN_HOST_DEVICE bool fold_cells(const Row* rows, int self, int count, std::uint32_t first,
+                                 std::uint32_t (&words)[Cells][3], const std::uint32_t& phase, const Fold& fold) {
+  constexpr int at_once = Cells == 1 ? 4 : 2;  // ranks, whose cells are under way together
+  std::uint32_t sum[Cells][3]{};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (int begin = 0; begin < count; begin += at_once) {
+    std::uint32_t d[at_once][Cells][3]{};
+    const bool came = await(phase, [&] {
+      bool here = true;
+      for (int i = 0; i < at_once; ++i) {
+        const int k = begin + i;
+        if (k >= count || k == self) continue;
+        const Row row = rows[k];
+        for (int c = 0; c < Cells; ++c)
+          here = static_cast<int>(read_cell(row.cells[first + 32 * c], row.epoch, d[i][c])) & here;
+      }
+      return here;
+    });
+    if (!came) return false;
+    for (int i = 0; i < at_once; ++i) {
+      const int k = begin + i;
+      if (k >= count) continue;
+      for (int c = 0; c < Cells; ++c)
+        for (int w = 0; w < 3; ++w) {
+          const std::uint32_t next = k == self ? words[c][w] : d[i][c][w];
+          sum[c][w] = k ? fold(sum[c][w], next) : next;
+        }
+    }
+  }
+  for (int c = 0; c < Cells; ++c)
+    for (int w = 0; w < 3; ++w) words[c][w] = sum[c][w];
+  return true;
+}
+
+// out[i] = operand 0 op operand 1 op ..., of so many ranks, where the operand of rank `self` is `in`, which may be
+// `out`; false where the job is aborted.
+template <class Fold>
+DCGN_HOST_DEVICE bool fold_rows(const Hands& hands, const Row* rows, int self, int count, const unsigned char* in,
+                                unsigned char* out, std::uint32_t bytes, const std::uint32_t& phase, const Fold& fold) {
+  const PayloadWords payload(bytes);
+  const bool loads_at_once = lies_on_16(in), stores_at_once = lies_on_16(out);
+  return payload.each(
+      hands,
+      [&](std::uint32_t share) {
+        const std::uint32_t byte = PayloadWords::byte(share);
+        std::uint32_t d[4][3];
+        load_share(in + byte, loads_at_once, d);
+        const bool came = fold_cells(rows, self, count, PayloadWords::cell(share), d, phase, fold);
+        if (came) store_share(out + byte, stores_at_once, d);
+        return came;
+      },
+      [&](std::uint32_t cell) {
+        std::uint32_t d[1][3];
+        payload.load_cell(in, cell, d[0]);
+        const bool came = fold_cells(rows, self, count, cell, d, phase, fold);
+        if (came) payload.store_cell(out, cell, d[0]);
+        return came;
+      });
+}
+
+// ---- rounds
+
+// The threads of a block that see to one peer of several, warp by warp, and to others after it.
+struct Shift {
+  Hands hands;
+  std::uint32_t first = 0, step = 1;  // peers
+
+  DCGN_HOST_DEVICE Shift(const gpu::BlockScope& scope, std::uint32_t peers) : hands(Hands::all_of(scope)) {
+    constexpr std::uint32_t warp = Crews::warp;
+    const std::uint32_t warps = hands.count / warp, turn = hands.turn;
+    if (peers < 2 || warps < 2) return;
+    step = warps < peers ? warps : peers;
+    first = turn / warp % step;
+    hands = {turn / warp / step * warp + turn % warp, (warps / step + (first < warps % step)) * warp};
+    if (turn >= warps * warp) first = peers;  // of the last warp, which lacks threads
+  }
+};
+
+// A round with all threads of a block whose payloads all are rows: the state says whether it has been one, and what is
+// missing is noted in the lapses.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Exchange::State round_in_rows(const gpu::BlockScope scope, const Port port,
+                                                                        const Round round, std::int32_t tag,
+                                                                        std::uint32_t context) {
+  const int self = round.peers.self, last = round.to.end > round.from.end ? round.to.end : round.from.end;
+  Endpoint& me = *port.me;
+  const auto goes = [&](int k) {
+    return (k >= round.to.begin) & (k < round.to.end) & (k != self) & (k != round.spared);
+  };
+  const auto comes = [&](int k) { return (k >= round.from.begin) & (k < round.from.end) & (k != self); };
+  const auto length = [](const auto& part) { return static_cast<std::uint32_t>(part.bytes); };
+  const std::uint32_t* const phase = me.phase;
+  const Exchange e = exchange_rows(
+      scope, port, round.peers, last, tag, context, [&](int k) { return goes(k) ? length(round.out[k]) : 0; },
+      [&](int k) { return comes(k) ? length(round.in[k]) : 0; }, [] {},
+      [&](const Rows& rows) {
+        if (round.out.stride == 0 && round.out.length == round.out.end) {
+          std::uint32_t to = 0;
+          for (int k = round.to.begin; k < round.to.end; ++k) to |= static_cast<std::uint32_t>(goes(k)) << k;
+          if (to) push_to_all(Hands::all_of(scope), rows.to, to, round.out.base, length(round.out[0]));
+        } else {
+          const Shift shift(scope, static_cast<std::uint32_t>(round.to.count()));
+          for (auto i = static_cast<int>(shift.first); i < round.to.count(); i += static_cast<int>(shift.step))
+            if (const int k = number_of(round.to, self, i); goes(k))
+              push_to_all(shift.hands, rows.to, 1u << k, round.out[k].data, length(round.out[k]));
+        }
+        if (round.keeps) copy_here(scope, me, round.in[self].data, round.out[self].data, round.in[self].bytes);
+      },
+      [&](const Rows& rows) {
+        if (!round.from.count()) return true;
+        bool came = true;
+        const Shift shift(scope, static_cast<std::uint32_t>(round.from.count()));
+        for (auto i = static_cast<int>(shift.first); i < round.from.count() && came; i += static_cast<int>(shift.step))
+          if (const int k = number_of(round.from, self, i); comes(k))
+            came = take_row(shift.hands, rows.from[k], round.in[k].data, length(round.in[k]), *phase);
+        return came;
+      });
+  if (e.state != Exchange::State::some) return e.state;
+  note_missing(scope, me, round.from, e.missing);
+  return e.state;
+}
+
+// Whether all payloads of a round can be rows.
+template <class Scope>
+DCGN_HOST_DEVICE bool fits_rows(const Scope& scope, const Round& round) {
+  if ((scope.size() < Crews::warp) | (round.to.end > Rows::most) | (round.from.end > Rows::most) | round.orders |
+      (round.out.counts != nullptr) | (round.in.counts != nullptr))
+    return false;
+  const int self = round.peers.self;
+  bool fits = true;
+  for (int k = round.to.begin; k < round.to.end; ++k)
+    if (k != self && k != round.spared) fits = fits & fits_row(round.out[k].data, round.out[k].bytes);
+  for (int k = round.from.begin; k < round.from.end; ++k)
+    if (k != self) fits = fits & fits_row(round.in[k].data, round.in[k].bytes);
+  return fits;
+}
+
+}  // namespace dcgn::message

@@ -145,6 +145,9 @@ TEST(FewRanks, InPieces) {
       expect_turns<std::uint8_t>(c, 2 * n, 2);
     }
   }
+  Conditions two = few(0, 1, ScopeKind::block, 104);  // more of them than fit their scratch
+  two.config.eager_bytes = 1 << 16;
+  if (!sanitized) expect_turns<std::uint16_t>(two, 9001, 2);
   // Rings that hold little more than a piece: now and then it does not lie in a row.
   Conditions c = few(1, 3, ScopeKind::block, 40);
   c.config.lane_bytes = 1 << 15;

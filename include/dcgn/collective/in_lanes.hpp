@@ -45,13 +45,16 @@ DCGN_HOST_DEVICE Reduction reduction_in_lanes(const Scope& scope, const Member& 
   if (!fits) return {};
   const auto count = static_cast<std::uint32_t>(in.count);
   Reduction a{in.data, out.data, count * element, count * element, false};
-  a.whole = size == 2 || a.bytes * (size - 1) <= whole_at_once;
+  const auto fits_scratch = [&] {  // as goes_whole() and has_space() have it
+    return (a.each + 63) / 64 * 64 * size <= m.port.me->collectives.scratch_bytes;
+  };
+  a.whole = a.bytes * (size - 1) <= whole_at_once && fits_scratch();
   if (!a.whole) a.each = (count + size - 1) / size * element;
   const auto from = reinterpret_cast<std::uintptr_t>(in.data), to = reinterpret_cast<std::uintptr_t>(out.data);
   const bool clear = (from == to) | (from + a.bytes <= to) | (to + a.bytes <= from);
   const std::uint32_t last = a.length(static_cast<int>(size) - 1);
-  fits = clear & ((a.each + 63) / 64 * 64 * size <= m.port.me->collectives.scratch_bytes) & (a.each % 4 == 0) &
-         message::fits_row(in.data, last) & message::fits_row(out.data, last);
+  fits =
+      clear & fits_scratch() & (a.each % 4 == 0) & message::fits_row(in.data, last) & message::fits_row(out.data, last);
   return a;
 }
 

@@ -204,7 +204,7 @@ DCGN_HOST_DEVICE bool reduces_at_once(const Channel<Scope>& c, std::int64_t coun
 }
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_whole(const Channel<Scope>& c, std::int64_t bytes) {
-  return bytes * (c.size() - 1) <= whole_at_once || c.size() <= 2;
+  return bytes * (c.size() - 1) <= whole_at_once && bytes <= share_bytes(c, c.size());
 }
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code reduce_at_once(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,

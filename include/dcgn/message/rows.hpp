@@ -114,7 +114,7 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   if (sent) {
     out = port.out + lane_of_peer(whom);
     if (good) to = place_in(*out, sent);
-    good = good && (to.fits() & (sent <= eager_limit(*out, scope.size())));
+    good = good && (to.fits() & (sent <= out->eager_most));
     if (good) rows.to[whom] = to.row();
   }
   if (received) {

@@ -124,7 +124,7 @@ TEST(FewRanks, WordsInLanes) {
 TEST(FewRanks, LongPayloads) {
   for (const std::int64_t n : {1100, 1153, 2048, 2730}) {
     if (sanitized && n > 1100) continue;
-    for (const unsigned threads : {96u, 512u}) {
+    for (const unsigned threads : {96u, 256u}) {
       Conditions c = few(0, 1, ScopeKind::block, threads);
       c.config.lane_bytes = 1 << 17;
       c.config.eager_bytes = 16384;

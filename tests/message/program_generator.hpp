@@ -109,7 +109,7 @@ class ProgramGenerator {
   int processes_;  // each a node of its own, where there are several
   std::vector<bool> cpu_;
   std::vector<int> gpu_of_;
-  std::int64_t largest_ = 0, budget_ = 0, eager_limit_ = 0, piece_ = 0;
+  std::int64_t largest_ = 0, budget_ = 0, eager_limit_ = 0, piece_ = 0, longest_eager_ = 0;
   std::vector<Plan> plans_;
   std::vector<Ring> rings_;
   std::vector<Collective> collectives_;

@@ -73,6 +73,9 @@ inline void ProgramGenerator::choose_config() {
   while (2 * cells <= lane / 16) cells *= 2;
   piece_ = static_cast<std::int64_t>(cells / 2 - 1) * 12;
   eager_limit_ = std::min(piece_, static_cast<std::int64_t>(*c.eager_bytes));
+  // Lanes from and to slots are longer where their length is the library's choice.
+  const auto of_slots = static_cast<std::int64_t>((4u << 20) / static_cast<unsigned>(ranks()) / 16 * 6);
+  longest_eager_ = std::min(c.lane_bytes ? piece_ : of_slots, static_cast<std::int64_t>(*c.eager_bytes));
   // Staged messages go through the lane a piece at a time, so with small lanes they may not be large.
   largest_ = random_.percent(12) ? 4 << 20 : random_.percent(50) ? 64 << 10 : 5000;
   if (!c.direct || most_gpus_ > 0) largest_ = std::min(largest_, piece_ * (c.direct && c.p2p ? 2000 : 500));

@@ -252,7 +252,7 @@ inline void ProgramGenerator::finish_config() {
   for (const Message& m : p_.messages) {
     ++requests[static_cast<std::size_t>(m.src)];
     requests[static_cast<std::size_t>(m.dst)] += 2;
-    if (m.bytes <= eager_limit_)
+    if (m.bytes <= longest_eager_)
       unexpected[static_cast<std::size_t>(m.dst)] += static_cast<std::uint64_t>(m.bytes) + 48;
   }
   for (std::size_t r = 0; r < p_.ranks.size(); ++r) {

@@ -9,7 +9,6 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
 #include <dcgn/message/rounds.hpp>
-#include <dcgn/message/rows.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -338,12 +337,6 @@ class Channel {
   DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
     if constexpr (message::plans_ahead<Scope>)
       return in_first_block([&](const auto& c) { return Outcome{c.template one_round<Empty>(r)}; }).code;
-    if constexpr (message::exchanges_rows<Scope> && !Empty)
-      if (!without(message::without_rounds) && message::fits_rows(scope_, r)) {
-        const auto state = message::round_in_rows(scope_, port_, r, turn_.tag, group_.collective_context());
-        if (state != message::Exchange::State::none)
-          return state == message::Exchange::State::all ? Code::ok : make_up(r);
-      }
     if (message::quick_round<Empty>(scope_, port_, r, turn_.tag, group_.collective_context())) return Code::ok;
     return make_up(r);
   }

@@ -175,21 +175,18 @@ DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, cons
 }
 
 // Waits for a bell to say what has not been noted; false where none has in a while. Called by those who look, where
-// they can look at all bells at once: what is noted stays in registers, so that a look takes little longer than a load.
+// each has no more than a group to look at: what is noted stays in registers, and a look takes little longer than a
+// load.
 template <class Scope>
 DCGN_HOST_DEVICE bool await_bell(const Scope& scope, const Endpoint& me) {
-  const int mine = bell_group * static_cast<int>(scope.rank()), width = bell_group * static_cast<int>(scope.lookers());
-  const auto load = [&](const std::uint32_t* from, std::uint32_t(&groups)[groups_at_once][bell_group]) {
-    for (int k = 0; k < groups_at_once; ++k)
-      if (mine < width && k * width + mine < lanes(me)) load_group(from + (k * width + mine), groups[k]);
-  };
-  std::uint32_t noted[groups_at_once][bell_group]{}, bells[groups_at_once][bell_group]{};
-  load(me.heads, noted);
-  for (std::uint32_t looks = 0; looks < quick_looks / 4; ++looks) {
-    load(me.bells, bells);
+  const int mine = bell_group * static_cast<int>(scope.rank());
+  const bool looks = mine < lanes(me);
+  std::uint32_t noted[bell_group]{}, bells[bell_group]{};
+  if (looks) load_group(me.heads + mine, noted);
+  for (std::uint32_t k = 0; k < quick_looks / 4; ++k) {
+    if (looks) load_group(me.bells + mine, bells);
     std::uint32_t news = 0;
-    for (int k = 0; k < groups_at_once; ++k)
-      for (int i = 0; i < bell_group; ++i) news |= bells[k][i] ^ noted[k][i];
+    for (int i = 0; i < bell_group; ++i) news |= bells[i] ^ noted[i];
     if (scope.first_found(news ? 0 : -1) >= 0) return true;
     relax_briefly();
   }
@@ -310,8 +307,7 @@ template <class Scope>
 // Looks a while for a place where there is a message. Called by those who look.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
-  const int at_once = groups_at_once * bell_group * static_cast<int>(scope.lookers());
-  const bool by_bells = me.bells && !me.mute_count && lanes(me) <= at_once;
+  const bool by_bells = me.bells && !me.mute_count && lanes(me) <= bell_group * static_cast<int>(scope.lookers());
   int place = -1;
   for (std::uint32_t looks = 0; place < 0 && looks < quick_looks / 4; ++looks) {
     if (by_bells && !await_bell(scope, me)) break;

@@ -1,5 +1,5 @@
-// Rows: a block sends a payload to each of a few ranks and receives one from each, at once. What the collectives of
-// blocks are made of, from a cell up to what a ring holds.
+// Rows: a block sends a payload to each of a few ranks and receives one from each, at once. What its all_reduce is made
+// of, from a cell up to what a ring holds.
 //
 // Messages are those of rounds, so the other side may make its part of them otherwise. Where every payload lies in a
 // row of cells of one epoch, and there is room for it, as is the rule, a thread has to know no more of a lane than an
@@ -358,8 +358,6 @@ DCGN_HOST_DEVICE bool fold_rows(const Hands& hands, const Row* rows, int self, i
       });
 }
 
-// ---- rounds
-
 // The threads of a block that see to one peer of several, warp by warp, and to others after it.
 struct Shift {
   Hands hands;
@@ -375,63 +373,5 @@ struct Shift {
     if (turn >= warps * warp) first = peers;  // of the last warp, which lacks threads
   }
 };
-
-// A round with all threads of a block whose payloads all are rows: the state says whether it has been one, and what is
-// missing is noted in the lapses.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Exchange::State round_in_rows(const gpu::BlockScope scope, const Port port,
-                                                                        const Round round, std::int32_t tag,
-                                                                        std::uint32_t context) {
-  const int self = round.peers.self, last = round.to.end > round.from.end ? round.to.end : round.from.end;
-  Endpoint& me = *port.me;
-  const auto goes = [&](int k) {
-    return (k >= round.to.begin) & (k < round.to.end) & (k != self) & (k != round.spared);
-  };
-  const auto comes = [&](int k) { return (k >= round.from.begin) & (k < round.from.end) & (k != self); };
-  const auto length = [](const auto& part) { return static_cast<std::uint32_t>(part.bytes); };
-  const std::uint32_t* const phase = me.phase;
-  const Exchange e = exchange_rows(
-      scope, port, round.peers, last, tag, context, [&](int k) { return goes(k) ? length(round.out[k]) : 0; },
-      [&](int k) { return comes(k) ? length(round.in[k]) : 0; }, [] {},
-      [&](const Rows& rows) {
-        if (round.out.stride == 0 && round.out.length == round.out.end) {
-          std::uint32_t to = 0;
-          for (int k = round.to.begin; k < round.to.end; ++k) to |= static_cast<std::uint32_t>(goes(k)) << k;
-          if (to) push_to_all(Hands::all_of(scope), rows.to, to, round.out.base, length(round.out[0]));
-        } else {
-          const Shift shift(scope, static_cast<std::uint32_t>(round.to.count()));
-          for (auto i = static_cast<int>(shift.first); i < round.to.count(); i += static_cast<int>(shift.step))
-            if (const int k = number_of(round.to, self, i); goes(k))
-              push_to_all(shift.hands, rows.to, 1u << k, round.out[k].data, length(round.out[k]));
-        }
-        if (round.keeps) copy_here(scope, me, round.in[self].data, round.out[self].data, round.in[self].bytes);
-      },
-      [&](const Rows& rows) {
-        if (!round.from.count()) return true;
-        bool came = true;
-        const Shift shift(scope, static_cast<std::uint32_t>(round.from.count()));
-        for (auto i = static_cast<int>(shift.first); i < round.from.count() && came; i += static_cast<int>(shift.step))
-          if (const int k = number_of(round.from, self, i); comes(k))
-            came = take_row(shift.hands, rows.from[k], round.in[k].data, length(round.in[k]), *phase);
-        return came;
-      });
-  if (e.state != Exchange::State::some) return e.state;
-  note_missing(scope, me, round.from, e.missing);
-  return e.state;
-}
-
-// Whether all payloads of a round can be rows.
-template <class Scope>
-DCGN_HOST_DEVICE bool fits_rows(const Scope& scope, const Round& round) {
-  if ((scope.size() < Crews::warp) | (round.to.end > Rows::most) | (round.from.end > Rows::most) | round.orders |
-      (round.out.counts != nullptr) | (round.in.counts != nullptr))
-    return false;
-  const int self = round.peers.self;
-  bool fits = true;
-  for (int k = round.to.begin; k < round.to.end; ++k)
-    if (k != self && k != round.spared) fits = fits & fits_row(round.out[k].data, round.out[k].bytes);
-  for (int k = round.from.begin; k < round.from.end; ++k)
-    if (k != self) fits = fits & fits_row(round.in[k].data, round.in[k].bytes);
-  return fits;
-}
 
 }  // namespace dcgn::message

@@ -147,11 +147,8 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   Exchange result{Exchange::State::some, received ? 1u << whose : 0};
   if (!scope.agree(here)) return result;
   if (received) from.pass(*in, received);
-  if (!scope.agree(take(rows)))
-    result.missing = 0;  // the job is aborted
-  else
-    result = {Exchange::State::all, 0};
-  return result;
+  if (scope.agree(take(rows))) result = {Exchange::State::all, 0};
+  return result;  // else the job is aborted, as who makes up for it finds out
 }
 
 // Notes what an exchange has missed, for make_up(). With all threads of the scope.

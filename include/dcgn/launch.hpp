@@ -92,12 +92,15 @@ KernelImage make_image(const Kernel& kernel, const Args&... args) {
   };
 #if defined(__CUDACC__)
   const auto entry = entry_of<Kernel, Args...>();
-  image.cuda_launch = [entry, kernel, args...](const Launch& launch, void* stream) {
-    if (launch.shared_bytes > 48 * 1024) {
-      const cudaError_t raised = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                      static_cast<int>(launch.shared_bytes));
-      if (raised != cudaSuccess) return static_cast<int>(raised);
-    }
+  // More than 48 KiB of shared memory, static and dynamic, must be asked for.
+  const auto allow_shared = [entry](const Launch& launch) {
+    if (!launch.shared_bytes) return cudaSuccess;
+    return cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                static_cast<int>(launch.shared_bytes));
+  };
+  image.cuda_launch = [entry, allow_shared, kernel, args...](const Launch& launch, void* stream) {
+    const cudaError_t allowed = allow_shared(launch);
+    if (allowed != cudaSuccess) return static_cast<int>(allowed);
     // Not <<<>>> and cudaGetLastError(), which also returns, and clears, the error of an earlier call.
     cudaLaunchConfig_t config{};
     config.gridDim = to_cuda(launch.grid);
@@ -106,7 +109,9 @@ KernelImage make_image(const Kernel& kernel, const Args&... args) {
     config.stream = static_cast<cudaStream_t>(stream);
     return static_cast<int>(cudaLaunchKernelEx(&config, entry, kernel, args...));
   };
-  image.cuda_occupancy = [entry](const Launch& launch, int& blocks) {
+  image.cuda_occupancy = [entry, allow_shared](const Launch& launch, int& blocks) {
+    const cudaError_t allowed = allow_shared(launch);
+    if (allowed != cudaSuccess) return static_cast<int>(allowed);
     return static_cast<int>(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, entry, static_cast<int>(launch.block.volume()), launch.shared_bytes));
   };

@@ -123,19 +123,21 @@ TEST(Kernel, GridBeyondResidencyRunsInTurns) {
 TEST(Kernel, LaunchBeyondResidencyIsRefusedWithBothNumbers) {
   const Device device(0);
   Stream stream(device);
-  Launch launch{.grid = 1, .block = 32, .shared_bytes = 40 << 10};
-  const int limit = device.max_resident_blocks(launch, Nothing{});
-  ASSERT_GT(limit, 0);
-  launch.grid = static_cast<unsigned>(limit);
-  device.launch(stream, launch, Nothing{});
-  stream.synchronize();
-  launch.grid = static_cast<unsigned>(limit + 1);
-  const Error error = error_of([&] { device.launch(stream, launch, Nothing{}); });
-  EXPECT_EQ(error.code(), Code::too_many_blocks);
-  EXPECT_TRUE(contains(error.what(), std::to_string(limit + 1) + " blocks"));
-  EXPECT_TRUE(contains(error.what(), "at most " + std::to_string(limit)));
-  EXPECT_TRUE(contains(error.what(), "dcgn::test::Nothing"));
-  EXPECT_TRUE(contains(error.what(), "limited by"));
+  for (const std::size_t shared_bytes : {40u << 10, 64u << 10}) {  // CUDA gives more than 48 KiB only where it is asked
+    Launch launch{.grid = 1, .block = 32, .shared_bytes = shared_bytes};
+    const int limit = device.max_resident_blocks(launch, Nothing{});
+    ASSERT_GT(limit, 0);
+    launch.grid = static_cast<unsigned>(limit);
+    device.launch(stream, launch, Nothing{});
+    stream.synchronize();
+    launch.grid = static_cast<unsigned>(limit + 1);
+    const Error error = error_of([&] { device.launch(stream, launch, Nothing{}); });
+    EXPECT_EQ(error.code(), Code::too_many_blocks);
+    EXPECT_TRUE(contains(error.what(), std::to_string(limit + 1) + " blocks"));
+    EXPECT_TRUE(contains(error.what(), "at most " + std::to_string(limit)));
+    EXPECT_TRUE(contains(error.what(), "dcgn::test::Nothing"));
+    EXPECT_TRUE(contains(error.what(), "limited by"));
+  }
 }
 
 TEST(Kernel, ShapesThatMakeNoSenseAreRefused) {

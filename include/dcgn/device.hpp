@@ -92,6 +92,9 @@ class Device {
   // Host memory that this device and all others can reach at the same address (pinned on CUDA); cleared.
   void* allocate_host(std::size_t bytes) const;
   void free_host(void* memory) const;
+  // Says that a kernel was left running here that may never end, as a job does that gives it up: what is freed from now
+  // on is kept until the process ends. The kernel may still use it, and CUDA would wait for the kernel.
+  void keep_memory() const noexcept;
 
   // Copies between any two of host memory and the memory of this device, or of a peer. Blocks until done.
   void copy(void* to, const void* from, std::size_t bytes) const;

@@ -5,6 +5,7 @@
 
 #include <dcgn/device.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -36,6 +37,8 @@ class Backend {
   virtual ~Backend() = default;
 
   const DeviceProperties& properties() const noexcept { return properties_; }
+
+  std::atomic<bool> keeps_memory = false;  // see Device::keep_memory
 
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) = 0;

@@ -153,13 +153,14 @@ bool Device::can_reach(const Device& other) const {
 
 void* Device::allocate(std::size_t bytes) const { return bytes ? backend_->allocate(bytes) : nullptr; }
 void Device::free(void* memory) const {
-  if (memory) backend_->free(memory);
+  if (memory && !backend_->keeps_memory) backend_->free(memory);
 }
 bool Device::owns(const void* memory) const { return memory && backend_->owns(memory); }
 void* Device::allocate_host(std::size_t bytes) const { return bytes ? backend_->allocate_host(bytes) : nullptr; }
 void Device::free_host(void* memory) const {
-  if (memory) backend_->free_host(memory);
+  if (memory && !backend_->keeps_memory) backend_->free_host(memory);
 }
+void Device::keep_memory() const noexcept { backend_->keeps_memory = true; }
 
 void Device::copy(void* to, const void* from, std::size_t bytes) const {
   device::check_bytes("copy", to, bytes);

@@ -242,6 +242,7 @@ Report Job::run() {
   struct Body {
     std::string name;
     std::function<void()> run;
+    std::optional<Device> device = std::nullopt;
   };
   std::vector<Body> bodies;
   const topology::Home& home = world->home();
@@ -273,7 +274,8 @@ Report Job::run() {
                          finish);
            stream.synchronize();
            for (int s = 0; s < slots; ++s) world->detach(first + s);
-         }});
+         },
+         world->devices()[static_cast<std::size_t>(g)]});
   }
 
   plan.started = true;
@@ -310,6 +312,8 @@ Report Job::run() {
   }
   const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
   for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();
+  for (const Body& body : bodies)
+    if (body.device && stuck.contains(body.name)) body.device->keep_memory();
   if (stuck.empty()) wait_for_reserved(*world, plan.reserved);
   if (world->gateway() && !world->aborted()) world->gateway()->finish();
   Report report;

@@ -2,10 +2,12 @@
 // usable.
 #include "handle_kernels.hpp"
 
+#include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/clock.hpp>
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 namespace dcgn::test {
 namespace {
@@ -122,6 +124,42 @@ TEST_P(Unanswered, ASlotThatNoKernelServesIsNamed) {
   EXPECT_TRUE(contains(world.report(), "has passed for rank 0 (slot 0 of GPU 0, node 0)"));
   EXPECT_TRUE(contains(world.report(), last_slot(GetParam()) + ": not in a call that waits"));
   expect_usable(GetParam());
+}
+
+// Rank 0 counts, in no call, until the host sets words[0]; words[1] says then how far. Rank 1 waits for rank 0.
+struct CountUntilTold {
+  DCGN_HOST_DEVICE void operator()(const gpu::Context& context, const gpu::Comm& comm, std::uint64_t* words,
+                                   std::uint64_t* counter) const {
+    const gpu::Slot me = comm.slot(context.block_rank());
+    if (context.thread_rank() != 0) return;
+    int x = 0;
+    if (me.rank() == 1) {
+      me.recv(gpu::this_thread(), x, 0);
+      return;
+    }
+    for (; load_acquire(words[0]) == 0; relax()) ++*counter;
+    store_release(words[1], *counter);
+  }
+};
+
+// What a kernel that does not end may still use stays its own, however the job's caller goes on.
+TEST_P(Unanswered, AKernelThatIsLeftRunningKeepsItsMemory) {
+  const Device device(0);
+  auto* const words = static_cast<std::uint64_t*>(device.allocate_host(2 * sizeof(std::uint64_t)));
+  {
+    Job job(two_slots(GetParam(), deadline_s));
+    const DeviceBuffer<std::uint64_t> counter(device, 1 << 20);
+    device.fill(counter.data(), 0, counter.size_bytes());
+    job.gpu(one_warp, CountUntilTold{}, words, counter.data());
+    const Stopped s = run_to_error(job);
+    EXPECT_EQ(s.code, Code::deadline) << s.what;
+    EXPECT_TRUE(contains(s.what, "GPU 0 of node 0 did not stop within 10 s and was left running")) << s.what;
+  }
+  store_release(words[0], std::uint64_t{1});
+  const auto start = std::chrono::steady_clock::now();
+  while (load_acquire(words[1]) == 0 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_NE(load_acquire(words[1]), 0U);
 }
 
 }  // namespace

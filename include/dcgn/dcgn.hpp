@@ -10,6 +10,7 @@
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/outlined.hpp>
 #include <dcgn/job.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/placement.hpp>

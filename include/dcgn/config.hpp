@@ -91,6 +91,10 @@ struct Config {
   // staged through pinned host memory. DCGN_P2P=on|off
   bool p2p = detail::flag_setting("DCGN_P2P", "on", "off", true);
 
+  // Whether processes of one host that follow each other share memory, and talk through it as ranks of one process do;
+  // off: all that passes between processes goes by MPI, or what stands for it. DCGN_SHARE=on|off
+  bool share = detail::flag_setting("DCGN_SHARE", "on", "off", true);
+
   // From how many bytes on the GPUs' copy engines move a message, rather than the threads that receive it. Where it is
   // not set: where they are faster, which the threads of the call decide; never on emulated GPUs, which have none (a
   // number makes them act as if). DCGN_COPY_ENGINE=on|off|bytes; on: not set, off: never_copied

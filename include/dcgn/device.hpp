@@ -7,6 +7,7 @@
 #include <dcgn/error.hpp>
 #include <dcgn/launch.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -92,6 +93,17 @@ class Device {
   // Host memory that this device and all others can reach at the same address (pinned on CUDA); cleared.
   void* allocate_host(std::size_t bytes) const;
   void free_host(void* memory) const;
+  // Makes memory of the host, which the caller has from elsewhere, what allocate_host() gives, until unpin().
+  void pin(void* memory, std::size_t bytes) const;
+  void unpin(void* memory) const;
+
+  // Memory of allocate() for another process to open, as this device reaches it: CUDA's interprocess memory. Throws
+  // Error(unsupported) where that cannot be.
+  using Exported = std::array<unsigned char, 64>;
+  Exported export_memory(void* memory) const;
+  void* open_exported(const Exported& memory) const;
+  void close_exported(void* opened) const;
+
   // Says that a kernel was left running here that may never end, as a job does that gives it up: what is freed from now
   // on is kept until the process ends. The kernel may still use it, and CUDA would wait for the kernel.
   void keep_memory() const noexcept;

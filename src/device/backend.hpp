@@ -45,6 +45,11 @@ class Backend {
   virtual bool owns(const void* memory) = 0;
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void free_host(void* memory) = 0;
+  virtual void pin(void* memory, std::size_t bytes) = 0;
+  virtual void unpin(void* memory) = 0;
+  virtual Device::Exported export_memory(void* memory) = 0;
+  virtual void* open_exported(const Device::Exported& memory) = 0;
+  virtual void close_exported(void* opened) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;
 

@@ -160,6 +160,11 @@ void* Device::allocate_host(std::size_t bytes) const { return bytes ? backend_->
 void Device::free_host(void* memory) const {
   if (memory && !backend_->keeps_memory) backend_->free_host(memory);
 }
+void Device::pin(void* memory, std::size_t bytes) const { backend_->pin(memory, bytes); }
+void Device::unpin(void* memory) const { backend_->unpin(memory); }
+Device::Exported Device::export_memory(void* memory) const { return backend_->export_memory(memory); }
+void* Device::open_exported(const Exported& memory) const { return backend_->open_exported(memory); }
+void Device::close_exported(void* opened) const { backend_->close_exported(opened); }
 void Device::keep_memory() const noexcept { backend_->keeps_memory = true; }
 
 void Device::copy(void* to, const void* from, std::size_t bytes) const {

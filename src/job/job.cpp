@@ -166,21 +166,27 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       ++total;
       line(message::describe_message(e) + " at rank " + std::to_string(rank));
     }
-    if (const message::Endpoint* gateway = world.memory().gateway()) {
+    const message::RankMemory& memory = world.memory();
+    const topology::Home &home = memory.home(), &circle = memory.circle();
+    if (const message::Endpoint* gateway = memory.gateway(); gateway && circle.ranks < gateway->size) {
       const message::InLane& in = ranks[to].in.back();
       const std::uint64_t left = gateway->out[to].sent - in.received + world.gateway()->undelivered(rank);
       total += left;
       if (left) line(messages(left) + " from other processes at rank " + std::to_string(rank));
     }
-    for (std::size_t from = 0; from < ranks.size(); ++from) {
-      const message::OutLane& out = ranks[from].out[to];
-      const message::InLane& in = ranks[to].in[from];
-      const std::uint64_t in_lane =
-          out.sent + out.messages_by_quick_calls() - in.received - in.messages_by_quick_calls();
+    for (int from = circle.first_rank; from < circle.end_rank(); ++from) {
+      const message::InLane& in = ranks[to].in[memory.lane(from)];
+      std::uint64_t sent = 0;
+      if (home.has(from)) {
+        const message::OutLane& out = ranks[static_cast<std::size_t>(from - home.first_rank)].out[memory.lane(rank)];
+        sent = out.sent + out.messages_by_quick_calls();
+      } else {
+        sent = memory.told_sent(from, rank);
+      }
+      const std::uint64_t in_lane = sent - in.received - in.messages_by_quick_calls();
       if (!in_lane) continue;
       total += in_lane;
-      line(messages(in_lane) + " from rank " + std::to_string(ranks[from].endpoint.rank) + " at rank " +
-           std::to_string(rank));
+      line(messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank));
     }
   }
   if (!total) return {};
@@ -260,7 +266,8 @@ Report Job::run() {
     const std::string name = "GPU " + std::to_string(place.device) + " of node " + std::to_string(place.node);
     if (gpu.kernels.empty()) throw Error(Code::configuration, "job", name + " has no kernel: give one with Job::gpu");
     bodies.push_back(
-        {name, [world, g, kernels = gpu.kernels, finish = gpu.finish] {
+        {name,
+         [world, g, kernels = gpu.kernels, finish = gpu.finish] {
            const Device device = world->devices()[static_cast<std::size_t>(g)];
            const int first = world->first_rank_of_gpu(g);
            const int slots = world->slots_of_gpu(g);
@@ -315,7 +322,14 @@ Report Job::run() {
   for (const Body& body : bodies)
     if (body.device && stuck.contains(body.name)) body.device->keep_memory();
   if (stuck.empty()) wait_for_reserved(*world, plan.reserved);
-  if (world->gateway() && !world->aborted()) world->gateway()->finish();
+  std::vector<message::RankMemory::Snapshot> ranks;
+  if (!world->aborted()) {
+    for (int r = home.first_rank; r < home.end_rank(); ++r) {
+      ranks.push_back(world->memory().snapshot(r));
+      world->memory().tell_sent(ranks.back());
+    }
+    if (world->gateway()) world->gateway()->finish();
+  }
   Report report;
   report.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
@@ -327,11 +341,7 @@ Report Job::run() {
     throw Error(world->verdict().code, "job", text);
   }
 
-  std::vector<message::RankMemory::Snapshot> ranks;
-  for (int r = home.first_rank; r < home.end_rank(); ++r) {
-    ranks.push_back(world->memory().snapshot(r));
-    report.ranks.push_back(report_of(*world, r, ranks.back()));
-  }
+  for (const message::RankMemory::Snapshot& s : ranks) report.ranks.push_back(report_of(*world, s.endpoint.rank, s));
   // A failed call that came too late for the watchdog to see.
   for (const message::RankMemory::Snapshot& s : ranks) {
     const message::Failure& f = s.endpoint.first_failure;

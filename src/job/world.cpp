@@ -175,6 +175,13 @@ std::unique_ptr<transport::CopyEngine> make_copy_engine(const Config& config, co
   return wanted ? std::make_unique<transport::CopyEngine>(devices, config.p2p) : nullptr;
 }
 
+// When all have come so far.
+std::unique_ptr<transport::Sharing> find_sharing(const Config& config, transport::Processes* processes,
+                                                 transport::Agreement& agreement, const std::vector<Device>& devices) {
+  agreement.agree();
+  return processes ? std::make_unique<transport::Sharing>(*processes, config, devices) : nullptr;
+}
+
 // By rank of this process, the device whose kernels may read what a thread of the host has in a GPU's memory.
 std::vector<int> readers_of(const Config& config, const Placement& placement, const topology::Home& home) {
   std::vector<int> readers;
@@ -202,7 +209,8 @@ WorldState::WorldState(Config config)
                                       *copy_engine_, home_.first_rank, readers_of(config_, placement_, home_),
                                       [this](const Error& error) { abort_for_copy(error); })
                                 : nullptr),
-      memory_(config_, placement_, home_, devices_, host_copier_.get()),
+      sharing_(find_sharing(config_, processes_.get(), agreement_, devices_)),
+      memory_(config_, placement_, home_, devices_, host_copier_.get(), sharing_.get()),
       seats_(static_cast<std::size_t>(home_.ranks), Seat::free) {
   if (config_.seed)
     for (const Device& d : devices_)
@@ -210,7 +218,6 @@ WorldState::WorldState(Config config)
         throw Error(Code::configuration, "world",
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
-  agreement_.agree();
   if (processes_)
     gateway_ = std::make_unique<transport::Gateway>(*processes_, memory_, placement_, config_,
                                                     [this](Code code, const std::string& reason) {
@@ -262,7 +269,7 @@ Comm WorldState::attach(int rank) {
 void WorldState::detach(int rank) {
   const std::lock_guard lock(mutex_);
   seat(rank) = Seat::left;
-  memory_.set_ended(rank);
+  memory_.set_ended(rank, !aborted());  // else the others hear why
 }
 
 bool WorldState::attached(int rank) const {

@@ -8,6 +8,7 @@
 #include "transport/gateway.hpp"
 #include "transport/host_copier.hpp"
 #include "transport/processes.hpp"
+#include "transport/sharing.hpp"
 
 #include <dcgn/comm.hpp>
 #include <dcgn/config.hpp>
@@ -89,6 +90,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   std::vector<int> first_ranks_;                        // [gpu]
   std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where there is none to use
   std::unique_ptr<transport::HostCopier> host_copier_;  // with it
+  std::unique_ptr<transport::Sharing> sharing_;         // null where this process is alone
   message::RankMemory memory_;
   std::unique_ptr<transport::CopyService> copy_service_;
   mutable std::mutex mutex_;

@@ -1,5 +1,7 @@
 #include "message/memory.hpp"
 
+#include "transport/sharing.hpp"
+
 #include <dcgn/error.hpp>
 #include <dcgn/message/progress.hpp>
 
@@ -43,11 +45,12 @@ std::uint64_t communicator_bytes(const Config& config, std::size_t ranks) {
 }
 
 // Of the ring of a lane, as a power of two. Where GPUs take part it is large enough for messages that all threads of a
-// block write at once; in the host's memory it had better stay in the caches.
-std::uint32_t lane_shift(const Config& config, int ranks, bool host) {
-  constexpr std::uint64_t rank_budget = 4u << 20;
+// block write at once; in the host's memory it had better stay in the caches. A CPU rank that many slots send to has
+// more space: what does not fit a lane whole costs it several journeys over PCIe.
+std::uint32_t lane_shift(const Config& config, int ranks, bool receiver_in_host, bool sender_in_host) {
+  const std::uint64_t rank_budget = receiver_in_host && !sender_in_host ? 32u << 20 : 4u << 20;
   constexpr std::uint64_t least = 64;  // cells
-  const std::uint64_t most = host ? 1024 : 16384;
+  const std::uint64_t most = receiver_in_host && sender_in_host ? 1024 : 16384;
   std::uint64_t cells = std::clamp(rank_budget / static_cast<std::uint64_t>(ranks) / sizeof(Cell), least, most);
   if (config.lane_bytes) cells = std::max<std::uint64_t>(config.lane_bytes / sizeof(Cell), 16);
   return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
@@ -126,12 +129,48 @@ struct RankMemory::Layout {
     std::int32_t* teams;
   };
   struct Pair {
-    Cell* ring;
-    Credit* credit;
-    std::uint32_t shift;
+    Cell* ring = nullptr;
+    Credit* credit = nullptr;
+    std::uint32_t shift = 0;
   };
-  std::vector<Rank> ranks;
-  std::vector<Pair> pairs;  // [receiver * lanes_ + sender]
+  std::vector<Rank> ranks;  // by rank and gateway, those here
+  std::vector<Pair>
+      pairs;  // [receiver * ends() + sender]: the ring where the receiver is here, the credit where the sender is
+};
+
+// What a rank has to know of a peer's memory.
+struct RankMemory::Peer {
+  Cell* ring;  // of the lane to it
+  std::uint32_t shift;
+  Credit* credit;  // of the lane from it
+  std::uint64_t *near_acks, *far_acks;
+  std::uint32_t* bells;
+  Record* records;
+};
+
+// The same, for other processes: which region it lies in, and how far from its beginning.
+struct RankMemory::Where {
+  static constexpr std::int32_t nowhere = -2;
+  std::int32_t space;  // host_space for pinned_, else the number of the GPU there
+  std::uint32_t shift;
+  std::uint64_t offset;
+};
+
+// What a process tells those that share its memory, by ranks of its own and all those that share.
+struct RankMemory::Shared {
+  struct Rank {
+    Where near_acks, far_acks, bells;
+  };
+  struct Pair {
+    Where ring, credit;  // from that rank to one here; credit for what one here sends to that rank
+    std::uint64_t sent;  // messages to that rank, once the sender has ended
+  };
+  std::uint64_t ended, ranks, pairs;  // offsets
+
+  template <class T>
+  T* at(std::uint64_t offset) {
+    return reinterpret_cast<T*>(reinterpret_cast<unsigned char*>(this) + offset);
+  }
 };
 
 Region& RankMemory::region(int space) {
@@ -141,13 +180,15 @@ Region& RankMemory::region(int space) {
 bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
   const int space_a = spaces_[a], space_b = spaces_[b];
   if (space_a == space_b) return true;
-  return space_a != host_space && space_b != host_space &&
-         peers_[static_cast<std::size_t>(space_a) * devices_.size() + static_cast<std::size_t>(space_b)];
+  if (space_a == host_space || space_b == host_space) return false;
+  const auto [own, other] = is_here(a) ? std::pair(space_a, space_b) : std::pair(space_b, space_a);
+  return peers_[static_cast<std::size_t>(own) * all_gpus_.size() + static_cast<std::size_t>(other)];
 }
 
 Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
   const Reach engine = has_engine_ ? Reach::engine : Reach::none;
-  if (!config_.direct) return Reach::none;
+  // An address is worth nothing in another process.
+  if (!config_.direct || !is_of_process(receiver) || !is_of_process(sender)) return Reach::none;
   if (is_gateway(receiver)) return is_host(sender) ? Reach::direct : Reach::none;
   // A thread's memory is not pinned, as a rule: no slot can read it, and a copy from it would hold up all others.
   if (!share_memory(receiver, sender)) return gpus_[sender] >= 0 ? engine : Reach::none;
@@ -159,7 +200,7 @@ Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
 void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
   out.engine_from = in.engine_from = in.engine_beside = engine_never;
   in.engine_each = 0;
-  if (!has_engine_ || is_gateway(peer)) return;
+  if (!has_engine_ || !is_here(peer)) return;
   if (config_.copy_engine_bytes) {
     out.engine_from = in.engine_from = static_cast<std::uint32_t>(*config_.copy_engine_bytes);
     return;
@@ -173,31 +214,43 @@ void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& 
 }
 
 void RankMemory::lay_out(Layout& layout) {
-  const auto n = endpoints_.size();
-  const bool bells = n > static_cast<std::size_t>(few_ranks) && !(config_.without & without_bells);
-  layout.ranks.resize(lanes_);
-  layout.pairs.resize(lanes_ * lanes_);
+  const auto n = endpoints_.size(), all = static_cast<std::size_t>(circle_.ranks);
+  const bool bells = circle_.ranks > few_ranks && !(config_.without & without_bells);
+  layout.ranks.resize(ends());
+  layout.pairs.resize(ends() * ends());
+  if (sharing_) {
+    shared_ = pinned_.take<Shared>(1, 64);
+    const Shared offsets{reinterpret_cast<std::uintptr_t>(ended_ = pinned_.take<std::uint32_t>(all, 64)),
+                         reinterpret_cast<std::uintptr_t>(pinned_.take<Shared::Rank>(n, 64)),
+                         reinterpret_cast<std::uintptr_t>(pinned_.take<Shared::Pair>(n * all, 64))};
+    const auto base = reinterpret_cast<std::uintptr_t>(shared_);
+    if (shared_) *shared_ = {offsets.ended - base, offsets.ranks - base, offsets.pairs - base};
+  } else {
+    ended_ = pinned_.take<std::uint32_t>(all, 64);
+  }
   notices_ = pinned_.take<Notice>(n);
   if (has_engine_) {
     copy_queues_ = pinned_.take<CopyQueue>(n, 64);
     copies_posted_ = pinned_.take<std::uint32_t>(n, 64);
   }
-  ended_ = pinned_.take<std::uint32_t>(n, 64);
   lent_ = host_.take<std::uint32_t>(n, 64);
   host_phase_ = host_.take<std::uint32_t>(1, 64);
   for (std::size_t g = 0; g < devices_.size(); ++g) device_phases_[g] = device_regions_[g].take<std::uint32_t>(1, 64);
   // The slots of a GPU lie side by side: its handle is the first one's address.
-  for (std::size_t r = 0; r < n; ++r) layout.ranks[r].endpoint = region(spaces_[r]).take<Endpoint>(1);
-  for (std::size_t r = 0; r < n; ++r) {
+  for (std::size_t i = 0; i < n; ++i) layout.ranks[here(i)].endpoint = region(spaces_[here(i)]).take<Endpoint>(1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t r = here(i);
     Layout::Rank& rank = layout.ranks[r];
     Region& own = region(spaces_[r]);
+    // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
+    Region& near = is_host(r) ? pinned_ : own;
     const Capacity capacity = capacity_of(config_, gpus_[r] < 0);
     rank.out = own.take<OutLane>(lanes_, 64);
     rank.in = own.take<InLane>(lanes_, 64);
     rank.records = own.take<Record>(capacity.records, 64);
     rank.free_acks = own.take<std::uint32_t>(capacity.acks);
-    rank.near_acks = own.take<std::uint64_t>(capacity.acks, 64);
-    rank.far_acks = has_cuda_ ? pinned_.take<std::uint64_t>(capacity.acks, 64) : rank.near_acks;
+    rank.near_acks = near.take<std::uint64_t>(capacity.acks, 64);
+    rank.far_acks = is_host(r) ? rank.near_acks : pinned_.take<std::uint64_t>(capacity.acks, 64);
     rank.arrivals = own.take<unsigned char>(capacity.arrivals, 64);
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
     rank.scratch = own.take<unsigned char>(config_.collective_bytes, 64);
@@ -206,8 +259,6 @@ void RankMemory::lay_out(Layout& layout) {
     rank.lapses = own.take<Lapse>(most_at_once, 64);
     rank.requests = own.take<Request>(most_at_once, 64);
     rank.teams = own.take<std::int32_t>(teams_.size(), 64);
-    // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
-    Region& near = is_host(r) ? pinned_ : own;
     if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
       const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;
@@ -216,8 +267,8 @@ void RankMemory::lay_out(Layout& layout) {
       rank.mute = own.take<std::int32_t>(lanes_);
     }
   }
-  if (lanes_ > n) {
-    Layout::Rank& gateway = layout.ranks[n];
+  if (has_gateway_) {
+    Layout::Rank& gateway = layout.ranks[all];
     gateway = {};
     gateway.endpoint = host_.take<Endpoint>(1);
     gateway.out = host_.take<OutLane>(n, 64);
@@ -225,28 +276,123 @@ void RankMemory::lay_out(Layout& layout) {
     gateway.free_acks = host_.take<std::uint32_t>(gateway_acks);
     gateway.near_acks = gateway.far_acks = pinned_.take<std::uint64_t>(gateway_acks, 64);
   }
-  for (std::size_t r = 0; r < lanes_; ++r)
-    for (std::size_t s = 0; s < lanes_; ++s) {
-      if (is_gateway(r) && is_gateway(s)) continue;
+  for (std::size_t r = 0; r < ends(); ++r)
+    for (std::size_t s = 0; s < ends(); ++s) {
+      const bool outside = is_gateway(r) || is_gateway(s);
+      if (!is_here(r) && !is_here(s)) continue;
+      if (outside && !has_gateway_) continue;
       // The ring beside its receiver, the credit beside its sender: nobody polls across a link.
       const bool shared = share_memory(r, s);
-      const bool outside = is_gateway(r) || is_gateway(s);
-      const std::uint32_t shift = outside && !config_.lane_bytes
-                                      ? gateway_shift
-                                      : lane_shift(config_, static_cast<int>(n), is_host(r) && is_host(s));
-      layout.pairs[r * lanes_ + s] = {(shared ? region(spaces_[r]) : pinned_).take<Cell>(std::size_t{1} << shift, 128),
-                                      (shared ? region(spaces_[s]) : pinned_).take<Credit>(1), shift};
+      Layout::Pair& pair = layout.pairs[r * ends() + s];
+      pair.shift =
+          outside && !config_.lane_bytes ? gateway_shift : lane_shift(config_, circle_.ranks, is_host(r), is_host(s));
+      const auto home_of = [&](std::size_t own, std::size_t other) -> Region& {
+        if (!shared) return pinned_;
+        return is_host(own) ? host_region(other) : region(spaces_[own]);
+      };
+      if (is_of_process(r)) pair.ring = home_of(r, s).take<Cell>(std::size_t{1} << pair.shift, 128);
+      if (is_of_process(s)) pair.credit = home_of(s, r).take<Credit>(1);
     }
 }
+
+// ---- what other processes are told
+
+RankMemory::Where RankMemory::where(const void* piece) const {
+  const auto within = [&](const void* base, std::uint64_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(piece) - reinterpret_cast<std::uintptr_t>(base) < bytes;
+  };
+  const auto offset = [&](const void* base) {
+    return static_cast<std::uint64_t>(static_cast<const unsigned char*>(piece) -
+                                      static_cast<const unsigned char*>(base));
+  };
+  if (!piece) return {Where::nowhere, 0, 0};
+  for (std::size_t g = 0; g < devices_.size(); ++g)
+    if (device_blocks_[g] && within(device_blocks_[g].get(), device_regions_[g].used()))
+      return {static_cast<std::int32_t>(g), 0, offset(device_blocks_[g].get())};
+  return {host_space, 0, offset(pinned_block_.get())};
+}
+
+void RankMemory::share(const Layout& layout) {
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    const std::size_t r = here(i);
+    const Layout::Rank& rank = layout.ranks[r];
+    shared_->at<Shared::Rank>(shared_->ranks)[i] = {where(rank.near_acks), where(rank.far_acks), where(rank.bells)};
+    for (std::size_t p = 0; p < static_cast<std::size_t>(circle_.ranks); ++p) {
+      if (is_here(p)) continue;
+      const Layout::Pair& in = layout.pairs[r * ends() + p];
+      Shared::Pair& pair = shared_->at<Shared::Pair>(shared_->pairs)[i * static_cast<std::size_t>(circle_.ranks) + p];
+      pair = {where(in.ring), where(layout.pairs[p * ends() + r].credit), 0};
+      pair.ring.shift = in.shift;
+    }
+  }
+  std::vector<void*> device_memory;
+  for (const Block& block : device_blocks_) device_memory.push_back(block.get());
+  sharing_->open(device_memory);
+}
+
+RankMemory::Shared& RankMemory::shared_of(int process) const {
+  return *reinterpret_cast<Shared*>(process == home_.first_node ? pinned_block_.get() : sharing_->host_memory(process));
+}
+
+// A peer of r, which is here.
+RankMemory::Peer RankMemory::peer_of(const Layout& layout, std::size_t r, std::size_t p) const {
+  const Layout::Rank& rank = layout.ranks[p];
+  const Layout::Pair &to = layout.pairs[p * ends() + r], &from = layout.pairs[r * ends() + p];
+  if (is_of_process(p))
+    return {to.ring, to.shift, from.credit, rank.near_acks, rank.far_acks, rank.bells, rank.records};
+  const int process = processes_[p], first = static_cast<int>(first_ranks_[p]);
+  Shared& its = shared_of(process);
+  const auto resolve = [&](const Where& w) -> void* {
+    if (w.space == Where::nowhere) return nullptr;
+    if (w.space == host_space) return sharing_->host_memory(process) + w.offset;
+    if (!share_memory(r, p)) return nullptr;  // which has the other kind of memory for this one
+    return sharing_->device_memory(spaces_[r], process, w.space) + w.offset;
+  };
+  const std::size_t number = p - static_cast<std::size_t>(first);
+  const Shared::Rank& its_rank = its.at<Shared::Rank>(its.ranks)[number];
+  const Shared::Pair& pair = its.at<Shared::Pair>(its.pairs)[number * static_cast<std::size_t>(circle_.ranks) + r];
+  return {static_cast<Cell*>(resolve(pair.ring)),
+          pair.ring.shift,
+          static_cast<Credit*>(resolve(pair.credit)),
+          static_cast<std::uint64_t*>(resolve(its_rank.near_acks)),
+          static_cast<std::uint64_t*>(resolve(its_rank.far_acks)),
+          static_cast<std::uint32_t*>(resolve(its_rank.bells)),
+          nullptr};
+}
+
+void RankMemory::tell_sent(const Snapshot& snapshot) {
+  if (!sharing_) return;
+  const std::size_t i = index(snapshot.endpoint.rank), all = static_cast<std::size_t>(circle_.ranks);
+  for (std::size_t p = 0; p < all; ++p)
+    shared_->at<Shared::Pair>(shared_->pairs)[i * all + p].sent =
+        snapshot.out[p].sent + snapshot.out[p].messages_by_quick_calls();
+}
+
+std::uint64_t RankMemory::told_sent(int from, int to) const {
+  const std::size_t p = lane(from), all = static_cast<std::size_t>(circle_.ranks);
+  Shared& its = shared_of(processes_[p]);
+  return its.at<Shared::Pair>(its.pairs)[(p - first_ranks_[p]) * all + lane(to)].sent;
+}
+
+void RankMemory::set_ended(int rank, bool tell) {
+  const auto set = [&](std::uint32_t* ended) {
+    std::atomic_ref<std::uint32_t>(ended[lane(rank)]).store(1, std::memory_order_release);
+  };
+  set(ended_);
+  for (int p = circle_.first_node; sharing_ && tell && p < circle_.end_node(); ++p)
+    if (p != home_.first_node) set(shared_of(p).at<std::uint32_t>(shared_of(p).ended));
+}
+
+// ---- lanes
 
 // Both sides of the lanes between a rank and its peer, as the rank has them.
 void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const {
   const bool near = share_memory(p, r);
-  const Layout::Rank &own = layout.ranks[r], &peer = layout.ranks[p];
-  const Layout::Pair& to = layout.pairs[p * lanes_ + r];
-  const Layout::Pair& from = layout.pairs[r * lanes_ + p];
+  const Layout::Rank& own = layout.ranks[r];
+  const Peer peer = peer_of(layout, r, p);
+  const Layout::Pair& from = layout.pairs[r * ends() + p];
   const bool in_host = is_host(p) && is_host(r), outside = is_gateway(p) || is_gateway(r);
-  out.ring = {to.ring, to.shift};
+  out.ring = {peer.ring, peer.shift};
   const std::uint32_t eager = outside ? (in_host ? gateway_eager_of_host : gateway_eager) : in_host ? 512 : 4096;
   out.eager = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(config_.eager_bytes.value_or(eager), std::numeric_limits<std::uint32_t>::max()));
@@ -263,11 +409,11 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
   set_engine_limits(r, p, out, in);
   const bool rings = peer.bells && (near || is_host(p));
   out.bell = rings ? peer.bells + r : nullptr;
-  out.credit = to.credit;
+  out.credit = layout.pairs[p * ends() + r].credit;
   out.acks = near ? own.near_acks : own.far_acks;
   in.ring = {from.ring, from.shift};
   in.batch = config_.without & without_batches ? 1 : in.ring.size() / 4;
-  in.credit = from.credit;
+  in.credit = peer.credit;
   in.acks = near ? peer.near_acks : peer.far_acks;
   out.quick = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
   out.next = out.ring.cells;
@@ -278,52 +424,61 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
   in.advance(0);
 }
 
-RankMemory::RankMemory(const Config& config, const Placement& placement, const topology::Home& home,
-                       std::vector<Device> devices, HostCopier* copier)
-    : config_(config),
-      home_(home),
-      world_size_(static_cast<std::size_t>(placement.size())),
-      lanes_(static_cast<std::size_t>(home.ranks) + (home.ranks < placement.size())),
-      devices_(std::move(devices)),
-      has_engine_(copier && config.direct && config.copy_engine_bytes != Config::never_copied) {
-  const auto n = static_cast<std::size_t>(home.ranks);
-  const auto first = static_cast<int>(home.first_rank);
-  gpus_.resize(lanes_, -1);
-  spaces_.resize(lanes_, host_space);
-  endpoints_.resize(n);
-  device_regions_.resize(devices_.size());
-  device_blocks_.resize(devices_.size());
-  device_phases_.resize(devices_.size());
-  const std::size_t gpus = devices_.size();
-  peers_.resize(gpus * gpus);
-  for (std::size_t a = 0; a < gpus; ++a)
-    for (std::size_t b = 0; b < gpus; ++b)
-      peers_[a * gpus + b] =
-          a != b && config.p2p && devices_[a].can_reach(devices_[b]) && devices_[b].can_reach(devices_[a]);
-  int gpu = 0;
-  for (std::size_t r = 0; r < n; ++r) {
-    const Place place = placement.place(first + static_cast<int>(r));
-    gpus_[r] = place.is_slot() ? gpu : -1;
-    const bool cuda = place.is_slot() && devices_[static_cast<std::size_t>(gpu)].kind() == DeviceKind::cuda;
-    spaces_[r] = cuda ? gpu : host_space;
-    has_cuda_ = has_cuda_ || cuda;
-    if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
-    if (r == 0 || gpus_[r] != gpus_[r - 1]) teams_.push_back(first + static_cast<std::int32_t>(r));
+void RankMemory::number_gpus(const Placement& placement) {
+  gpus_.resize(ends(), -1);
+  spaces_.resize(ends(), host_space);
+  processes_.resize(ends(), home_.first_node);
+  first_ranks_.resize(ends(), lane(home_.first_rank));
+  for (std::size_t g = 0; g < devices_.size(); ++g) all_gpus_.push_back({home_.first_node, static_cast<int>(g)});
+  int own = 0;
+  for (int rank = circle_.first_rank; rank < circle_.end_rank(); ++rank) {
+    const std::size_t p = lane(rank);
+    const Place place = placement.place(rank);
+    const bool last = place.is_slot() && place.slot + 1 == placement.shape(place.node).slots;
+    if (home_.has(rank)) {
+      const bool cuda = place.is_slot() && devices_[static_cast<std::size_t>(own)].kind() == DeviceKind::cuda;
+      gpus_[p] = place.is_slot() ? own : -1;
+      spaces_[p] = cuda ? own : host_space;
+      has_cuda_ = has_cuda_ || cuda;
+      own += last;
+    } else {
+      processes_[p] = place.node;
+      first_ranks_[p] = lane(placement.first_rank(place.node));
+      if (place.is_slot()) {
+        if (place.slot == 0) all_gpus_.push_back({place.node, place.device});
+        gpus_[p] = static_cast<int>(all_gpus_.size()) - 1;
+        if (place.device < sharing_->gpus(place.node)) spaces_[p] = gpus_[p];
+      }
+    }
+    const bool begins = p == 0 || gpus_[p] != gpus_[p - 1] || processes_[p] != processes_[p - 1];
+    if (begins) teams_.push_back(rank);
   }
+  const std::size_t gpus = devices_.size(), all = all_gpus_.size();
+  peers_.resize(gpus * all);
+  for (std::size_t a = 0; a < gpus; ++a)
+    for (std::size_t b = 0; b < all; ++b) {
+      const Gpu& other = all_gpus_[b];
+      peers_[a * all + b] =
+          b < gpus ? a != b && config_.p2p && devices_[a].can_reach(devices_[b]) && devices_[b].can_reach(devices_[a])
+                   : sharing_->gpus_reach(static_cast<int>(a), other.process, other.number);
+    }
+}
 
+void RankMemory::allocate(Layout& layout) {
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
-  const std::uint64_t needed = lanes_ * lanes_ * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
+  const std::uint64_t needed = ends() * ends() * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
   const std::uint64_t most = available_memory() / 2;
   if (needed > most)
     throw Error(Code::out_of_resources, "world",
-                std::to_string(n) + " ranks in one process need " + std::to_string(needed >> 20) +
+                std::to_string(circle_.ranks) + " ranks that share memory need " + std::to_string(needed >> 20) +
                     " MiB for what they know of each other, expected at most " + std::to_string(most >> 20) +
                     " MiB, half of the machine's free memory");
-  Layout layout;
   lay_out(layout);
   host_block_ = map_memory(host_.used());
   // Pinned memory is the same for all devices; without a CUDA device it is ordinary memory.
-  if (has_cuda_)
+  if (sharing_)
+    pinned_block_ = {sharing_->allocate(pinned_.used()), [](void*) {}};
+  else if (has_cuda_)
     pinned_block_ = {devices_.front().allocate_host(pinned_.used()),
                      [device = devices_.front()](void* p) { quietly([&] { device.free_host(p); }); }};
   else
@@ -340,22 +495,54 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   host_.place(host_block_.get());
   pinned_.place(pinned_block_.get());
   lay_out(layout);
+}
+
+RankMemory::RankMemory(const Config& config, const Placement& placement, const topology::Home& home,
+                       std::vector<Device> devices, HostCopier* copier, transport::Sharing* sharing)
+    : config_(config),
+      sharing_(sharing && sharing->count() > 1 ? sharing : nullptr),
+      home_(home),
+      circle_(sharing_ ? topology::Home::of_nodes(placement, sharing->first(), sharing->count()) : home),
+      world_size_(static_cast<std::size_t>(placement.size())),
+      lanes_(static_cast<std::size_t>(circle_.ranks) + (circle_.ranks < placement.size())),
+      devices_(std::move(devices)),
+      has_gateway_(home.ranks < placement.size()),
+      has_engine_(copier && config.direct && config.copy_engine_bytes != Config::never_copied) {
+  const auto n = static_cast<std::size_t>(home.ranks);
+  const auto first = static_cast<int>(home.first_rank);
+  endpoints_.resize(n);
+  device_regions_.resize(devices_.size());
+  device_blocks_.resize(devices_.size());
+  device_phases_.resize(devices_.size());
+  number_gpus(placement);
+  Layout layout;
+  // Where one of the processes cannot, the others hear of it and do not wait for it.
+  transport::Agreement agreement(sharing ? &sharing->processes() : nullptr);
+  allocate(layout);
+  agreement.agree();
+  transport::Agreement opened(sharing ? &sharing->processes() : nullptr);
+  if (sharing_)
+    share(layout);
+  else if (sharing)
+    sharing->open({});
+  opened.agree();
 
   Limits limits{};
   limits.deadline_ns = static_cast<std::uint64_t>(config.deadline_s * 1e9);
-  for (std::size_t r = 0; r < n; ++r) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t r = here(i);
     const Layout::Rank& own = layout.ranks[r];
     const Capacity capacity = capacity_of(config, gpus_[r] < 0);
-    const Place place = placement.place(first + static_cast<int>(r));
-    endpoints_[r] = own.endpoint;
+    const Place place = placement.place(first + static_cast<int>(i));
+    endpoints_[i] = own.endpoint;
     limits.errors_fatal = place.is_slot() && config.errors_fatal;
 
-    Endpoint e{.rank = first + static_cast<int>(r),
+    Endpoint e{.rank = first + static_cast<int>(i),
                .size = placement.size(),
                .out = own.out,
                .in = own.in,
-               .first = first,
-               .near = home.ranks,
+               .first = circle_.first_rank,
+               .near = circle_.ranks,
                .busy = 0,
                .stopped = 0,
                .open = 0,
@@ -364,6 +551,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .device = place.device,
                .slot = place.slot,
                .cpu = place.cpu,
+               .home_first = first,
+               .home = home.ranks,
                .queued = nullptr,
                .next_place = 0,
                .next_choice = 0,
@@ -393,13 +582,13 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .limits = limits,
                .phase = spaces_[r] == host_space ? host_phase_ : device_phases_[static_cast<std::size_t>(spaces_[r])],
                .ended = ended_,
-               .notice = &notices_[r],
+               .notice = &notices_[i],
                .call = Call::none,
                .statistics = {},
                .first_failure = {},
                .last_failure = {},
-               .copies = {.queue = has_engine_ ? copy_queues_ + r : nullptr,
-                          .posted = has_engine_ ? copies_posted_ + r : nullptr,
+               .copies = {.queue = has_engine_ ? copy_queues_ + i : nullptr,
+                          .posted = has_engine_ ? copies_posted_ + i : nullptr,
                           .done = own.copies_done,
                           .host = place.is_slot() ? nullptr : copier,
                           .requests = 0,
@@ -414,7 +603,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .requests = own.requests,
                                .teams = own.teams,
                                .team_count = static_cast<std::int32_t>(teams_.size())},
-               .lent = spaces_[r] == host_space ? lent_ + r : nullptr,
+               .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
@@ -440,8 +629,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }
-  if (lanes_ == n) return;
-  const Layout::Rank& own = layout.ranks[n];
+  if (!has_gateway_) return;
+  const std::size_t gate = static_cast<std::size_t>(circle_.ranks);
+  const Layout::Rank& own = layout.ranks[gate];
   gateway_ = new (own.endpoint) Endpoint{};
   gateway_->rank = any_source;
   gateway_->size = placement.size();
@@ -452,7 +642,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   gateway_->free_acks = own.free_acks;
   gateway_->ack_capacity = gateway_acks;
   gateway_->phase = host_phase_;
-  for (std::size_t r = 0; r < n; ++r) make_lanes(layout, n, r, own.out[r], own.in[r]);
+  for (std::size_t i = 0; i < n; ++i) make_lanes(layout, gate, here(i), own.out[i], own.in[i]);
 }
 
 void RankMemory::set_phase(std::uint32_t phase) {
@@ -463,7 +653,7 @@ void RankMemory::set_phase(std::uint32_t phase) {
 }
 
 RankMemory::Snapshot RankMemory::snapshot(int rank) const {
-  const int space = spaces_[index(rank)];
+  const int space = spaces_[lane(rank)];
   const auto fetch = [&](void* to, const void* from, std::size_t bytes) {
     if (space == host_space)
       std::memcpy(to, from, bytes);

@@ -16,6 +16,10 @@
 #include <memory>
 #include <vector>
 
+namespace dcgn::transport {
+class Sharing;
+}
+
 namespace dcgn::message {
 
 // A region hands out pieces of one zeroed allocation. It is gone through twice: first to add up, then to hand out.
@@ -49,23 +53,27 @@ inline constexpr int host_space = -1;
 class RankMemory {
  public:
   // Of the ranks at `home`. `devices[g]` is GPU g of the process, counted through its nodes. `copier` serves the CPU
-  // ranks, and stays the caller's; null: there are no copy engines.
+  // ranks, and stays the caller's; null: there are no copy engines. `sharing` tells of other processes that share
+  // memory, which make theirs at the same time, and outlives this; null: there are none.
   RankMemory(const Config& config, const Placement& placement, const topology::Home& home, std::vector<Device> devices,
-             HostCopier* copier);
+             HostCopier* copier, transport::Sharing* sharing);
   // Of all ranks.
   RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices, HostCopier* copier)
-      : RankMemory(config, placement, topology::Home::of_all(placement), std::move(devices), copier) {}
+      : RankMemory(config, placement, topology::Home::of_all(placement), std::move(devices), copier, nullptr) {}
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
 
   // Ranks are those of the world, from home().first_rank on.
   const topology::Home& home() const noexcept { return home_; }
+  // Those that talk to these through lanes of their own: of all processes that share memory.
+  const topology::Home& circle() const noexcept { return circle_; }
   // The endpoint at its own address: to be dereferenced on the host only where host_resident(rank).
   Endpoint* endpoint(int rank) const { return endpoints_[index(rank)]; }
-  bool host_resident(int rank) const { return is_host(index(rank)); }
+  bool host_resident(int rank) const { return is_host(lane(rank)); }
 
-  // What carries messages to and from other processes: a lane to and from each rank, by its number here, and words for
-  // acknowledgements, all in host memory. It receives nothing itself. Null where all ranks are here.
+  // What carries messages to and from processes that share no memory with this one: a lane to and from each rank, by
+  // its number here, and words for acknowledgements, all in host memory. It receives nothing itself. Null where all
+  // ranks are here.
   Endpoint* gateway() const noexcept { return gateway_; }
   // Buffers of the rank that the gateway writes to at the moment: see Endpoint::lent.
   std::uint32_t& lent(int rank) const { return lent_[index(rank)]; }
@@ -76,9 +84,10 @@ class RankMemory {
   const std::uint32_t* copies_posted() const noexcept { return copies_posted_; }
 
   Notice& notice(int rank) const { return notices_[index(rank)]; }
-  bool ended(int rank) const { return load_acquire(ended_[index(rank)]) != 0; }
+  bool ended(int rank) const { return load_acquire(ended_[lane(rank)]) != 0; }
   // This and set_phase() are called with a lock held, so they are no points where a deterministic schedule may switch.
-  void set_ended(int rank) { std::atomic_ref<std::uint32_t>(ended_[index(rank)]).store(1, std::memory_order_release); }
+  // `tell`: the other processes, too.
+  void set_ended(int rank, bool tell);
   // Tells every rank: a Phase, or the number of a survey.
   void set_phase(std::uint32_t phase);
 
@@ -98,44 +107,75 @@ class RankMemory {
     std::uint64_t posted = 0;
   };
   Snapshot snapshot(int rank) const;
+  // The place of a rank's lane in the snapshots, for those of circle().
+  std::size_t lane(int rank) const { return static_cast<std::size_t>(rank - circle_.first_rank); }
+  // Tells the other processes how much this rank has sent to theirs, when it has ended; and says what a rank of theirs
+  // has sent to one here, when they have told.
+  void tell_sent(const Snapshot& snapshot);
+  std::uint64_t told_sent(int from, int to) const;
 
  private:
   // Memory that is given back when it goes.
   using Block = std::unique_ptr<void, std::function<void(void*)>>;
   struct Layout;
+  struct Peer;
+  struct Where;
+  struct Shared;
   Block map_memory(std::size_t bytes) const;
+  void number_gpus(const Placement& placement);
   void lay_out(Layout& layout);
+  void allocate(Layout& layout);
+  void share(const Layout& layout);
+  Where where(const void* piece) const;
+  Shared& shared_of(int process) const;
+  Peer peer_of(const Layout& layout, std::size_t r, std::size_t p) const;
   void make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const;
   Region& region(int space);
   std::size_t index(int rank) const { return static_cast<std::size_t>(rank - home_.first_rank); }
-  bool is_host(std::size_t index) const { return spaces_[index] == host_space; }
-  bool is_gateway(std::size_t index) const { return index == endpoints_.size(); }
-  // Whether each of the two can read and write the other's memory. Here and below ranks are counted from the first one
-  // here, and the gateway comes behind the last.
+  // Here and below ranks are counted from the first one of circle(), and the gateway comes behind the last.
+  std::size_t ends() const { return static_cast<std::size_t>(circle_.ranks) + 1; }
+  std::size_t here(std::size_t index) const { return lane(home_.first_rank) + index; }
+  bool is_here(std::size_t p) const { return p - lane(home_.first_rank) < endpoints_.size(); }
+  bool is_host(std::size_t p) const { return spaces_[p] == host_space; }
+  bool is_gateway(std::size_t p) const { return p == static_cast<std::size_t>(circle_.ranks); }
+  bool is_of_process(std::size_t p) const { return is_here(p) || is_gateway(p); }
+  // Whether each of the two can read and write the other's memory; one of them is here.
   bool share_memory(std::size_t a, std::size_t b) const;
+  // Where a piece lies that ranks of the host's memory use: beside the others of the process, or where all can reach
+  // it.
+  Region& host_region(std::size_t other) { return is_of_process(other) ? host_ : pinned_; }
   Reach reach(std::size_t receiver, std::size_t sender) const;
   void set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const;
 
   Config config_;
-  topology::Home home_;
+  transport::Sharing* const sharing_;
+  topology::Home home_, circle_;
   std::size_t world_size_;
   std::size_t lanes_;  // of each rank
   std::vector<Device> devices_;
-  std::vector<int> gpus_;            // [lanes_], -1 for a CPU kernel
-  std::vector<int> spaces_;          // [lanes_], host_space or an index into devices_
-  std::vector<std::int32_t> teams_;  // where each begins: see CollectiveSpace
-  std::vector<bool> peers_;          // [device * devices + other]
+  // By rank and gateway: which GPU it is of, -1 for a CPU kernel; host_space, or the GPU whose memory it lives in. GPUs
+  // are numbered through the processes, those here first.
+  std::vector<int> gpus_, spaces_;
+  struct Gpu {
+    int process, number;  // its number there
+  };
+  std::vector<Gpu> all_gpus_;
+  std::vector<int> processes_;            // by rank: which process it is of
+  std::vector<std::size_t> first_ranks_;  // and which rank is the first one there
+  std::vector<std::int32_t> teams_;       // where each begins: see CollectiveSpace
+  std::vector<bool> peers_;               // [device * GPUs + other]
   Region host_, pinned_;
   std::vector<Region> device_regions_;
   Block host_block_, pinned_block_;
   std::vector<Block> device_blocks_;  // null where the device is emulated
   std::vector<Endpoint*> endpoints_;
   Endpoint* gateway_ = nullptr;
-  const bool has_engine_;
+  const bool has_gateway_, has_engine_;
   CopyQueue* copy_queues_ = nullptr;
   std::uint32_t* copies_posted_ = nullptr;
   Notice* notices_ = nullptr;
-  std::uint32_t* ended_ = nullptr;
+  std::uint32_t* ended_ = nullptr;  // [circle().ranks]
+  Shared* shared_ = nullptr;        // at the beginning of pinned_, where there are processes to share with
   std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;

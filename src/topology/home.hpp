@@ -11,12 +11,15 @@ struct Home {
   int first_rank = 0, ranks = 0;
 
   int end_rank() const noexcept { return first_rank + ranks; }
+  int end_node() const noexcept { return first_node + nodes; }
   bool has(int rank) const noexcept { return rank >= first_rank && rank < end_rank(); }
 
   static Home of_all(const Placement& placement) { return {0, placement.nodes(), 0, placement.size()}; }
-  static Home of_node(const Placement& placement, int node) {
-    const NodeShape& s = placement.shape(node);
-    return {node, 1, placement.first_rank(node), s.cpus + s.gpus * s.slots};
+  static Home of_node(const Placement& placement, int node) { return of_nodes(placement, node, 1); }
+  static Home of_nodes(const Placement& placement, int first, int count) {
+    const int rank = placement.first_rank(first), last = first + count - 1;
+    const NodeShape& s = placement.shape(last);
+    return {first, count, rank, placement.first_rank(last) + s.cpus + s.gpus * s.slots - rank};
   }
 };
 

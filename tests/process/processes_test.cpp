@@ -12,8 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <numeric>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -229,10 +233,42 @@ TEST_F(Processes, AJobOfItsOwnWithoutMpi) {
   EXPECT_EQ(job.world().size(), 2);
 }
 
+// Files of shared memory that are mapped, each process's once: this one's own, and those of whom it shares with.
+int shared_files() {
+  std::set<std::string> files;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (contains(line, "memfd:dcgn")) {
+      std::istringstream words(line);
+      std::string addresses, rights, offset, device, inode;
+      words >> addresses >> rights >> offset >> device >> inode;
+      files.insert(inode);
+    }
+  return static_cast<int>(files.size());
+}
+
+TEST_F(Processes, OfOneHostShareMemoryUnlessTheyAreToldNotTo) {
+  Config config = with({.cpus = 1});
+  if (std::getenv("DCGN_TEST_SHARED")) {  // all of them are on one host, and may
+    const World world(config);
+    EXPECT_EQ(shared_files(), processes());
+  }
+  config.share = false;
+  const World world(config);
+  EXPECT_EQ(shared_files(), 1);
+}
+
 TEST_F(Processes, MessagesThatNobodyReceivedAreNamed) {
   Job job(with({.cpus = 1}));
   job.cpu([](Comm& comm) {
-    if (comm.rank() == 0) comm.send(1, 1, 9);
+    // Sent while rank 1 is still there: to one that has ended nothing can be sent.
+    if (comm.rank() == 0) {
+      comm.send(1, 1, 9);
+      comm.send(2, 1, 8);
+    } else if (comm.rank() == 1) {
+      int x = 0;
+      comm.recv(x, 0, 8);
+    }
   });
   const Error e = error_of([&] { job.run(); });
   EXPECT_EQ(to_string(e.code()), this_process() == 1 ? "unreceived" : "ok");

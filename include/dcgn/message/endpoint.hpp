@@ -326,8 +326,8 @@ struct CollectiveSpace {
   Arena tables{nullptr, 0};                           // members of communicators
   Lapse* lapses = nullptr;                            // [most_at_once]
   Request* requests = nullptr;                        // [most_at_once]
-  // The ranks of this process that share a device, or are its CPU ranks, follow each other: where each such team
-  // begins.
+  // Ranks that share a device, or are a process's CPU ranks, follow each other: where each such team begins, of those
+  // with lanes of their own.
   const std::int32_t* teams = nullptr;
   std::int32_t team_count = 0;
 };
@@ -392,12 +392,13 @@ struct alignas(64) Endpoint {
   std::int32_t rank, size;               // of the world
   OutLane* out;                          // [lanes()]
   InLane* in;                            // [lanes()]
-  std::int32_t first, near;              // the ranks of this process: so many, from `first` on
+  std::int32_t first, near;              // the ranks of processes that share memory: so many, from `first` on
   alignas(16) std::uint32_t busy;        // 1 during a call
   std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
   std::uint32_t open;                    // sends and receives that are not complete, and messages that are kept
   std::uint32_t without;                 // parts of the protocol that are switched off: see Without
   std::int32_t node, device, slot, cpu;  // device and slot are -1 for a CPU rank, cpu is -1 for a slot
+  std::int32_t home_first, home;         // of these, the ranks of this process, who know each other's addresses
   OutLane* queued;                       // lanes with sends that wait for room
   std::int32_t next_place;               // where the next round of looking starts
   std::uint32_t next_choice;             // wait_any's rotation
@@ -436,11 +437,15 @@ struct alignas(64) Endpoint {
   Background* background;  // of a CPU rank, once it has made a call that goes on beside others
 };
 
-// Lanes go to the ranks of this process, in order, and where there are others a last one to the gateway, which carries
-// what passes between processes (src/transport/gateway.hpp). In its lanes each header is followed by a cell that names
-// the rank at the other end.
+// Lanes go to the ranks of this process and of those that share memory with it, in order, and where there are others a
+// last one to the gateway, which carries what passes between processes (src/transport/gateway.hpp). In its lanes each
+// header is followed by a cell that names the rank at the other end.
 DCGN_HOST_DEVICE inline bool is_near(const Endpoint& me, std::int32_t rank) {
   return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(me.first) < static_cast<std::uint32_t>(me.near);
+}
+DCGN_HOST_DEVICE inline bool is_at_home(const Endpoint& me, std::int32_t rank) {
+  return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(me.home_first) <
+         static_cast<std::uint32_t>(me.home);
 }
 DCGN_HOST_DEVICE inline std::int32_t lanes(const Endpoint& me) { return me.near + (me.near != me.size); }
 DCGN_HOST_DEVICE inline std::int32_t lane_of(const Endpoint& me, std::int32_t rank) {
@@ -469,7 +474,7 @@ struct Port {
         size(endpoint.size),
         first(endpoint.first),
         near(endpoint.near) {}
-  // The lane of a rank, where it is of this process: else it is not below `near`.
+  // The lane of a rank that has one of its own: else it is not below `near`.
   DCGN_HOST_DEVICE std::uint32_t lane(std::int32_t rank) const {
     return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(first);
   }

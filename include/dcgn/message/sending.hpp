@@ -41,7 +41,7 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 #if !defined(__CUDA_ARCH__)
   // A lane's reach is that of the memory which its sender uses as a rule.
   if (r->flags & Record::on_device) {
-    if (!is_near(me, r->envelope.peer)) return Reach::none;
+    if (!is_at_home(me, r->envelope.peer)) return Reach::none;
     if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
     return me.copies.queue ? Reach::engine : Reach::none;
   }

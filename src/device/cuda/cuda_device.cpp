@@ -85,6 +85,38 @@ class CudaDevice final : public Backend {
     check_cuda(cudaFreeHost(memory), "free_host", "cudaFreeHost", index_);
   }
 
+  void pin(void* memory, std::size_t bytes) override {
+    const CurrentDevice current(index_, "pin");
+    check_cuda(cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped), "pin",
+               "cudaHostRegister", index_);
+  }
+  void unpin(void* memory) override {
+    const CurrentDevice current(index_, "unpin");
+    check_cuda(cudaHostUnregister(memory), "unpin", "cudaHostUnregister", index_);
+  }
+
+  Device::Exported export_memory(void* memory) override {
+    const CurrentDevice current(index_, "export_memory");
+    cudaIpcMemHandle_t handle;
+    check_shared(cudaIpcGetMemHandle(&handle, memory), "export_memory");
+    Device::Exported exported;
+    static_assert(sizeof handle == sizeof exported);
+    std::memcpy(exported.data(), &handle, sizeof handle);
+    return exported;
+  }
+  void* open_exported(const Device::Exported& exported) override {
+    const CurrentDevice current(index_, "open_exported");
+    cudaIpcMemHandle_t handle;
+    std::memcpy(&handle, exported.data(), sizeof handle);
+    void* opened = nullptr;
+    check_shared(cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess), "open_exported");
+    return opened;
+  }
+  void close_exported(void* opened) override {
+    const CurrentDevice current(index_, "close_exported");
+    check_cuda(cudaIpcCloseMemHandle(opened), "close_exported", "cudaIpcCloseMemHandle", index_);
+  }
+
   void copy(void* to, const void* from, std::size_t bytes) override {
     const CurrentDevice current(index_, "copy");
     const Lease lease(*this, "copy");
@@ -131,6 +163,14 @@ class CudaDevice final : public Backend {
   }
 
  private:
+  // What devices and systems may lack.
+  void check_shared(cudaError_t result, const char* operation) const {
+    if (result == cudaSuccess) return;
+    static_cast<void>(cudaGetLastError());  // no fault of the next call
+    throw Error(Code::unsupported, operation,
+                "device " + std::to_string(index_) +
+                    " does not share this memory with other processes: " + cudaGetErrorString(result));
+  }
   static int index_of(const Backend& other) { return static_cast<const CudaDevice&>(other).index_; }
 
   bool maps(int peer) const {

@@ -79,6 +79,11 @@ class EmulatedDevice final : public Backend {
     return std::memset(memory, 0, bytes);
   }
   void free_host(void* memory) override { ::operator delete(memory, alignment); }
+  void pin(void*, std::size_t) override {}
+  void unpin(void*) override {}
+  Device::Exported export_memory(void*) override { refuse_to_share("export_memory"); }
+  void* open_exported(const Device::Exported&) override { refuse_to_share("open_exported"); }
+  void close_exported(void*) override { refuse_to_share("close_exported"); }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     schedule_point();
@@ -108,6 +113,10 @@ class EmulatedDevice final : public Backend {
   }
 
  private:
+  [[noreturn]] static void refuse_to_share(const char* operation) {
+    throw Error(Code::unsupported, operation, "the memory of an emulated GPU is the process's own");
+  }
+
   const int index_;
   std::mutex mutex_;
   std::map<const void*, std::size_t> sizes_;

@@ -2,6 +2,8 @@
 
 #include "message/describe.hpp"
 
+#include <dcgn/message/wait.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -16,11 +18,19 @@ using message::Notice;
 std::string peer_name(int peer) { return peer == any_source ? "any rank" : "rank " + std::to_string(peer); }
 std::string tag_name(int tag) { return tag == any_tag ? "any tag" : "tag " + std::to_string(tag); }
 
+// "1 of 4 blocks of its scope have come".
+std::string describe_blocks(const Notice& n) {
+  const std::string call = n.call == message::Call::none ? "" : std::string(message::to_string(n.call)) + ": ";
+  return call + (n.requests ? std::to_string(n.requests) + " of " : "not all ") + std::to_string(n.waits_for.bytes) +
+         " blocks of its scope have come";
+}
+
 bool of_the_library(const Notice& n) { return message::is_collective(n.waits_for.context); }
 
 // "recv from rank 2, tag 0, up to 8 bytes".
 std::string describe_wait(const Notice& n) {
   const Envelope& e = n.waits_for;
+  if (n.is_receive == message::awaits_blocks) return describe_blocks(n);
   std::string text = message::to_string(n.call);
   if (of_the_library(n)) return message::describe_collective(e) + ", for " + peer_name(e.peer);
   if (n.requests > 1) text += " (" + std::to_string(n.requests) + " requests open, the first:";
@@ -62,7 +72,7 @@ std::vector<int> find_cycle(const std::vector<RankView>& ranks, int first) {
 
 // What came from where the rank waits, but with another tag.
 std::string find_mismatch(int rank, const Notice& n) {
-  if (!n.is_receive) return {};
+  if (!n.is_receive || n.is_receive == message::awaits_blocks) return {};
   const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
   for (int i = 0; i < listed; ++i) {
     const Envelope& e = n.unexpected[i];

@@ -118,7 +118,10 @@ std::string describe(const Failure& f) {
   switch (f.code) {
     case Code::invalid_rank: return "rank " + value + " is out of range, expected 0.." + expected;
     case Code::invalid_tag: return "tag " + value + " is out of range, expected 0.." + expected;
-    case Code::invalid_size: return "a size of " + value + " bytes, expected 0 or more";
+    case Code::invalid_size:
+      if (f.expected)
+        return "a scope of " + value + " blocks, expected 1 to the " + expected + " that the grid has there";
+      return "a size of " + value + " bytes, expected 0 or more";
     case Code::null_buffer: return "a null buffer with " + value + " bytes, expected a buffer or 0 bytes";
     case Code::truncated:
       if (is_collective(f.call))

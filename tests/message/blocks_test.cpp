@@ -1,6 +1,7 @@
 // Calls that several blocks make together: calls of every kind one after the other, blocks that do not come, and jobs
 // that are stopped meanwhile.
 #include "script_kernels.hpp"
+#include "tests/expect.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -292,11 +293,87 @@ TEST(Blocks, ABlockThatStaysAwayEndsTheCallWithTheDeadline) {
     SCOPED_TRACE("block " + std::to_string(absent));
     const Ending e = receive_together(scheduled(absent), absent, 0.5 * fewer, true);
     EXPECT_EQ(to_string(e.job), to_string(Code::deadline)) << e.what;
+    EXPECT_TRUE(contains(e.what, "rank 1 (slot 0 of GPU 0, node 0): 2 of 3 blocks of its scope have come"));
     for (unsigned i = 0; i < e.codes.size(); ++i) {
       const bool here = i / 16 != absent;
       EXPECT_EQ(to_string(e.codes[i]), to_string(here ? Code::aborted : Code::io)) << i;
     }
   }
+}
+
+// The leader's, which counts the others: nobody else waits, so it is for one of those that have come to say so.
+TEST(Blocks, TheFirstBlockMayBeTheOneThatStaysAway) {
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    Config config;
+    config.nodes = {{.gpus = 1, .slots = 1}};
+    config.deadline_s = 0.5 * fewer;
+    if (seed) config.seed = scheduled(seed);
+    Job job(config);
+    constexpr unsigned threads = 8;
+    DeviceBuffer<unsigned char> buffer(job.world().device(0), stopped_bytes);
+    DeviceBuffer<Code> codes(job.world().device(0), 2 * 3 * threads);
+    job.gpu({.grid = 3, .block = threads}, ReceiveTogether{}, 0u, buffer.data(), codes.data());
+    const Error e = error_of([&] { job.run(); });
+    EXPECT_EQ(to_string(e.code()), to_string(Code::deadline)) << e.what();
+    EXPECT_TRUE(contains(e.what(), "rank 0 (slot 0 of GPU 0, node 0): not all 3 blocks of its scope have come"));
+  }
+}
+
+// ---- blocks that the grid does not have
+
+struct WithTooMany {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, unsigned first, unsigned count,
+                                   unsigned char* buffer, Code* codes) const {
+    if (ctx.block_rank() < first) return;
+    const gpu::Slot me = comm.slot(0);
+    const auto blocks = [&] { return gpu::these_blocks(ctx, me, first, count); };
+    bool found = false;
+    const Code got[8] = {me.recv_bytes(blocks(), buffer, 8, 0).code,
+                         me.send_bytes(blocks(), buffer, 8, 0),
+                         me.send_bytes(blocks(), buffer, 1 << 20, 0),
+                         me.isend_bytes(blocks(), buffer, 8, 0).code(),
+                         me.irecv_bytes(blocks(), buffer, 8, 0).code(),
+                         me.iprobe(blocks(), 0, 0, found).code,
+                         me.barrier(blocks()),
+                         me.broadcast(blocks(), Span<unsigned char>(buffer, 1 << 20), 0)};
+    for (const Code code : got)
+      if (code != Code::invalid_size) *codes = code;
+    // The slot is as it was.
+    if (ctx.block_rank() != first || ctx.thread_rank() != 0) return;
+    const Request r = me.irecv_bytes(gpu::this_thread(), buffer, 8, me.rank(), 3);
+    codes[1] = me.send_bytes(gpu::this_thread(), buffer + 8, 8, me.rank(), 3);
+    codes[2] = me.wait(gpu::this_thread(), r).code;
+  }
+};
+
+TEST(Blocks, MoreThanTheGridHasAreRefusedAtOnce) {
+  struct Bad {
+    unsigned first, count, expected;
+  };
+  for (const auto& [first, count, expected] : {Bad{0, 5, 2}, Bad{1, 2, 1}, Bad{0, 0, 2}})
+    for (const bool fatal : {false, true}) {
+      Config config;
+      config.nodes = {{.gpus = 1, .slots = 1}};
+      config.deadline_s = 60;
+      config.errors_fatal = fatal;
+      Job job(config);
+      DeviceBuffer<unsigned char> buffer(job.world().device(0), 1 << 20);
+      DeviceBuffer<Code> codes(job.world().device(0), 3);
+      std::vector<Code> got(3, Code::ok);
+      codes.upload(got.data());
+      job.gpu({.grid = 2, .block = 8}, WithTooMany{}, first, count, buffer.data(), codes.data());
+      const std::string text = "recv: a scope of " + std::to_string(count) + " blocks, expected 1 to the " +
+                               std::to_string(expected) + " that the grid has there";
+      if (fatal) {
+        const Error e = error_of([&] { job.run(); });
+        EXPECT_EQ(to_string(e.code()), to_string(Code::invalid_size));
+        EXPECT_TRUE(contains(e.what(), text));
+      } else {
+        EXPECT_EQ(job.run().ranks.at(0).failure, text);
+        codes.download(got.data());
+        for (const Code code : got) EXPECT_EQ(to_string(code), to_string(Code::ok));
+      }
+    }
 }
 
 }  // namespace

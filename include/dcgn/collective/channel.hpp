@@ -133,6 +133,10 @@ class Channel {
         begin(turn.code);
         return turn;
       });
+      if (const message::Argument a = message::check_scope(scope); a.code != Code::ok) {
+        turn_.code = a.code;
+        if (scope.leader()) message::fail(me, a.code, call, a.value, a.expected);
+      }
     }
   }
 

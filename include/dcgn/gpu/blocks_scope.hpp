@@ -2,7 +2,8 @@
 //
 // The blocks must be resident at once (Launch::resident), and all of them make the call. They meet in the slot's
 // memory, which takes the better part of a microsecond each time: worth it for messages of megabytes. A block that does
-// not come ends like a message that does not come: with the deadline and a report.
+// not come ends like a message that does not come: with the deadline and a report, which says how many have. With more
+// blocks than the grid has, or none, every call is refused: invalid_size.
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
@@ -19,12 +20,14 @@ namespace dcgn::gpu {
 
 class BlocksScope {
  public:
-  // `count` blocks from block `first` on; the calling thread is in one of them.
-  DCGN_HOST_DEVICE BlocksScope(const Context& context, message::Endpoint& slot, unsigned first, unsigned count)
+  // `count` blocks from block `first` on; the calling thread is in one of them. `there`: whether the grid has them.
+  DCGN_HOST_DEVICE BlocksScope(const Context& context, message::Endpoint& slot, unsigned first, unsigned count,
+                               bool there)
       : context_(context),
         slot_(slot),
         blocks_(count),
-        rank_((context.block_rank() - first) * context.num_threads() + context.thread_rank()) {}
+        rank_((context.block_rank() - first) * context.num_threads() + context.thread_rank()),
+        broken_(!there) {}
 
   DCGN_HOST_DEVICE unsigned rank() const { return rank_; }
   DCGN_HOST_DEVICE unsigned size() const { return blocks_ * context_.num_threads(); }
@@ -33,6 +36,11 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool is_leaders_block() const { return rank_ < threads_of_leader(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
+  DCGN_HOST_DEVICE unsigned blocks() const { return blocks_; }
+  // As many as the grid has from the first one on.
+  DCGN_HOST_DEVICE unsigned most_blocks() const {
+    return context_.num_blocks() - context_.block_rank() + rank_ / context_.num_threads();
+  }
   // A thread of each block looks: where all do they wait for each other at one word.
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     message::Gathering& g = slot_.gathering;
@@ -196,23 +204,52 @@ class BlocksScope {
   // at one word, so they acquire once, when they have seen it.
   [[gnu::noinline]] DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
                                                 bool equal = true) const {
-    // Whoever waits for its own blocks is not idle: they may be at work. But they are held to the deadline.
-    std::uint64_t since = 0;
-    bool told = false;
-    for (std::uint32_t pauses = 1; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
+    for (std::uint32_t pauses = 0; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
+      if (pauses == message::Waiter::look_every) return await_long(word, bits, value, equal);
       relax();
-      if (pauses % 64) continue;
-      if (message::aborted(slot_)) return false;
-      if (!leader()) continue;
-      const std::uint64_t now = now_ns();
-      if (!since) since = now;
-      if (now - since < slot_.limits.deadline_ns) continue;
-      if (!told) message::raise_alarm(slot_, message::Alarm::deadline);
-      told = true;
-      if (now - since > slot_.limits.deadline_ns + 10'000'000'000u) return false;  // nobody listens
     }
     on_device::load_acquire(word);
     return true;
+  }
+  // The same for who has waited a while. Whoever waits for its own blocks is not idle: they may be at work. But they
+  // are held to the deadline, by the leader, or where it is in no call, so that it may be the one who does not come, by
+  // another block a second later. One of them says what the rank waits for.
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool await_long(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
+                                                     bool equal) const {
+    const std::uint64_t deadline = slot_.limits.deadline_ns + (leader() ? 0 : 1'000'000'000u);
+    const bool in_call = leader() && bits == ~turn;
+    std::uint64_t since = now_ns();
+    bool met = true, told = false, says = false;
+    for (std::uint32_t pauses = 1; met && ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
+      relax();
+      if (pauses % message::Waiter::look_every) continue;
+      const std::uint32_t phase = load_relaxed(*slot_.phase);
+      met = phase != static_cast<std::uint32_t>(message::Phase::aborted);
+      const std::uint64_t now = now_ns(), waited = now - since;
+      if (!met || waited < deadline) continue;
+      if (!told) {
+        const bool busy = !in_call && load_acquire(slot_.busy);
+        told = leader() || !busy;
+        if (!told) {  // who makes the call has a deadline of its own
+          since = now;
+          continue;
+        }
+        const bool first = on_device::fetch_add_release(slot_.gathering.reported, 1) == 0;
+        if (first) message::raise_alarm(slot_, message::Alarm::deadline);
+        says = first && !busy;
+      }
+      if (says && phase >= static_cast<std::uint32_t>(message::Phase::survey) &&
+          phase != load_relaxed(slot_.notice->survey))
+        message::publish(slot_, {.bytes = blocks_}, message::awaits_blocks, blocks_here(), phase, waited);
+      met = waited < deadline + 10'000'000'000u;  // else nobody listens
+    }
+    if (met) on_device::load_acquire(word);
+    return met;
+  }
+  // Those that have come, where the leader knows. It does not count itself before all others have come.
+  DCGN_HOST_DEVICE unsigned blocks_here() const {
+    const std::uint32_t come = load_relaxed(slot_.gathering.arrived) & ~turn;
+    return !leader() ? 0 : come < blocks_ ? come + 1 : (come + blocks_) & ~turn;
   }
 
   const Context& context_;

@@ -171,7 +171,7 @@ class Collectives {
   template <class Scope, class Act>
   DCGN_HOST_DEVICE static Code by(const Scope& scope, std::size_t bytes, const Act& act) {
     if constexpr (message::plans_ahead<Scope>)
-      if (bytes < collective::by_first_block)
+      if (bytes < collective::by_first_block && !scope.broken())
         return scope.lead_block([&](const BlockScope& block) { return collective::Outcome{act(block)}; }).code;
     return act(scope);
   }

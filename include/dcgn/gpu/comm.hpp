@@ -232,6 +232,7 @@ class Slot : public Collectives<Slot> {
     return group_.is_world() ? s : collective::status_in(group_, s);
   }
   template <class Scope>
+  friend DCGN_HOST_DEVICE BlocksScope this_grid(const Context& context, const Slot& slot);
   DCGN_HOST_DEVICE Code send_as(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
                                 std::int64_t bytes, int to, int tag) const {
     if (!group_.is_world()) return collective::send(scope, member(), call, mode, data, bytes, to, tag);
@@ -256,14 +257,14 @@ class Slot : public Collectives<Slot> {
 };
 
 // `count` blocks of the grid from block `first` on, together on one message of `slot`; they and nobody else call for
-// it.
+// it. Where the grid ends before them, or there are none, their calls are refused: invalid_size.
 DCGN_HOST_DEVICE inline BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
                                                  unsigned count) {
-  return {context, *slot.port_.me, first, count};
+  return {context, *slot.port_.me, first, count, count - 1 < context.num_blocks() - first};
 }
 // All blocks of the grid.
 DCGN_HOST_DEVICE inline BlocksScope this_grid(const Context& context, const Slot& slot) {
-  return these_blocks(context, slot, 0, context.num_blocks());
+  return {context, *slot.port_.me, 0, context.num_blocks(), true};
 }
 
 // A communicator on one GPU: what World::handle() gives and kernels take by value.

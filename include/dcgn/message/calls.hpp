@@ -34,6 +34,15 @@ struct Argument {
   std::int64_t expected = 0;
 };
 
+// Whether the grid has the blocks of a scope: where it has not, the scope is broken from the beginning.
+template <class Scope>
+DCGN_HOST_DEVICE Argument check_scope([[maybe_unused]] const Scope& scope) {
+  if constexpr (plans_ahead<Scope>)
+    if (scope.broken() && scope.blocks() - 1 >= scope.most_blocks())
+      return {Code::invalid_size, scope.blocks(), scope.most_blocks()};
+  return {};
+}
+
 // Checks what any message needs. `wild`: the source and the tag may be any.
 DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, std::int64_t bytes, int peer, int tag,
                                        bool wild) {
@@ -241,6 +250,7 @@ DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& g
   scope.sync();                          // whatever was published before has been read
   argument = scope.broadcast(argument);  // whether a rank has ended may look different from one thread to the next
 #endif
+  if (scope.broken()) argument = check_scope(scope);
   if (argument.code == Code::ok) {
     result = operate(scope, me, call, once, goal);
     const Code code = result.status.code;
@@ -276,7 +286,7 @@ template <class Scope>
                                                  std::uint32_t context) {
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && fit(port, data, bytes, to, tag, false)) {
+  if (mode == SendMode::standard && !scope.broken() && fit(port, data, bytes, to, tag, false)) {
     OutLane& lane = port.out[port.lane(to)];
     if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
       if constexpr (decides_in_block && Scope::in_block)
@@ -322,7 +332,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
                                int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && fit(Port(me), data, bytes, to, tag, false)) {
+  if (mode == SendMode::standard && !scope.broken() && fit(Port(me), data, bytes, to, tag, false)) {
     const Request request = quick_isend(scope, me, data, size, to, tag, context);
     if (!request.is_null()) return request;
   }
@@ -337,7 +347,7 @@ template <class Scope>
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
-  if (fit(port, data, capacity, from, tag, true)) {
+  if (!scope.broken() && fit(port, data, capacity, from, tag, true)) {
     if constexpr (decides_in_block && Scope::in_block) {
       const bool in_block = calls_in_block(me);
       if constexpr (Scope::in_warp)
@@ -382,7 +392,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
                                std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
-  if (fit(Port(me), data, capacity, from, tag, true)) {
+  if (!scope.broken() && fit(Port(me), data, capacity, from, tag, true)) {
     const Request request = quick_irecv(scope, me, data, size, from, tag, context);
     if (!request.is_null()) return request;
   }

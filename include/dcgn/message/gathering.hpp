@@ -14,6 +14,7 @@ struct alignas(64) Gathering {
   // 1 from when a thread did not agree until all have seen it; in turn one of two words, since who leaves a barrier
   // first may refuse at the next one before others have looked for this one's.
   std::uint32_t refused[2] = {};
+  std::uint32_t reported = 0;                                        // whether a block has said that others do not come
   alignas(16) unsigned char scratch[gpu::block_scratch_bytes] = {};  // written while all others wait
   // Orders are numbered and take one of two places in turn: those after the next ones are issued when all blocks but
   // the leader's have done with the present ones.

@@ -38,6 +38,40 @@ DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
   return sum;
 }
 
+// As Notice::is_receive where a rank waits for blocks of its own: `requests` of `waits_for.bytes` have come; 0: some.
+inline constexpr std::uint32_t awaits_blocks = 2;
+
+// Answers a survey.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void publish(Endpoint& me, const Envelope& waits_for,
+                                                       std::uint32_t is_receive, std::uint32_t requests,
+                                                       std::uint32_t survey, std::uint64_t waited) {
+  Notice& n = *me.notice;
+  n.arrived = me.unexpected_count;
+  n.call = me.call;
+  n.is_receive = is_receive;
+  n.stalled = me.stalled;
+  n.requests = requests;
+  n.waits_for = waits_for;
+  n.activity = activity(me);
+  n.waited_ns = waited;
+  // The first ones to come; those of a list are in order.
+  const Record* first[notice_envelopes];
+  int count = 0;
+  for (const List& list : me.unexpected) {
+    const Record* u = list.first;
+    for (int i = 0; u && i < notice_envelopes; ++i, u = u->next) {
+      int at = count;
+      while (at > 0 && first[at - 1]->order > u->order) --at;
+      if (at == notice_envelopes) break;
+      if (count < notice_envelopes) ++count;
+      for (int k = count - 1; k > at; --k) first[k] = first[k - 1];
+      first[at] = u;
+    }
+  }
+  for (int i = 0; i < count; ++i) n.unexpected[i] = first[i]->envelope;
+  store_release(n.survey, survey);
+}
+
 class Waiter {
  public:
   static constexpr std::uint32_t look_every = 64;              // pauses between looks at the clock and the abort word
@@ -154,31 +188,7 @@ class Waiter {
   }
 
   DCGN_HOST_DEVICE void publish(const Waited& w, std::uint32_t survey, std::uint64_t waited) {
-    Notice& n = *me_.notice;
-    n.arrived = me_.unexpected_count;
-    n.call = me_.call;
-    n.is_receive = w.is_receive;
-    n.stalled = me_.stalled;
-    n.requests = w.requests;
-    n.waits_for = w.envelope;
-    n.activity = activity(me_);
-    n.waited_ns = waited;
-    // The first ones to come; those of a list are in order.
-    const Record* first[notice_envelopes];
-    int count = 0;
-    for (const List& list : me_.unexpected) {
-      const Record* u = list.first;
-      for (int i = 0; u && i < notice_envelopes; ++i, u = u->next) {
-        int at = count;
-        while (at > 0 && first[at - 1]->order > u->order) --at;
-        if (at == notice_envelopes) break;
-        if (count < notice_envelopes) ++count;
-        for (int k = count - 1; k > at; --k) first[k] = first[k - 1];
-        first[at] = u;
-      }
-    }
-    for (int i = 0; i < count; ++i) n.unexpected[i] = first[i]->envelope;
-    store_release(n.survey, survey);
+    message::publish(me_, w.envelope, w.is_receive, w.requests, survey, waited);
   }
 
   Endpoint& me_;

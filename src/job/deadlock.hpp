@@ -11,6 +11,7 @@ namespace dcgn::job {
 // What the watchdog knows of one rank.
 struct RankView {
   std::string place;
+  bool is_slot = false;
   bool ended = false;
   bool attached = true;   // for a CPU rank: a thread has attached as it
   bool answered = false;  // the survey: the rank is in a call that waits, and `notice` says for what

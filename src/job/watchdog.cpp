@@ -68,7 +68,8 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
     RankView& v = ranks[static_cast<std::size_t>(r - home.first_rank)];
     v.place = world.place_of(r);
     v.ended = memory.ended(r);
-    v.attached = world.placement().place(r).is_slot() || world.attached(r);
+    v.is_slot = world.placement().place(r).is_slot();
+    v.attached = v.is_slot || world.attached(r);
     v.answered = !v.ended && load_acquire(memory.notice(r).survey) == survey;
     if (v.answered) {
       const message::Notice& n = memory.notice(r);

@@ -21,6 +21,8 @@ std::string last_slot(int gpus) {
   return gpus == 1 ? "rank 1 (slot 1 of GPU 0, node 0)" : "rank 1 (slot 0 of GPU 1, node 0)";
 }
 
+const std::string not_in_a_call = ": not in a call that waits (its kernel computes, or no block serves it any more)";
+
 struct PingPong {
   DCGN_HOST_DEVICE void operator()(const gpu::Context& context, const gpu::Comm& comm, int rounds, int* answer) const {
     const gpu::Slot me = comm.slot(context.block_rank());
@@ -94,8 +96,18 @@ TEST_P(Unanswered, ASlotThatIsBusyForTooLongIsNamed) {
   EXPECT_EQ(s.code, Code::deadline) << s.what;
   EXPECT_LT(s.seconds, busy_s + 5 * slower);
   EXPECT_TRUE(contains(s.what, "has passed for rank 0 (slot 0 of GPU 0, node 0)"));
-  EXPECT_TRUE(contains(s.what, last_slot(GetParam()) + ": not in a call that waits"));
+  EXPECT_TRUE(contains(s.what, last_slot(GetParam()) + not_in_a_call));
   expect_usable(GetParam());
+}
+
+// The block of rank 1 returns at once, but its kernel goes on as long as rank 0 waits.
+TEST(UnansweredOnOneGpu, ASlotWhoseBlockHasReturnedIsNamed) {
+  Job job(two_slots(1, deadline_s));
+  job.gpu(one_warp, ReceiveOrCompute{}, std::uint64_t{0});
+  const Stopped s = run_to_error(job);
+  EXPECT_EQ(s.code, Code::deadline) << s.what;
+  EXPECT_TRUE(contains(s.what, last_slot(1) + not_in_a_call));
+  expect_usable(1);
 }
 
 struct ReceiveCode {
@@ -122,7 +134,7 @@ TEST_P(Unanswered, ASlotThatNoKernelServesIsNamed) {
   EXPECT_NE(got, Code::ok);
   EXPECT_TRUE(world.aborted());
   EXPECT_TRUE(contains(world.report(), "has passed for rank 0 (slot 0 of GPU 0, node 0)"));
-  EXPECT_TRUE(contains(world.report(), last_slot(GetParam()) + ": not in a call that waits"));
+  EXPECT_TRUE(contains(world.report(), last_slot(GetParam()) + not_in_a_call));
   expect_usable(GetParam());
 }
 

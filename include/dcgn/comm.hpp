@@ -39,7 +39,8 @@ class Comm : public CommCollectives {
   Comm& operator=(Comm&&) noexcept;
   Comm(const Comm&) = delete;
   Comm& operator=(const Comm&) = delete;
-  // Detaches: waits until what this rank has sent no longer needs it, then the rank has ended.
+  // Detaches: waits until what this rank has sent no longer needs it, then the rank has ended. It cannot throw: where
+  // the wait fails, by the deadline say, a line on stderr tells why. finish() throws instead.
   ~Comm();
 
   // In the communicator. -1, and no ranks, once it has been moved from, and where the calling rank is not of it.

@@ -9,7 +9,9 @@
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/calls.hpp>
 
+#include <cstdio>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace dcgn {
@@ -74,7 +76,11 @@ Comm::~Comm() {
       world_->abort({Code::aborted, world_->name_of(rank()) + ": a collective that it did not wait for has failed"});
     delete std::exchange(me_->background, nullptr);
   }
-  if (!world_->aborted()) message::flush(scope, *me_);
+  if (!world_->aborted() && message::flush(scope, *me_) != Code::ok) {
+    const std::string reason = world_->verdict().text;
+    std::fprintf(stderr, "dcgn: %s went with sends that are not complete: %s\n", world_->name_of(rank()).c_str(),
+                 reason.substr(0, reason.find('\n')).c_str());
+  }
   world_->detach(rank());
 }
 

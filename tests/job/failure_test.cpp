@@ -287,6 +287,17 @@ TEST(FailureDeathTest, AThreadThatTheSystemRefusesIsNamed) {
 #endif
 
 TEST(Failure, ARankIsAttachedOnce) {
+TEST(Failure, ACommThatGoesWithSendsThatNobodyReceivesSaysSo) {
+  dcgn::World world({.nodes = {{.cpus = 2}}, .deadline_s = 0.2});
+  const std::vector<char> data(100'000);
+  testing::internal::CaptureStderr();
+  { world.attach(0).isend(data, 1, 5); }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said,
+            "dcgn: rank 0 (CPU 0, node 0) went with sends that are not complete: the deadline of 0.2 s has passed for "
+            "rank 0 (CPU 0, node 0)\n");
+}
+
   dcgn::World world({.nodes = {{.cpus = 2, .gpus = 1, .slots = 1}}});
   const Comm first = world.attach();
   EXPECT_EQ(first.rank(), 0);

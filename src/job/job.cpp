@@ -186,7 +186,12 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       const std::uint64_t in_lane = sent - in.received - in.messages_by_quick_calls();
       if (!in_lane) continue;
       total += in_lane;
-      line(messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank));
+      message::Header first;
+      if (memory.host_resident(rank) && message::read_header(in.ring, in.head(), first))
+        line(message::describe_message({from, first.tag, first.context, 0, first.bytes}) + " at rank " +
+             std::to_string(rank) + (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from there" : ""));
+      else
+        line(messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank));
     }
   }
   if (!total) return {};

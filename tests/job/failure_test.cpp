@@ -189,6 +189,24 @@ TEST(Failure, MoreGpusOrBlocksThanThereAreAreNamed) {
   Job job({.nodes = {{.gpus = 1}}});
   job.gpu({.grid = 1'000'000, .block = 64}, Nothing{});
   const Error e = error_of([&] { job.run(); });
+TEST(Failure, MessagesThatAreStillOnTheirWayAreNamedByTheFirst) {
+  static std::uint32_t sent;
+  sent = 0;
+  Job job({.nodes = {{.cpus = 2}}});
+  job.cpu([](Comm& comm) {
+    if (comm.rank() == 0) {
+      comm.send(std::vector<char>(300), 1, 70'000);
+      comm.send('x', 1, 6);
+      dcgn::store_release(sent, 1u);
+    } else {
+      while (!dcgn::load_acquire(sent)) dcgn::relax();  // in no call: the messages stay where they are
+    }
+  });
+  const Error e = error_of([&] { job.run(); });
+  EXPECT_EQ(e.code(), Code::unreceived);
+  EXPECT_TRUE(contains(e.what(), "message of 300 bytes from rank 0 with tag 70000 at rank 1, and 1 message more"));
+}
+
   expect_error(e, Code::too_many_blocks, "1000000 blocks of 64 threads");
   const int most = dcgn::Device(0).max_resident_blocks({.grid = 1, .block = 64}, Nothing{}, dcgn::gpu::Comm());
   EXPECT_NE(std::string(e.what()).find("at most " + std::to_string(most)), std::string::npos) << e.what();

@@ -370,7 +370,7 @@ def picture_format(name: str) -> str:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise Failure(
-            "python3 has no matplotlib: expected it by scripts/install-packages plot, or pip install matplotlib"
+            "python3 has no matplotlib: install it by scripts/install-packages plot, or by pip install matplotlib"
         ) from None
     known = FigureCanvasBase.get_supported_filetypes()
     ending = Path(name).suffix.removeprefix(".").lower()

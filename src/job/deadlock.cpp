@@ -37,7 +37,7 @@ std::string describe_wait(const Notice& n) {
   const bool receives = n.is_receive != 0;
   text += receives ? " from " : " to ";
   text += peer_name(e.peer) + ", " + tag_name(e.tag) + message::describe_communicator(e);
-  const bool probes = n.call == message::Call::probe;
+  const bool probes = n.call == message::Call::probe || n.call == message::Call::iprobe;
   if (!probes) text += std::string(receives ? ", up to " : ", ") + std::to_string(e.bytes) + " bytes";
   if (n.requests > 1) text += ")";
   return text;

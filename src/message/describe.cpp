@@ -115,14 +115,21 @@ std::string describe(const Failure& f) {
   if (f.flaw != Flaw::none) return describe_flaw(f);
   const std::string value = std::to_string(f.value);
   const std::string expected = std::to_string(f.expected);
+  const bool receives =
+      f.call == Call::recv || f.call == Call::irecv || f.call == Call::probe || f.call == Call::iprobe;
   switch (f.code) {
-    case Code::invalid_rank: return "rank " + value + " is out of range, expected 0.." + expected;
-    case Code::invalid_tag: return "tag " + value + " is out of range, expected 0.." + expected;
+    case Code::invalid_rank:
+      return "rank " + value + " is out of range, expected 0.." + expected + (receives ? " or any_source" : "");
+    case Code::invalid_tag:
+      return "tag " + value + " is out of range, expected 0.." + expected + (receives ? " or any_tag" : "");
     case Code::invalid_size:
       if (f.expected)
         return "a scope of " + value + " blocks, expected 1 to the " + expected + " that the grid has there";
       return "a size of " + value + " bytes, expected 0 or more";
-    case Code::null_buffer: return "a null buffer with " + value + " bytes, expected a buffer or 0 bytes";
+    case Code::null_buffer:
+      if (f.call == Call::wait_all || f.call == Call::wait_any)
+        return "a null pointer to " + value + " requests, expected one to them or 0 requests";
+      return "a null buffer with " + value + " bytes, expected a buffer or 0 bytes";
     case Code::truncated:
       if (is_collective(f.call))
         return "rank " + std::to_string(f.envelope.peer) + " gave " + std::to_string(f.envelope.bytes) +

@@ -260,6 +260,18 @@ TEST(Deadline, StopsARankThatWaitsForOneThatDoesSomethingElse) {
   EXPECT_TRUE(contains(e.what(), "rank 1 (CPU 1, node 0): not in a call that waits"));
 }
 
+TEST(Deadline, NamesWhatARankPollsFor) {
+  Config config = config_of({.cpus = 2}, std::nullopt);
+  config.deadline_s = 0.3;
+  Job job(config);
+  job.cpu([](Comm& comm) {
+    int x = 0;
+    if (comm.rank() == 0) comm.recv(x, 1);
+    while (!comm.iprobe(0, 3)) dcgn::relax();
+  });
+  EXPECT_TRUE(contains(ending(job).what(), "rank 1 (CPU 1, node 0): iprobe from rank 0, tag 3; waiting"));
+}
+
 TEST(Deadline, StopsAJobWhoseReservedRankNobodyAttaches) {
   Config config = config_of({.cpus = 2}, std::nullopt);
   config.deadline_s = 0.3;

@@ -65,11 +65,16 @@ TEST(Failure, BadArgumentsOfACpuRankAreNamed) {
     bad(Code::invalid_rank, "recv: rank -7 is out of range", [&] { comm.recv(c, -7); });
     bad(Code::invalid_rank, "broadcast: root 5 is out of range", [&] { comm.broadcast(c, 5); });
     bad(Code::invalid_tag, "isend: tag -1 is out of range, expected 0..2147483647", [&] { comm.isend(c, 1, -1); });
-    bad(Code::invalid_tag, "irecv: tag -2 is out of range", [&] { comm.irecv(c, 0, -2); });
+    bad(Code::invalid_tag, "irecv: tag -2 is out of range, expected 0..2147483647 or any_tag",
+        [&] { comm.irecv(c, 0, -2); });
+    bad(Code::invalid_rank, "iprobe: rank -2 is out of range, expected 0..1 or any_source",
+        [&] { comm.iprobe(-2, 0); });
     bad(Code::invalid_size, "ssend: a size of -5 bytes, expected 0 or more", [&] { comm.ssend_bytes(&c, -5, 0); });
     bad(Code::invalid_size, "recv: a size of -1 bytes", [&] { comm.recv_bytes(&c, -1, 0); });
     bad(Code::null_buffer, "bsend: a null buffer with 3 bytes", [&] { comm.bsend_bytes(nullptr, 3, 0); });
     bad(Code::null_buffer, "recv: a null buffer with 8 bytes", [&] { comm.recv_bytes(nullptr, 8, 0); });
+    bad(Code::null_buffer, "wait_all: a null pointer to 3 requests, expected one to them or 0 requests",
+        [&] { comm.wait_all(dcgn::Span<const dcgn::Request>(nullptr, 3)); });
     bad(Code::invalid_request, "wait: a request of rank 0, expected one of rank 1",
         [&] { comm.wait(dcgn::Request(0, 0, 1)); });
     const dcgn::Request open = comm.irecv(c, 1, 9);
@@ -101,6 +106,19 @@ TEST(Failure, BadArgumentsOfASlotEndTheJob) {
   expect_error(run(nullptr, -8, 0, 0), Code::invalid_size, "send: a size of -8 bytes");
   expect_error(run(nullptr, 8, 0, 0), Code::null_buffer, "send: a null buffer with 8 bytes");
 }
+
+#if !defined(__CUDACC__)  // no kernel throws on a GPU
+struct AskForSlot {
+  void operator()(dcgn::gpu::Context&, dcgn::gpu::Comm comm, unsigned index) const { comm.slot(index); }
+};
+
+TEST(Failure, ASlotThatTheGpuDoesNotHaveEndsTheLaunch) {
+  if (dcgn::Device(0).kind() != dcgn::DeviceKind::emulated) GTEST_SKIP() << "a trap on CUDA";
+  Job job({.nodes = {{.gpus = 1, .slots = 2}}});
+  job.gpu(one_warp, AskForSlot{}, 99u);
+  expect_error(error_of([&] { job.run(); }), Code::kernel_failed, "slot 99 is out of range, expected 0..1");
+}
+#endif
 
 TEST(Failure, OfASlotIsOnlyReportedWhereTheProgramWantsIt) {
   Config config{.nodes = {{.gpus = 1, .slots = 1}}};

@@ -220,7 +220,7 @@ TEST(BadInput, OnTheCpuThrowsOneLineThatNamesTheValue) {
     EXPECT_EQ(message_of([&] { comm.ssend(x, -1); }, Code::invalid_rank),
               "dcgn: ssend: rank -1 is out of range, expected 0..1" + where);
     EXPECT_EQ(message_of([&] { comm.recv(x, -3); }, Code::invalid_rank),
-              "dcgn: recv: rank -3 is out of range, expected 0..1" + where);
+              "dcgn: recv: rank -3 is out of range, expected 0..1 or any_source" + where);
     EXPECT_EQ(message_of([&] { comm.isend(x, 0, -7); }, Code::invalid_tag),
               "dcgn: isend: tag -7 is out of range, expected 0..2147483647" + where);
     EXPECT_EQ(message_of([&] { comm.recv_bytes(&x, -4, 0); }, Code::invalid_size),
@@ -230,7 +230,7 @@ TEST(BadInput, OnTheCpuThrowsOneLineThatNamesTheValue) {
     EXPECT_EQ(message_of([&] { comm.broadcast(x, 5); }, Code::invalid_rank),
               "dcgn: broadcast: root 5 is out of range, expected 0..1" + where);
     EXPECT_EQ(message_of([&] { comm.probe(0, -2); }, Code::invalid_tag),
-              "dcgn: probe: tag -2 is out of range, expected 0..2147483647" + where);
+              "dcgn: probe: tag -2 is out of range, expected 0..2147483647 or any_tag" + where);
     EXPECT_EQ(message_of([&] { comm.sendrecv(x, 1, 0, x, 8, 0); }, Code::invalid_rank),
               "dcgn: sendrecv: rank 8 is out of range, expected 0..1" + where);
     x = 77;

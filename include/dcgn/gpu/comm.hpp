@@ -275,8 +275,8 @@ class Comm {
 
   // Slots on this GPU.
   DCGN_HOST_DEVICE int slots() const { return count_; }
-  // Slot `index`, from 0 to slots() - 1. Any other ends the launch: with Error(invalid_rank) on an emulated GPU, with a
-  // line on stdout and a trap on CUDA.
+  // Slot `index`, from 0 to slots() - 1. Any other ends the launch, as Error(kernel_failed): on an emulated GPU it
+  // names the slot, on CUDA a line on stdout does, before a trap.
   DCGN_HOST_DEVICE Slot slot(unsigned index) const {
     if (index >= static_cast<unsigned>(count_)) {
 #if defined(__CUDA_ARCH__)

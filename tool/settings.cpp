@@ -18,11 +18,13 @@ std::vector<Setting> settings_in_force() {
   const char* path = std::getenv("DCGN_CONFIG");
   const char* gpus = std::getenv("DCGN_EMULATED_GPUS");
   const char* multiprocessors = std::getenv("DCGN_EMULATED_SMS");
+  const char* mpi_path = std::getenv("DCGN_MPI_PATH");
   add("DCGN_CONFIG", path ? path : "none");
   add("DCGN_EMULATED_GPUS", gpus ? gpus : "2 where there is no other GPU");
   add("DCGN_EMULATED_SMS", multiprocessors ? multiprocessors : "16");
   add("DCGN_DEADLINE", fmt::format("{} s", c.deadline_s));
-  add("DCGN_EAGER_BYTES", c.eager_bytes ? fmt::to_string(*c.eager_bytes) : "512 in host memory, 4096 elsewhere");
+  add("DCGN_EAGER_BYTES", c.eager_bytes ? fmt::to_string(*c.eager_bytes)
+                                        : "512 in host memory, 1024 to other processes; else 4096 and 128 a thread");
   add("DCGN_LANE_BYTES", automatic(c.lane_bytes));
   add("DCGN_UNEXPECTED_BYTES", automatic(c.unexpected_bytes));
   add("DCGN_BUFFERED_BYTES", automatic(c.buffered_bytes));
@@ -41,6 +43,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
   add("DCGN_PROGRESS", c.ranks_progress ? "ranks" : "thread");
   add("DCGN_MPI", c.mpi.empty() ? "the launcher's" : c.mpi);
+  add("DCGN_MPI_PATH", mpi_path ? mpi_path : "beside the library or the program");
   return settings;
 }
 

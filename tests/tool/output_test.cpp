@@ -57,7 +57,7 @@ TEST(Info, SaysHowGpusReachEachOther) {
 TEST(Info, JsonSaysTheSame) {
   std::ofstream(scratch_folder() + "/dcgn.toml") << "requests = 77\n";
   const json d = document_of(run_dcgn("info --json --cpus 1 --gpus 2 --slots 3 --nodes 2",
-                                      "DCGN_EMULATED_GPUS=3 DCGN_DEADLINE=7 DCGN_CONFIG=dcgn.toml"));
+                                      "DCGN_EMULATED_GPUS=3 DCGN_DEADLINE=7 DCGN_CONFIG=dcgn.toml DCGN_MPI_PATH=/x"));
   EXPECT_EQ(d.at("devices").size(), 3u);
   EXPECT_GT(d.at("devices")[0].at("resident_blocks_of_128_threads"), 0);
   EXPECT_TRUE(d.at("build").at("parts").contains("CUDA"));
@@ -67,6 +67,7 @@ TEST(Info, JsonSaysTheSame) {
   for (const json& s : d.at("settings")) settings[s.at("name")] = {s.at("value"), s.at("from")};
   EXPECT_EQ(settings.at("DCGN_DEADLINE"), std::pair(std::string("7 s"), std::string("environment")));
   EXPECT_EQ(settings.at("DCGN_REQUESTS"), std::pair(std::string("77"), std::string("dcgn.toml")));
+  EXPECT_EQ(settings.at("DCGN_MPI_PATH"), std::pair(std::string("/x"), std::string("environment")));
   EXPECT_EQ(settings.at("DCGN_DIRECT").second, "default");
 }
 

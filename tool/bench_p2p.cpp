@@ -138,7 +138,7 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
       ->capture_default_str();
   app->add_option("--peers", a->peers,
                   "The same by others, beside ours: mpi for cpu-cpu, nccl for device-device, nvshmem for slot-slot\n"
-                  "(block scope; thread too for 8 bytes). Nothing else is run by them")
+                  "(block scope; thread too for 8 bytes). Nothing else is run by them; stderr names one without a row")
       ->check(words_of({"none", "mpi", "nccl", "nvshmem"}))
       ->type_name("WORDS")
       ->capture_default_str();

@@ -5,6 +5,10 @@
 #include "tool/bench_table.hpp"
 #include "tool/progress.hpp"
 
+#include <dcgn/device.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -33,12 +37,30 @@ std::vector<std::string> peers_for(const P2pPlan& plan) {
   return peers;
 }
 
+// Says on stderr which peers have nothing beside what is asked for.
+void name_idle_peers(const P2pPlan& plan) {
+  const std::vector<std::string> busy = peers_for(plan);
+  for (const std::string& peer : plan.peers)
+    if (std::ranges::find(busy, peer) == busy.end())
+      fmt::print(stderr,
+                 "dcgn: bench: --peers {}: no rows, expected latency, bandwidth or bidirectional among --measure and "
+                 "{} among --pairs\n",
+                 peer, bench::path_of_peer(peer));
+}
+
+bool is_emulated(const P2pPlan& plan) {
+  return Device::count() && Device(0).kind() == DeviceKind::emulated &&
+         std::ranges::any_of(plan.paths, [](Path p) { return bench::gpus_of(p) > 0; });
+}
+
 class Runner {
  public:
   Runner(const P2pPlan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
 
   void run() {
     ask_peers();
+    if (is_emulated(plan_) && !document_.quiet())
+      fmt::print("# emulated GPUs are threads of this host: limits, and our shares of them, say little\n");
     for (const std::string& measure : plan_.measures) {
       if (const std::optional<Measure> of_pairs = bench::parse_measure(measure)) {
         for (const Path path : plan_.paths) pair(*of_pairs, path);
@@ -193,6 +215,7 @@ class Runner {
 int run_p2p(const P2pPlan& plan, JsonOption& json) {
   for (const std::string& peer : peers_for(plan)) bench::find_peer(peer);
   BenchDocument document("p2p", json);
+  name_idle_peers(plan);
   Runner(plan, document).run();
   return document.finish();
 }

@@ -228,7 +228,8 @@ TEST(Bench, TablesHaveWhatTheyAreAbout) {
   EXPECT_EQ(r.err, "");
   for (const char* part : {"# latency, cpu-cpu: half a round trip\n", "# latency, slot-slot: half", "limit: flag",
                            "# bandwidth, device-device: windows of at most 64 messages one way", "peer stores",
-                           "copy engine", "# rate, slot-slot: 2 streams of 8 B", "# any-source", "# soak", "reordered"})
+                           "copy engine", "# emulated GPUs are threads of this host",
+                           "# rate, slot-slot: 2 streams of 8 B", "# any-source", "# soak", "reordered"})
     EXPECT_NE(r.out.find(part), std::string::npos) << part;
   std::istringstream lines(r.out);
   for (std::string line; std::getline(lines, line);)
@@ -313,11 +314,14 @@ TEST(Bench, PeersStandBesideOursOnTheirPath) {
 
 TEST(Bench, NothingIsRunForWhatAPeerHasNot) {
   if (run_dcgn("bench --help").code == 2) GTEST_SKIP() << "built without measurements";
+  const std::string idle = ": no rows, expected latency, bandwidth or bidirectional among --measure and ";
   for (const char* arguments : {"--peers mpi,nccl,nvshmem --pairs cpu-slot -e 8",
                                 "--peers mpi,nccl,nvshmem --pairs cpu-cpu,slot-slot --measure any-source"}) {
     const Result r = run_dcgn(std::string("bench p2p --time 0.001 ") + arguments, "DCGN_MPIRUN=false");
     EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_EQ(r.err, "");
+    EXPECT_EQ(r.err, "dcgn: bench: --peers mpi" + idle + "cpu-cpu among --pairs\n" +  //
+                         "dcgn: bench: --peers nccl" + idle + "device-device among --pairs\n" +
+                         "dcgn: bench: --peers nvshmem" + idle + "slot-slot among --pairs\n");
   }
 }
 

@@ -189,24 +189,6 @@ TEST(Failure, MessagesThatNobodyReceivedAreNamed) {
       << e.what();
 }
 
-TEST(Failure, ARankWithoutAKernelIsNamed) {
-  Job no_cpu({.nodes = {{.cpus = 2}}});
-  no_cpu.cpu_rank(0, [](Comm&) {});
-  expect_error(error_of([&] { no_cpu.run(); }), Code::configuration, "rank 1 (CPU 1, node 0) has no kernel");
-  Job no_gpu({.nodes = {{.gpus = 1}}});
-  expect_error(error_of([&] { no_gpu.run(); }), Code::configuration, "GPU 0 of node 0 has no kernel");
-  Job twice({.nodes = {{.cpus = 1}}});
-  twice.cpu([](Comm&) {});
-  twice.run();
-  expect_error(error_of([&] { twice.run(); }), Code::configuration, "a job runs once");
-}
-
-TEST(Failure, MoreGpusOrBlocksThanThereAreAreNamed) {
-  expect_error(error_of([] { const dcgn::World world({.nodes = {{.gpus = 65}}}); }), Code::configuration,
-               "ask for 65 GPUs, this machine has " + std::to_string(dcgn::Device::count()));
-  Job job({.nodes = {{.gpus = 1}}});
-  job.gpu({.grid = 1'000'000, .block = 64}, Nothing{});
-  const Error e = error_of([&] { job.run(); });
 TEST(Failure, MessagesThatAreStillOnTheirWayAreNamedByTheFirst) {
   static std::uint32_t sent;
   sent = 0;
@@ -225,6 +207,31 @@ TEST(Failure, MessagesThatAreStillOnTheirWayAreNamedByTheFirst) {
   EXPECT_TRUE(contains(e.what(), "message of 300 bytes from rank 0 with tag 70000 at rank 1, and 1 message more"));
 }
 
+TEST(Failure, ARankWithoutAKernelIsNamed) {
+  Job no_cpu({.nodes = {{.cpus = 2}}});
+  no_cpu.cpu_rank(0, [](Comm&) {});
+  expect_error(error_of([&] { no_cpu.run(); }), Code::configuration, "rank 1 (CPU 1, node 0) has no kernel");
+  Job no_gpu({.nodes = {{.gpus = 1}}});
+  expect_error(error_of([&] { no_gpu.run(); }), Code::configuration, "GPU 0 of node 0 has no kernel");
+  Job twice({.nodes = {{.cpus = 1}}});
+  twice.cpu([](Comm&) {});
+  twice.run();
+  expect_error(error_of([&] { twice.run(); }), Code::configuration, "a job runs once");
+}
+
+TEST(Failure, AJobWithoutGpusLeavesTheirKernelsOut) {
+  Job job({.nodes = {{.cpus = 1}}});
+  job.cpu([](Comm&) {}).gpu(one_warp, ReceiveOne{});
+  expect_error(error_of([&] { job.gpu_on(0, one_warp, ReceiveOne{}); }), Code::device, "the world has none");
+  EXPECT_EQ(job.run().ranks.size(), 1u);
+}
+
+TEST(Failure, MoreGpusOrBlocksThanThereAreAreNamed) {
+  expect_error(error_of([] { const dcgn::World world({.nodes = {{.gpus = 65}}}); }), Code::configuration,
+               "ask for 65 GPUs, this machine has " + std::to_string(dcgn::Device::count()));
+  Job job({.nodes = {{.gpus = 1}}});
+  job.gpu({.grid = 1'000'000, .block = 64}, Nothing{});
+  const Error e = error_of([&] { job.run(); });
   expect_error(e, Code::too_many_blocks, "1000000 blocks of 64 threads");
   const int most = dcgn::Device(0).max_resident_blocks({.grid = 1, .block = 64}, Nothing{}, dcgn::gpu::Comm());
   EXPECT_NE(std::string(e.what()).find("at most " + std::to_string(most)), std::string::npos) << e.what();
@@ -280,6 +287,17 @@ TEST(Failure, WhatRunsOutIsNamed) {
   job.run();
 }
 
+TEST(Failure, ACommThatGoesWithSendsThatNobodyReceivesSaysSo) {
+  dcgn::World world({.nodes = {{.cpus = 2}}, .deadline_s = 0.2});
+  const std::vector<char> data(100'000);
+  testing::internal::CaptureStderr();
+  { world.attach(0).isend(data, 1, 5); }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said,
+            "dcgn: rank 0 (CPU 0, node 0) went with sends that are not complete: the deadline of 0.2 s has passed for "
+            "rank 0 (CPU 0, node 0)\n");
+}
+
 // A rank that begins and ends while some other exception passes by has not left with it.
 struct RanksInItsDestructor {
   bool& aborted;
@@ -323,17 +341,6 @@ TEST(FailureDeathTest, AThreadThatTheSystemRefusesIsNamed) {
 #endif
 
 TEST(Failure, ARankIsAttachedOnce) {
-TEST(Failure, ACommThatGoesWithSendsThatNobodyReceivesSaysSo) {
-  dcgn::World world({.nodes = {{.cpus = 2}}, .deadline_s = 0.2});
-  const std::vector<char> data(100'000);
-  testing::internal::CaptureStderr();
-  { world.attach(0).isend(data, 1, 5); }
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(said,
-            "dcgn: rank 0 (CPU 0, node 0) went with sends that are not complete: the deadline of 0.2 s has passed for "
-            "rank 0 (CPU 0, node 0)\n");
-}
-
   dcgn::World world({.nodes = {{.cpus = 2, .gpus = 1, .slots = 1}}});
   const Comm first = world.attach();
   EXPECT_EQ(first.rank(), 0);

@@ -236,7 +236,7 @@ class SlotPort {
   }
   DCGN_HOST_DEVICE Status sendrecv(const void* out, std::int64_t bytes, int to, int send_tag, void* in,
                                    std::int64_t capacity, int from, int recv_tag) const {
-    return slot_.sendrecv(scope_, bytes_at(out, bytes), to, send_tag, bytes_at(in, capacity), from, recv_tag);
+    return slot_.sendrecv_bytes(scope_, out, bytes, to, send_tag, in, capacity, from, recv_tag);
   }
   DCGN_HOST_DEVICE Status sendrecv_replace(void* data, std::int64_t bytes, int to, int send_tag, int from,
                                            int recv_tag) const {

@@ -175,16 +175,26 @@ class Slot : public Collectives<Slot> {
   template <class Scope, MessageBuffer Out, MessageBuffer In>
   DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Out& out, int to, int send_tag, In&& in, int from,
                                    int recv_tag) const {
-    return sendrecv_as(scope, message::Call::sendrecv, message::SendMode::standard, as_span(out).data(), bytes_of(out),
-                       to, send_tag, as_span(in).data(), bytes_of(in), from, recv_tag);
+    return sendrecv_bytes(scope, as_span(out).data(), bytes_of(out), to, send_tag, as_span(in).data(), bytes_of(in),
+                          from, recv_tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Status sendrecv_bytes(const Scope& scope, const void* out, std::int64_t bytes, int to, int send_tag,
+                                         void* in, std::int64_t capacity, int from, int recv_tag) const {
+    return sendrecv_as(scope, message::Call::sendrecv, message::SendMode::standard, out, bytes, to, send_tag, in,
+                       capacity, from, recv_tag);
   }
   // The same in one buffer. What is sent is copied into the slot's space for buffered sends first.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Status sendrecv_replace(const Scope& scope, Buffer&& buffer, int to, int send_tag, int from,
                                            int recv_tag) const {
-    const auto span = as_span(buffer);
-    return sendrecv_as(scope, message::Call::sendrecv_replace, message::SendMode::buffered, span.data(),
-                       bytes_of(buffer), to, send_tag, span.data(), bytes_of(buffer), from, recv_tag);
+    return sendrecv_replace_bytes(scope, as_span(buffer).data(), bytes_of(buffer), to, send_tag, from, recv_tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Status sendrecv_replace_bytes(const Scope& scope, void* data, std::int64_t bytes, int to,
+                                                 int send_tag, int from, int recv_tag) const {
+    return sendrecv_as(scope, message::Call::sendrecv_replace, message::SendMode::buffered, data, bytes, to, send_tag,
+                       data, bytes, from, recv_tag);
   }
 
   // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
@@ -222,6 +232,7 @@ class Slot : public Collectives<Slot> {
  private:
   friend DCGN_HOST_DEVICE BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
                                                    unsigned count);
+  friend DCGN_HOST_DEVICE BlocksScope this_grid(const Context& context, const Slot& slot);
   friend class Collectives<Slot>;
   DCGN_HOST_DEVICE Slot(const message::Port& port, const collective::Group& group) : port_(port), group_(group) {}
   DCGN_HOST_DEVICE collective::Member member() const {
@@ -232,7 +243,6 @@ class Slot : public Collectives<Slot> {
     return group_.is_world() ? s : collective::status_in(group_, s);
   }
   template <class Scope>
-  friend DCGN_HOST_DEVICE BlocksScope this_grid(const Context& context, const Slot& slot);
   DCGN_HOST_DEVICE Code send_as(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
                                 std::int64_t bytes, int to, int tag) const {
     if (!group_.is_world()) return collective::send(scope, member(), call, mode, data, bytes, to, tag);

@@ -55,11 +55,14 @@ DCGN_HOST_DEVICE Code gather_all(const gpu::Slot& me, const Scope& scope, Parts 
 // lines: begin direct
 template <class Scope>
 DCGN_HOST_DEVICE Code send_to_places(const gpu::Slot& me, const Scope& scope, Parts parts, const Places& places,
-                                     std::int64_t eager_bytes, Body* bodies) {
+                                     Body* bodies) {
   const Route route(places, me.rank());
   const Span<const Body> mine = part_of(parts, me.rank(), bodies);
   Code code = Code::ok;
-  if (parts.longest * static_cast<std::int64_t>(sizeof(Body)) <= eager_bytes) {
+  bool eager = true;
+  for (int d = 1; d < route.rounds && eager && !mine.empty(); ++d)
+    eager = static_cast<std::int64_t>(mine.size_bytes()) <= me.eager_limit(scope, route.destination(d));
+  if (eager) {
     for (int d = 1; d < route.rounds && code == Code::ok && !mine.empty(); ++d)
       code = me.send(scope, mine, route.destination(d));
     for (int d = 1; d < route.rounds && code == Code::ok; ++d)

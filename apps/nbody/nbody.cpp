@@ -120,13 +120,6 @@ Launch launch_of(const Options& options, const Device& device) {
 
 // lines: end
 
-// Where nothing else is set 512 bytes are eager between any two ranks, and what half of a lane holds where there are so
-// many that lanes are short: Config::eager_bytes, Config::lane_bytes.
-std::int64_t surely_eager(const Config& config, int ranks) {
-  const std::uint64_t by_lanes = config.lane_bytes ? config.lane_bytes / 4 : ranks <= 2048 ? 512 : 256;
-  return static_cast<std::int64_t>(std::min({config.eager_bytes.value_or(512), by_lanes, std::uint64_t{512}}));
-}
-
 Outcome simulate(const Options& options, const System& system, const std::vector<double>& weights) {
   // lines: begin
   Config config;
@@ -139,8 +132,7 @@ Outcome simulate(const Options& options, const System& system, const std::vector
                   .dt = options.dt,
                   .softening2 = options.softening * options.softening,
                   .exchange = options.exchange,
-                  .places = places_of(options.nodes),
-                  .eager_bytes = surely_eager(config, job.placement().size())};
+                  .places = places_of(options.nodes)};
   // lines: end
   const Placement& placement = job.placement();
   const bool gpu_first = placement.place(0).is_slot();

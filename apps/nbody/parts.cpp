@@ -21,7 +21,7 @@ Partition::Partition(int bodies, const std::vector<double>& weights) {
 
 Parts Partition::on(const std::int64_t* counts, const std::int64_t* displacements) const {
   const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
-  return {counts, displacements, *most, *least == *most};
+  return {counts, displacements, *least == *most};
 }
 
 }  // namespace dcgn::nbody

@@ -17,7 +17,6 @@ enum class Exchange { broadcast, all_gather, direct };
 struct Parts {
   const std::int64_t* counts;
   const std::int64_t* displacements;
-  std::int64_t longest;
   bool alike;
 };
 

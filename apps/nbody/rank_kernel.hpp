@@ -24,7 +24,6 @@ struct Task {
   float dt, softening2;
   Exchange exchange;
   Places places;
-  std::int64_t eager_bytes;  // parts of up to so many are on their way when a send of them returns, whatever the ranks
 
   DCGN_HOST_DEVICE bool recorded(int step) const { return step == steps || (every && step % every == 0); }
   DCGN_HOST_DEVICE int records() const { return every ? (steps + every - 1) / every + 1 : 1; }
@@ -150,7 +149,7 @@ struct BlockSlots {
     const gpu::BlockScope block = gpu::this_block(ctx);
     const gpu::BlocksScope grid = gpu::this_grid(ctx, comm.slot(0));
     advance(ctx, me, block, 0, 1, grid, task, memory, memory.energies + ctx.block_rank(), [&](Body* bodies) {
-      const Code code = send_to_places(me, block, memory.parts, task.places, task.eager_bytes, bodies);
+      const Code code = send_to_places(me, block, memory.parts, task.places, bodies);
       grid.sync();
       return grid.broken() ? Code::aborted : code;
     });

@@ -80,6 +80,10 @@ class Comm : public CommCollectives {
   }
   Status recv_bytes(void* data, std::int64_t capacity, int from, int tag = 0);
 
+  // The most bytes that send() to rank `to` puts on their way at once, whether or not they are waited for there, as
+  // long as what it sent there before has been received. Throws Error(invalid_rank) where there is no such rank.
+  std::int64_t eager_limit(int to) const;
+
   // Begins a send or a receive; the buffer belongs to it until it has been waited for.
   template <MessageBuffer Buffer>
   Request isend(const Buffer& buffer, int to, int tag = 0) {

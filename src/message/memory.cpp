@@ -187,8 +187,12 @@ bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
 
 Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
   const Reach engine = has_engine_ ? Reach::engine : Reach::none;
-  // An address is worth nothing in another process.
-  if (!config_.direct || !is_of_process(receiver) || !is_of_process(sender)) return Reach::none;
+  if (!config_.direct) return Reach::none;
+  // An address of another process is of use to the system alone.
+  if (!is_of_process(receiver) || !is_of_process(sender)) {
+    const std::size_t other = is_here(receiver) ? sender : receiver;
+    return is_host(receiver) && is_host(sender) && sharing_->reads(processes_[other]) ? Reach::direct : Reach::none;
+  }
   if (is_gateway(receiver)) return is_host(sender) ? Reach::direct : Reach::none;
   // A thread's memory is not pinned, as a rule: no slot can read it, and a copy from it would hold up all others.
   if (!share_memory(receiver, sender)) return gpus_[sender] >= 0 ? engine : Reach::none;
@@ -393,7 +397,9 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
   const Layout::Pair& from = layout.pairs[r * ends() + p];
   const bool in_host = is_host(p) && is_host(r), outside = is_gateway(p) || is_gateway(r);
   out.ring = {peer.ring, peer.shift};
-  const std::uint32_t eager = outside ? (in_host ? gateway_eager_of_host : gateway_eager) : in_host ? 512 : 4096;
+  // What is not eager the system copies from one process to another, which takes it 2 us to begin.
+  const std::uint32_t of_host = is_of_process(p) ? 512 : 2048;
+  const std::uint32_t eager = outside ? (in_host ? gateway_eager_of_host : gateway_eager) : in_host ? of_host : 4096;
   out.eager = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(config_.eager_bytes.value_or(eager), std::numeric_limits<std::uint32_t>::max()));
   // With its header an eager message fills at most half of the ring: credits come in quarters, so a sender that
@@ -415,6 +421,8 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
   in.batch = config_.without & without_batches ? 1 : in.ring.size() / 4;
   in.credit = peer.credit;
   in.acks = near ? peer.near_acks : peer.far_acks;
+  in.process = is_of_process(p) || !is_host(r) || !is_host(p) ? 0 : sharing_->pid(processes_[p]);
+  in.far = !is_host(r) && !near;
   out.quick = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
   out.next = out.ring.cells;
   out.epoch = 1;

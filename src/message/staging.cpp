@@ -15,7 +15,13 @@ void carry_staged(Endpoint& me, const Work& w) {
   const auto stage = [&] { return std::make_unique_for_overwrite<unsigned char[]>(static_cast<std::size_t>(w.bytes)); };
   switch (w.move) {
     case Work::Move::nothing: return;
-    case Work::Move::copy: copier.copy(w.to, w.from, w.bytes); return;
+    case Work::Move::copy: {
+      if (!w.process) return copier.copy(w.to, w.from, w.bytes);
+      const auto staged = stage();
+      copy_from_process(w.process, staged.get(), w.from, w.bytes);
+      copier.copy(w.to, staged.get(), w.bytes);
+      return;
+    }
     case Work::Move::push: {
       const auto staged = stage();
       copier.copy(staged.get(), w.from, w.bytes);

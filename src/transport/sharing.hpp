@@ -31,6 +31,9 @@ class Sharing {
   int count() const noexcept { return static_cast<int>(members_.size()); }
   // Whether kernels of GPU g here and of GPU h there reach each other's memory.
   bool gpus_reach(int g, int process, int h) const;
+  // Whether the two may have the system copy from each other's memory; the process by the system's number.
+  bool reads(int process) const;
+  int pid(int process) const { return member(process).pid; }
   // How many GPUs it has that are no emulated ones.
   int gpus(int process) const { return member(process).gpus; }
 
@@ -48,6 +51,7 @@ class Sharing {
   struct Sight;  // what all are told
   struct Member {
     int gpus = 0, gpus_before = 0;  // of the members
+    int pid = 0;
     int file = -1;
     Board* board = nullptr;
     unsigned char* memory = nullptr;  // behind the board
@@ -60,6 +64,7 @@ class Sharing {
   Member& mine() { return members_[static_cast<std::size_t>(rank_ - first_)]; }
   void gather_members(const std::vector<Sight>& sights, bool shares);
   void try_gpus(bool p2p);
+  void try_reading(const std::vector<Sight>& sights);
   void take_memory(Member& m);
   void let_go(Member& m);
   void wait_for_all();

@@ -23,8 +23,9 @@ DCGN_HOST_DEVICE bool in_reach(const Channel<Scope>& c, const void* in, const vo
   bool all = message::reachable(in) && message::reachable(out) && !message::is_device_memory(c.me(), in) &&
              !message::is_device_memory(c.me(), out);
   for (int r = 0; r < c.size(); ++r) {
-    const bool direct = message::lane_to(c.me(), c.group().in_world(r)).reach == message::Reach::direct;
-    all = all && (direct || r == c.rank());
+    const int rank = c.group().in_world(r);
+    const bool direct = message::lane_to(c.me(), rank).reach == message::Reach::direct;
+    all = all && ((direct && message::is_at_home(c.me(), rank)) || r == c.rank());
   }
   return all;
 }

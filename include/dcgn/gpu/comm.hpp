@@ -103,6 +103,16 @@ class Slot : public Collectives<Slot> {
     return message::recv(scope, port_, message::Call::recv, data, capacity, from, tag, message::user_context);
   }
 
+  // The most bytes that a blocking send of this scope to rank `to` puts on their way at once, whether or not they are
+  // waited for there, as long as what it sent there before has been received. Ranks that all send before they receive
+  // do not wait for each other up to there. 0 where there is no such rank.
+  template <class Scope>
+  DCGN_HOST_DEVICE std::int64_t eager_limit(const Scope& scope, int to) const {
+    if (to < 0 || to >= size()) return 0;
+    return static_cast<std::int64_t>(
+        message::eager_limit(message::lane_to(*port_.me, group_.in_world(to)), scope.size()));
+  }
+
   // Begins a send or a receive; the buffer belongs to it until it has been waited for, by the same scope.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Request isend(const Scope& scope, const Buffer& buffer, int to, int tag = 0) const {

@@ -37,7 +37,7 @@ DCGN_HOST_DEVICE inline std::uint64_t asked_for(const Endpoint& me, const Record
 
 // Whether a copy engine fetches the message that `h` announces: because no thread can, or because it is faster.
 DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InLane& lane, const Record* r, const Header& h) {
-  if (!me.copies.queue || !least(h.bytes, r->capacity) || !reachable(r->buffer)) return false;
+  if (!me.copies.queue || lane.process || !least(h.bytes, r->capacity) || !reachable(r->buffer)) return false;
 #if !defined(__CUDA_ARCH__)
   // What a slot sends may be in memory of which the driver knows nothing.
   if (!h.readable && me.copies.host) return is_device_memory(me, reinterpret_cast<const void*>(h.address));
@@ -56,6 +56,7 @@ DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
   work.bytes = least(r->envelope.bytes, r->capacity);
   work.record = r;
   work.lane = &lane_from(me, r->envelope.peer);
+  work.process = work.lane->process;
 }
 
 // Asks the sender to store the message in the receive's buffer.

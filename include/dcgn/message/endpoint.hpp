@@ -207,6 +207,8 @@ struct alignas(32) InLane {
   Credit* credit;
   std::uint64_t* acks;                                    // the sender's acknowledgement words
   std::uint32_t engine_from, engine_each, engine_beside;  // see copy_engine_limit()
+  std::int32_t process;  // whose memory the sender's addresses are of, where the system copies from there; 0: this one
+  std::uint32_t far;  // 1 where the ring is across PCIe: each look at a cell takes a microsecond, one after the other
 
   alignas(32) const Cell* next;  // where the next cell comes
   std::uint32_t epoch;           // and its epoch

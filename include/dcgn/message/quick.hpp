@@ -248,9 +248,9 @@ DCGN_HOST_DEVICE inline void judge(Arrival& a, const Endpoint& me, InLane& lane,
     case Kind::small: break;
     case Kind::eager: cells = message_cells(head, payload_cells(h.bytes)); break;
     case Kind::pull:
-      // What a copy engine should fetch or the sender store is none of a quick call's business.
-      if (!read_rest(lane.ring, head, h) || !h.readable || h.bytes >= copy_engine_limit(lane, threads, true) ||
-          (h.placeable && is_placed(me, threads, h.bytes)))
+      // What a copy engine or the system should fetch or the sender store is none of a quick call's business.
+      if (!read_rest(lane.ring, head, h) || !h.readable || lane.process ||
+          h.bytes >= copy_engine_limit(lane, threads, true) || (h.placeable && is_placed(me, threads, h.bytes)))
         return;
       break;
     case Kind::offer:

@@ -328,7 +328,7 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   InLane& lane = port.in[known ? index : 0];
   const Stand now = Stand::of(lane);
   const Books books = Books::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving, batch = lane.batch;
+  const std::uint32_t hindrance = Hindrance::of(me).receiving | lane.far, batch = lane.batch;
   Credit& credit = *lane.credit;
   const Ring ring = lane.ring;
   const std::uint32_t turn = turn_of(scope), stride = scope.size();
@@ -483,7 +483,7 @@ template <class Scope>
   Endpoint& me = *port.me;
   InLane& lane = port.in[port.lane(from)];
   const Stand now = Stand::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving;
+  const std::uint32_t hindrance = Hindrance::of(me).receiving | (Scope::in_warp ? 0 : lane.far);
   const Ring ring = lane.ring;
   const std::uint32_t head = ring.position(now.cell, now.epoch), turn = turn_of(scope),
                       likely = payload_begin(head, payload_cells(least(capacity, std::uint64_t{1} << 31))),

@@ -30,6 +30,7 @@ struct Load {
   Move move = Move::nothing;
   std::uint32_t cells = 0;     // push, take
   std::uint32_t position = 0;  // the first of them
+  std::int32_t process = 0;    // copy: whose memory `from` is of, as InLane has it
   unsigned char* to = nullptr;
   const unsigned char* from = nullptr;
   std::uint64_t bytes = 0;  // to move; a take discards what its cells hold beyond
@@ -495,6 +496,9 @@ class Carriers {
 
 // Moves the bytes of a host thread's call whose buffer is in a GPU's memory (src/message/staging.cpp).
 void carry_staged(Endpoint& me, const Work& work);
+// Copies what another process has at an address, by the system (src/message/process_memory.cpp). Throws Error(aborted)
+// where it has died, Error(null_buffer) where it has nothing there.
+void copy_from_process(std::int32_t process, unsigned char* to, const unsigned char* from, std::uint64_t bytes);
 
 // Moves the bytes. Says whether it may have failed: it has, if the job is aborted.
 template <class Scope>
@@ -509,6 +513,12 @@ template <class Scope>
   switch (w.move) {
     case Work::Move::nothing: break;
     case Work::Move::copy:
+#if !defined(__CUDA_ARCH__)
+      if (w.process) {
+        if (scope.leader()) copy_from_process(w.process, w.to, w.from, w.bytes);
+        break;
+      }
+#endif
       if (const Carriers carriers(scope); carriers.takes_part()) copy_bytes(carriers, w.to, w.from, w.bytes);
       break;
     case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;

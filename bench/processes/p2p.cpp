@@ -1,11 +1,12 @@
 // Messages between CPU ranks of two processes, in the rounds of bench/peers/mpi_p2p.cpp, and beside what that has
-// written:
+// written; or between slots of two:
 //   mpirun -n 2 dcgn_peer_mpi_p2p ... >peer.json
 //   mpirun -n 2 dcgn_bench_processes [--beside peer.json] --measures latency,bandwidth --seconds S [--window N] SIZE...
 // Writes its own rows and the peer's as JSON, and a table to stderr.
 #include "bench/json.hpp"
 #include "bench/memory.hpp"
 #include "bench/peers/rounds.hpp"
+#include "bench/processes/slots.hpp"
 
 #include <dcgn/dcgn.hpp>
 
@@ -135,19 +136,34 @@ void measure_all(const bench::peer::Arguments& a, const Rows& peers, Comm& comm)
   if (comm.rank() == 0) fmt::print("{}\n", rows.dump());
 }
 
+// Each row is a job; only the first process knows its figures.
+void measure_all_slots(const bench::peer::Arguments& a, bool by_block) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Measure measure : a.measures)
+    for (const std::int64_t bytes : a.sizes) {
+      const bench::Row row = bench::measure_slots(measure, bytes, a.window, a.seconds, by_block);
+      if (row.p50_us <= 0) continue;
+      rows.push_back(bench::to_json(row));
+      print(row, nullptr);
+    }
+  if (!rows.empty()) fmt::print("{}\n", rows.dump());
+}
+
 constexpr const char* help =
-    R"(Messages between CPU ranks of two processes, as MPI's users write them, beside plain MPI's.
+    R"(Messages between CPU ranks of two processes, as MPI's users write them, beside plain MPI's; or between slots.
 
   mpirun -n 2 dcgn_peer_mpi_p2p --measures latency --seconds 0.5 8 4K >peer.json
   mpirun -n 2 dcgn_bench_processes --beside peer.json --measures latency --seconds 0.5 8 4K
+  mpirun -n 2 dcgn_bench_processes --slots block --measures latency,bandwidth --seconds 0.2 8 64K
 
   --beside FILE     what the peer wrote, for the same measures and sizes
+  --slots SCOPE     between a slot of each process, by a thread or a block; first of all options
   --measures LIST   latency (half a round trip), bandwidth (windows of messages one way), bidirectional
   --seconds S       to measure each for, about
   --window N        messages under way at once
   SIZE...           bytes of a message, as in 8, 4K, 1M
 
-Each row's data is compared. A table goes to stderr, rows as JSON to stdout. Exit code 2: bad arguments, or it failed.
+DCGN_SHARE=off sends all through MPI on one host, too. Each row's data is compared. A table goes to stderr, rows as JSON to stdout. Exit code 2: bad arguments, or it failed.
 )";
 
 }  // namespace
@@ -164,7 +180,19 @@ int main(int argc, char** argv) {
       argv += 2;
       argc -= 2;
     }
+    std::string slots;
+    if (argc > 2 && std::string(argv[1]) == "--slots") {
+      slots = argv[2];
+      if (slots != "thread" && slots != "block")
+        throw std::runtime_error("--slots " + slots + ": expected thread or block");
+      argv += 2;
+      argc -= 2;
+    }
     const bench::peer::Arguments arguments = bench::peer::parse(argc, argv);
+    if (!slots.empty()) {
+      measure_all_slots(arguments, slots == "block");
+      return 0;
+    }
     World world({.nodes = {{.cpus = 1}}});
     if (world.size() != 2)
       throw std::runtime_error(fmt::format("{} processes: expected 2, as by mpirun -n 2", world.size()));

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int most_gpus = 16;    // of a process
 constexpr int most_in_all = 64;  // GPUs of the processes that share memory
+constexpr int most_readers = 1024;
 
 // The same where processes could open each other's files, and are meant to.
 std::uint64_t host_of_this() {
@@ -54,10 +55,10 @@ void quietly(const Act& act) {
 
 struct Sharing::Board {
   std::uint64_t token;
-  std::uint64_t bytes;                            // of the file
-  std::array<Device::Exported, most_gpus> gpus;   // memory of each: for a trial first
-  std::array<std::uint64_t, most_gpus> can_open;  // by GPU here, a bit for each GPU of the members
-  std::uint64_t can_read;                         // a bit for each of the first members
+  std::uint64_t bytes;                                    // of the file
+  std::array<Device::Exported, most_gpus> gpus;           // memory of each: for a trial first
+  std::array<std::uint64_t, most_gpus> can_open;          // by GPU here, a bit for each GPU of the members
+  std::array<std::uint64_t, most_readers / 64> can_read;  // a bit for each of the first members
 };
 
 struct Sharing::Sight {
@@ -174,13 +175,15 @@ void Sharing::try_reading(const std::vector<Sight>& sights) {
     const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(its.board)), sizeof token};
     const bool can =
         p != rank_ && process_vm_readv(its.pid, &here, 1, &there, 1, 0) == sizeof token && token == its.token;
-    if (can && p - first_ < 64) mine().board->can_read |= std::uint64_t{1} << (p - first_);
+    const auto number = static_cast<std::size_t>(p - first_);
+    if (can && number < most_readers) mine().board->can_read[number / 64] |= std::uint64_t{1} << number % 64;
   }
 }
 
 bool Sharing::reads(int process) const {
   const auto can = [&](int reader, int whose) {
-    return whose - first_ < 64 && (member(reader).board->can_read >> (whose - first_) & 1) != 0;
+    const auto number = static_cast<std::size_t>(whose - first_);
+    return number < most_readers && (member(reader).board->can_read[number / 64] >> number % 64 & 1) != 0;
   };
   return can(rank_, process) && can(process, rank_);
 }

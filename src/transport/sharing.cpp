@@ -286,14 +286,18 @@ void Sharing::open(const std::vector<void*>& device_memory) {
     for (int g = 0; g < me.gpus; ++g)
       for (int h = 0; h < m.gpus; ++h)
         if (gpus_reach(g, p, h))
-          m.opened[static_cast<std::size_t>(g * m.gpus + h)] =
+          m.opened[place_of(m, g, h)] =
               devices_[static_cast<std::size_t>(g)].open_exported(m.board->gpus[static_cast<std::size_t>(h)]);
   });
 }
 
+std::size_t Sharing::place_of(const Member& m, int g, int h) {
+  return static_cast<std::size_t>(g) * static_cast<std::size_t>(m.gpus) + static_cast<std::size_t>(h);
+}
+
 unsigned char* Sharing::device_memory(int g, int process, int h) const {
   const Member& m = member(process);
-  return static_cast<unsigned char*>(m.opened[static_cast<std::size_t>(g * m.gpus + h)]);
+  return static_cast<unsigned char*>(m.opened[place_of(m, g, h)]);
 }
 
 Sharing::~Sharing() {

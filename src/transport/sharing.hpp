@@ -65,6 +65,7 @@ class Sharing {
   void gather_members(const std::vector<Sight>& sights, bool shares);
   void try_gpus(bool p2p);
   void try_reading(const std::vector<Sight>& sights);
+  static std::size_t place_of(const Member& m, int g, int h);  // in m.opened
   void take_memory(Member& m);
   void let_go(Member& m);
   void wait_for_all();

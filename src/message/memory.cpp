@@ -478,9 +478,10 @@ void RankMemory::allocate(Layout& layout) {
   const std::uint64_t most = available_memory() / 2;
   if (needed > most)
     throw Error(Code::out_of_resources, "world",
-                std::to_string(circle_.ranks) + " ranks that share memory need " + std::to_string(needed >> 20) +
-                    " MiB for what they know of each other, expected at most " + std::to_string(most >> 20) +
-                    " MiB, half of the machine's free memory");
+                std::to_string(circle_.ranks) + " ranks in " +
+                    (sharing_ ? "processes that share memory" : "one process") + " need " +
+                    std::to_string(needed >> 20) + " MiB for what they know of each other, expected at most " +
+                    std::to_string(most >> 20) + " MiB, half of the machine's free memory");
   lay_out(layout);
   host_block_ = map_memory(host_.used());
   // Pinned memory is the same for all devices; without a CUDA device it is ordinary memory.

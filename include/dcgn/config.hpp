@@ -50,13 +50,13 @@ struct Config {
 
   // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a lane. Where it is not
   // set: 512 between ranks in host memory, where a rendezvous is as fast from 256 bytes on when both sides are ready
-  // and eager sends let the sender go on; 2048 between those of two processes that share
-  // memory, 1024 of others; 4096 elsewhere. DCGN_EAGER_BYTES
+  // and eager sends let the sender go on; 2048 between those of two processes that share memory, 1024 of others; 4096
+  // elsewhere. DCGN_EAGER_BYTES
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
   // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to
-  // 16 KiB (256 KiB where a CUDA GPU takes part), about 4 MiB in all for each of up to 4096 ranks, and
-  // 32 MiB for a CPU rank that slots of CUDA GPUs send to. DCGN_LANE_BYTES
+  // 16 KiB (256 KiB where a CUDA GPU takes part), about 4 MiB in all for each of up to 4096 ranks, and 32 MiB for a CPU
+  // rank that slots of CUDA GPUs send to. DCGN_LANE_BYTES
   std::uint64_t lane_bytes = detail::setting("DCGN_LANE_BYTES", 0, 0, 1u << 30);
 
   // Space of each rank for eager messages that come before they are asked for; 0: 256 MiB for a CPU rank (taken only as

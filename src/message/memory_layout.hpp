@@ -1,0 +1,79 @@
+// Where the pieces of the ranks' memory lie, and what processes tell each other of that.
+#pragma once
+
+#include "message/memory.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace dcgn::message {
+
+// Where the pieces lie, in the order in which lay_out() takes them.
+struct RankMemory::Layout {
+  struct Rank {
+    Endpoint* endpoint;
+    OutLane* out;
+    InLane* in;
+    Record* records;
+    std::uint32_t* free_acks;
+    std::uint64_t *near_acks, *far_acks;
+    void *arrivals, *buffer;
+    unsigned char *scratch, *tables;
+    std::uint32_t* collectives_begun;
+    std::uint32_t *bells, *heads;
+    std::int32_t* mute;
+    std::uint32_t* copies_done;
+    Lapse* lapses;
+    Request* requests;
+    std::int32_t* teams;
+  };
+  struct Pair {
+    Cell* ring = nullptr;
+    Credit* credit = nullptr;
+    std::uint32_t shift = 0;
+  };
+  std::vector<Rank> ranks;  // by rank and gateway, those here
+  // [receiver * ends() + sender]: the ring where the receiver is here, the credit where the sender is.
+  std::vector<Pair> pairs;
+};
+
+// What a rank has to know of a peer's memory.
+struct RankMemory::Peer {
+  Cell* ring;  // of the lane to it
+  std::uint32_t shift;
+  Credit* credit;  // of the lane from it
+  std::uint64_t *near_acks, *far_acks;
+  std::uint32_t* bells;
+  Record* records;
+};
+
+// The same, for other processes: which region it lies in, and how far from its beginning.
+struct RankMemory::Where {
+  static constexpr std::int32_t nowhere = -2;
+  std::int32_t space;  // host_space for pinned_, else the number of the GPU there
+  std::uint32_t shift;
+  std::uint64_t offset;
+};
+
+// What a process tells those that share its memory, by ranks of its own and all those that share.
+struct RankMemory::Shared {
+  struct Rank {
+    Where near_acks, far_acks, bells;
+  };
+  struct Pair {
+    Where ring, credit;  // from that rank to one here; credit for what one here sends to that rank
+    std::uint64_t sent;  // messages to that rank, once the sender has ended
+  };
+  std::uint64_t ended, ranks, pairs;  // offsets
+
+  template <class T>
+  T* at(std::uint64_t from_here) {
+    return reinterpret_cast<T*>(reinterpret_cast<unsigned char*>(this) + from_here);
+  }
+  std::uint64_t offset(const void* piece) const {
+    return static_cast<std::uint64_t>(static_cast<const unsigned char*>(piece) -
+                                      reinterpret_cast<const unsigned char*>(this));
+  }
+};
+
+}  // namespace dcgn::message

@@ -90,6 +90,8 @@ def load(name: str) -> Document:
     for key in ("machine", "commit", "rows"):
         if key not in content:
             raise refuse(f'no "{key}"')
+    if content.get("what") == "apps":
+        raise refuse("times of applications, which are not drawn")
     rows = content["rows"]
     if not isinstance(rows, list) or not rows:
         raise refuse("no rows")

@@ -34,7 +34,11 @@ class Load(unittest.TestCase):
 
     def test_what_is_in_the_repository_can_be_read(self) -> None:
         for file in RESULTS.glob("*.json"):
-            self.assertTrue(series([load(str(file))]), file)
+            if file.name.startswith("apps-"):  # of dcgn bench apps, which has tables alone
+                with self.assertRaisesRegex(Failure, "times of applications"):
+                    load(str(file))
+            else:
+                self.assertTrue(series([load(str(file))]), file)
 
     def test_others_are_refused(self) -> None:
         head = {"machine": "m", "commit": "c"}

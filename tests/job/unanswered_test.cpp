@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace dcgn::test {
 namespace {
@@ -157,7 +158,9 @@ struct CountUntilTold {
 // What a kernel that does not end may still use stays its own, however the job's caller goes on.
 TEST_P(Unanswered, AKernelThatIsLeftRunningKeepsItsMemory) {
   const Device device(0);
+  static std::vector<void*> kept;  // what the device gave is its own from here on
   auto* const words = static_cast<std::uint64_t*>(device.allocate_host(2 * sizeof(std::uint64_t)));
+  kept.push_back(words);
   {
     Job job(two_slots(GetParam(), deadline_s));
     const DeviceBuffer<std::uint64_t> counter(device, 1 << 20);

@@ -158,7 +158,7 @@ struct CountUntilTold {
 // What a kernel that does not end may still use stays its own, however the job's caller goes on.
 TEST_P(Unanswered, AKernelThatIsLeftRunningKeepsItsMemory) {
   const Device device(0);
-  static std::vector<void*> kept;  // what the device gave is its own from here on
+  static auto& kept = *new std::vector<void*>;  // what the device gave is not given back any more
   auto* const words = static_cast<std::uint64_t*>(device.allocate_host(2 * sizeof(std::uint64_t)));
   kept.push_back(words);
   {

@@ -23,8 +23,10 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_EMULATED_GPUS", gpus ? gpus : "2 where there is no other GPU");
   add("DCGN_EMULATED_SMS", multiprocessors ? multiprocessors : "16");
   add("DCGN_DEADLINE", fmt::format("{} s", c.deadline_s));
-  add("DCGN_EAGER_BYTES", c.eager_bytes ? fmt::to_string(*c.eager_bytes)
-                                        : "512 in host memory, 1024 to other processes; else 4096 and 128 a thread");
+  add("DCGN_EAGER_BYTES",
+      c.eager_bytes
+          ? fmt::to_string(*c.eager_bytes)
+          : "512 in host memory, 2048 to processes that share some, 1024 to others; else 4096 and 128 a thread");
   add("DCGN_LANE_BYTES", automatic(c.lane_bytes));
   add("DCGN_UNEXPECTED_BYTES", automatic(c.unexpected_bytes));
   add("DCGN_BUFFERED_BYTES", automatic(c.buffered_bytes));

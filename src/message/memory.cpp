@@ -1,3 +1,4 @@
+#include "device/quietly.hpp"
 #include "message/memory_layout.hpp"
 #include "transport/sharing.hpp"
 
@@ -19,6 +20,8 @@
 #include <utility>
 
 namespace dcgn::message {
+
+using device::quietly;
 
 namespace {
 
@@ -84,15 +87,6 @@ std::uint64_t available_memory() {
   while (file >> word)
     if (word == "MemAvailable:" && file >> kib) return kib << 10;
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-// For what must not throw: a device that has faulted refuses everything, and its fault is reported where it was met.
-template <class Action>
-void quietly(Action&& action) {
-  try {
-    action();
-  } catch (const Error&) {
-  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "sharing.hpp"
 
+#include "device/quietly.hpp"
+
 #include <dcgn/error.hpp>
 
 #include <fcntl.h>
@@ -22,6 +24,8 @@
 
 namespace dcgn::transport {
 
+using device::quietly;
+
 namespace {
 
 constexpr int most_gpus = 16;    // of a process
@@ -41,14 +45,6 @@ std::uint64_t host_of_this() {
 void* map_file(int file, std::size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   return memory == MAP_FAILED ? nullptr : memory;
-}
-
-template <class Act>
-void quietly(const Act& act) {
-  try {
-    act();
-  } catch (const Error&) {  // a device that has faulted; that was reported where it was met
-  }
 }
 
 }  // namespace

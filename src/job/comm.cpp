@@ -132,6 +132,7 @@ void Comm::check(Code code, message::Call call) const {
 }
 
 void Comm::check_waited(Span<const Request> requests, Code code, message::Call call) const {
+  if (requests.data() == nullptr) return check(code, call);
   std::exception_ptr first;  // all have been waited for, so the others are over, too
   for (const Request& request : requests) {
     try {

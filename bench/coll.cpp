@@ -26,7 +26,21 @@ std::uint64_t warm_up(const CollWork& work) {
   return work.bytes <= 4096 ? 100 : 20;
 }
 
-// In each repetition the rank that took longest.
+}  // namespace
+
+CollPlan plan_of(const CollWork& work, int ranks) {
+  return {.op = work.op,
+          .count = count_of(work.op, work.bytes, ranks),
+          .bytes = work.bytes,
+          .target_ns = static_cast<std::uint64_t>(work.seconds * 1e9),
+          .warm_up = warm_up(work)};
+}
+
+std::int64_t room_of(const CollPlan& plan, int ranks) {
+  const std::int64_t longest = std::max(given_count(plan.op, plan.count, ranks), got_count(plan.op, plan.count, ranks));
+  return longest / 64 * 64 + 64;
+}
+
 void set_figures(Row& row, const std::vector<CollSamples>& ranks) {
   const CollSamples& first = ranks.front();
   std::vector<double> us;
@@ -38,8 +52,6 @@ void set_figures(Row& row, const std::vector<CollSamples>& ranks) {
   set_figures(row, us, first.calls);
   for (const CollSamples& rank : ranks) row.wrong += rank.wrong;
 }
-
-}  // namespace
 
 std::string name_of(const CollRanks& r) {
   std::string name = r.cpus ? counted(r.cpus, "CPU") : "";
@@ -57,19 +69,12 @@ Scope usual_scope(std::int64_t bytes) {
 Row measure_collective(const CollWork& work) {
   const auto& [cpus, gpus, slots] = work.ranks;
   const int ranks = work.ranks.count();
-  const std::int64_t count = count_of(work.op, work.bytes, ranks);
-  const CollPlan plan{.op = work.op,
-                      .count = count,
-                      .bytes = work.bytes,
-                      .target_ns = static_cast<std::uint64_t>(work.seconds * 1e9),
-                      .warm_up = warm_up(work)};
+  const CollPlan plan = plan_of(work, ranks);
   Config config;
   config.nodes = {{.cpus = cpus, .gpus = gpus, .slots = gpus ? slots : 0}};
   Job job(config);
 
-  // Aligned as what allocators give, and never empty.
-  const std::int64_t longest = std::max(given_count(work.op, count, ranks), got_count(work.op, count, ranks));
-  const std::int64_t each = longest / 64 * 64 + 64;
+  const std::int64_t each = room_of(plan, ranks);
   std::vector<CollSamples> samples(static_cast<std::size_t>(ranks));
   std::vector<Pages> pages;
   pages.reserve(static_cast<std::size_t>(cpus));

@@ -5,12 +5,21 @@
 #include "bench/coll.hpp"
 #include "bench/coll_part.hpp"
 
+#include <cstdint>
+#include <vector>
+
 namespace dcgn {
 class Comm;
 class Job;
 }  // namespace dcgn
 
 namespace dcgn::bench {
+
+// What so many ranks do, and how many floats each of their buffers has: aligned as what allocators give, never empty.
+CollPlan plan_of(const CollWork& work, int ranks);
+std::int64_t room_of(const CollPlan& plan, int ranks);
+// In each repetition the rank that took longest.
+void set_figures(Row& row, const std::vector<CollSamples>& ranks);
 
 // A CPU rank's part. Throws what the calls of `comm` throw.
 void take_part(Comm& comm, const CollPlan& plan, const CollBuffers& buffers);

@@ -110,7 +110,7 @@ struct Config {
       static_cast<std::uint32_t>(detail::setting("DCGN_PLACE_THREADS", 32768, 0, 0xffffffffu));
 
   // Parts of the protocol to do without, as bits of message::Without: to see what each is worth, and for nothing else.
-  // DCGN_WITHOUT: words of quick, checks, relaxed, bells, batches, rounds, teams, addresses, with commas between them
+  // DCGN_WITHOUT: words of quick, checks, relaxed, bells, batches, rounds, teams, addresses, hosts, with commas between
   std::uint32_t without = detail::without_setting("DCGN_WITHOUT");
 };
 

@@ -241,8 +241,8 @@ std::optional<std::uint64_t> copy_engine_setting(std::string_view name) {
 }
 
 std::uint32_t without_setting(std::string_view name) {
-  constexpr std::array words = {"quick",   "checks", "relaxed", "bells",
-                                "batches", "rounds", "teams",   "addresses"};  // in the order of their bits
+  constexpr std::array words = {"quick",  "checks", "relaxed",   "bells", "batches",
+                                "rounds", "teams",  "addresses", "hosts"};  // in the order of their bits
   const auto found = find(name);
   std::uint32_t bits = 0;
   if (!found) return bits;
@@ -250,8 +250,9 @@ std::uint32_t without_setting(std::string_view name) {
   for (std::string word; std::getline(list, word, ',');) {
     const auto at = std::find(words.begin(), words.end(), word);
     if (at == words.end())
-      refuse(found->source, found->value,
-             "words of quick, checks, relaxed, bells, batches, rounds, teams, addresses, with commas between them");
+      refuse(
+          found->source, found->value,
+          "words of quick, checks, relaxed, bells, batches, rounds, teams, addresses, hosts, with commas between them");
     bits |= 1u << (at - words.begin());
   }
   return bits;

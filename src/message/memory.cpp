@@ -165,7 +165,11 @@ void RankMemory::lay_out(Layout& layout) {
   }
   lent_ = host_.take<std::uint32_t>(n, 64);
   host_phase_ = host_.take<std::uint32_t>(1, 64);
-  for (std::size_t g = 0; g < devices_.size(); ++g) device_phases_[g] = device_regions_[g].take<std::uint32_t>(1, 64);
+  for (std::size_t g = 0; g < devices_.size(); ++g) {
+    Region& region = device_regions_[g];
+    device_phases_[g] = region.take<std::uint32_t>(1, 64);
+    device_begins_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64)};
+  }
   // The slots of a GPU lie side by side: its handle is the first one's address.
   for (std::size_t i = 0; i < n; ++i) layout.ranks[here(i)].endpoint = region(spaces_[here(i)]).take<Endpoint>(1);
   for (std::size_t i = 0; i < n; ++i) {
@@ -188,7 +192,6 @@ void RankMemory::lay_out(Layout& layout) {
     rank.collectives_begun = own.take<std::uint32_t>(most_communicators, 64);
     rank.lapses = own.take<Lapse>(most_at_once, 64);
     rank.requests = own.take<Request>(most_at_once, 64);
-    rank.teams = own.take<std::int32_t>(teams_.size(), 64);
     if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
       const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;
@@ -308,6 +311,17 @@ void RankMemory::number_gpus(const Placement& placement) {
     }
 }
 
+// Rows of processes that share memory, by the first process of each, are hosts, if they have ranks.
+void RankMemory::number_hosts(const Placement& placement, const std::vector<int>& processes) {
+  for (const int process : processes) {
+    const int rank = placement.first_rank(process);
+    if (!hosts_.empty() && hosts_.back() == rank) continue;
+    if (!hosts_.empty() && (hosts_.size() == 1 || rank - hosts_.back() < least_of_host_))
+      least_of_host_ = rank - hosts_.back();
+    hosts_.push_back(rank);
+  }
+}
+
 void RankMemory::allocate(Layout& layout) {
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
   const std::uint64_t needed = ends() * ends() * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
@@ -359,7 +373,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   device_regions_.resize(devices_.size());
   device_blocks_.resize(devices_.size());
   device_phases_.resize(devices_.size());
+  device_begins_.resize(devices_.size());
   number_gpus(placement);
+  if (sharing) number_hosts(placement, sharing->starts());
   Layout layout;
   // Where one of the processes cannot, the others hear of it and do not wait for it.
   transport::Agreement agreement(sharing ? &sharing->processes() : nullptr);
@@ -372,6 +388,11 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     sharing->open({});
   opened.agree();
 
+  for (std::size_t g = 0; g < devices_.size(); ++g) {
+    if (!device_blocks_[g]) continue;
+    devices_[g].copy(device_begins_[g].teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
+    devices_[g].copy(device_begins_[g].hosts, hosts_.data(), hosts_.size() * sizeof(std::int32_t));
+  }
   Limits limits{};
   limits.deadline_ns = static_cast<std::uint64_t>(config.deadline_s * 1e9);
   for (std::size_t i = 0; i < n; ++i) {
@@ -379,6 +400,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     const Layout::Rank& own = layout.ranks[r];
     const Capacity capacity = capacity_of(config, gpus_[r] < 0);
     const Place place = placement.place(first + static_cast<int>(i));
+    const Begins begins =
+        is_host(r) ? Begins{teams_.data(), hosts_.data()} : device_begins_[static_cast<std::size_t>(spaces_[r])];
     endpoints_[i] = own.endpoint;
     limits.errors_fatal = place.is_slot() && config.errors_fatal;
 
@@ -446,8 +469,11 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .tables = Arena(own.tables, communicator_bytes(config, world_size_)),
                                .lapses = own.lapses,
                                .requests = own.requests,
-                               .teams = own.teams,
-                               .team_count = static_cast<std::int32_t>(teams_.size())},
+                               .teams = begins.teams,
+                               .team_count = static_cast<std::int32_t>(teams_.size()),
+                               .hosts = begins.hosts,
+                               .host_count = static_cast<std::int32_t>(hosts_.size()),
+                               .least_of_host = least_of_host_},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr};
     std::vector<OutLane> out(lanes_);
@@ -463,14 +489,12 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       std::copy(out.begin(), out.end(), own.out);
       std::copy(in.begin(), in.end(), own.in);
       std::copy(mute.begin(), mute.end(), own.mute);
-      std::copy(teams_.begin(), teams_.end(), own.teams);
       new (own.endpoint) Endpoint(e);
     } else {
       const Device& device = devices_[static_cast<std::size_t>(spaces_[r])];
       device.copy(own.out, out.data(), lanes_ * sizeof(OutLane));
       device.copy(own.in, in.data(), lanes_ * sizeof(InLane));
       if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
-      device.copy(own.teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }

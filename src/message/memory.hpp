@@ -123,6 +123,7 @@ class RankMemory {
   struct Shared;
   Block map_memory(std::size_t bytes) const;
   void number_gpus(const Placement& placement);
+  void number_hosts(const Placement& placement, const std::vector<int>& processes);
   void lay_out(Layout& layout);
   void allocate(Layout& layout);
   void share(const Layout& layout);
@@ -163,7 +164,9 @@ class RankMemory {
   std::vector<int> processes_;            // by rank: which process it is of
   std::vector<std::size_t> first_ranks_;  // and which rank is the first one there
   std::vector<std::int32_t> teams_;       // where each begins: see CollectiveSpace
-  std::vector<bool> peers_;               // [device * GPUs + other]
+  std::vector<std::int32_t> hosts_;       // the same
+  std::int32_t least_of_host_ = 0;
+  std::vector<bool> peers_;  // [device * GPUs + other]
   Region host_, pinned_;
   std::vector<Region> device_regions_;
   Block host_block_, pinned_block_;
@@ -179,6 +182,10 @@ class RankMemory {
   std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;
+  struct Begins {
+    std::int32_t *teams, *hosts;
+  };
+  std::vector<Begins> device_begins_;  // copies of teams_ and hosts_
   bool has_cuda_ = false;
 };
 

@@ -25,7 +25,6 @@ struct RankMemory::Layout {
     std::uint32_t* copies_done;
     Lapse* lapses;
     Request* requests;
-    std::int32_t* teams;
   };
   struct Pair {
     Cell* ring = nullptr;

@@ -17,6 +17,7 @@
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -133,9 +134,9 @@ void Sharing::gather_members(const std::vector<Sight>& sights, bool shares) {
     const Row& r = rows[static_cast<std::size_t>(a)];
     return b >= r.first && b < r.end;
   };
-  int begin = 0, end = 0;
-  while (end <= rank_) {
-    begin = end++;
+  for (int begin = 0, end = 0; begin < processes_.size(); begin = end) {
+    starts_.push_back(begin);
+    end = begin + 1;
     const auto joins = [&](int p) {
       for (int q = begin; q < p; ++q)
         if (!sees(p, q) || !sees(q, p)) return false;
@@ -143,6 +144,8 @@ void Sharing::gather_members(const std::vector<Sight>& sights, bool shares) {
     };
     while (end < processes_.size() && joins(end)) ++end;
   }
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), rank_);
+  const int begin = *std::prev(after), end = after == starts_.end() ? processes_.size() : *after;
 
   members_.clear();
   for (auto& [process, m] : found)

@@ -29,6 +29,8 @@ class Sharing {
   // The processes that share memory with each other, this one among them: so many in a row.
   int first() const noexcept { return first_; }
   int count() const noexcept { return static_cast<int>(members_.size()); }
+  // All such rows of processes: where each begins.
+  const std::vector<int>& starts() const noexcept { return starts_; }
   // Whether kernels of GPU g here and of GPU h there reach each other's memory.
   bool gpus_reach(int g, int process, int h) const;
   // Whether the two may have the system copy from each other's memory; the process by the system's number.
@@ -74,6 +76,7 @@ class Sharing {
   const std::vector<Device> devices_;
   const int rank_;
   int first_;
+  std::vector<int> starts_;
   std::vector<Member> members_;  // from first_ on
 };
 

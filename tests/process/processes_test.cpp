@@ -1,5 +1,6 @@
 // Jobs of several processes: mpirun -n 3 test_process. Every process makes the same calls.
 #include "tests/processes.hpp"
+#include "tests/collective/affine.hpp"
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
 
@@ -256,6 +257,80 @@ TEST_F(Processes, OfOneHostShareMemoryUnlessTheyAreToldNotTo) {
   config.share = false;
   const World world(config);
   EXPECT_EQ(shared_files(), 1);
+}
+
+// What rank r of `comm` gives in call `number`, and what the calls make of that, each in a buffer of its own or in
+// place.
+void check_collectives(Comm& comm, std::int64_t count, int number, bool in_place) {
+  const int rank = comm.rank(), size = comm.size();
+  const auto n = static_cast<std::size_t>(count), all = n * static_cast<std::size_t>(size);
+  const auto given = [&](int r, std::int64_t length) {
+    std::vector<Affine> v(static_cast<std::size_t>(length));
+    for (std::int64_t i = 0; i < length; ++i) v[static_cast<std::size_t>(i)] = value(number, r, i);
+    return v;
+  };
+  const auto expect = [&](const std::vector<Affine>& found, int first, int last, std::int64_t offset,
+                          const char* call) {
+    for (std::int64_t i = 0; i < count; ++i)
+      ASSERT_EQ(found[static_cast<std::size_t>(i)], (InOrder{number, first, last, offset}(i)))
+          << call << " of " << count << " among " << size << ", element " << i;
+  };
+  const std::vector<Affine> mine = given(rank, count);
+  std::vector<Affine> out(n);
+  const auto reduced = [&](const auto& call) {
+    out = in_place ? mine : std::vector<Affine>(n);
+    call(in_place ? out : mine);
+  };
+  comm.barrier();
+  reduced([&](const std::vector<Affine>& in) { comm.all_reduce(in, out, Then{}); });
+  expect(out, 0, size, 0, "all_reduce");
+  reduced([&](const std::vector<Affine>& in) { comm.scan(in, out, Then{}); });
+  expect(out, 0, rank + 1, 0, "scan");
+  reduced([&](const std::vector<Affine>& in) { comm.exclusive_scan(in, out, Then{}); });
+  if (rank > 0) expect(out, 0, rank, 0, "exclusive_scan");
+  for (int root = 0; root < size; ++root) {
+    reduced([&](const std::vector<Affine>& in) { comm.reduce(in, out, Then{}, root); });
+    if (rank == root) expect(out, 0, size, 0, "reduce");
+    out = rank == root ? mine : std::vector<Affine>(n);
+    comm.broadcast(out, root);
+    expect(out, root, root + 1, 0, "broadcast");
+  }
+  std::vector<Affine> parts = given(rank, static_cast<std::int64_t>(all));
+  const std::size_t at = n * static_cast<std::size_t>(rank);
+  Span<Affine> part(parts.data() + at, n);
+  if (!in_place) part = out;
+  comm.reduce_scatter(parts, part, Then{});
+  expect({part.data(), part.data() + n}, 0, size, static_cast<std::int64_t>(at), "reduce_scatter");
+  parts.assign(all, Affine{});
+  std::copy(mine.begin(), mine.end(), parts.data() + at);
+  if (in_place)
+    comm.all_gather(Span<const Affine>(parts.data() + at, n), parts);
+  else
+    comm.all_gather(mine, parts);
+  for (int r = 0; r < size; ++r) {
+    const auto* const from = parts.data() + n * static_cast<std::size_t>(r);
+    expect({from, from + n}, r, r + 1, 0, "all_gather");
+  }
+}
+
+// Processes that share no memory are hosts, here of two, three, two, ... ranks, of which communicators have some.
+TEST_F(Processes, CollectivesOfHosts) {
+  Config config = with({.cpus = 2 + this_process() % 2});
+  config.share = false;
+  config.collective_bytes = 4096;  // much goes piece by piece
+  Job job(config);
+  job.cpu([](Comm& world) {
+    int number = 0;
+    for (const int spacing : {1, 2, 3, -1}) {
+      Comm comm = world.split(spacing > 0 ? world.rank() % spacing : 0, spacing > 0 ? 0 : -world.rank());
+      for (const std::int64_t count : {0, 1, 7, 700})
+        for (const bool in_place : {false, true}) check_collectives(comm, count, ++number, in_place);
+    }
+    // All of the first host and one of the second one.
+    Comm few = world.split(world.rank() < 3 ? 0 : -1, 0);
+    if (few.size()) check_collectives(few, 5, ++number, false);
+  });
+  job.run();
 }
 
 TEST_F(Processes, MessagesThatNobodyReceivedAreNamed) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/hosts.hpp>
 #include <dcgn/collective/in_cells.hpp>
 #include <dcgn/collective/in_lanes.hpp>
 #include <dcgn/collective/moving.hpp>
@@ -22,7 +23,9 @@ using Kept = std::conditional_t<exchanges_cells<Scope>, const Scope, const Scope
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_otherwise(Kept<Scope> scope, const Member m) {
   const Channel c(scope, m, Call::barrier, [](Checks&) {});
-  return c.code() == Code::ok ? meet(c) : c.code();
+  if (c.code() != Code::ok) return c.code();
+  const Hosts hosts(c);
+  return hosts.count ? meet_by_hosts(c, hosts) : meet(c);
 }
 
 template <class Scope>
@@ -38,7 +41,10 @@ template <class Scope>
     checks.root(root);
     checks.buffer(data, bytes);
   });
-  return c.code() == Code::ok ? broadcast(c, static_cast<unsigned char*>(data), bytes, root) : c.code();
+  if (c.code() != Code::ok) return c.code();
+  auto* const buffer = static_cast<unsigned char*>(data);
+  const Hosts hosts(c);
+  return hosts.count ? broadcast_by_hosts(c, hosts, buffer, bytes, root) : broadcast(c, buffer, bytes, root);
 }
 
 template <class Scope>
@@ -118,7 +124,11 @@ template <class Scope>
     checks.apart(in.data, in.count * element, out.data, out.count * element,
                  out.data + in.count * m.group.rank * element);
   });
-  return c.code() == Code::ok ? all_gather(c, in.data, in.count * element, out.data) : c.code();
+  if (c.code() != Code::ok) return c.code();
+  const std::int64_t bytes = in.count * element;
+  const Hosts hosts(c);
+  return hosts.count ? all_gather_by_hosts(c, hosts, in.data, bytes, out.data)
+                     : all_gather(c, in.data, bytes, out.data);
 }
 
 template <class Scope>
@@ -180,7 +190,10 @@ template <class Scope, class R>
     checks.reachable(out.data);
     checks.apart(in.data, in.count * r.element(), out.data, out.count * r.element(), out.data);
   });
-  return c.code() == Code::ok ? reduce(c, in.data, out.data, in.count, root, r) : c.code();
+  if (c.code() != Code::ok) return c.code();
+  const Hosts hosts(c);
+  return hosts.count ? reduce_by_hosts(c, hosts, in.data, out.data, in.count, root, r)
+                     : reduce(c, in.data, out.data, in.count, root, r);
 }
 
 template <class Scope, class R>
@@ -206,7 +219,10 @@ template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
                                                              const R r) {
   const Channel c(scope, m, Call::all_reduce, [&](Checks& checks) { check_alike(checks, in, out, r); });
-  return c.code() == Code::ok ? all_reduce(c, in.data, out.data, in.count, r) : c.code();
+  if (c.code() != Code::ok) return c.code();
+  const Hosts hosts(c);
+  return hosts.count ? all_reduce_by_hosts(c, hosts, in.data, out.data, in.count, r)
+                     : all_reduce(c, in.data, out.data, in.count, r);
 }
 
 template <class Scope, class R>
@@ -226,7 +242,19 @@ template <class Scope, class R>
 DCGN_HOST_DEVICE Code scan(const Scope& scope, const Member& m, Input in, Output out, bool exclusive, const R& r) {
   const Channel c(scope, m, exclusive ? Call::exclusive_scan : Call::scan,
                   [&](Checks& checks) { check_alike(checks, in, out, r); });
-  return c.code() == Code::ok ? scan(c, in.data, out.data, in.count, exclusive, r) : c.code();
+  if (c.code() != Code::ok) return c.code();
+  const Hosts hosts(c);
+  return hosts.count ? scan_by_hosts(c, hosts, in.data, out.data, in.count, exclusive, r)
+                     : scan(c, in.data, out.data, in.count, exclusive, r);
+}
+
+// Part k of `total` elements for rank k.
+template <class Scope, class R>
+DCGN_HOST_DEVICE Code reduce_parts_of(const Channel<Scope>& c, const message::Spread<const unsigned char>& in,
+                                      std::int64_t total, unsigned char* out, const R& r) {
+  if (const std::int64_t bytes = total * r.element(); bytes <= share_bytes(c, 2))
+    if (const Hosts hosts(c); hosts.count) return reduce_scatter_by_hosts(c, hosts, in, total, out, r);
+  return reduce_scatter(c, in, total, out, r);
 }
 
 template <class Scope, class R>
@@ -241,7 +269,7 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const Member& m, Input 
   });
   if (c.code() != Code::ok) return c.code();
   const std::int64_t bytes = out.count * r.element();
-  return reduce_scatter(c, message::in_row(in.data, bytes, bytes), in.count, out.data, r);
+  return reduce_parts_of(c, message::in_row(in.data, bytes, bytes), in.count, out.data, r);
 }
 
 // Part i is parts.counts[i] elements, which follow each other.
@@ -264,7 +292,7 @@ DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const Member& m, Input
     checks.reachable(out.data);
   });
   if (c.code() != Code::ok) return c.code();
-  return reduce_scatter(c, message::listed(in.data, parts.counts, nullptr, r.element()), in.count, out.data, r);
+  return reduce_parts_of(c, message::listed(in.data, parts.counts, nullptr, r.element()), in.count, out.data, r);
 }
 
 }  // namespace dcgn::collective

@@ -155,7 +155,17 @@ class Channel {
         port_(c.port_),
         group_(c.group_),
         call_(c.call_),
-        turn_{c.turn_.code, c.turn_.tag, c.turn_.without} {}
+        turn_{c.turn_.code, c.turn_.tag, c.turn_.without},
+        kept_(c.kept_) {}
+
+  // A part of the same call, made by some of its ranks, while the caller keeps so many bytes more of the scratch.
+  DCGN_HOST_DEVICE Channel(const Channel& c, const Group& group, std::int64_t kept = 0)
+      : scope_(c.scope_),
+        port_(c.port_),
+        group_(group),
+        call_(c.call_),
+        turn_(c.turn_),
+        kept_(c.kept_ + static_cast<std::uint32_t>(kept)) {}
 
   // act(channel) by the first block of several, else by all; the result of a struct that says `aborted` of itself.
   template <class Act>
@@ -172,9 +182,9 @@ class Channel {
   DCGN_HOST_DEVICE int size() const { return group_.size; }
   DCGN_HOST_DEVICE const Scope& scope() const { return scope_; }
   DCGN_HOST_DEVICE Endpoint& me() const { return *port_.me; }
-  DCGN_HOST_DEVICE unsigned char* scratch() const { return port_.me->collectives.scratch; }
+  DCGN_HOST_DEVICE unsigned char* scratch() const { return port_.me->collectives.scratch + kept_; }
   DCGN_HOST_DEVICE std::int64_t scratch_bytes() const {
-    return static_cast<std::int64_t>(port_.me->collectives.scratch_bytes);
+    return static_cast<std::int64_t>(port_.me->collectives.scratch_bytes - kept_);
   }
   // The rank so many after this one, less than size() in either direction.
   DCGN_HOST_DEVICE int beside(int distance) const {
@@ -367,6 +377,7 @@ class Channel {
   const Group& group_;
   const Call call_;
   Turn turn_;
+  std::uint32_t kept_ = 0;  // of the scratch, by what this is a part of
 };
 
 }  // namespace dcgn::collective

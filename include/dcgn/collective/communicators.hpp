@@ -43,14 +43,17 @@ DCGN_HOST_DEVICE inline int sort_members(const Choice* choices, int ranks, int c
       if (table[i] == m.group.rank) g.rank = i;
       table[i] = m.group.in_world(table[i]);
     }
-    g.first = table[0];
-    g.stride = g.size > 1 ? table[1] - table[0] : 1;
-    g.table = table;
     space.used[pair / 32] |= 1u << pair % 32;
     space.begun[pair] = 0;
+    const int first = table[0], stride = g.size > 1 ? table[1] - first : 1;
     bool regular = true;
-    for (int i = 0; i < g.size; ++i) regular = regular && table[i] == g.first + i * g.stride;
-    if (regular) g.table = nullptr;
+    for (int i = 0; i < g.size; ++i) regular = regular && table[i] == first + i * stride;
+    if (regular) {
+      g.first = first;
+      g.stride = stride;
+    } else {
+      g.table = table;
+    }
   }
   if (!g.table) space.tables.free(table);
   return g;
@@ -91,7 +94,8 @@ template <class Scope, class Check>
   int pair = 0;
   while (pair < message::most_communicators && !(agreed[pair / 32] >> pair % 32 & 1)) ++pair;
   if (agreed[words] && pair < message::most_communicators) {
-    none.code = all_gather_doubling(c, reinterpret_cast<unsigned char*>(space.choices), sizeof(Choice));
+    none.code = all_gather_doubling(c, reinterpret_cast<unsigned char*>(space.choices),
+                                    [](int r) { return r * static_cast<std::int64_t>(sizeof(Choice)); });
     if (none.code != Code::ok) return none;
     const Group made = scope.lead([&] {
       const Group g = make_group(m, pair, color, space.choices, space.table);

@@ -16,13 +16,13 @@ struct Group {
   std::int32_t pair = 0;  // which pair of contexts: 0 is the world's, -1 that of a communicator without this rank
   std::int32_t size = 0;
   std::int32_t rank = -1;               // mine
-  std::int32_t first = 0, stride = 1;   // rank r is the world's rank first + r * stride,
-  const std::int32_t* table = nullptr;  // or table[r] where there is a table: memory of this rank's
+  std::int32_t first = 0, stride = 1;   // as Peers have them: rank r is the world's rank first + r * stride,
+  const std::int32_t* table = nullptr;  // or with a table, memory of this rank's, the first of those from table[r] on
   Code code = Code::ok;                 // why there is no communicator
 
   DCGN_HOST_DEVICE bool is_world() const { return pair == 0; }
   DCGN_HOST_DEVICE bool has(int r) const { return r >= 0 && r < size; }
-  DCGN_HOST_DEVICE int in_world(int r) const { return table ? table[r] : first + r * stride; }
+  DCGN_HOST_DEVICE int in_world(int r) const { return message::Peers{first, stride, table}[r]; }
   // The rank that the world's rank w is here; any_source where it is none. Takes a look at each with a table.
   DCGN_HOST_DEVICE int from_world(int w) const {
     if (!table) {
@@ -30,7 +30,7 @@ struct Group {
       return w >= 0 && has(r) && in_world(r) == w ? r : any_source;
     }
     for (int r = 0; r < size; ++r)
-      if (table[r] == w) return r;
+      if (in_world(r) == w) return r;
     return any_source;
   }
   DCGN_HOST_DEVICE std::uint32_t user_context() const { return 2 * static_cast<std::uint32_t>(pair); }
@@ -46,8 +46,6 @@ DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
 }
 
 // Its ranks, by their numbers.
-DCGN_HOST_DEVICE inline message::Peers peers_of(const Group& g) {
-  return {g.table ? 0 : g.first, g.table ? 1 : g.stride, g.table, g.rank};
-}
+DCGN_HOST_DEVICE inline message::Peers peers_of(const Group& g) { return {g.first, g.stride, g.table, g.rank}; }
 
 }  // namespace dcgn::collective

@@ -270,23 +270,26 @@ template <class Scope>
   return Code::ok;
 }
 
-// Equal parts in their places: after a step with distance d each rank has the 2d parts from its own on. Where they go
-// beyond the last rank's they are two stretches, the same two for who sends and who receives them.
-template <class Scope>
-DCGN_HOST_DEVICE Code all_gather_doubling(const Channel<Scope>& c, unsigned char* out, std::int64_t bytes) {
+// Parts in their places, one after the other, part r from begin(r) on: after a step with distance d each rank has the
+// 2d parts from its own on. Where they go beyond the last rank's they are two stretches, the same two for who sends and
+// who receives them.
+template <class Scope, class Begin>
+DCGN_HOST_DEVICE Code all_gather_doubling(const Channel<Scope>& c, unsigned char* out, const Begin& begin) {
   const int size = c.size();
   for (int distance = 1; distance < size; distance *= 2) {
     const int count = distance < size - distance ? distance : size - distance;
     const int to = c.beside(-distance), from = c.beside(distance);
     const auto head = [&](int first) { return first + count <= size ? count : size - first; };
+    const auto span = [&](int first, int parts) { return begin(first + parts) - begin(first); };
     const int mine = head(c.rank()), theirs = head(from);
-    Code code = c.exchange(out + c.rank() * bytes, mine * bytes, to, out + from * bytes, theirs * bytes, from);
+    Code code =
+        c.exchange(out + begin(c.rank()), span(c.rank(), mine), to, out + begin(from), span(from, theirs), from);
     if (mine < count && theirs < count && code == Code::ok)
-      code = c.exchange(out, (count - mine) * bytes, to, out, (count - theirs) * bytes, from);
+      code = c.exchange(out, begin(count - mine), to, out, begin(count - theirs), from);
     else if (mine < count && code == Code::ok)
-      code = c.send(out, (count - mine) * bytes, to);
+      code = c.send(out, begin(count - mine), to);
     else if (theirs < count && code == Code::ok)
-      code = c.recv(out, (count - theirs) * bytes, from);
+      code = c.recv(out, begin(count - theirs), from);
     if (code != Code::ok) return code;
   }
   return Code::ok;
@@ -305,6 +308,13 @@ DCGN_HOST_DEVICE Code around_ring(const Channel<Scope>& c, unsigned char* out, c
   return Code::ok;
 }
 
+// Parts in their places, one after the other.
+template <class Scope, class Begin>
+DCGN_HOST_DEVICE Code all_gather_in_steps(const Channel<Scope>& c, unsigned char* out, const Begin& begin) {
+  if (begin(c.size()) < all_gather_around) return all_gather_doubling(c, out, begin);
+  return around_ring(c, out, begin, [&](int r) { return begin(r + 1) - begin(r); });
+}
+
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
                                                    unsigned char* out) {
@@ -316,9 +326,7 @@ template <class Scope>
   }
   if (c.at_once()) return c.round(c.among_all(message::whole(in, bytes), message::in_row(out, bytes, bytes)));
   c.copy(out + c.rank() * bytes, in, bytes);
-  if (bytes * c.size() < all_gather_around) return all_gather_doubling(c, out, bytes);
-  return around_ring(
-      c, out, [&](int r) { return r * bytes; }, [&](int) { return bytes; });
+  return all_gather_in_steps(c, out, [&](int r) { return r * bytes; });
 }
 
 template <class Scope>

@@ -2,7 +2,7 @@
 //
 // A team is the ranks of a communicator that share a device, or are CPU ranks of a process. They follow each other in
 // the world, so they do in a communicator whose ranks are evenly spaced there, and operands stay in order. The leader
-// is the first of them. Each level is a round: another level, of nodes, would be one more between leaders.
+// is the first of them. Each level is a round. Hosts are one level more: see hosts.hpp.
 #pragma once
 
 #include <dcgn/collective/channel.hpp>

@@ -332,6 +332,10 @@ struct CollectiveSpace {
   // with lanes of their own.
   const std::int32_t* teams = nullptr;
   std::int32_t team_count = 0;
+  // The same of hosts, of all ranks: those of a host have lanes to each other. Each but the last has so many at least.
+  const std::int32_t* hosts = nullptr;
+  std::int32_t host_count = 0;
+  std::int32_t least_of_host = 0;
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.
@@ -374,6 +378,7 @@ enum Without : std::uint32_t {
   without_rounds = 32,      // each of few ranks sends to all others at once
   without_teams = 64,       // of many, those of each device first
   without_addresses = 128,  // ranks read and write each other's buffers
+  without_hosts = 256,      // ranks of one host come together before they send to others
 };
 
 // With more ranks than this, bells say who has sent.

@@ -1,11 +1,13 @@
 // Messages between CPU ranks of two processes, in the rounds of bench/peers/mpi_p2p.cpp, and beside what that has
-// written; or between slots of two:
+// written; or between slots of two; or collectives of CPU ranks, in the rounds of mpi_coll.cpp:
 //   mpirun -n 2 dcgn_peer_mpi_p2p ... >peer.json
 //   mpirun -n 2 dcgn_bench_processes [--beside peer.json] --measures latency,bandwidth --seconds S [--window N] SIZE...
 // Writes its own rows and the peer's as JSON, and a table to stderr.
 #include "bench/json.hpp"
 #include "bench/memory.hpp"
+#include "bench/peers/coll_rounds.hpp"
 #include "bench/peers/rounds.hpp"
+#include "bench/processes/collectives.hpp"
 #include "bench/processes/slots.hpp"
 
 #include <dcgn/dcgn.hpp>
@@ -149,15 +151,34 @@ void measure_all_slots(const bench::peer::Arguments& a, bool by_block) {
   if (!rows.empty()) fmt::print("{}\n", rows.dump());
 }
 
+void measure_all_collectives(const bench::peer::CollArguments& a, const Rows& peers) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const bench::peer::CollRound& round : a.rounds) {
+    const bench::Row row = bench::measure_between_processes(
+        {.op = round.op, .ranks = {.cpus = a.ranks}, .bytes = round.bytes, .seconds = a.seconds});
+    if (row.p50_us <= 0) continue;
+    const auto peer = peers.find({row.measure, row.bytes});
+    rows.push_back(bench::to_json(row));
+    if (peer != peers.end()) rows.push_back(bench::to_json(peer->second));
+    print(row, peer == peers.end() ? nullptr : &peer->second);
+  }
+  if (!rows.empty()) fmt::print("{}\n", rows.dump());
+}
+
 constexpr const char* help =
-    R"(Messages between CPU ranks of two processes, as MPI's users write them, beside plain MPI's; or between slots.
+    R"(Messages between CPU ranks of two processes, as MPI's users write them, beside plain MPI's; or between slots;
+or collectives of CPU ranks.
 
   mpirun -n 2 dcgn_peer_mpi_p2p --measures latency --seconds 0.5 8 4K >peer.json
   mpirun -n 2 dcgn_bench_processes --beside peer.json --measures latency --seconds 0.5 8 4K
   mpirun -n 2 dcgn_bench_processes --slots block --measures latency,bandwidth --seconds 0.2 8 64K
 
-  --beside FILE     what the peer wrote, for the same measures and sizes
-  --slots SCOPE     between a slot of each process, by a thread or a block; first of all options
+  mpirun -n 4 dcgn_peer_mpi_coll --ranks 4 --seconds 0.2 all_reduce:8 broadcast:1M >peer.json
+  mpirun -n 2 dcgn_bench_processes --beside peer.json --collectives --ranks 4 --seconds 0.2 all_reduce:8 broadcast:1M
+
+  --beside FILE     what the peer wrote, for the same measures and sizes; first of all options
+  --slots SCOPE     between a slot of each process, by a thread or a block; next
+  --collectives     of so many ranks in all, as many in each process; next
   --measures LIST   latency (half a round trip), bandwidth (windows of messages one way), bidirectional
   --seconds S       to measure each for, about
   --window N        messages under way at once
@@ -187,6 +208,10 @@ int main(int argc, char** argv) {
         throw std::runtime_error("--slots " + slots + ": expected thread or block");
       argv += 2;
       argc -= 2;
+    }
+    if (argc > 2 && std::string(argv[1]) == "--collectives") {
+      measure_all_collectives(bench::peer::parse_coll(argc - 1, argv + 1), peers);
+      return 0;
     }
     const bench::peer::Arguments arguments = bench::peer::parse(argc, argv);
     if (!slots.empty()) {

@@ -168,7 +168,8 @@ void RankMemory::lay_out(Layout& layout) {
   for (std::size_t g = 0; g < devices_.size(); ++g) {
     Region& region = device_regions_[g];
     device_phases_[g] = region.take<std::uint32_t>(1, 64);
-    device_begins_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64)};
+    if (devices_[g].kind() == DeviceKind::cuda)
+      device_begins_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64)};
   }
   // The slots of a GPU lie side by side: its handle is the first one's address.
   for (std::size_t i = 0; i < n; ++i) layout.ranks[here(i)].endpoint = region(spaces_[here(i)]).take<Endpoint>(1);

@@ -106,7 +106,7 @@ std::shared_ptr<transport::Processes> take_processes(const Config& config) {
     throw Error(Code::configuration, "world",
                 "deterministic mode in one of " + std::to_string(all->size()) +
                     " processes; expected one process, or DCGN_MPI=off");
-  if (!all->take())
+  if (!all->take(config.deadline_s))
     throw Error(Code::unsupported, "world", "there is a world of these processes already; expected one at a time");
   return {all.get(), [all](transport::Processes*) { all->give_back(); }};
 }
@@ -199,6 +199,7 @@ std::vector<int> readers_of(const Config& config, const Placement& placement, co
 WorldState::WorldState(Config config)
     : config_(checked(std::move(config))),
       processes_(take_processes(config_)),
+      watch_(processes_ ? std::make_unique<transport::ProcessWatch>(*processes_) : nullptr),
       placement_(place_processes(config_, processes_.get(), first_device_)),
       agreement_(processes_.get()),
       home_(home_of(placement_, processes_.get())),
@@ -219,7 +220,7 @@ WorldState::WorldState(Config config)
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
   if (processes_)
-    gateway_ = std::make_unique<transport::Gateway>(*processes_, memory_, placement_, config_,
+    gateway_ = std::make_unique<transport::Gateway>(*processes_, *watch_, memory_, placement_, config_,
                                                     [this](Code code, const std::string& reason) {
                                                       abort({code, reason}, false);
                                                     });

@@ -7,6 +7,7 @@
 #include "transport/copy_service.hpp"
 #include "transport/gateway.hpp"
 #include "transport/host_copier.hpp"
+#include "transport/process_watch.hpp"
 #include "transport/processes.hpp"
 #include "transport/sharing.hpp"
 
@@ -82,6 +83,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
 
   Config config_;
   std::shared_ptr<transport::Processes> processes_;  // null where this one is alone
+  std::unique_ptr<transport::ProcessWatch> watch_;
   int first_device_ = 0;
   Placement placement_;
   transport::Agreement agreement_;

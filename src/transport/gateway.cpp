@@ -28,9 +28,10 @@ constexpr std::uint32_t most_receivings = 16384;
 
 }  // namespace
 
-Gateway::Gateway(Processes& processes, message::RankMemory& memory, const Placement& placement, const Config& config,
-                 std::function<void(Code, const std::string&)> on_stop)
+Gateway::Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory& memory, const Placement& placement,
+                 const Config& config, std::function<void(Code, const std::string&)> on_stop)
     : processes_(processes),
+      watch_(watch),
       mpi_(processes.mpi()),
       memory_(memory),
       me_(*memory.gateway()),
@@ -44,7 +45,7 @@ Gateway::Gateway(Processes& processes, message::RankMemory& memory, const Placem
       arrivals_(static_cast<std::size_t>(ranks_)),
       numbers_(most_receivings),
       is_over_(over_.get_future().share()) {
-  watch_ = std::make_unique<ProcessWatch>(processes_, [this](Code code, const std::string& reason, bool dead) {
+  watch_.call_on_stop([this](Code code, const std::string& reason, bool dead) {
     if (dead) dead_ = true;
     on_stop_(code, reason);
   });
@@ -53,7 +54,7 @@ Gateway::Gateway(Processes& processes, message::RankMemory& memory, const Placem
 
 Gateway::~Gateway() {
   finish();
-  watch_.reset();
+  watch_.call_on_stop(nullptr);
 }
 
 void Gateway::finish() {
@@ -61,7 +62,7 @@ void Gateway::finish() {
   is_over_.wait();
 }
 
-void Gateway::abort(Code code, const std::string& reason) { watch_->stop(code, reason); }
+void Gateway::abort(Code code, const std::string& reason) { watch_.stop(code, reason); }
 
 std::uint64_t Gateway::undelivered(int rank) const {
   std::uint64_t count = 0;
@@ -72,7 +73,7 @@ std::uint64_t Gateway::undelivered(int rank) const {
 
 void Gateway::fail(Code code, const std::string& reason) {
   on_stop_(code, reason);
-  watch_->stop(code, reason);
+  watch_.stop(code, reason);
 }
 
 // ---- messages of MPI
@@ -333,7 +334,7 @@ void Gateway::serve() {
   withdraw();
   const bool clean = let_go();
   if (end_ != End::over) processes_.set_stopped(!clean);
-  watch_->leave();
+  watch_.leave();
   over_.set_value();
 }
 

@@ -28,7 +28,6 @@
 #include <future>
 #include <list>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,8 +37,8 @@ namespace dcgn::transport {
 class Gateway final : private device::SharedWork {
  public:
   // `on_stop` stops the ranks of this process: it is told why, and not to call abort(). Made by all processes together.
-  Gateway(Processes& processes, message::RankMemory& memory, const Placement& placement, const Config& config,
-          std::function<void(Code, const std::string&)> on_stop);
+  Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory& memory, const Placement& placement,
+          const Config& config, std::function<void(Code, const std::string&)> on_stop);
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
   // Waits as finish() does, unless the job is stopped.
@@ -152,6 +151,7 @@ class Gateway final : private device::SharedWork {
   void fail(Code code, const std::string& reason);
 
   Processes& processes_;
+  ProcessWatch& watch_;
   const MpiCalls& mpi_;
   message::RankMemory& memory_;
   message::Endpoint& me_;
@@ -160,7 +160,6 @@ class Gateway final : private device::SharedWork {
   const int first_, ranks_;
   const std::function<void(Code, const std::string&)> on_stop_;
   std::atomic<bool> dead_{false};
-  std::unique_ptr<ProcessWatch> watch_;
 
   std::atomic<std::uint64_t> helped_{0};  // steps that other threads did
   std::exception_ptr trouble_;            // that one of them met

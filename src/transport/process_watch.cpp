@@ -76,17 +76,31 @@ std::string name_of(const Card& card, int rank) {
 
 }  // namespace
 
-ProcessWatch::ProcessWatch(Processes& processes, std::function<void(Code, const std::string&, bool)> on_stop)
-    : rank_(processes.rank()), on_stop_(std::move(on_stop)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+ProcessWatch::ProcessWatch(Processes& processes)
+    : processes_(processes), rank_(processes.rank()), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_) refuse_call("eventfd");
   connect(processes);
   thread_ = std::thread([this] { watch(); });
 }
 
 ProcessWatch::~ProcessWatch() {
+  leaving_ = true;
   closing_ = true;
   wake();
   thread_.join();
+}
+
+void ProcessWatch::call_on_stop(OnStop on_stop) {
+  const std::lock_guard lock(calling_);
+  on_stop_ = std::move(on_stop);
+  if (on_stop_ && verdict_) on_stop_(verdict_->code, verdict_->reason, verdict_->dead);
+}
+
+void ProcessWatch::stopped_by(Code code, const std::string& reason, bool dead) {
+  processes_.break_off(reason);
+  const std::lock_guard lock(calling_);
+  verdict_ = {code, reason, dead};
+  if (on_stop_) on_stop_(code, reason, dead);
 }
 
 void ProcessWatch::connect(Processes& processes) {
@@ -167,7 +181,7 @@ void ProcessWatch::died(const Neighbour& who) {
   static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
   const Stop header{static_cast<std::int32_t>(Code::aborted), static_cast<std::uint32_t>(reason.size())};
   tell(std::string(reinterpret_cast<const char*>(&header), sizeof header) + reason, &who);
-  on_stop_(Code::aborted, reason, true);
+  stopped_by(Code::aborted, reason, true);
 }
 
 void ProcessWatch::hear(Neighbour& from) {
@@ -198,7 +212,7 @@ void ProcessWatch::hear(Neighbour& from) {
   tell(message, &from);
   const std::string reason = message.substr(sizeof header);
   const bool dead = reason.ends_with(" has died");
-  on_stop_(static_cast<Code>(header.code), reason, dead);
+  stopped_by(static_cast<Code>(header.code), reason, dead);
 }
 
 void ProcessWatch::watch() {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,12 +19,18 @@ namespace dcgn::transport {
 
 class ProcessWatch {
  public:
-  // `on_stop` is called once at most, by the watch's thread: with what another process gave to stop(), or where one has
-  // died with its name (`dead`). Made by all processes together. Throws Error(device) where they cannot be connected.
-  ProcessWatch(Processes& processes, std::function<void(Code, const std::string&, bool dead)> on_stop);
+  using OnStop = std::function<void(Code, const std::string&, bool dead)>;
+
+  // Made by all processes together. Throws Error(device) where they cannot be connected.
+  explicit ProcessWatch(Processes& processes);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
   ~ProcessWatch();
+
+  // Called once at most, by the watch's thread, or by this call where it has happened already: with what another
+  // process gave to stop(), or where one has died with its name (`dead`). What processes gather is broken off then
+  // anyway. Null: nothing more is called when this returns.
+  void call_on_stop(OnStop on_stop);
 
   // Tells all others. Returns at once.
   void stop(Code code, const std::string& reason);
@@ -45,9 +52,19 @@ class ProcessWatch {
   void hear(Neighbour& from);
   void tell(const std::string& message, const Neighbour* except);
   void died(const Neighbour& who);
+  void stopped_by(Code code, const std::string& reason, bool dead);
 
+  struct Verdict {
+    Code code;
+    std::string reason;
+    bool dead;
+  };
+
+  Processes& processes_;
   const int rank_;
-  const std::function<void(Code, const std::string&, bool)> on_stop_;
+  std::mutex calling_;
+  OnStop on_stop_;
+  std::optional<Verdict> verdict_;
   const Socket wake_;
   std::vector<Neighbour> neighbours_;
   std::mutex mutex_;

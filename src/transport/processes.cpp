@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <future>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,7 @@ namespace dcgn::transport {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 // A process that others have left alone must not wait for them for ever.
 constexpr auto end_within = 5s;
@@ -115,18 +118,54 @@ void Processes::run(const std::function<void()>& task) {
 }
 
 void Processes::all_gather_bytes(const void* mine, void* all, std::size_t bytes) {
-  // Asked for again and again rather than waited for in MPI, which may not let others run meanwhile.
-  run([&] {
-    MpiHandle request = 0;
-    MpiStatus status;
-    int done = 0;
-    check_mpi(mpi_, mpi_.iall_gather(communicator_, mine, all, static_cast<int>(bytes), &request), "MPI_Iallgather");
-    for (;; relax()) {
-      check_mpi(mpi_, mpi_.test(&request, &done, &status), "MPI_Test");
-      if (done) break;
-    }
-    detail::relax_reset_host();
-  });
+  bool good = false;
+  try {
+    run([&] { good = gather_all(mine, all, bytes); });
+  } catch (const Error&) {
+    // Where a process has died the watch is about to say which.
+    for (const auto until = Clock::now() + 1s; !broken_off_ && Clock::now() < until;) std::this_thread::sleep_for(1ms);
+    set_stopped(true);
+    if (!broken_off_) throw;
+  }
+  if (good) return;
+  set_stopped(true);
+  const std::lock_guard lock(mutex_);
+  if (broken_off_) refuse(Code::aborted, broken_off_for_);
+  std::ostringstream text;
+  text << "not all " << size_ << " processes have come within " << deadline_s_
+       << " s (Config::deadline_s) to where they open it together; expected each to, or to end";
+  refuse(Code::deadline, text.str());
+}
+
+// False where they have not come, or one has died. Asked for again and again rather than waited for in MPI, which may
+// not let others run meanwhile.
+bool Processes::gather_all(const void* mine, void* all, std::size_t bytes) {
+  const std::size_t length = bytes * static_cast<std::size_t>(size_);
+  std::vector<unsigned char>& space = left_behind_.emplace_back(length + bytes);
+  std::memcpy(space.data() + length, mine, bytes);
+  MpiHandle request = 0;
+  MpiStatus status;
+  int done = 0;
+  const auto until = Clock::now() + std::chrono::duration<double>(deadline_s_);
+  check_mpi(mpi_,
+            mpi_.iall_gather(communicator_, space.data() + length, space.data(), static_cast<int>(bytes), &request),
+            "MPI_Iallgather");
+  for (;; relax()) {
+    check_mpi(mpi_, mpi_.test(&request, &done, &status), "MPI_Test");
+    if (done || broken_off_ || Clock::now() > until) break;
+  }
+  detail::relax_reset_host();
+  if (!done) return false;
+  std::memcpy(all, space.data(), length);
+  left_behind_.pop_back();
+  return true;
+}
+
+void Processes::break_off(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (broken_off_) return;
+  broken_off_for_ = reason;
+  broken_off_ = true;
 }
 
 void Processes::set_stopped(bool dead) noexcept {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -40,7 +41,8 @@ class Processes {
   void start(std::function<void()> task);
   // The same, and waits for it; throws what it threw.
   void run(const std::function<void()>& task);
-  // What each process gives, in their order.
+  // What each process gives, in their order. Throws Error: deadline where they do not all come, aborted where one has
+  // died meanwhile.
   template <class T>
   std::vector<T> all_gather(const T& mine) {
     std::vector<T> all(static_cast<std::size_t>(size_));
@@ -48,18 +50,25 @@ class Processes {
     return all;
   }
 
-  // One world at a time: false where there is one.
-  bool take() noexcept { return !taken_.exchange(true); }
+  // One world at a time: false where there is one. Its gatherings wait so long for the others.
+  bool take(double deadline_s) noexcept {
+    if (taken_.exchange(true)) return false;
+    deadline_s_ = deadline_s;
+    return true;
+  }
   void give_back() noexcept { taken_ = false; }
   // A job of these processes was stopped, so they may be anywhere: none will be opened again. `dead`: MPI must not be
   // called any more, not even to end it.
   void set_stopped(bool dead) noexcept;
   bool stopped() const noexcept { return stopped_; }
+  // From any thread: a process has died or stopped the job, so nobody need wait for the others.
+  void break_off(const std::string& reason);
 
  private:
   Processes(const MpiCalls& mpi, const void* program, bool begin, const Config& config);
   static std::shared_ptr<Processes> of_launch(const Config& config);
   void all_gather_bytes(const void* mine, void* all, std::size_t bytes);
+  bool gather_all(const void* mine, void* all, std::size_t bytes);
   void work();
   void end() noexcept;
 
@@ -68,8 +77,11 @@ class Processes {
   MpiHandle communicator_ = 0;
   int rank_ = 0, size_ = 1;
   bool any_thread_ = false;
-  std::atomic<bool> taken_{false}, stopped_{false}, dead_{false};
+  std::atomic<bool> taken_{false}, stopped_{false}, dead_{false}, broken_off_{false};
+  double deadline_s_ = 0;
   std::mutex mutex_;
+  std::string broken_off_for_;
+  std::vector<std::vector<unsigned char>> left_behind_;  // MPI may still use these
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool closing_ = false, closed_ = false;

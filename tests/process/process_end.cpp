@@ -1,16 +1,21 @@
-// A job of several processes that comes to a bad end: process_end killed|throws|waits FOLDER. All wait for what never
-// comes, CPU ranks in the middle of a long message; the last process is killed, or throws, or they wait until the
-// deadline. Each writes what it heard to a file FOLDER/<its number>, because a launcher may have stopped to listen by
-// then.
+// A job of several processes that comes to a bad end: process_end killed|throws|waits|opening|late FOLDER. All wait for
+// what never comes, CPU ranks in the middle of a long message; the last process is killed, or throws, or they wait
+// until the deadline; or it is killed while they open the job, or opens a second one too late. Each writes what it
+// heard to a file FOLDER/<its number>, because a launcher may have stopped to listen by then.
 #include <dcgn/dcgn.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -27,6 +32,18 @@ struct WaitForNobody {
 
 }  // namespace
 
+// Kills this process as soon as it has made the memory that others are to share: in the middle of opening the job.
+void kill_while_opening() {
+  std::thread([] {
+    for (;;)
+      for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(file, gone).string();
+        if (target.find("memfd:") != std::string::npos) std::raise(SIGKILL);
+      }
+  }).detach();
+}
+
 int main(int argc, char** argv) {
   const std::string how = argc > 2 ? argv[1] : "", folder = argc > 2 ? argv[2] : ".";
   // In a session of its own, out of reach of a launcher that would end the others first: this is about what they do by
@@ -41,11 +58,20 @@ int main(int argc, char** argv) {
   try {
     dcgn::Config config;
     config.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}};
-    config.deadline_s = how == "waits" ? 1 : 20;
+    config.deadline_s = how == "waits" || how == "late" ? 1 : 20;
+    // Every launcher tells who is who by one of these.
+    const char* number = nullptr;
+    for (const char* name : {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
+      if (const char* value = std::getenv(name)) number = value;
+    const bool last_of_all = number && std::string(number) == "2";
+    file = folder + "/" + (number ? number : "?");
+    if (how == "opening" && last_of_all) kill_while_opening();
+    if (how == "late") {
+      dcgn::World({.nodes = {{.cpus = 1}}}).attach().barrier();
+      std::this_thread::sleep_for(std::chrono::seconds(last_of_all ? 3 : 0));
+      if (last_of_all) std::raise(SIGKILL);
+    }
     dcgn::Job job(config);
-    int process = 0;
-    while (!job.world().is_here(job.placement().first_rank(process))) ++process;
-    file = folder + "/" + std::to_string(process);
     job.cpu([&](dcgn::Comm& comm) {
       comm.barrier();
       const bool last = comm.place().node == job.placement().nodes() - 1;

@@ -33,5 +33,5 @@ expect killed 2 'process 2 \(pid [0-9]+ on .*\) has died' "$@"
 expect opening 2 'process 2 \(pid [0-9]+ on .*\) has died' "$@"
 expect late 2 'not all 3 processes have come within 1 s' "$@"
 expect throws 3 'had enough' "$@"
-expect waits 3 'the deadline of 1 s has passed for rank' "$@"
+expect waits 3 'the deadline of 3 s has passed for rank' "$@"
 exit $failures

@@ -178,7 +178,7 @@ or collectives of CPU ranks.
 
   --beside FILE     what the peer wrote, for the same measures and sizes; first of all options
   --slots SCOPE     between a slot of each process, by a thread or a block; next
-  --collectives     of so many ranks in all, as many in each process; next
+  --collectives     next, and then --ranks N, of all processes together and as many in each, --seconds S and OP:SIZE...
   --measures LIST   latency (half a round trip), bandwidth (windows of messages one way), bidirectional
   --seconds S       to measure each for, about
   --window N        messages under way at once
@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
       argv += 2;
       argc -= 2;
     }
-    if (argc > 2 && std::string(argv[1]) == "--collectives") {
+    if (argc > 1 && std::string(argv[1]) == "--collectives") {
       measure_all_collectives(bench::peer::parse_coll(argc - 1, argv + 1), peers);
       return 0;
     }

@@ -133,7 +133,7 @@ void Processes::all_gather_bytes(const void* mine, void* all, std::size_t bytes)
   if (broken_off_) refuse(Code::aborted, broken_off_for_);
   std::ostringstream text;
   text << "not all " << size_ << " processes have come within " << deadline_s_
-       << " s (Config::deadline_s) to where they open it together; expected each to, or to end";
+       << " s (Config::deadline_s) to where they open the world together; expected each to, or to end";
   refuse(Code::deadline, text.str());
 }
 

@@ -40,6 +40,27 @@ expect "and says why" grep -q 'has no compile_commands.json' <<<"$said"
 echo '[]' >"$scratch/empty/compile_commands.json"
 expect "tidy of no files fails" eval "! '$root/scripts/tidy' '$scratch/empty' >/dev/null 2>&1"
 
+# scripts/check-kernels, with kernels made up: one function that nobody has given a descriptor, one that has its own.
+check() { "$root/scripts/check-kernels" "$scratch/kernels" 2>&1; }
+mkdir "$scratch/kernels"
+said=$(check)
+expect "check-kernels of no objects fails" test $? -eq 2
+expect "and says what it expected" grep -q 'has no objects: expected the folder of a CUDA build' <<<"$said"
+touch "$scratch/kernels/one.o"
+program cuobjdump 'touch one.cubin'
+entry='printf "%s\n" ".text.kernel:" " /*00*/ ULDC.64 UR4, c[0x0][0x208] ;" " /*10*/ LD.E R2, desc[UR4][R2.64] ;"'
+program nvdisasm "$entry" 'printf "%s\n" "\$kernel\$own:" " /*20*/ R2UR UR4, R6 ;" " /*30*/ R2UR UR5, R7 ;" " /*40*/ LD.E R2, desc[UR4][R2.64] ;"'
+said=$(check)
+expect "check-kernels finds nothing in a good kernel" test $? -eq 0
+program nvdisasm "$entry" 'printf "%s\n" "\$kernel\$lost:" " /*20*/ LD.E R2, desc[UR4][R2.64] ;"'
+said=$(check)
+expect "check-kernels finds a descriptor that nobody has made" test $? -eq 1
+expect "and names the function and the kernel" grep -q 'one.o: lost, called by kernel' <<<"$said"
+program nvdisasm "$entry" 'printf "%s\n" "\$kernel\$lost:" " /*20*/ R2UR UR4, R0 ;" " /*30*/ R2UR UR5, R1 ;" " /*40*/ LD.E R2, desc[UR4][R2.64] ;"'
+said=$(check)
+expect "check-kernels finds a descriptor made of the stack pointer" test $? -eq 1
+rm "$scratch/bin/cuobjdump" "$scratch/bin/nvdisasm"
+
 # .ci/run where no time is left for what may be left out.
 mkdir -p "$scratch/ci/.ci" "$scratch/ci/scripts"
 cp "$root/.ci/run" "$scratch/ci/.ci"

@@ -201,9 +201,10 @@ class BlocksScope {
   DCGN_HOST_DEVICE void conclude(bool met) const { broken_ = !context_.sync_block_all(met) || broken_; }
 
   // Waits until these bits of the word have this value, or another one; false where the job is stopped first. Many look
-  // at one word, so they acquire once, when they have seen it.
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
-                                                bool equal = true) const {
+  // at one word, so they acquire once, when they have seen it. Not a function to be called: ptxas would break it
+  // (scripts/check-kernels).
+  DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
+                              bool equal = true) const {
     for (std::uint32_t pauses = 0; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
       if (pauses == message::Waiter::look_every) return await_long(word, bits, value, equal);
       relax();

@@ -130,6 +130,14 @@ Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
   return config_.p2p || a < 0 || b < 0 || a == b ? Reach::direct : engine;
 }
 
+bool RankMemory::slots_reach_all() const {
+  if (home_.ranks != static_cast<int>(world_size_)) return false;
+  for (const std::int32_t a : teams_)
+    for (const std::int32_t b : teams_)
+      if (gpus_[lane(a)] < 0 || reach(lane(a), lane(b)) != Reach::direct) return false;
+  return true;
+}
+
 void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
   out.engine_from = in.engine_from = in.engine_beside = engine_never;
   in.engine_each = 0;
@@ -474,7 +482,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .team_count = static_cast<std::int32_t>(teams_.size()),
                                .hosts = begins.hosts,
                                .host_count = static_cast<std::int32_t>(hosts_.size()),
-                               .least_of_host = least_of_host_},
+                               .least_of_host = least_of_host_,
+                               .slots_reach_all = slots_reach_all()},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr};
     std::vector<OutLane> out(lanes_);

@@ -92,6 +92,69 @@ void expect_turns(const Conditions& c, std::int64_t n, int turns, bool late = fa
   expect_right(c, 2 * n * static_cast<std::int64_t>(sizeof(Small<Word>)), InTurns<Word>{n, turns, late}, 5 * turns);
 }
 
+// A part of n words from each rank for all, or for each, and a broadcast of n, in so many turns; in each another rank
+// comes late.
+struct PartsInTurns {
+  std::int64_t n;
+  int turns;
+  bool late = false;
+
+  DCGN_HOST_DEVICE static std::uint32_t word(int turn, int rank, std::int64_t i) {
+    return static_cast<std::uint32_t>((i * 31 + rank * 7 + turn + 1) * 2654435761u);
+  }
+
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
+    const Buffers b(me, m);
+    const int p = m.roles, r = m.role;
+    auto* const a = reinterpret_cast<std::uint32_t*>(m.bytes);
+    std::uint32_t* const z = a + p * n;
+    for (int turn = 0; turn < turns; ++turn) {
+      const int root = turn % p;
+      if (late && turn % p == r && me.leader())
+        for (const std::uint64_t since = now_ns(); now_ns() - since < 3'000'000;) relax();
+      me.sync();
+      const auto begin = [&] {
+        b.fill(a, p * n, [&](std::int64_t i) { return word(turn, r, i); });
+        b.fill(z, p * n, [&](std::int64_t i) { return static_cast<std::uint32_t>(i); });
+      };
+      const auto gathered = [&](std::int64_t i) { return word(turn, static_cast<int>(i / n), i % n); };
+      const auto swapped = [&](std::int64_t i) { return word(turn, static_cast<int>(i / n), r * n + i % n); };
+      begin();
+      b.call([&](auto& rank, const auto&... scope) {
+        return rank.all_gather(scope..., const_span_of(a, n), span_of(z, p * n));
+      });
+      b.check(z, p * n, gathered);
+      b.fill(z + r * n, n, [&](std::int64_t i) { return word(turn + 1, r, i); });
+      b.call([&](auto& rank, const auto&... scope) {
+        return rank.all_gather(scope..., const_span_of(z + r * n, n), span_of(z, p * n));
+      });
+      b.check(z, p * n, [&](std::int64_t i) { return word(turn + 1, static_cast<int>(i / n), i % n); });
+      b.call([&](auto& rank, const auto&... scope) {
+        return rank.all_to_all(scope..., const_span_of(a, p * n), span_of(z, p * n));
+      });
+      b.check(z, p * n, swapped);
+      b.check(a, p * n, [&](std::int64_t i) { return word(turn, r, i); });
+      if (n * p * 4 <= 65536) {  // more of it in place is another rank's affair, too
+        b.call([&](auto& rank, const auto&... scope) {
+          return rank.all_to_all(scope..., const_span_of(a, p * n), span_of(a, p * n));
+        });
+        b.check(a, p * n, swapped);
+      }
+      begin();
+      b.call([&](auto& rank, const auto&... scope) { return rank.broadcast(scope..., span_of(a, n), root); });
+      b.check(a, n, [&](std::int64_t i) { return word(turn, root, i); });
+      b.check(z, p * n, [&](std::int64_t i) { return static_cast<std::uint32_t>(i); });
+    }
+  }
+};
+
+void expect_parts(const Conditions& c, int ranks, std::int64_t n, int turns, bool late = false) {
+  SCOPED_TRACE("parts of " + std::to_string(n) + " words");
+  expect_right(c, 2 * ranks * n * 4, PartsInTurns{n, turns, late}, 4 * turns);
+}
+
 // So many slots of two GPUs, and a block of so many threads; few lanes' cells, so that they are gone round often.
 Conditions few(int cpus, int each, ScopeKind scope, unsigned threads) {
   Conditions c = mixed(cpus, each, scope);
@@ -154,12 +217,59 @@ TEST(FewRanks, InPieces) {
   c.config.eager_bytes = 16384;
   expect_turns<std::uint16_t>(c, 3000, 5);
   c = few(0, 4, ScopeKind::block, 40);
-  c.config.lane_bytes = 1 << 13;
-  c.config.eager_bytes = 16384;
-  expect_turns<std::uint16_t>(c, 2401, 5);
+  for (const int bits : {12, 13}) {  // or there is no room for the second one
+    c.config.lane_bytes = 1u << bits;
+    c.config.eager_bytes = 16384;
+    expect_turns<std::uint16_t>(c, 2401, 5);
+  }
+}
+
+TEST(FewRanks, PartsInLanes) {
+  for (const std::int64_t n : {1, 3, 40, 333}) {
+    expect_parts(few(0, 1, ScopeKind::block, 40), 2, n, 8);
+    expect_parts(few(1, 2, ScopeKind::block, 64), 5, n, 5);
+    expect_parts(few(0, 4, ScopeKind::block, 104), 8, n, 3);
+    expect_parts(few(2, 4, ScopeKind::block, 40), 10, n, 2);  // more ranks than these are for
+  }
+}
+
+// More than threads take at once; rings that parts go round in; broadcasts in pieces.
+TEST(FewRanks, LongPartsInLanes) {
+  for (const std::int64_t n : {1200, 2731, 4096}) {
+    if (sanitized && n > 1200) continue;
+    for (const int each : {1, 2, 4}) {
+      Conditions c = few(0, each, ScopeKind::block, each == 2 ? 40 : 104);
+      c.config.lane_bytes = each == 1 ? 1 << 16 : 1 << 17;
+      c.config.eager_bytes = 1 << 16;
+      expect_parts(c, 2 * each, n, 3);
+    }
+  }
+  Conditions c = few(0, 4, ScopeKind::block, 64);  // 12,000 bytes to each of seven: in pieces
+  c.config.lane_bytes = 1 << 17;
+  c.config.eager_bytes = 1 << 16;
+  for (const std::int64_t n : {3000, 3001, 3003}) expect_parts(c, 8, n, 4, true);
+}
+
+// By addresses, of blocks and of several blocks; more than the scratch holds, not all of it in lines of 16 bytes.
+TEST(FewRanks, LargeOnesOfSlotsAlone) {
+  if (sanitized) GTEST_SKIP() << "too much";
+  for (const ScopeKind scope : {ScopeKind::warp, ScopeKind::block, ScopeKind::blocks})
+    for (const int each : {1, 2}) {
+      expect_parts(slots(2, each, scope), 2 * each, 17003, 3, each == 2);
+      expect_turns<std::uint16_t>(slots(2, each, scope), 17003, 3);
+    }
+  for (const ScopeKind scope : {ScopeKind::block, ScopeKind::blocks}) {  // or copy engines are faster
+    Conditions c = slots(2, 2, scope);
+    c.config.copy_engine_bytes = 60000;
+    expect_parts(c, 4, 17003, 2);
+  }
 }
 
 TEST(FewRanks, ThatComeLate) {
+  for (const int each : {1, 2}) {
+    expect_parts(few(1, each, ScopeKind::block, 40), 1 + 2 * each, 40, 6, true);
+    expect_parts(few(0, each, ScopeKind::block, 40), 2 * each, 700, 6, true);
+  }
   for (const ScopeKind scope : {ScopeKind::warp, ScopeKind::block}) {
     expect_turns<std::uint16_t>(few(1, 1, scope, 40), 2, 9, true);
     expect_turns<std::uint16_t>(few(0, 2, scope, 40), 40, 8, true);
@@ -175,6 +285,7 @@ TEST(FewRanks, InManyInterleavings) {
     expect_turns<std::uint16_t>(c, 2, 8);
     expect_turns<std::uint16_t>(c, 45, 4);
     expect_turns<std::uint32_t>(c, 1, 8);
+    expect_parts(c, static_cast<int>(seed % 2) + 2 * (1 + static_cast<int>(seed % 3)), 30, 2);
   }
 }
 

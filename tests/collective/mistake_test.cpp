@@ -1,5 +1,6 @@
 // What goes wrong: bad arguments, and ranks that do not make the same calls. Each is named, and nothing hangs.
 #include "tests/expect.hpp"
+#include "tests/sanitized.hpp"
 
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/context.hpp>
@@ -209,6 +210,59 @@ struct BadRoot {
     codes[ctx.thread_rank()] = static_cast<int>(code);
   }
 };
+
+// Rank 1 gives less than the others, or another root.
+struct LargeOnesThatDiffer {
+  int which;
+  bool all;
+
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, float* memory) const {
+    const gpu::Slot me = comm.slot(0);
+    if (all)
+      call(gpu::these_blocks(ctx, me, 0, ctx.num_blocks()), me, memory);
+    else if (ctx.block_rank() == 0)
+      call(gpu::this_block(ctx), me, memory);
+  }
+
+ private:
+  template <class Scope>
+  DCGN_HOST_DEVICE void call(const Scope& scope, const gpu::Slot& me, float* memory) const {
+    const std::size_t mine = me.rank() == 1 ? 20004 : 20008, size = static_cast<std::size_t>(me.size());
+    const Span<float> in(memory, mine), out(memory + 4 * mine, mine);
+    switch (which) {
+      case 0: me.all_reduce(scope, in, out, Sum{}); break;
+      case 1: me.broadcast(scope, in, 0); break;
+      case 2: me.all_gather(scope, in, Span<float>(out.data(), size * mine)); break;
+      case 3: me.all_to_all(scope, Span<float>(memory, size * mine), Span<float>(out.data(), size * mine)); break;
+      case 4: me.broadcast(scope, Span<float>(memory, 20000), me.rank() == 1 ? 1 : 0); break;
+    }
+  }
+};
+
+TEST(Mistake, DifferentArgumentsOfLargeCallsOfSlotsAreNamed) {
+  const char* const said[] = {"all_reduce: rank ", "broadcast: rank ", "all_gather: rank ", "all_to_all: rank ",
+                              "gave root "};
+  for (const bool all : {false, true})
+    for (int which = 0; which < 5; ++which) {
+      SCOPED_TRACE(said[which]);
+      Config config{.nodes = {{.gpus = 2, .slots = 1}}};
+      config.deadline_s = 20 * fewer;
+      Job job(config);
+      std::vector<DeviceBuffer<float>> memory;
+      for (int g = 0; g < 2; ++g) {
+        memory.emplace_back(job.world().device(g), 200000);
+        job.gpu_on(g, {.grid = 2, .block = 64}, LargeOnesThatDiffer{which, all}, memory.back().data());
+      }
+      std::string what;
+      try {
+        job.run();
+      } catch (const Error& e) {
+        EXPECT_EQ(to_string(e.code()), "mismatch");
+        what = e.what();
+      }
+      expect_text(what, said[which]);
+    }
+}
 
 TEST(Mistake, InAKernelEveryThreadGetsTheCode) {
   Job job({.nodes = {{.gpus = 1, .slots = 1}}});

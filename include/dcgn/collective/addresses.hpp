@@ -67,6 +67,17 @@ class Visit {
 };
 #endif
 
+// Tells all ranks where this one's buffers are; `target` is that of the output, if others may write there.
+template <class Scope>
+DCGN_HOST_DEVICE Code tell_place(const Channel<Scope>& c, const void* in, std::uint64_t target, const Alike& alike) {
+  const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in), target, alike.bytes,
+                                static_cast<std::uint32_t>(alike.root) |
+                                    static_cast<std::uint64_t>(static_cast<std::uint32_t>(alike.element)) << 32};
+  static_assert(sizeof mine == sizeof(Place));
+  auto* const places = reinterpret_cast<Place*>(c.scratch());
+  return c.exchange(mine, [&](int r) { return reinterpret_cast<std::uint64_t*>(places + r); });
+}
+
 // Whether all ranks have given alike: before anybody touches another's buffer.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_alike(const Channel<Scope>& c, const Place* places) {
@@ -81,37 +92,24 @@ template <class Scope>
   return Code::ok;
 }
 
-// Runs act(places), which all threads of the scope do, where all ranks are able to and in reach; else `done` is false.
-template <class Scope, class Act>
-DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, const Alike& alike, bool able,
-                                   bool& done, const Act& act) {
+// Another word, once all have told their addresses: that this rank has done with the others' buffers.
+template <class Scope>
+DCGN_HOST_DEVICE Outcome say_done(const Channel<Scope>& c) {
   auto* const places = reinterpret_cast<Place*>(c.scratch());
-  const Outcome told = c.in_first_block([&](const auto& part) {
-    const auto target = reinterpret_cast<std::uintptr_t>(out);
-    const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in),
-                                  able && in_reach(c, in, out) ? target : Place::out_of_reach, alike.bytes,
-                                  static_cast<std::uint32_t>(alike.root) |
-                                      static_cast<std::uint64_t>(static_cast<std::uint32_t>(alike.element)) << 32};
-    static_assert(sizeof mine == sizeof(Place));
-    Outcome outcome{part.exchange(mine, [&](int r) { return reinterpret_cast<std::uint64_t*>(places + r); }), true};
-    if (outcome.code == Code::ok) outcome.code = all_alike(part, places);
-    for (int r = 0; r < part.size() && outcome.code == Code::ok; ++r)
-      outcome.done = outcome.done && places[r].out != Place::out_of_reach;
-    return outcome;
-  });
-  done = told.done || told.code != Code::ok;
-  if (told.code != Code::ok || !done) return told.code;
-  // Another word: that this rank has done with the others' buffers.
-  const auto meet = [&] {
-    return c
-        .in_first_block([&](const auto& part) {
-          constexpr std::uint64_t done_word[] = {0};
-          return Outcome{part.exchange(done_word, [&](int r) { return &places[r].in; })};
-        })
-        .code;
-  };
+  constexpr std::uint64_t done_word[] = {0};
+  return {c.exchange(done_word, [&](int r) { return &places[r].in; }), true};
+}
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Outcome say_done_by_block(const gpu::BlockScope scope, const Member m,
+                                                                    Call call, std::uint32_t number) {
+  return say_done(Channel(scope, m, call, number));
+}
+
+// act(places) by all threads of the scope, then all ranks meet, as `meet` has it.
+template <class Scope, class Act, class Meet>
+DCGN_HOST_DEVICE Code visit(const Channel<Scope>& c, const Act& act, const Meet& meet) {
+  const auto* const places = reinterpret_cast<const Place*>(c.scratch());
 #if defined(__CUDA_ARCH__)
-  act(const_cast<const Place*>(places));
+  act(places);
   if constexpr (!message::plans_ahead<Scope>) c.scope().sync();  // blocks meet to meet the others
   return meet();
 #else
@@ -119,7 +117,7 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
   std::exception_ptr thrown;
   {
     const Visit<Scope> visit(c);
-    if (visit.may()) thrown = thrown_by([&] { act(const_cast<const Place*>(places)); });
+    if (visit.may()) thrown = thrown_by([&] { act(places); });
     c.scope().sync();
   }
   const Code met = meet();
@@ -128,17 +126,113 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
 #endif
 }
 
+// Runs act(places), which all threads of the scope do, where all ranks are able to and in reach; else `done` is false.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, const Alike& alike, bool able,
+                                   bool& done, const Act& act) {
+  const Outcome told = c.in_first_block([&](const auto& part) {
+    auto* const places = reinterpret_cast<Place*>(part.scratch());
+    const std::uint64_t target =
+        able && in_reach(c, in, out) ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
+    Outcome outcome{tell_place(part, in, target, alike), true};
+    if (outcome.code == Code::ok) outcome.code = all_alike(part, places);
+    for (int r = 0; r < part.size() && outcome.code == Code::ok; ++r)
+      outcome.done = outcome.done && places[r].out != Place::out_of_reach;
+    return outcome;
+  });
+  done = told.done || told.code != Code::ok;
+  if (told.code != Code::ok || !done) return told.code;
+  return visit(c, act, [&] { return c.in_first_block([](const auto& part) { return say_done(part); }).code; });
+}
+
 // Whether this rank's threads copy so many bytes of each peer's faster than a copy engine would.
 template <class Scope>
-DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes) {
+DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes, std::uint32_t threads) {
   const message::InLane& lane = message::lane_from(c.me(), c.group().in_world(c.beside(1)));
-  return static_cast<std::uint64_t>(bytes) < message::copy_engine_limit(lane, c.scope().size(), true);
+  return static_cast<std::uint64_t>(bytes) < message::copy_engine_limit(lane, threads, true);
+}
+template <class Scope>
+DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes) {
+  return copies_faster(c, bytes, c.scope().size());
 }
 
 // Whether so many bytes, of those that a rank gives or gets, go by addresses if they can.
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_by_addresses(const Channel<Scope>& c, std::int64_t bytes, std::int64_t from_bytes) {
   return c.at_once() && c.size() > 1 && bytes >= from_bytes && !c.without(message::without_addresses);
+}
+
+// Bytes of a rank's part from which on parts that are moved go by addresses.
+DCGN_HOST_DEVICE inline std::int64_t least_by_addresses(const Endpoint& me) {
+  return me.collectives.slots_reach_all ? slots_parts_by_addresses : parts_by_addresses;
+}
+
+// ---- the same by blocks of slots that reach each other: in as few steps as can be
+
+// Whether calls of this scope can be such, and this one, for which a rank has so many bytes.
+template <class Scope>
+inline constexpr bool goes_straight = message::exchanges_cells<gpu::BlockScope> && !Scope::in_warp;
+template <class Scope>
+DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
+                                      std::int64_t from_bytes) {
+  const Endpoint& me = *m.port.me;
+  return (bytes >= from_bytes) & (m.group.size > 1) & (m.group.size <= at_once_ranks) &
+         (me.collectives.slots_reach_all != 0) &
+         ((me.without & (message::without_rounds | message::without_addresses)) == 0) &
+         (scope.size() >= gpu::warp_size);
+}
+
+struct Told {
+  Code code = Code::aborted;
+  std::uint32_t number = 0;  // of the call
+  bool reached = false;      // whether all can
+};
+
+// By a block: `copied` bytes are to be copied from each of the others, which a copy engine may do faster.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Told tell_by_block(const gpu::BlockScope scope, const Member m, Call call,
+                                                             const void* in, const void* out, const Alike alike,
+                                                             std::int64_t copied, std::uint32_t threads) {
+  std::uint32_t& begun = m.port.begun[m.group.pair];
+  Told told{.code = Code::ok, .number = begun};
+  const Channel c(scope, m, call, told.number);
+  const bool able = message::reachable(in) & message::reachable(out) & copies_faster(c, copied, threads);
+  const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
+  told.code = tell_place(c, in, target, alike);
+  if (scope.leader()) begun = told.number + 1;
+  if (told.code != Code::ok) return told;
+  const auto* const places = reinterpret_cast<const Place*>(c.scratch());
+  bool same = true, reached = true;
+  if (static_cast<int>(scope.rank()) < c.size()) {
+    const Place& its = places[scope.rank()];
+    same = (its.alike.bytes == alike.bytes) & (its.alike.root == alike.root) & (its.alike.element == alike.element);
+    reached = its.out != Place::out_of_reach;
+  }
+  told.reached = scope.agree(same & reached);
+  if (!told.reached && !scope.agree(same)) told.code = all_alike(c, places);
+  return told;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call call, const void* in, const void* out,
+                                    const Alike& alike, std::int64_t copied = 0) {
+  if constexpr (message::plans_ahead<Scope>)
+    return scope.lead_block([&](const gpu::BlockScope& block) {
+      return tell_by_block(block, m, call, in, out, alike, copied, scope.size());
+    });
+  else
+    return tell_by_block(scope, m, call, in, out, alike, copied, scope.size());
+}
+template <class Scope, class Act>
+DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, std::uint32_t number,
+                                     const Act& act) {
+  return visit(c, act, [&] {
+    if constexpr (message::plans_ahead<Scope>)
+      return c.scope()
+          .lead_block([&](const gpu::BlockScope& block) { return say_done_by_block(block, m, call, number); })
+          .code;
+    else
+      return say_done_by_block(c.scope(), m, call, number).code;
+  });
 }
 
 // ---- what is done with them

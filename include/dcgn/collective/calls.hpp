@@ -47,12 +47,37 @@ template <class Scope>
   return hosts.count ? broadcast_by_hosts(c, hosts, buffer, bytes, root) : broadcast(c, buffer, bytes, root);
 }
 
+// A call whose arguments have been looked at: act(channel, told, straight) goes on once all have told their addresses.
+template <class Scope, class Visit, class Otherwise>
+DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call, const void* in, void* out,
+                                  const Alike& alike, std::int64_t copied, const Visit& visit,
+                                  const Otherwise& otherwise) {
+  const Told told = tell_straight(scope, m, call, in, out, alike, copied);
+  if (told.code != Code::ok) return told.code;
+  const Channel c(scope, m, call, told.number);
+  return told.reached ? visit_straight(c, m, call, told.number, [&](const Place* places) { visit(c, places); })
+                      : otherwise(c);
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_straight(Kept<Scope> scope, const Member m, unsigned char* data,
+                                                           std::int64_t bytes, int root) {
+  const Alike alike{static_cast<std::uint64_t>(bytes), root};
+  return go_straight<Scope>(
+      scope, m, Call::broadcast, data, data, alike, Pieces(bytes, m.group.size, 128).each,
+      [&](const auto& c, const Place* places) { pushing_piece(c, bytes, root)(places); },
+      [&](const auto& c) { return broadcast_by_messages(c, data, bytes, root); });
+}
+
 template <class Scope>
 DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root) {
   Code code = Code::ok;
-  return broadcast_in_cells(scope, m, data, bytes, root, code)
-             ? code
-             : broadcast_otherwise<Scope>(scope, m, data, bytes, root);
+  if (broadcast_in_cells(scope, m, data, bytes, root, code)) return code;
+  if (broadcast_in_lanes(scope, m, data, bytes, root, code)) return code;
+  if constexpr (goes_straight<Scope>)
+    if (data && m.group.has(root) && may_go_straight(scope, m, bytes, broadcast_by_addresses))
+      return broadcast_straight<Scope>(scope, m, static_cast<unsigned char*>(data), bytes, root);
+  return broadcast_otherwise<Scope>(scope, m, data, bytes, root);
 }
 
 template <class Scope>
@@ -116,8 +141,8 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out,
-                                                   std::int64_t element) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                             std::int64_t element) {
   const Channel c(scope, m, Call::all_gather, [&](Checks& checks) {
     checks.input(in, in.count, element);
     checks.output(out, in.count * m.group.size, element);
@@ -129,6 +154,34 @@ template <class Scope>
   const Hosts hosts(c);
   return hosts.count ? all_gather_by_hosts(c, hosts, in.data, bytes, out.data)
                      : all_gather(c, in.data, bytes, out.data);
+}
+
+// all_gather and all_to_all.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code parts_straight(Kept<Scope> scope, const Member m, Call call,
+                                                       const unsigned char* in, unsigned char* out,
+                                                       std::int64_t bytes) {
+  const bool to_each = call == Call::all_to_all;
+  const Alike alike{static_cast<std::uint64_t>(bytes)};
+  return go_straight<Scope>(
+      scope, m, call, in, out, alike, bytes,
+      [&](const auto& c, const Place* places) { pull_parts(c, places, to_each ? c.rank() * bytes : 0, out, bytes); },
+      [&](const auto& c) {
+        return to_each ? all_to_all_by_messages(c, in, out, bytes) : all_gather_by_messages(c, in, bytes, out);
+      });
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
+  Code code = Code::ok;
+  const std::int64_t bytes = in.count * element, all = bytes * m.group.size;
+  const bool right =
+      (out.count * element >= all) & lies_apart(in.data, bytes, out.data, all, out.data + bytes * m.group.rank);
+  if (parts_in_lanes(scope, m, Call::all_gather, in.data, out.data, bytes, right, code)) return code;
+  if constexpr (goes_straight<Scope>)
+    if (right && in.data && out.data && may_go_straight(scope, m, bytes, least_by_addresses(*m.port.me)))
+      return parts_straight<Scope>(scope, m, Call::all_gather, in.data, out.data, bytes);
+  return all_gather_otherwise<Scope>(scope, m, in, out, element);
 }
 
 template <class Scope>
@@ -147,8 +200,8 @@ template <class Scope>
 
 // The same number of elements for each rank.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out,
-                                                   std::int64_t element) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                             std::int64_t element) {
   const Channel c(scope, m, Call::all_to_all, [&](Checks& checks) {
     checks.input(in, in.count, element);
     if (checks.failure().code != Code::ok) return;
@@ -157,6 +210,23 @@ template <class Scope>
     checks.apart(in.data, in.count * element, out.data, out.count * element, out.data);
   });
   return c.code() == Code::ok ? all_to_all(c, in.data, out.data, in.count / m.group.size * element) : c.code();
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
+  Code code = Code::ok;
+  const std::int64_t all = in.count * element;
+  const auto part = static_cast<std::uint32_t>(in.count) / static_cast<std::uint32_t>(m.group.size ? m.group.size : 1);
+  const bool right =
+      (in.count >> 31 == 0) & (part * m.group.size == in.count) & (out.count >= in.count) &
+      lies_apart(in.data, all, out.data, all, out.data) &
+      ((in.data != out.data) | (static_cast<std::uint64_t>(all) <= m.port.me->collectives.scratch_bytes));
+  if (parts_in_lanes(scope, m, Call::all_to_all, in.data, out.data, part * element, right, code)) return code;
+  if constexpr (goes_straight<Scope>)
+    if (right && in.data != out.data && in.data && out.data &&
+        may_go_straight(scope, m, part * element, least_by_addresses(*m.port.me)))
+      return parts_straight<Scope>(scope, m, Call::all_to_all, in.data, out.data, part * element);
+  return all_to_all_otherwise<Scope>(scope, m, in, out, element);
 }
 
 template <class Scope>
@@ -226,6 +296,18 @@ template <class Scope, class R>
 }
 
 template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_straight(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                            const R r) {
+  const Pieces pieces = pieces_to_reduce(in.count, m.group.size, r);
+  return go_straight<Scope>(
+      scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r), 0,
+      [&](const auto& c, const Place* places) {
+        reducing_part(c, out.data, pieces.begin(c.rank()), pieces.length(c.rank()), true, r)(places);
+      },
+      [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); });
+}
+
+template <class Scope, class R>
 DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
   Code code = Code::ok;
   if (reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, code)) return code;
@@ -235,6 +317,11 @@ DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, 
     if (fits)
       if (const Outcome outcome = all_reduce_in_lanes(scope, m, reduction, r); outcome.done) return outcome.code;
   }
+  if constexpr (goes_straight<Scope>)
+    if (const std::int64_t bytes = in.count * r.element(); may_go_straight(scope, m, bytes, all_reduce_by_addresses) &&
+                                                           in.data && out.data && out.count >= in.count &&
+                                                           lies_apart(in.data, bytes, out.data, bytes, out.data))
+      return all_reduce_straight<Scope>(scope, m, in, out, r);
   return all_reduce_otherwise<Scope>(scope, m, in, out, r);
 }
 

@@ -27,6 +27,15 @@ struct Member {
   Group group;
 };
 
+// Whether `a` lies at `same`, or clear of b; sizes in bytes.
+DCGN_HOST_DEVICE inline bool lies_apart(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes,
+                                        const void* same) {
+  const auto from = reinterpret_cast<std::uintptr_t>(a), to = reinterpret_cast<std::uintptr_t>(b);
+  const bool clear = a_bytes <= 0 || b_bytes <= 0 || from + static_cast<std::uint64_t>(a_bytes) <= to ||
+                     to + static_cast<std::uint64_t>(b_bytes) <= from;
+  return clear || (a == same && same);
+}
+
 // What was found wrong; the first problem stands.
 class Checks {
  public:
@@ -72,13 +81,10 @@ class Checks {
     for (int r = 0; failure_.code == Code::ok && r < size; ++r)
       require(p.counts[r] >= 0, Code::invalid_size, Flaw::count, p.counts[r], 0, r);
   }
-  // `a` may lie at `same`, or clear of b; sizes in bytes.
   DCGN_HOST_DEVICE void apart(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes,
                               const void* same) {
-    const auto from = reinterpret_cast<std::uintptr_t>(a), to = reinterpret_cast<std::uintptr_t>(b);
-    const bool clear = a_bytes <= 0 || b_bytes <= 0 || from + static_cast<std::uint64_t>(a_bytes) <= to ||
-                       to + static_cast<std::uint64_t>(b_bytes) <= from;
-    require(clear || (a == same && same), Code::invalid_size, Flaw::overlap, static_cast<std::int64_t>(to - from), 0);
+    require(lies_apart(a, a_bytes, b, b_bytes, same), Code::invalid_size, Flaw::overlap,
+            static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a)), 0);
   }
   // Where elements are computed with.
   DCGN_HOST_DEVICE void reachable(const void* data) {

@@ -98,44 +98,68 @@ DCGN_HOST_DEVICE Code broadcast_pieces(const Channel<Scope>& c, unsigned char* d
   return code;
 }
 
-// The root sends to all at once: everything, or to each a piece, which it sends on.
+// The root sends to all at once: everything, or to each a piece, which it sends on in a second round.
+class RootRounds {
+ public:
+  DCGN_HOST_DEVICE static bool goes_in_pieces(std::int64_t bytes, int ranks) {
+    return bytes * (ranks - 1) > whole_at_once && ranks > 2;
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE RootRounds(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes, int root)
+      : everyone_(c.everyone()),
+        data_(data),
+        bytes_(bytes),
+        pieces_(bytes, c.size(), 16),
+        size_(c.size()),
+        root_(root),
+        in_pieces_(goes_in_pieces(bytes, c.size())) {}
+  DCGN_HOST_DEVICE bool in_pieces() const { return in_pieces_; }
+  DCGN_HOST_DEVICE message::Round first() const {
+    message::Round r{.peers = everyone_};
+    if (is_root()) {
+      r.to = {0, size_};
+      r.out = in_pieces_ ? message::cut(from(), pieces_.each, bytes_) : message::whole(from(), bytes_);
+    } else {
+      r.from = {root_, root_ + 1};
+      r.in = in_pieces_ ? message::whole(data_ + begin(), length()) : message::whole(data_, bytes_);
+    }
+    return r;
+  }
+  DCGN_HOST_DEVICE message::Round second() const {
+    message::Round r{.peers = everyone_};
+    r.to = {0, size_};
+    r.spared = root_;
+    r.out = message::whole(from() + begin(), length());
+    if (!is_root()) r.from = r.to;
+    r.in = message::cut(data_, pieces_.each, bytes_);
+    return r;
+  }
+
+ private:
+  DCGN_HOST_DEVICE bool is_root() const { return everyone_.self == root_; }
+  DCGN_HOST_DEVICE const unsigned char* from() const { return data_; }
+  DCGN_HOST_DEVICE std::int64_t begin() const { return pieces_.begin(everyone_.self); }
+  DCGN_HOST_DEVICE std::int64_t length() const { return pieces_.length(everyone_.self); }
+
+  message::Peers everyone_;
+  unsigned char* data_;
+  std::int64_t bytes_;
+  Pieces pieces_;
+  int size_, root_;
+  bool in_pieces_;
+};
+
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_at_once(const Channel<Scope>& c, unsigned char* data,
                                                           std::int64_t bytes, int root) {
-  const bool is_root = c.rank() == root, in_pieces = bytes * (c.size() - 1) > whole_at_once && c.size() > 2;
-  const unsigned char* const from = data;
-  const Pieces pieces(bytes, c.size(), 16);
-  const std::int64_t begin = pieces.begin(c.rank()), length = pieces.length(c.rank());
-  message::Round r{.peers = c.everyone()};
-  if (is_root) {
-    r.to = c.all();
-    r.out = in_pieces ? message::cut(from, pieces.each, bytes) : message::whole(from, bytes);
-  } else {
-    r.from = c.only(root);
-    r.in = in_pieces ? message::whole(data + begin, length) : message::whole(data, bytes);
-  }
-  const Code code = c.round(r);
-  if (code != Code::ok || !in_pieces) return code;
-  r.to = c.all();
-  r.spared = root;
-  r.out = message::whole(from + begin, length);
-  r.from = is_root ? message::Range{} : c.all();
-  r.in = message::cut(data, pieces.each, bytes);
-  return c.round(r);
+  const RootRounds rounds(c, data, bytes, root);
+  const Code code = c.round(rounds.first());
+  return code == Code::ok && rounds.in_pieces() ? c.round(rounds.second()) : code;
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes,
-                                                  int root) {
-  if (goes_by_addresses(c, bytes, broadcast_by_addresses)) {
-    const Pieces pieces(bytes, c.size(), 128);
-    bool done = false;
-    const Alike alike{static_cast<std::uint64_t>(bytes), root};
-    const Code code = by_addresses(c, data, data, alike, copies_faster(c, pieces.each), done, [&](const Place* places) {
-      push_piece(c, places, root, pieces.begin(c.rank()), pieces.length(c.rank()));
-    });
-    if (done) return code;
-  }
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_by_messages(const Channel<Scope>& c, unsigned char* data,
+                                                              std::int64_t bytes, int root) {
   if (c.at_once() && bytes <= parts_at_once) return broadcast_at_once(c, data, bytes, root);
   if (bytes <= in_teams_bytes) {
     const Teams teams(c);
@@ -143,6 +167,28 @@ template <class Scope>
   }
   return bytes < broadcast_in_pieces || c.size() <= 2 ? broadcast_whole(c, data, bytes, root)
                                                       : broadcast_pieces(c, data, bytes, root);
+}
+
+// By addresses each rank passes on a piece of it.
+template <class Scope>
+DCGN_HOST_DEVICE auto pushing_piece(const Channel<Scope>& c, std::int64_t bytes, int root) {
+  return [&c, bytes, root](const Place* places) {
+    const Pieces pieces(bytes, c.size(), 128);
+    push_piece(c, places, root, pieces.begin(c.rank()), pieces.length(c.rank()));
+  };
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes,
+                                                  int root) {
+  if (goes_by_addresses(c, bytes, broadcast_by_addresses)) {
+    bool done = false;
+    const Code code =
+        by_addresses(c, data, data, {static_cast<std::uint64_t>(bytes), root},
+                     copies_faster(c, Pieces(bytes, c.size(), 128).each), done, pushing_piece(c, bytes, root));
+    if (done) return code;
+  }
+  return broadcast_by_messages(c, data, bytes, root);
 }
 
 // Whether parts of so many bytes go through the tree: all ranks decide alike.
@@ -316,17 +362,23 @@ DCGN_HOST_DEVICE Code all_gather_in_steps(const Channel<Scope>& c, unsigned char
 }
 
 template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_by_messages(const Channel<Scope>& c, const unsigned char* in,
+                                                               std::int64_t bytes, unsigned char* out) {
+  if (c.at_once()) return c.round(c.among_all(message::whole(in, bytes), message::in_row(out, bytes, bytes)));
+  c.copy(out + c.rank() * bytes, in, bytes);
+  return all_gather_in_steps(c, out, [&](int r) { return r * bytes; });
+}
+
+template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
                                                    unsigned char* out) {
-  if (goes_by_addresses(c, bytes, parts_by_addresses)) {
+  if (goes_by_addresses(c, bytes, least_by_addresses(c.me()))) {
     bool done = false;
     const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, copies_faster(c, bytes), done,
                                    [&](const Place* places) { pull_parts(c, places, 0, out, bytes); });
     if (done) return code;
   }
-  if (c.at_once()) return c.round(c.among_all(message::whole(in, bytes), message::in_row(out, bytes, bytes)));
-  c.copy(out + c.rank() * bytes, in, bytes);
-  return all_gather_in_steps(c, out, [&](int r) { return r * bytes; });
+  return all_gather_by_messages(c, in, bytes, out);
 }
 
 template <class Scope>
@@ -348,16 +400,9 @@ DCGN_HOST_DEVICE int partner(const Channel<Scope>& c, int round) {
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
-                                                   std::int64_t bytes) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_by_messages(const Channel<Scope>& c, const unsigned char* in,
+                                                               unsigned char* out, std::int64_t bytes) {
   const bool in_place = in == out;
-  if (goes_by_addresses(c, bytes, parts_by_addresses)) {
-    bool done = false;
-    const bool able = !in_place && copies_faster(c, bytes);
-    const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, able, done,
-                                   [&](const Place* places) { pull_parts(c, places, c.rank() * bytes, out, bytes); });
-    if (done) return code;
-  }
   if (c.at_once() && !in_place)
     return c.round(c.among_all(message::in_row(in, bytes, bytes), message::in_row(out, bytes, bytes)));
   if (c.at_once() && bytes * c.size() <= c.scratch_bytes()) {  // what comes is put aside
@@ -385,6 +430,19 @@ template <class Scope>
     } while (at < bytes);
   }
   return Code::ok;
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+                                                   std::int64_t bytes) {
+  if (goes_by_addresses(c, bytes, least_by_addresses(c.me()))) {
+    bool done = false;
+    const bool able = in != out && copies_faster(c, bytes);
+    const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, able, done,
+                                   [&](const Place* places) { pull_parts(c, places, c.rank() * bytes, out, bytes); });
+    if (done) return code;
+  }
+  return all_to_all_by_messages(c, in, out, bytes);
 }
 
 template <class Scope>

@@ -12,6 +12,7 @@
 #include <dcgn/collective/thresholds.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace dcgn::collective {
 
@@ -95,45 +96,68 @@ struct Reducer {
 
 #if defined(__CUDA_ARCH__)
  private:
-  // Of the elements in whole lines of 16 bytes, where all ranks have such; how many those are.
+  // Of the elements in whole lines of 16 bytes, where all ranks have such; how many those are. Of few ranks several
+  // lines of each are under way at once.
   template <class Scope>
   __device__ std::int64_t fold_lines(const Scope& scope, const Far& far, std::int64_t count) const {
-    constexpr int at_once = 8, each = 16 / sizeof(T);
-    std::uintptr_t together = 0;
-    for (int k = 0; k < far.ranks; ++k) together |= reinterpret_cast<std::uintptr_t>(far[k]);
-    for (int k = 0; k < far.targets(); ++k) together |= reinterpret_cast<std::uintptr_t>(far.target(k));
-    if (together & 15) return 0;
+    constexpr auto each = static_cast<std::int64_t>(16 / sizeof(T));
+    const std::int64_t lines = count / each;
+    const bool done = far.ranks <= 2   ? fold_lines_of<2, 4>(scope, far, lines)
+                      : far.ranks <= 4 ? fold_lines_of<4, 2>(scope, far, lines)
+                                       : fold_lines_of<8, 1>(scope, far, lines);
+    return done ? lines * each : 0;
+  }
+  template <int Ranks, int Depth, class Scope>
+  __device__ bool fold_lines_of(const Scope& scope, const Far& far, std::int64_t lines) const {
+    const int ranks = far.ranks, targets = far.targets();
     const auto source = [&](int k) { return reinterpret_cast<const uint4*>(far[k]); };
     const auto target = [&](int k) { return reinterpret_cast<uint4*>(far.target(k)); };
-    const auto add = [&](uint4& sum, const uint4& next) {
-      T* const a = reinterpret_cast<T*>(&sum);
-      const T* const b = reinterpret_cast<const T*>(&next);
+    const uint4* from[Ranks];
+    uint4* to[Ranks];
+    std::uintptr_t together = 0;
 #pragma unroll
-      for (int j = 0; j < each; ++j) a[j] = op(a[j], b[j]);
+    for (int k = 0; k < Ranks; ++k) {
+      from[k] = source(k < ranks ? k : 0);
+      to[k] = target(k < targets ? k : 0);
+      together |= reinterpret_cast<std::uintptr_t>(from[k]) | reinterpret_cast<std::uintptr_t>(to[k]);
+    }
+    for (int k = Ranks; k < ranks; ++k) together |= reinterpret_cast<std::uintptr_t>(source(k));
+    for (int k = Ranks; k < targets; ++k) together |= reinterpret_cast<std::uintptr_t>(target(k));
+    if (together & 15) return false;
+    const std::int64_t stride = scope.size();
+    std::int64_t i = scope.rank();
+    const auto some = [&](auto count) {
+      constexpr int depth = decltype(count)::value;
+      uint4 line[Ranks][depth];
+#pragma unroll
+      for (int k = 0; k < Ranks; ++k)
+#pragma unroll
+        for (int d = 0; d < depth; ++d)
+          if (k < ranks) line[k][d] = message::load_line(from[k] + i + d * stride);
+#pragma unroll
+      for (int k = 1; k < Ranks; ++k)
+#pragma unroll
+        for (int d = 0; d < depth; ++d)
+          if (k < ranks) add(line[0][d], line[k][d]);
+      if constexpr (depth == 1)
+        for (int k = Ranks; k < ranks; ++k) add(line[0][0], message::load_line(source(k) + i));
+#pragma unroll
+      for (int k = 0; k < Ranks; ++k)
+#pragma unroll
+        for (int d = 0; d < depth; ++d)
+          if (k < targets) to[k][i + d * stride] = line[0][d];
+      if constexpr (depth == 1)
+        for (int k = Ranks; k < targets; ++k) target(k)[i] = line[0][0];
     };
-    const uint4* from[at_once];
-    uint4* to[at_once];
+    for (; i + (Depth - 1) * stride < lines; i += Depth * stride) some(std::integral_constant<int, Depth>{});
+    for (; i < lines; i += stride) some(std::integral_constant<int, 1>{});
+    return true;
+  }
+  __device__ void add(uint4& sum, const uint4& next) const {
+    T* const a = reinterpret_cast<T*>(&sum);
+    const T* const b = reinterpret_cast<const T*>(&next);
 #pragma unroll
-    for (int k = 0; k < at_once; ++k) {
-      from[k] = source(k < far.ranks ? k : 0);
-      to[k] = target(k < far.targets() ? k : 0);
-    }
-    const std::int64_t lines = count / each;
-    for (std::int64_t i = scope.rank(); i < lines; i += scope.size()) {
-      uint4 line[at_once];
-#pragma unroll
-      for (int k = 0; k < at_once; ++k)
-        if (k < far.ranks) line[k] = message::load_line(from[k] + i);
-#pragma unroll
-      for (int k = 1; k < at_once; ++k)
-        if (k < far.ranks) add(line[0], line[k]);
-      for (int k = at_once; k < far.ranks; ++k) add(line[0], message::load_line(source(k) + i));
-#pragma unroll
-      for (int k = 0; k < at_once; ++k)
-        if (k < far.targets()) to[k][i] = line[0];
-      for (int k = at_once; k < far.targets(); ++k) target(k)[i] = line[0];
-    }
-    return lines * each;
+    for (std::size_t j = 0; j < 16 / sizeof(T); ++j) a[j] = op(a[j], b[j]);
   }
 #endif
 };
@@ -255,20 +279,33 @@ DCGN_HOST_DEVICE Teams teams_to_reduce(const Channel<Scope>& c, std::int64_t cou
 
 // By addresses each rank reduces a part of `total` elements where it is, into its own output alone or those of all;
 // `done` is false where that cannot be.
+template <class R>
+DCGN_HOST_DEVICE Alike alike_to_reduce(std::int64_t total, const R& r) {
+  return {static_cast<std::uint64_t>(total * r.element()), 0, static_cast<std::int32_t>(r.element())};
+}
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_by_addresses(const Channel<Scope>& c, const unsigned char* in,
-                                                            unsigned char* out, std::int64_t begin, std::int64_t count,
-                                                            std::int64_t total, bool to_all, const R& r, bool& done) {
-  constexpr int table = at_once_ranks * sizeof(Place);
-  const auto element = static_cast<std::int32_t>(r.element());
-  const Alike alike{static_cast<std::uint64_t>(total * r.element()), 0, element};
-  return by_addresses(c, in, out, alike, true, done, [&](const Place* places) {
+DCGN_HOST_DEVICE auto reducing_part(const Channel<Scope>& c, unsigned char* out, std::int64_t begin, std::int64_t count,
+                                    bool to_all, const R& r) {
+  return [&c, &r, out, begin, count, to_all](const Place* places) {
+    constexpr int table = at_once_ranks * sizeof(Place);
     const std::int64_t at = begin * r.element();
     r.fold(
         c.scope(),
         Far{places, c.size(), c.rank(), at, at, to_all ? nullptr : out, c.scratch() + table, c.scratch_bytes() - table},
         count);
-  });
+  };
+}
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_by_addresses(const Channel<Scope>& c, const unsigned char* in,
+                                                            unsigned char* out, std::int64_t begin, std::int64_t count,
+                                                            std::int64_t total, bool to_all, const R& r, bool& done) {
+  return by_addresses(c, in, out, alike_to_reduce(total, r), true, done,
+                      reducing_part(c, out, begin, count, to_all, r));
+}
+// The part of each rank of what all reduce.
+template <class R>
+DCGN_HOST_DEVICE Pieces pieces_to_reduce(std::int64_t count, int ranks, const R& r) {
+  return {count, ranks, 128 % r.element() ? 1 : static_cast<int>(128 / r.element())};
 }
 
 // What each rank has for all is reduced by whom it is for, where all of it fits the scratch.
@@ -397,16 +434,9 @@ template <class Scope, class R, class Begin, class Length>
 }
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
-                                                   std::int64_t count, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_by_messages(const Channel<Scope>& c, const unsigned char* in,
+                                                               unsigned char* out, std::int64_t count, const R& r) {
   const std::int64_t element = r.element();
-  if (goes_by_addresses(c, count * element, all_reduce_by_addresses)) {
-    const Pieces pieces(count, c.size(), 128 % element ? 1 : static_cast<int>(128 / element));
-    bool done = false;
-    const Code code =
-        reduce_by_addresses(c, in, out, pieces.begin(c.rank()), pieces.length(c.rank()), count, true, r, done);
-    if (done) return code;
-  }
   if (reduces_at_once(c, count, r)) return reduce_at_once(c, in, out, count, -1, r);
   const Teams teams = teams_to_reduce(c, count, r);
   if (teams.count) return reduce_in_teams(c, teams, in, out, count, -1, r);
@@ -426,6 +456,19 @@ template <class Scope, class R>
   if (code != Code::ok) return code;
   return around_ring(
       c, out, [&](int i) { return pieces.begin(i) * element; }, [&](int i) { return pieces.length(i) * element; });
+}
+
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+                                                   std::int64_t count, const R& r) {
+  if (goes_by_addresses(c, count * r.element(), all_reduce_by_addresses)) {
+    const Pieces pieces = pieces_to_reduce(count, c.size(), r);
+    bool done = false;
+    const Code code =
+        reduce_by_addresses(c, in, out, pieces.begin(c.rank()), pieces.length(c.rank()), count, true, r, done);
+    if (done) return code;
+  }
+  return all_reduce_by_messages(c, in, out, count, r);
 }
 
 // What rank k gets is part k of `in`, which has `total` elements.

@@ -336,6 +336,8 @@ struct CollectiveSpace {
   const std::int32_t* hosts = nullptr;
   std::int32_t host_count = 0;
   std::int32_t least_of_host = 0;
+  // 1 where all ranks of the world are slots of one process, all of whose threads read and write the others' memory.
+  std::uint32_t slots_reach_all = 0;
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.

@@ -1,9 +1,9 @@
 // Rows: a block sends a payload to each of a few ranks and receives one from each, at once. What its all_reduce is made
 // of, from a cell up to what a ring holds.
 //
-// Messages are those of rounds, so the other side may make its part of them otherwise. Where every payload lies in a
-// row of cells of one epoch, and there is room for it, as is the rule, a thread has to know no more of a lane than an
-// address: what there is to find out, one thread finds out for each rank, and writes it down for all.
+// Messages are those of rounds, so the other side may make its part of them otherwise. Where there is room for every
+// payload, as is the rule, a thread has to know no more of a lane than where that lies: what there is to find out, one
+// thread finds out for each rank, and writes it down for all.
 #pragma once
 
 #include <dcgn/gpu/relax.hpp>
@@ -21,9 +21,13 @@
 
 namespace dcgn::message {
 
+// The cells of a payload.
 struct Row {
-  Cell* cells;  // of the payload
-  std::uint32_t epoch;
+  Cell* cells;                    // of the ring
+  std::uint32_t shift, position;  // of the ring; of the first one
+
+  DCGN_HOST_DEVICE Cell& at(std::uint32_t cell) const { return Ring{cells, shift}.at(position + cell); }
+  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t cell) const { return Ring{cells, shift}.epoch(position + cell); }
 };
 
 struct Rows {
@@ -45,41 +49,47 @@ DCGN_HOST_DEVICE inline bool fits_row(const void* data, std::int64_t bytes) {
          is_words(data, static_cast<std::uint64_t>(bytes)) & (data != nullptr);
 }
 
-// A message's place in a lane.
+// A message's place in a lane of either side, as the lane stands.
 struct RowPlace {
-  Stand now;
-  std::uint32_t begin, all;  // cells from the header to the payload, and to its end
+  Stand now{};
+  Ring ring{};
+  // Of the header, of the payload; cells from the one to the other's end.
+  std::uint32_t position = 0, begin = 0, all = 0;
 
   RowPlace() = default;
   template <class Lane>
-  DCGN_HOST_DEVICE RowPlace(const Lane& lane, std::uint32_t bytes) : now(Stand::of(lane)) {
-    const auto index = static_cast<std::uint32_t>(now.cell - lane.ring.cells), cells = payload_cells(bytes);
-    begin = payload_begin(index, cells) - index;
-    all = begin + cells;
+  DCGN_HOST_DEVICE RowPlace(const Lane& lane, std::uint32_t bytes)
+      : now(Stand::of(lane)), ring(lane.ring), position(ring.position(now.cell, now.epoch)) {
+    const std::uint32_t cells = payload_cells(bytes);
+    begin = payload_begin(position, cells);
+    all = begin + cells - position;
   }
-  DCGN_HOST_DEVICE bool fits() const { return all <= now.row; }
-  DCGN_HOST_DEVICE Row row() const { return {now.cell + begin, now.epoch}; }
-  template <class Lane>
-  DCGN_HOST_DEVICE void pass(Lane& lane, std::uint32_t bytes) const {
+  DCGN_HOST_DEVICE Row row() const { return {ring.cells, ring.shift, begin}; }
+  DCGN_HOST_DEVICE Cell& header() const { return ring.at(position); }
+  DCGN_HOST_DEVICE std::uint32_t header_epoch() const { return ring.epoch(position); }
+
+  // Whether there is room for it, as far as is known or can be found out.
+  DCGN_HOST_DEVICE bool has_room(OutLane& lane) const {
+    if (all <= now.row) return true;
+    const auto fits = [&](std::uint32_t taken) { return ring.size() - (position - taken) >= all; };
+    if (lane.queued) return false;
+    if (!fits(lane.taken)) lane.taken = load_credit(*lane.credit);
+    return fits(lane.taken);
+  }
+  // The lane's accounts, once the message has passed.
+  DCGN_HOST_DEVICE void pass(OutLane& lane, std::uint32_t bytes) const {
     const Books books = Books::of(lane);
     books.pass(lane, now, all, bytes, books.told);
   }
+  // Says whether the sender is to be told, as soon as the payload has been taken.
+  DCGN_HOST_DEVICE bool pass(InLane& lane, std::uint32_t bytes) const {
+    const Books books = Books::of(lane);
+    const bool due = static_cast<std::int32_t>(position + all - books.told - lane.batch) >= 0;
+    books.pass(lane, now, all, bytes, due ? position + all : books.told);
+    return due;
+  }
+  DCGN_HOST_DEVICE void tell_taken(InLane& lane) const { store_credit(*lane.credit, position + all); }
 };
-
-// As the lane stands, or once it has been opened as far as it can be.
-DCGN_HOST_DEVICE inline RowPlace place_in(OutLane& lane, std::uint32_t bytes) {
-  const RowPlace place(lane, bytes);
-  if (place.fits()) return place;
-  lane.taken = load_credit(*lane.credit);
-  lane.advance(0);
-  return {lane, bytes};
-}
-DCGN_HOST_DEVICE inline RowPlace place_in(InLane& lane, std::uint32_t bytes) {
-  const RowPlace place(lane, bytes);
-  if (place.fits()) return place;
-  return_credit(lane);
-  return {lane, bytes};
-}
 
 // A thread of the first warp sees to what goes to each peer, one of the second, if there is one, to what comes from it.
 // to_bytes(k) and from_bytes(k) say how long the payload to or from peer k is, 0 where there is none; begin() is called
@@ -113,22 +123,21 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   RowPlace to, from;
   if (sent) {
     out = port.out + lane_of_peer(whom);
-    if (good) to = place_in(*out, sent);
-    good = good && (to.fits() & (sent <= out->eager_most));
+    if (good) to = RowPlace(*out, sent);
+    good = good && sent <= out->eager_most && to.has_room(*out);
     if (good) rows.to[whom] = to.row();
   }
   if (received) {
     in = port.in + lane_of_peer(whose);
-    if (good) from = place_in(*in, received);
-    good = good && from.fits();
+    if (good) from = RowPlace(*in, received);
     if (good) rows.from[whose] = from.row();
   }
   if (!scope.agree(good)) return {};
   const std::uint32_t kind = static_cast<std::uint32_t>(Kind::eager) | context << 16;
   const auto word = static_cast<std::uint32_t>(tag);
   if (sent) {
-    write_cell(*to.now.cell, word, sent, kind, to.now.epoch);
-    if (out->bell) store_relaxed(*out->bell, out->ring.position(to.now.cell + to.all, to.now.epoch));
+    write_cell(to.header(), word, sent, kind, to.header_epoch());
+    if (out->bell) store_relaxed(*out->bell, to.position + to.all);
   }
   push(rows);
   if (sent) to.pass(*out, sent);
@@ -138,7 +147,7 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
 #pragma unroll 1
 #endif
   for (std::uint32_t looks = 0, d[3]; !here && looks < quick_looks; ++looks) {
-    if (read_cell(*from.now.cell, from.now.epoch, d)) {
+    if (read_cell(from.header(), from.header_epoch(), d)) {
       here = (d[2] == kind) & (d[0] == word) & (d[1] == received);
       break;
     }
@@ -146,8 +155,9 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   }
   Exchange result{Exchange::State::some, received ? 1u << whose : 0};
   if (!scope.agree(here)) return result;
-  if (received) from.pass(*in, received);
+  const bool due = received && from.pass(*in, received);
   if (scope.agree(take(rows))) result = {Exchange::State::all, 0};
+  if (due && result.state == Exchange::State::all) from.tell_taken(*in);
   return result;  // else the job is aborted, as who makes up for it finds out
 }
 
@@ -241,14 +251,14 @@ DCGN_HOST_DEVICE inline void push_to_all(const Hands& hands, const Row* rows, st
         const std::uint32_t first = PayloadWords::cell(share);
         each_peer([&](const Row row) {
           for (std::uint32_t c = 0; c < 4; ++c)
-            write_cell(row.cells[first + 32 * c], d[c][0], d[c][1], d[c][2], row.epoch);
+            write_cell(row.at(first + 32 * c), d[c][0], d[c][1], d[c][2], row.epoch(first + 32 * c));
         });
         return true;
       },
       [&](std::uint32_t cell) {
         std::uint32_t d[3];
         payload.load_cell(data, cell, d);
-        each_peer([&](const Row row) { write_cell(row.cells[cell], d[0], d[1], d[2], row.epoch); });
+        each_peer([&](const Row row) { write_cell(row.at(cell), d[0], d[1], d[2], row.epoch(cell)); });
         return true;
       });
 }
@@ -272,11 +282,11 @@ DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigne
       hands,
       [&](std::uint32_t share) {
         std::uint32_t d[4][3];
-        const Cell* const cells = row.cells + PayloadWords::cell(share);
+        const std::uint32_t first = PayloadWords::cell(share);
         const bool came = await(phase, [&] {
           bool here = true;
           for (std::uint32_t c = 0; c < 4; ++c)
-            here = static_cast<int>(read_cell(cells[32 * c], row.epoch, d[c])) & here;
+            here = static_cast<int>(read_cell(row.at(first + 32 * c), row.epoch(first + 32 * c), d[c])) & here;
           return here;
         });
         if (came) store_share(to + PayloadWords::byte(share), at_once, d);
@@ -284,7 +294,7 @@ DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigne
       },
       [&](std::uint32_t cell) {
         std::uint32_t d[3];
-        const bool came = await(phase, [&] { return read_cell(row.cells[cell], row.epoch, d); });
+        const bool came = await(phase, [&] { return read_cell(row.at(cell), row.epoch(cell), d); });
         if (came) payload.store_cell(to, cell, d);
         return came;
       });
@@ -309,7 +319,7 @@ DCGN_HOST_DEVICE bool fold_cells(const Row* rows, int self, int count, std::uint
         if (k >= count || k == self) continue;
         const Row row = rows[k];
         for (int c = 0; c < Cells; ++c)
-          here = static_cast<int>(read_cell(row.cells[first + 32 * c], row.epoch, d[i][c])) & here;
+          here = static_cast<int>(read_cell(row.at(first + 32 * c), row.epoch(first + 32 * c), d[i][c])) & here;
       }
       return here;
     });

@@ -3,6 +3,7 @@
 #include "transport/sharing.hpp"
 
 #include <dcgn/error.hpp>
+#include <dcgn/message/meeting.hpp>
 #include <dcgn/message/progress.hpp>
 
 #include <sys/mman.h>
@@ -179,6 +180,18 @@ void RankMemory::lay_out(Layout& layout) {
     if (devices_[g].kind() == DeviceKind::cuda)
       device_begins_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64)};
   }
+  std::vector<std::size_t> slots(devices_.size());
+  first_slots_.resize(devices_.size());
+  for (std::size_t i = n; i-- > 0;)
+    if (gpus_[here(i)] >= 0) {
+      ++slots[gpu_of(here(i))];
+      first_slots_[gpu_of(here(i))] = home_.first_rank + static_cast<std::int32_t>(i);
+    }
+  meetings_.resize(devices_.size());
+  for (std::size_t g = 0; g < devices_.size(); ++g)
+    if (slots[g] > 1 && slots[g] <= Meeting::most + 1)
+      meetings_[g] = (devices_[g].kind() == DeviceKind::cuda ? device_regions_[g] : host_)
+                         .take<Meeting>(slots[g] * most_meetings, 64);
   // The slots of a GPU lie side by side: its handle is the first one's address.
   for (std::size_t i = 0; i < n; ++i) layout.ranks[here(i)].endpoint = region(spaces_[here(i)]).take<Endpoint>(1);
   for (std::size_t i = 0; i < n; ++i) {
@@ -483,7 +496,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .hosts = begins.hosts,
                                .host_count = static_cast<std::int32_t>(hosts_.size()),
                                .least_of_host = least_of_host_,
-                               .slots_reach_all = slots_reach_all()},
+                               .slots_reach_all = slots_reach_all(),
+                               .meetings_first = place.is_slot() ? first_slots_[gpu_of(r)] : 0,
+                               .meetings = place.is_slot() ? meetings_[gpu_of(r)] : nullptr},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr};
     std::vector<OutLane> out(lanes_);

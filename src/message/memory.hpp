@@ -138,6 +138,7 @@ class RankMemory {
   std::size_t here(std::size_t index) const { return lane(home_.first_rank) + index; }
   bool is_here(std::size_t p) const { return p - lane(home_.first_rank) < endpoints_.size(); }
   bool is_host(std::size_t p) const { return spaces_[p] == host_space; }
+  std::size_t gpu_of(std::size_t p) const { return static_cast<std::size_t>(gpus_[p]); }
   bool is_gateway(std::size_t p) const { return p == static_cast<std::size_t>(circle_.ranks); }
   bool is_of_process(std::size_t p) const { return is_here(p) || is_gateway(p); }
   // Whether each of the two can read and write the other's memory; one of them is here.
@@ -186,7 +187,9 @@ class RankMemory {
   struct Begins {
     std::int32_t *teams, *hosts;
   };
-  std::vector<Begins> device_begins_;  // copies of teams_ and hosts_
+  std::vector<std::int32_t> first_slots_;  // the ranks, by GPU of this process
+  std::vector<Meeting*> meetings_;         // likewise, of each of its slots
+  std::vector<Begins> device_begins_;      // copies of teams_ and hosts_
   bool has_cuda_ = false;
 };
 

@@ -255,35 +255,45 @@ struct CountAndMeet {
 
 TEST(Barrier, LetsNobodyLeaveBeforeAllHaveEntered) {
   for (const ScopeKind scope : all_scopes)
-    for (const bool scheduled : {false, true}) {
-      if (scheduled && !emulated()) continue;
-      Conditions c = mixed(2, 2, scope);
-      if (scheduled) c.config.seed = 11;
-      const Device device(0);
-      auto* entered = static_cast<std::uint32_t*>(device.allocate_host(64 * sizeof(std::uint32_t)));
-      expect_right(c, 64, CountAndMeet{entered}, barriers);
-      for (int role = 0; role < 4; ++role) EXPECT_EQ(entered[role], static_cast<std::uint32_t>(barriers));
-      device.free_host(entered);
-    }
+    for (const int slots_each : {2, 9})  // or in teams
+      for (std::uint64_t seed = 0; seed < (emulated() ? 8 : 1); ++seed) {
+        Conditions c = mixed(slots_each == 2 ? 2 : static_cast<int>(seed % 3), slots_each, scope);
+        if (seed) c.config.seed = seed;
+        if (seed > 2 && (sanitized || slots_each == 2)) continue;
+        const Device device(0);
+        auto* entered = static_cast<std::uint32_t*>(device.allocate_host(64 * sizeof(std::uint32_t)));
+        expect_right(c, 64, CountAndMeet{entered}, barriers);
+        for (int role = 0; role < 4; ++role) EXPECT_EQ(entered[role], static_cast<std::uint32_t>(barriers));
+        device.free_host(entered);
+      }
 }
 
 // Whoever waits for a rank that has ended is told so, whatever its scope.
-struct AllButRankZero {
+struct AllButOneThatEnds {
+  int one;
   DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
-    if (m.role) m.note(me, 0, me.barrier());
+    if (m.role != one) m.note(me, 0, me.barrier());
   }
 };
 
 TEST(Barrier, WithoutARankThatHasEndedIsReported) {
   for (const ScopeKind scope : all_scopes) {
-    const Outcome o = run_script(mixed(1, 2, scope), AllButRankZero{});
-    EXPECT_EQ(to_string(o.code), "rank_ended") << o.error;
-    EXPECT_NE(o.error.find("barrier"), std::string::npos) << o.error;
-    EXPECT_NE(o.error.find(" has ended"), std::string::npos) << o.error;
-    for (int role = 1; role < static_cast<int>(o.roles.size()); ++role)
-      EXPECT_NE(code_at(o, role, 0), Code::ok) << "rank " << role;
+    const auto expect_said = [&](const Conditions& c, int one) {
+      SCOPED_TRACE(std::to_string(one) + " of " + c.name);
+      const Outcome o = run_script(c, AllButOneThatEnds{one});
+      EXPECT_EQ(to_string(o.code), "rank_ended") << o.error;
+      EXPECT_NE(o.error.find("barrier"), std::string::npos) << o.error;
+      EXPECT_NE(o.error.find("rank " + std::to_string(one)), std::string::npos) << o.error;
+      EXPECT_NE(o.error.find(" has ended"), std::string::npos) << o.error;
+      for (int role = 0; role < static_cast<int>(o.roles.size()); ++role)
+        if (role != one) {
+          EXPECT_NE(code_at(o, role, 0), Code::ok) << "rank " << role;
+        }
+    };
+    expect_said(mixed(1, 2, scope), 0);
+    expect_said(mixed(1, 9, scope), 0);  // in teams
   }
 }
 

@@ -148,10 +148,11 @@ TEST(Rounds, OfTeamsInCommunicators) {
 // One rank makes no call, and goes on without ending.
 struct AllButOne {
   std::uint32_t* over;
+  int one = 1;
   DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
-    if (m.role != 1) {
+    if (m.role != one) {
       m.note(me, 0, me.barrier());
       if (me.leader()) fetch_add(*over, 1);
       return;
@@ -174,8 +175,45 @@ TEST(Rounds, EndWithTheDeadlineWhereARankNeverComes) {
       const Outcome o = run_script(c, AllButOne{over});
       EXPECT_EQ(to_string(o.code), "deadline") << o.error;
       EXPECT_TRUE(contains(o.error, "barrier, number 0, for rank 1"));
+      Conditions teams = mixed(1, 9, scope);
+      teams.config.deadline_s = 1;
+      for (const int one : {1, 5}) {
+        *over = 0;
+        const Outcome t = run_script(teams, AllButOne{over, one});
+        EXPECT_EQ(to_string(t.code), "deadline") << t.error;
+        EXPECT_TRUE(contains(t.error, "barrier, number 0, for rank " + std::to_string(one)));
+      }
     }
     device.free_host(over);
+  }
+}
+
+// A slot is in another call than the others of its GPU.
+struct OneInAnotherCall {
+  int one;
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
+    const Buffers b(me, m);
+    b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
+    auto* const word = reinterpret_cast<std::uint32_t*>(m.bytes);
+    if (m.role == one)
+      b.call([&](auto& rank, const auto&... scope) { return rank.broadcast(scope..., span_of(word, 1), one); });
+    else
+      b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
+    b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
+  }
+};
+
+TEST(Rounds, OfTeamsOneOfWhomIsInAnotherCallAreToldApart) {
+  if (processes() > 1) GTEST_SKIP() << "several reports";
+  for (const int one : {1, 6}) {
+    Conditions c = mixed(1, 9, ScopeKind::warp);
+    c.bytes = 64;
+    const Outcome o = run_script(c, OneInAnotherCall{one});
+    EXPECT_EQ(to_string(o.code), "deadlock") << o.error;
+    EXPECT_TRUE(contains(o.error, "mismatch: rank ")) << o.error;
+    EXPECT_TRUE(contains(o.error, "barrier, number 1")) << o.error;
   }
 }
 

@@ -47,7 +47,8 @@ template <class Scope>
   return hosts.count ? broadcast_by_hosts(c, hosts, buffer, bytes, root) : broadcast(c, buffer, bytes, root);
 }
 
-// A call whose arguments have been looked at: act(channel, told, straight) goes on once all have told their addresses.
+// A call whose arguments have been looked at: once all have told their addresses, visit(channel, places) where all can
+// be reached, else otherwise(channel).
 template <class Scope, class Visit, class Otherwise>
 DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call, const void* in, void* out,
                                   const Alike& alike, std::int64_t copied, const Visit& visit,

@@ -8,6 +8,7 @@
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
+#include <dcgn/message/meeting.hpp>
 #include <dcgn/message/rounds.hpp>
 #include <dcgn/status.hpp>
 
@@ -301,6 +302,32 @@ class Channel {
       }
     }
     return exchange_otherwise(mine, words, missing);
+  }
+  // A cell without words to each of these ranks and from each.
+  DCGN_HOST_DEVICE message::Exchange exchange_nothing(const message::Partners& partners) const {
+    const std::uint32_t word = message::small_word(group_.collective_context(), turn_.tag, 0);
+    return message::exchange_cells<1>(
+        scope_, port_, partners, false,
+        [&] {
+          return message::CellRow<1>{{0}, word};
+        },
+        [] {}, [](const std::uint64_t(&)[1]) {}, [](int, const std::uint64_t(&)[1]) {});
+  }
+  // What tells this call from others, not 0.
+  DCGN_HOST_DEVICE std::uint32_t mark() const { return static_cast<std::uint32_t>(turn_.tag) + 1; }
+  DCGN_HOST_DEVICE Code attend(message::Attendance& attendance) const {
+    return in_first_block([&](const auto& part) {
+             return Outcome{
+                 message::attend(part.scope_, *port_.me, call_, attendance, turn_.tag, group_.collective_context())};
+           })
+        .code;
+  }
+  // By the leader of those who have come.
+  DCGN_HOST_DEVICE void end(const message::Attendance& attendance) const {
+    in_first_block([&](const auto& part) {
+      attendance.end(part.scope_);
+      return Outcome{Code::ok};
+    });
   }
   // What the lapses say of one.
   DCGN_HOST_DEVICE Code make_up(const message::Round& r) const {

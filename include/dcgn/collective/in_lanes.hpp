@@ -26,6 +26,29 @@ DCGN_HOST_DEVICE bool goes_in_lanes(const Scope& scope, const Member& m) {
          (scope.size() >= gpu::warp_size);
 }
 
+// Each thread takes its share of what comes from all others: place(k) is where that of rank k goes.
+template <class Place, class Length>
+DCGN_HOST_DEVICE bool take_from_all(const gpu::BlockScope& scope, const message::Rows& rows, int self, int size,
+                                    const Place& place, const Length& length, const std::uint32_t& phase) {
+  const message::Shift shift(scope, static_cast<std::uint32_t>(size - 1));
+  bool came = true;
+  for (auto i = static_cast<int>(shift.first); i < size - 1 && came; i += static_cast<int>(shift.step)) {
+    const int k = i < self ? i : i + 1;
+    came = take_row(shift.hands, rows.from[k], place(k), length(k), phase);
+  }
+  return came;
+}
+// And sends each its own.
+template <class Place, class Length>
+DCGN_HOST_DEVICE void push_to_each(const gpu::BlockScope& scope, const message::Rows& rows, int self, int size,
+                                   const Place& place, const Length& length) {
+  const message::Shift shift(scope, static_cast<std::uint32_t>(size - 1));
+  for (auto i = static_cast<int>(shift.first); i < size - 1; i += static_cast<int>(shift.step)) {
+    const int k = i < self ? i : i + 1;
+    push_to_all(shift.hands, rows.to, 1u << k, place(k), length(k));
+  }
+}
+
 // ---- all_reduce: of what ranks send each other whole, or in pieces that each reduces and sends to all. Each thread
 // reduces its words as they come, and nothing is stored but the result.
 
@@ -108,26 +131,22 @@ DCGN_HOST_DEVICE Outcome all_reduce_in_lanes(const gpu::BlockScope& scope, const
         [&](int k) { return a.length(scatters ? k : self); }, [&](int k) { return a.length(scatters ? self : k); },
         [&] { begun = number + 1; },
         [&](const Rows& rows) {
-          const message::Shift shift(scope, scatters ? static_cast<std::uint32_t>(size - 1) : 1);
-          for (auto i = static_cast<int>(shift.first); i < (scatters ? size - 1 : 1);
-               i += static_cast<int>(shift.step)) {
-            const int k = scatters ? i < self ? i : i + 1 : self;
-            push_to_all(shift.hands, rows.to, scatters ? 1u << k : Rows::all_but(self, size),
-                        (step ? a.out : a.in) + a.at(k), a.length(k));
-          }
+          const auto length = [&](int k) { return a.length(k); };
+          if (scatters)
+            push_to_each(
+                scope, rows, self, size, [&](int k) { return a.in + a.at(k); }, length);
+          else
+            push_to_all(Hands::all_of(scope), rows.to, Rows::all_but(self, size), (step ? a.out : a.in) + a.at(self),
+                        length(self));
         },
         [&](const Rows& rows) {
           if (step == 0)
             return fold_rows(Hands::all_of(scope), rows.from, self, size, a.in + a.at(self), a.out + a.at(self),
                              a.length(self), *phase,
                              [&](std::uint32_t x, std::uint32_t y) { return r.fold_word(x, y); });
-          const message::Shift shift(scope, static_cast<std::uint32_t>(size - 1));
-          bool came = true;
-          for (auto i = static_cast<int>(shift.first); i < size - 1 && came; i += static_cast<int>(shift.step)) {
-            const int k = i < self ? i : i + 1;
-            came = take_row(shift.hands, rows.from[k], a.out + a.at(k), a.length(k), *phase);
-          }
-          return came;
+          return take_from_all(
+              scope, rows, self, size, [&](int k) { return a.out + a.at(k); }, [&](int k) { return a.length(k); },
+              *phase);
         });
     if (e.state == Exchange::State::all) continue;
     if (e.state == Exchange::State::none && step == 0) return {};
@@ -140,29 +159,6 @@ DCGN_HOST_DEVICE Outcome all_reduce_in_lanes(const gpu::BlockScope& scope, const
 }
 
 // ---- what is moved: each says whether it has done it, with what came of it in `code`
-
-// Each thread takes its share of what comes from all others: place(k) is where that of rank k goes.
-template <class Place, class Length>
-DCGN_HOST_DEVICE bool take_from_all(const gpu::BlockScope& scope, const message::Rows& rows, int self, int size,
-                                    const Place& place, const Length& length, const std::uint32_t& phase) {
-  const message::Shift shift(scope, static_cast<std::uint32_t>(size - 1));
-  bool came = true;
-  for (auto i = static_cast<int>(shift.first); i < size - 1 && came; i += static_cast<int>(shift.step)) {
-    const int k = i < self ? i : i + 1;
-    came = take_row(shift.hands, rows.from[k], place(k), length(k), phase);
-  }
-  return came;
-}
-// And sends each its own.
-template <class Place, class Length>
-DCGN_HOST_DEVICE void push_to_each(const gpu::BlockScope& scope, const message::Rows& rows, int self, int size,
-                                   const Place& place, const Length& length) {
-  const message::Shift shift(scope, static_cast<std::uint32_t>(size - 1));
-  for (auto i = static_cast<int>(shift.first); i < size - 1; i += static_cast<int>(shift.step)) {
-    const int k = i < self ? i : i + 1;
-    push_to_all(shift.hands, rows.to, 1u << k, place(k), length(k));
-  }
-}
 
 // Goes on with parts for all: `from_each` bytes from one part of `in` to the next, 0 where all get the same.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline Code go_on_with_parts(const gpu::BlockScope scope, const Member m, Call call,
@@ -248,9 +244,8 @@ DCGN_HOST_DEVICE bool broadcast_in_lanes(const Scope& scope, const Member& m, vo
     std::uint32_t& begun = m.port.begun[m.group.pair];
     const std::uint32_t number = begun;
     for (int step = 0; step < (in_pieces ? 2 : 1); ++step) {
-      const std::uint32_t others = message::Rows::all_but(self, size), sends = step   ? others & ~(1u << root)
-                                                                               : here ? others
-                                                                                      : 0;
+      const std::uint32_t others = message::Rows::all_but(self, size);
+      const std::uint32_t sends = step ? others & ~(1u << root) : here ? others : 0;
       const std::uint32_t receives = here ? 0 : step ? others : 1u << root;
       const bool scatters = step == 0 && in_pieces;
       const message::Exchange e = exchange_rows(

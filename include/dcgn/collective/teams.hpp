@@ -9,6 +9,8 @@
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exchange.hpp>
+#include <dcgn/message/meeting.hpp>
 #include <dcgn/message/rounds.hpp>
 
 #include <cstdint>
@@ -60,6 +62,15 @@ struct Teams {
 
   DCGN_HOST_DEVICE bool leads() const { return team.self == 0; }
 
+  // Where the members meet, who find out alike; null where they send each other messages.
+  template <class Scope>
+  DCGN_HOST_DEVICE message::Meeting* meeting(const Channel<Scope>& c) const {
+    const message::CollectiveSpace& space = c.me().collectives;
+    const int pair = c.group().pair;
+    if (!space.meetings || pair >= message::most_meetings || members - 1 > message::Meeting::most) return nullptr;
+    return space.meetings + (team[0] - space.meetings_first) * message::most_meetings + pair;
+  }
+
   // The members send to one of them; the leaders to each other; a member to the others.
   DCGN_HOST_DEVICE message::Round up(const message::Spread<const unsigned char>& out = {},
                                      const message::Spread<unsigned char>& in = {}) const {
@@ -77,8 +88,32 @@ struct Teams {
   }
 };
 
+// The leaders send each other nothing.
+template <class Scope>
+DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
+  if constexpr (message::exchanges_cells<Scope>)
+    if (c.scope().size() >= gpu::warp_size && teams.count <= at_once_ranks) {
+      const message::Partners all{teams.leaders, teams.count};
+      const message::Exchange e = c.exchange_nothing(all);
+      if (e.state == message::Exchange::State::all) return Code::ok;
+      if (e.state == message::Exchange::State::some) {
+        message::note_missing(c.scope(), c.me(), all, e);
+        return c.make_up(teams.across());
+      }
+    }
+  return c.empty_round(teams.across());
+}
+
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code meet_in_teams(const Channel<Scope>& c, const Teams& teams) {
+  if (message::Meeting* const meeting = teams.meeting(c)) {
+    message::Attendance attendance{*meeting, teams.team, teams.members, c.mark()};
+    Code met = c.attend(attendance);
+    if (!teams.leads() || met != Code::ok) return met;
+    met = meet_leaders(c, teams);
+    if (met == Code::ok) c.end(attendance);
+    return met;
+  }
   Code code = c.empty_round(teams.up());
   if (code == Code::ok && teams.leads()) code = c.empty_round(teams.across());
   return code == Code::ok ? c.empty_round(teams.down()) : code;

@@ -319,6 +319,8 @@ struct Lapse {
 // Peers in a round.
 inline constexpr int most_at_once = 256;
 
+struct Meeting;  // meeting.hpp
+
 // What a rank has for collectives and communicators: see dcgn/collective/.
 struct CollectiveSpace {
   unsigned char* scratch = nullptr;
@@ -338,6 +340,9 @@ struct CollectiveSpace {
   std::int32_t least_of_host = 0;
   // 1 where all ranks of the world are slots of one process, all of whose threads read and write the others' memory.
   std::uint32_t slots_reach_all = 0;
+  // Of a slot: where those of its GPU meet, the first of whom is this one; most_meetings for each.
+  std::int32_t meetings_first = 0;
+  Meeting* meetings = nullptr;
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.

@@ -68,13 +68,16 @@ struct RowPlace {
   DCGN_HOST_DEVICE Cell& header() const { return ring.at(position); }
   DCGN_HOST_DEVICE std::uint32_t header_epoch() const { return ring.epoch(position); }
 
-  // Whether there is room for it, as far as is known or can be found out.
+  // Whether there is room for it: if not there soon may be, since the receiver is at what lies there.
   DCGN_HOST_DEVICE bool has_room(OutLane& lane) const {
     if (all <= now.row) return true;
-    const auto fits = [&](std::uint32_t taken) { return ring.size() - (position - taken) >= all; };
-    if (lane.queued) return false;
-    if (!fits(lane.taken)) lane.taken = load_credit(*lane.credit);
-    return fits(lane.taken);
+    if (lane.queued || all > ring.size()) return false;
+    const auto fits = [&] { return ring.size() - (position - lane.taken) >= all; };
+    for (std::uint32_t looks = 0; !fits() && looks < quick_looks; ++looks) {
+      if (looks) relax_briefly();
+      lane.taken = load_credit(*lane.credit);
+    }
+    return fits();
   }
   // The lane's accounts, once the message has passed.
   DCGN_HOST_DEVICE void pass(OutLane& lane, std::uint32_t bytes) const {

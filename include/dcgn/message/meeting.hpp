@@ -1,0 +1,126 @@
+// Where the slots of a GPU meet one of them, their leader, in the GPU's memory: each writes down which call it comes
+// from, and when the leader has seen all of them it ends their turn. As messages of nothing would do it, and a report
+// says that they wait for those; but there are no lanes to see to, however many they are.
+#pragma once
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/calls.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/goals.hpp>
+#include <dcgn/message/peers.hpp>
+#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/wait.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+struct alignas(64) Meeting {
+  static constexpr int most = 255;  // who meets the leader
+  std::uint32_t turn;
+  std::uint32_t come[most];  // the call of each; cleared by the leader before it ends the turn
+};
+// Communicators that have one for each rank that may lead: the first ones.
+inline constexpr int most_meetings = 4;
+
+// A call's part in one.
+struct Attendance {
+  Meeting& meeting;
+  Peers team;          // the leader of the meeting first
+  int members;         // with it
+  std::uint32_t call;  // not 0
+  std::uint32_t turn = 0;
+
+  DCGN_HOST_DEVICE bool leads() const { return team.self == 0; }
+  // Once, by a scope's leader.
+  DCGN_HOST_DEVICE void begin() {
+    turn = load_relaxed(meeting.turn);
+    if (!leads()) store_release(meeting.come[team.self - 1], call);
+  }
+  // Who waits for nobody any more: of the others a scope's leader, of the leader's scope a thread that looks at every
+  // so many words, from this one on.
+  DCGN_HOST_DEVICE bool is_over() const { return load_relaxed(meeting.turn) != turn; }
+  DCGN_HOST_DEVICE bool have_come(int from, int step) const {
+    constexpr int at_once = 8;
+    bool all = true;
+    for (int k = from; k < members - 1; k += at_once * step) {
+      std::uint32_t word[at_once];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int i = 0; i < at_once; ++i)
+        word[i] = k + i * step < members - 1 ? load_relaxed(meeting.come[k + i * step]) : call;
+      for (int i = 0; i < at_once; ++i) all = all & (word[i] == call);
+    }
+    return all;
+  }
+  // The number of one for whom it waits; -1 where there is none.
+  DCGN_HOST_DEVICE int awaits() const {
+    if (!leads()) return is_over() ? -1 : 0;
+    for (int k = 0; k < members - 1; ++k)
+      if (load_relaxed(meeting.come[k]) != call) return k + 1;
+    return -1;
+  }
+  // By the leader, for whom all have come: with all threads of its scope.
+  template <class Scope>
+  DCGN_HOST_DEVICE void end(const Scope& scope) const {
+    for (unsigned k = scope.rank(); k + 1 < static_cast<unsigned>(members); k += scope.size())
+      store_relaxed(meeting.come[k], 0);
+    scope.sync();
+    if (scope.leader()) store_release(meeting.turn, turn + 1);
+  }
+};
+
+// What has not come in a while, as any call waits for it.
+struct MeetingGoal {
+  const Attendance& attendance;
+  std::int32_t tag;
+  std::uint32_t context;
+
+  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Result&, Work&) { return attendance.awaits() < 0; }
+  DCGN_HOST_DEVICE Waited waited() const { return {{source(), tag, context, 0, 0}, true, 0, 0}; }
+  DCGN_HOST_DEVICE int source() const {
+    const int awaits = attendance.awaits();
+    return attendance.team[awaits < 0 ? 0 : awaits];
+  }
+};
+
+// Looks at something for a while.
+template <class Look>
+DCGN_HOST_DEVICE bool look_briefly(const Look& look) {
+  for (std::uint32_t looks = 1; !look(); ++looks) {
+    if (looks == quick_looks) return false;
+    relax_briefly();
+  }
+  return true;
+}
+
+// Comes to the meeting: a member returns when its turn is over, the leader when all others have come.
+template <class Scope>
+DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attendance& attendance, std::int32_t tag,
+                             std::uint32_t context) {
+  scope.sync();
+  if (scope.leader()) attendance.begin();
+  bool met = false;
+  if constexpr (Scope::single) {
+    met = look_briefly([&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
+  } else if (scope.looks()) {
+    // Where many threads look, all do at the same words, or each at its own.
+    const auto step = static_cast<int>(scope.lookers()), mine = static_cast<int>(scope.rank());
+    const bool shared = decides_in_block && calls_in_block(me);
+    if (!shared)
+      met = look_briefly([&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
+    else if (attendance.leads())
+      met = look_briefly([&] { return scope.vote_of_lookers(attendance.have_come(mine < step ? mine : 0, step)); });
+    else if (scope.leader())
+      met = look_briefly([&] { return attendance.is_over(); });
+  }
+  if (scope.broadcast(met)) return Code::ok;
+  MeetingGoal goal{attendance, tag, context};
+  return run(scope, me, call, goal, {}).status.code;
+}
+
+}  // namespace dcgn::message

@@ -166,7 +166,7 @@ template <class Scope>
   const Alike alike{static_cast<std::uint64_t>(bytes)};
   return go_straight<Scope>(
       scope, m, call, in, out, alike, bytes,
-      [&](const auto& c, const Place* places) { pull_parts(c, places, to_each ? c.rank() * bytes : 0, out, bytes); },
+      [&](const auto& c, const Place* places) { push_parts(c, places, in, to_each ? bytes : 0, bytes); },
       [&](const auto& c) {
         return to_each ? all_to_all_by_messages(c, in, out, bytes) : all_gather_by_messages(c, in, bytes, out);
       });

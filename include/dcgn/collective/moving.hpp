@@ -375,7 +375,7 @@ template <class Scope>
   if (goes_by_addresses(c, bytes, least_by_addresses(c.me()))) {
     bool done = false;
     const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, copies_faster(c, bytes), done,
-                                   [&](const Place* places) { pull_parts(c, places, 0, out, bytes); });
+                                   [&](const Place* places) { push_parts(c, places, in, 0, bytes); });
     if (done) return code;
   }
   return all_gather_by_messages(c, in, bytes, out);
@@ -439,7 +439,7 @@ template <class Scope>
     bool done = false;
     const bool able = in != out && copies_faster(c, bytes);
     const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, able, done,
-                                   [&](const Place* places) { pull_parts(c, places, c.rank() * bytes, out, bytes); });
+                                   [&](const Place* places) { push_parts(c, places, in, bytes, bytes); });
     if (done) return code;
   }
   return all_to_all_by_messages(c, in, out, bytes);

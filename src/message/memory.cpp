@@ -139,6 +139,14 @@ bool RankMemory::slots_reach_all() const {
   return true;
 }
 
+// A slot for each of a few GPUs, whose threads all reach the others' memory.
+int RankMemory::blocks_with_rings() const {
+  if (world_size_ < 2 || world_size_ > BlockRings::most || teams_.size() != world_size_ || !slots_reach_all()) return 0;
+  int blocks = std::numeric_limits<std::uint16_t>::max();
+  for (const Device& d : devices_) blocks = std::min(blocks, d.properties().multiprocessors);
+  return blocks;
+}
+
 void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
   out.engine_from = in.engine_from = in.engine_beside = engine_never;
   in.engine_each = 0;
@@ -220,6 +228,16 @@ void RankMemory::lay_out(Layout& layout) {
       rank.bells = near.take<std::uint32_t>(words, 64);
       rank.heads = own.take<std::uint32_t>(words, 64);
       rank.mute = own.take<std::int32_t>(lanes_);
+    }
+  }
+  if (const auto blocks = static_cast<std::size_t>(blocks_with_rings())) {
+    layout.block_rings.resize(n * n);
+    for (std::size_t r = 0; r < n; ++r) {
+      Region& own = region(spaces_[here(r)]);
+      layout.ranks[here(r)].block_rings = own.take<BlockRings>(1, 64);
+      layout.ranks[here(r)].blocks_moved = own.take<std::uint32_t>(blocks * BlockRings::most, 64);
+      for (std::size_t s = 0; s < n; ++s)
+        if (r != s) layout.block_rings[r * n + s] = own.take<Cell>(blocks << BlockRings::shift, 128);
     }
   }
   if (has_gateway_) {
@@ -498,7 +516,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .least_of_host = least_of_host_,
                                .slots_reach_all = slots_reach_all(),
                                .meetings_first = place.is_slot() ? first_slots_[gpu_of(r)] : 0,
-                               .meetings = place.is_slot() ? meetings_[gpu_of(r)] : nullptr},
+                               .meetings = place.is_slot() ? meetings_[gpu_of(r)] : nullptr,
+                               .block_rings = own.block_rings,
+                               .ring_blocks = blocks_with_rings()},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr};
     std::vector<OutLane> out(lanes_);
@@ -510,7 +530,14 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
+    BlockRings rings{};
+    for (std::size_t p = 0; own.block_rings && p < n; ++p) {
+      rings.to[p] = layout.block_rings[p * n + i];
+      rings.from[p] = layout.block_rings[i * n + p];
+      rings.moved = own.blocks_moved;
+    }
     if (is_host(r)) {
+      if (own.block_rings) new (own.block_rings) BlockRings(rings);
       std::copy(out.begin(), out.end(), own.out);
       std::copy(in.begin(), in.end(), own.in);
       std::copy(mute.begin(), mute.end(), own.mute);
@@ -520,6 +547,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       device.copy(own.out, out.data(), lanes_ * sizeof(OutLane));
       device.copy(own.in, in.data(), lanes_ * sizeof(InLane));
       if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
+      if (own.block_rings) device.copy(own.block_rings, &rings, sizeof rings);
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }

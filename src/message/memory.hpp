@@ -148,6 +148,7 @@ class RankMemory {
   Region& host_region(std::size_t other) { return is_of_process(other) ? host_ : pinned_; }
   Reach reach(std::size_t receiver, std::size_t sender) const;
   bool slots_reach_all() const;
+  int blocks_with_rings() const;
   void set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const;
 
   Config config_;

@@ -25,6 +25,8 @@ struct RankMemory::Layout {
     std::uint32_t* copies_done;
     Lapse* lapses;
     Request* requests;
+    BlockRings* block_rings;
+    std::uint32_t* blocks_moved;
   };
   struct Pair {
     Cell* ring = nullptr;
@@ -34,6 +36,7 @@ struct RankMemory::Layout {
   std::vector<Rank> ranks;  // by rank and gateway, those here
   // [receiver * ends() + sender]: the ring where the receiver is here, the credit where the sender is.
   std::vector<Pair> pairs;
+  std::vector<Cell*> block_rings;  // [receiver * ranks + sender], of ranks here
 };
 
 // What a rank has to know of a peer's memory.

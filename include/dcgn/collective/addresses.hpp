@@ -70,12 +70,33 @@ class Visit {
 // Tells all ranks where this one's buffers are; `target` is that of the output, if others may write there.
 template <class Scope>
 DCGN_HOST_DEVICE Code tell_place(const Channel<Scope>& c, const void* in, std::uint64_t target, const Alike& alike) {
+  const std::uint32_t sort = alike.element | static_cast<std::uint32_t>(alike.blocks) << 16;
   const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in), target, alike.bytes,
-                                static_cast<std::uint32_t>(alike.root) |
-                                    static_cast<std::uint64_t>(static_cast<std::uint32_t>(alike.element)) << 32};
+                                static_cast<std::uint32_t>(alike.root) | static_cast<std::uint64_t>(sort) << 32};
   static_assert(sizeof mine == sizeof(Place));
   auto* const places = reinterpret_cast<Place*>(c.scratch());
   return c.exchange(mine, [&](int r) { return reinterpret_cast<std::uint64_t*>(places + r); });
+}
+
+// Whether a rank's blocks have begun to make the call by themselves, which is in vain where not all do (in_blocks.hpp).
+template <class Scope>
+DCGN_HOST_DEVICE bool began_in_blocks(const Channel<Scope>& c, const Place* places) {
+  std::uint32_t blocks = 0;
+  for (int r = 0; r < c.size(); ++r) blocks |= places[r].alike.blocks;
+  return blocks != 0;
+}
+// What the blocks of two ranks have sent each other so, or one's the other's, the rings of both pass over. Such a rank
+// has told the others where its data is before all of its blocks had come: so all meet, before anybody looks there.
+template <class Scope>
+DCGN_HOST_DEVICE Code pass_over(const Channel<Scope>& c, Place* places) {
+  constexpr std::uint64_t ready[] = {0};
+  message::BlockRings& rings = *c.me().collectives.block_rings;
+  if (c.scope().leader())
+    for (int r = 0; r < c.size(); ++r)
+      if (r != c.rank() && (places[r].alike.blocks | places[c.rank()].alike.blocks))
+        ++rings.passed[c.group().in_world(r)];
+  c.scope().sync();
+  return c.exchange(ready, [&](int r) { return &places[r].alike.bytes; });
 }
 
 // Whether all ranks have given alike: before anybody touches another's buffer.
@@ -99,8 +120,8 @@ DCGN_HOST_DEVICE Outcome say_done(const Channel<Scope>& c) {
   constexpr std::uint64_t done_word[] = {0};
   return {c.exchange(done_word, [&](int r) { return &places[r].in; }), true};
 }
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Outcome say_done_by_block(const gpu::BlockScope scope, const Member m,
-                                                                    Call call, std::uint32_t number) {
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Outcome say_done_by_warp(const gpu::WarpScope scope, const Member m,
+                                                                   Call call, std::uint32_t number) {
   return say_done(Channel(scope, m, call, number));
 }
 
@@ -138,6 +159,7 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
     if (outcome.code == Code::ok) outcome.code = all_alike(part, places);
     for (int r = 0; r < part.size() && outcome.code == Code::ok; ++r)
       outcome.done = outcome.done && places[r].out != Place::out_of_reach;
+    if (outcome.code == Code::ok && began_in_blocks(part, places)) outcome.code = pass_over(part, places);
     return outcome;
   });
   done = told.done || told.code != Code::ok;
@@ -186,52 +208,63 @@ struct Told {
   Code code = Code::aborted;
   std::uint32_t number = 0;  // of the call
   bool reached = false;      // whether all can
+  bool together = false;     // whether all make the call by as many blocks
+  bool in_vain = false;      // whether some have begun to, but not all
 };
 
-// By a block: `copied` bytes are to be copied from each of the others, which a copy engine may do faster.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Told tell_by_block(const gpu::BlockScope scope, const Member m, Call call,
-                                                             const void* in, const void* out, const Alike alike,
-                                                             std::int64_t copied, std::uint32_t threads) {
+// By a warp of them: so many threads are to copy `copied` bytes to each of the others, which a copy engine may do
+// faster.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Told tell_by_warp(const gpu::WarpScope scope, const Member m, Call call,
+                                                            const void* in, const void* out, const Alike alike,
+                                                            std::int64_t copied, std::uint32_t threads) {
   std::uint32_t& begun = m.port.begun[m.group.pair];
   Told told{.code = Code::ok, .number = begun};
   const Channel c(scope, m, call, told.number);
-  const bool able = message::reachable(in) & message::reachable(out) & copies_faster(c, copied, threads);
+  const bool able =
+      message::reachable(in) & message::reachable(out) & (copied == 0 || copies_faster(c, copied, threads));
   const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
   told.code = tell_place(c, in, target, alike);
   if (scope.leader()) begun = told.number + 1;
   if (told.code != Code::ok) return told;
-  const auto* const places = reinterpret_cast<const Place*>(c.scratch());
-  bool same = true, reached = true;
+  auto* const places = reinterpret_cast<Place*>(c.scratch());
+  bool same = true, reached = true, together = alike.blocks != 0;
   if (static_cast<int>(scope.rank()) < c.size()) {
     const Place& its = places[scope.rank()];
     same = (its.alike.bytes == alike.bytes) & (its.alike.root == alike.root) & (its.alike.element == alike.element);
     reached = its.out != Place::out_of_reach;
+    together = together & (its.alike.blocks == alike.blocks);
+  }
+  told.in_vain = began_in_blocks(c, places);
+  if (told.in_vain && scope.agree(same & together)) {
+    told.together = true;
+    told.in_vain = false;
+    return told;
   }
   told.reached = scope.agree(same & reached);
   if (!told.reached && !scope.agree(same)) told.code = all_alike(c, places);
+  // Other blocks may be at it until they know; then their leader sees to it.
+  if (told.in_vain && told.code == Code::ok && !alike.blocks) told.code = pass_over(c, places);
   return told;
+}
+[[gnu::noinline]] DCGN_HOST_DEVICE inline Outcome pass_over_by_warp(const gpu::WarpScope scope, const Member m,
+                                                                    Call call, std::uint32_t number) {
+  const Channel c(scope, m, call, number);
+  return {pass_over(c, reinterpret_cast<Place*>(c.scratch()))};
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call call, const void* in, const void* out,
                                     const Alike& alike, std::int64_t copied = 0) {
-  if constexpr (message::plans_ahead<Scope>)
-    return scope.lead_block([&](const gpu::BlockScope& block) {
-      return tell_by_block(block, m, call, in, out, alike, copied, scope.size());
-    });
-  else
-    return tell_by_block(scope, m, call, in, out, alike, copied, scope.size());
+  return scope.lead_warp(
+      [&](const gpu::WarpScope& warp) { return tell_by_warp(warp, m, call, in, out, alike, copied, scope.size()); });
 }
 template <class Scope, class Act>
 DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, std::uint32_t number,
                                      const Act& act) {
   return visit(c, act, [&] {
-    if constexpr (message::plans_ahead<Scope>)
-      return c.scope()
-          .lead_block([&](const gpu::BlockScope& block) { return say_done_by_block(block, m, call, number); })
-          .code;
-    else
-      return say_done_by_block(c.scope(), m, call, number).code;
+    return c.scope()
+        .lead_warp([&](const gpu::WarpScope& warp) { return say_done_by_warp(warp, m, call, number); })
+        .code;
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/hosts.hpp>
+#include <dcgn/collective/in_blocks.hpp>
 #include <dcgn/collective/in_cells.hpp>
 #include <dcgn/collective/in_lanes.hpp>
 #include <dcgn/collective/moving.hpp>
@@ -47,13 +48,11 @@ template <class Scope>
   return hosts.count ? broadcast_by_hosts(c, hosts, buffer, bytes, root) : broadcast(c, buffer, bytes, root);
 }
 
-// A call whose arguments have been looked at: once all have told their addresses, visit(channel, places) where all can
+// A call whose arguments have been looked at, once all have told their addresses: visit(channel, places) where all can
 // be reached, else otherwise(channel).
 template <class Scope, class Visit, class Otherwise>
-DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call, const void* in, void* out,
-                                  const Alike& alike, std::int64_t copied, const Visit& visit,
+DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call, const Told& told, const Visit& visit,
                                   const Otherwise& otherwise) {
-  const Told told = tell_straight(scope, m, call, in, out, alike, copied);
   if (told.code != Code::ok) return told.code;
   const Channel c(scope, m, call, told.number);
   return told.reached ? visit_straight(c, m, call, told.number, [&](const Place* places) { visit(c, places); })
@@ -65,7 +64,8 @@ template <class Scope>
                                                            std::int64_t bytes, int root) {
   const Alike alike{static_cast<std::uint64_t>(bytes), root};
   return go_straight<Scope>(
-      scope, m, Call::broadcast, data, data, alike, Pieces(bytes, m.group.size, 128).each,
+      scope, m, Call::broadcast,
+      tell_straight(scope, m, Call::broadcast, data, data, alike, Pieces(bytes, m.group.size, 128).each),
       [&](const auto& c, const Place* places) { pushing_piece(c, bytes, root)(places); },
       [&](const auto& c) { return broadcast_by_messages(c, data, bytes, root); });
 }
@@ -165,7 +165,7 @@ template <class Scope>
   const bool to_each = call == Call::all_to_all;
   const Alike alike{static_cast<std::uint64_t>(bytes)};
   return go_straight<Scope>(
-      scope, m, call, in, out, alike, bytes,
+      scope, m, call, tell_straight(scope, m, call, in, out, alike, bytes),
       [&](const auto& c, const Place* places) { push_parts(c, places, in, to_each ? bytes : 0, bytes); },
       [&](const auto& c) {
         return to_each ? all_to_all_by_messages(c, in, out, bytes) : all_gather_by_messages(c, in, bytes, out);
@@ -296,12 +296,15 @@ template <class Scope, class R>
                      : all_reduce(c, in.data, out.data, in.count, r);
 }
 
+// `told`, if they have told each other.
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_straight(Kept<Scope> scope, const Member m, Input in, Output out,
-                                                            const R r) {
+                                                            bool have_told, Told told, const R r) {
   const Pieces pieces = pieces_to_reduce(in.count, m.group.size, r);
+  if (!have_told)
+    told = tell_straight<Scope>(scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r));
   return go_straight<Scope>(
-      scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r), 0,
+      scope, m, Call::all_reduce, told,
       [&](const auto& c, const Place* places) {
         reducing_part(c, out.data, pieces.begin(c.rank()), pieces.length(c.rank()), true, r)(places);
       },
@@ -321,8 +324,15 @@ DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, 
   if constexpr (goes_straight<Scope>)
     if (const std::int64_t bytes = in.count * r.element(); may_go_straight(scope, m, bytes, all_reduce_by_addresses) &&
                                                            in.data && out.data && out.count >= in.count &&
-                                                           lies_apart(in.data, bytes, out.data, bytes, out.data))
-      return all_reduce_straight<Scope>(scope, m, in, out, r);
+                                                           lies_apart(in.data, bytes, out.data, bytes, out.data)) {
+      if constexpr (ReducesInBlocks<Scope, R>)
+        if (const unsigned blocks = blocks_that_move(scope, m, in, out, bytes)) {
+          const Told told = all_reduce_in_blocks(scope, m, in, out, alike_to_reduce(in.count, r), blocks, r);
+          return told.together || told.code != Code::ok ? told.code
+                                                        : all_reduce_straight<Scope>(scope, m, in, out, true, told, r);
+        }
+      return all_reduce_straight<Scope>(scope, m, in, out, false, {}, r);
+    }
   return all_reduce_otherwise<Scope>(scope, m, in, out, r);
 }
 

@@ -281,7 +281,7 @@ DCGN_HOST_DEVICE Teams teams_to_reduce(const Channel<Scope>& c, std::int64_t cou
 // `done` is false where that cannot be.
 template <class R>
 DCGN_HOST_DEVICE Alike alike_to_reduce(std::int64_t total, const R& r) {
-  return {static_cast<std::uint64_t>(total * r.element()), 0, static_cast<std::int32_t>(r.element())};
+  return {static_cast<std::uint64_t>(total * r.element()), 0, static_cast<std::uint16_t>(r.element())};
 }
 template <class Scope, class R>
 DCGN_HOST_DEVICE auto reducing_part(const Channel<Scope>& c, unsigned char* out, std::int64_t begin, std::int64_t count,

@@ -131,6 +131,64 @@ class BlocksScope {
     return result;
   }
 
+  // The same by the first warp of the first block.
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead_warp(const Act& act) const {
+    using T = decltype(act(this_warp(context_)));
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
+    void* const scratch = slot_.gathering.scratch;
+    context_.sync_block();
+    bool met = true;
+    if (rank_ < warp_size) {
+      const WarpScope warp = this_warp(context_);
+      met = warp.agree(!leader() || broken_ || await(slot_.gathering.arrived, ~turn, blocks_ - 1));
+      if (met && !broken_) {
+        const T result = act(warp);
+        if (leader()) {
+          new (scratch) T(result);
+          arrive();
+        }
+      }
+    } else if (speaks()) {
+      met = await_turn(arrive());
+    }
+    conclude(met);
+    return broken_ ? T{} : *static_cast<const T*>(scratch);
+  }
+
+  // lead(warp) by the first warp of the first block at once; follow(block) by the threads of each other one when all
+  // blocks have come, which says whether it has done its part. When all have come back, finish() by the leader; then
+  // what lead() returned.
+  template <class Lead, class Follow, class Finish>
+  DCGN_HOST_DEVICE auto share(const Lead& lead, const Follow& follow, const Finish& finish) const {
+    using T = decltype(lead(this_warp(context_)));
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
+    void* const scratch = slot_.gathering.scratch;
+    if (broken_) return T{};
+    context_.sync_block();
+    const std::uint32_t before = speaks() ? arrive() : 0;
+    bool done = true, met = true;
+    if (!is_leaders_block()) {
+      if (speaks()) met = await_turn(before);
+      conclude(met);
+      if (!broken_) done = follow(this_block(context_));
+      context_.sync_block();
+      if (speaks()) met = await_turn(arrive());
+    } else if (rank_ < warp_size) {
+      const T result = lead(this_warp(context_));
+      if (leader()) {
+        met = await_turn(before) && await(slot_.gathering.arrived, ~turn, blocks_ - 1);
+        if (met) {
+          finish();
+          new (scratch) T(result);
+          arrive();
+        }
+      }
+    }
+    conclude(met && done);
+    return broken_ ? T{} : *static_cast<const T*>(scratch);
+  }
+
   // A row: the leader issues orders, which the other blocks follow one after the other, and finds out meanwhile what
   // comes next. The first ones of a row are what lead() returned, after enter().
   template <class T>

@@ -48,7 +48,7 @@ namespace gpu {
 
 inline constexpr unsigned warp_size = 32;
 // Bytes that broadcast() in a block may carry.
-inline constexpr std::size_t block_scratch_bytes = 272;
+inline constexpr std::size_t block_scratch_bytes = 400;
 
 class Context {
  public:

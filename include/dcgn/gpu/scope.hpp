@@ -181,6 +181,16 @@ class BlockScope {
     return detail::lead(*this, act);
   }
 
+  // When all threads have come, the first warp runs act(warp), which returns the same to each of its threads; then all
+  // go on with that. A call keeps in memory what its threads have in registers: a warp's is soon there.
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead_warp(const Act& act) const {
+    decltype(act(WarpScope(context_))) result{};
+    context_.sync_block();
+    if (rank_ < warp_size) result = act(WarpScope(context_));
+    return context_.broadcast(result);
+  }
+
   static constexpr bool single = false, in_warp = false, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block ? context_.warp() == 0 : leader(); }
   DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }

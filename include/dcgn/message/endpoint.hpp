@@ -321,6 +321,21 @@ inline constexpr int most_at_once = 256;
 
 struct Meeting;  // meeting.hpp
 
+// What a slot whose calls may be made by many blocks has for them: a ring for each from the same block of every other
+// rank, where whatever passes between the two takes one half or the other by turns. See collective/in_blocks.hpp.
+struct alignas(64) BlockRings {
+  static constexpr int most = 8;              // ranks
+  static constexpr std::uint32_t shift = 13;  // a ring has 2^shift cells
+  static constexpr std::uint32_t half_bytes = 48 << 10;
+
+  Cell* to[most];              // [rank]: the first block's ring at that rank, which the other blocks' follow
+  Cell* from[most];            // of those here, the first block's
+  std::uint32_t* moved;        // [block][rank]: how often something has passed between the two
+  std::uint32_t passed[most];  // [rank]: and how often all blocks pass something over besides
+  // What the first block has found out of the present call: 0 nothing yet, 1 that the others go on, 2 that they do not.
+  alignas(64) std::uint32_t verdict;
+};
+
 // What a rank has for collectives and communicators: see dcgn/collective/.
 struct CollectiveSpace {
   unsigned char* scratch = nullptr;
@@ -343,6 +358,8 @@ struct CollectiveSpace {
   // Of a slot: where those of its GPU meet, the first of whom is this one; most_meetings for each.
   std::int32_t meetings_first = 0;
   Meeting* meetings = nullptr;
+  BlockRings* block_rings = nullptr;  // null where there are none
+  std::int32_t ring_blocks = 0;       // that have such
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.

@@ -25,9 +25,12 @@ namespace dcgn::message {
 struct Row {
   Cell* cells;                    // of the ring
   std::uint32_t shift, position;  // of the ring; of the first one
+  std::uint32_t epoch_before = 0;
 
   DCGN_HOST_DEVICE Cell& at(std::uint32_t cell) const { return Ring{cells, shift}.at(position + cell); }
-  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t cell) const { return Ring{cells, shift}.epoch(position + cell); }
+  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t cell) const {
+    return epoch_before + Ring{cells, shift}.epoch(position + cell);
+  }
 };
 
 struct Rows {

@@ -1,0 +1,179 @@
+// all_reduce by several blocks of each slot, which have rings of their own: by as many blocks at every rank or not, and
+// with other calls between. The operands must not change places.
+#include "expect.hpp"
+#include "sanitized.hpp"
+
+#include <dcgn/dcgn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace dcgn::test {
+namespace {
+
+// x -> factor * x + summand, modulo 2^16.
+struct Step {
+  std::uint16_t factor, summand;
+};
+struct InTurn {
+  DCGN_HOST_DEVICE Step operator()(const Step& a, const Step& b) const {
+    return {static_cast<std::uint16_t>(a.factor * b.factor),
+            static_cast<std::uint16_t>(a.summand * b.factor + b.summand)};
+  }
+};
+
+enum class Blocks { all, some, others, one };  // of the grid: at every rank; or different ones; or at one rank a block
+
+struct SharesInTurns {
+  std::int64_t n;
+  int turns;
+  int skew;  // elements by which the last rank's buffers are off a line
+  static constexpr unsigned max_threads = 512;
+
+  DCGN_HOST_DEVICE static Step step(int turn, int rank, std::int64_t i) {
+    const std::uint64_t seed = static_cast<std::uint64_t>(i * 1000003 + turn * 97 + rank * 7 + 1) * 0x9e3779b97f4a7c15u;
+    return {static_cast<std::uint16_t>(seed >> 20 | 1), static_cast<std::uint16_t>(seed >> 37)};
+  }
+  DCGN_HOST_DEVICE static unsigned blocks_of(int turn, int rank, unsigned all) {
+    switch (static_cast<Blocks>(turn % 5 % 4)) {
+      case Blocks::all: return all;
+      case Blocks::some: return 2 + static_cast<unsigned>(turn) % (all - 1);
+      case Blocks::others: return 2 + static_cast<unsigned>(turn + rank) % (all - 1);
+      case Blocks::one: return rank == turn % 3 ? 1 : all;
+    }
+    return all;
+  }
+
+  // All blocks of the grid, whichever make calls.
+  DCGN_HOST_DEVICE static void meet(gpu::Context& ctx, std::uint32_t& come) {
+    ctx.sync_block();
+    if (ctx.thread_rank() == 0) {
+      const std::uint32_t all = ctx.num_blocks(), turn = fetch_add(come, 1) / all;
+      while (load_acquire(come) / all == turn) relax();
+    }
+    ctx.sync_block();
+  }
+
+  // errors[0]: elements that are wrong, errors[1]: calls that failed; errors[2]: for meet().
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, Step* memory, std::uint32_t* errors) const {
+    const gpu::Slot me = comm.slot(0);
+    const auto ranks = me.size(), rank = me.rank();
+    Step* const in = memory + (rank + 1 == ranks ? skew : 0);
+    Step* const out = in + n + 4;
+    const std::int64_t first = ctx.block_rank() * ctx.num_threads() + ctx.thread_rank();
+    const std::int64_t stride = ctx.num_blocks() * ctx.num_threads();
+    for (int turn = 0; turn < turns; ++turn) {
+      const unsigned blocks = blocks_of(turn, rank, ctx.num_blocks());
+      const auto all = [&](std::int64_t i) {
+        Step sum = step(turn, 0, i);
+        for (int r = 1; r < ranks; ++r) sum = InTurn{}(sum, step(turn, r, i));
+        return sum;
+      };
+      const auto check = [&](const Step* at, std::int64_t count, const auto& of) {
+        std::uint32_t wrong = 0;
+        for (std::int64_t i = first; i < count; i += stride)
+          wrong += at[i].factor != of(i).factor || at[i].summand != of(i).summand;
+        if (wrong) fetch_add(errors[0], wrong);
+      };
+      const auto call = [&](const auto& act) {
+        if (ctx.block_rank() >= blocks) return;
+        Code code = Code::ok;
+        if (blocks == 1)
+          code = act(gpu::this_block(ctx));
+        else
+          code = act(gpu::these_blocks(ctx, me, 0, blocks));
+        if (code != Code::ok) fetch_add(errors[1], 1);
+      };
+      for (std::int64_t i = first; i < n; i += stride) {
+        in[i] = step(turn, rank, i);
+        out[i] = {3, 4};
+      }
+      if (blocks < ctx.num_blocks()) meet(ctx, errors[2]);  // who makes the call waits for itself alone
+      const Span<Step> from(in, static_cast<std::size_t>(n)), to(out, static_cast<std::size_t>(n));
+      call([&](const auto& scope) { return me.all_reduce(scope, from, to, InTurn{}); });
+      meet(ctx, errors[2]);
+      check(out, n, all);
+      check(in, n, [&](std::int64_t i) { return step(turn, rank, i); });
+      if (blocks < ctx.num_blocks()) meet(ctx, errors[2]);
+      call([&](const auto& scope) { return me.all_reduce(scope, from, InTurn{}); });
+      call([&](const auto& scope) { return me.barrier(scope); });
+      meet(ctx, errors[2]);
+      check(in, n, all);
+      if (turn % 2) call([&](const auto& scope) { return me.broadcast(scope, to, turn % ranks); });
+      meet(ctx, errors[2]);
+    }
+  }
+};
+
+void expect_shares(int gpus, unsigned grid, unsigned block, const SharesInTurns& kernel,
+                   const std::vector<std::optional<std::uint64_t>>& seeds = {std::nullopt}) {
+  for (const auto& seed : seeds) {
+    SCOPED_TRACE(std::to_string(gpus) + " GPUs, " + std::to_string(grid) + " blocks of " + std::to_string(block) +
+                 ", " + std::to_string(kernel.n) + " elements");
+    Config config{.nodes = {{.gpus = gpus, .slots = 1}}};
+    config.deadline_s = 20 * fewer;
+    config.seed = seed;
+    Job job(config);
+    std::vector<DeviceBuffer<Step>> memory;
+    std::vector<DeviceBuffer<std::uint32_t>> errors;
+    for (int g = 0; g < gpus; ++g) {
+      memory.emplace_back(job.world().device(g), static_cast<std::size_t>(2 * kernel.n + 16));
+      errors.emplace_back(job.world().device(g), 3);
+      job.world().device(g).fill(errors.back().data(), 0, 3 * sizeof(std::uint32_t));
+    }
+    for (int g = 0; g < gpus; ++g) {
+      const auto at = static_cast<std::size_t>(g);
+      job.gpu_on(g, {.grid = grid, .block = block, .resident = true}, kernel, memory[at].data(), errors[at].data());
+    }
+    ASSERT_NO_THROW(job.run());
+    for (int g = 0; g < gpus; ++g) {
+      std::uint32_t found[2] = {};
+      job.world().device(g).copy(found, errors[static_cast<std::size_t>(g)].data(), sizeof found);
+      EXPECT_EQ(found[0], 0u) << "wrong elements";
+      EXPECT_EQ(found[1], 0u) << "failed calls";
+    }
+  }
+}
+
+int gpus_at_most(int count) { return std::min(count, Device::count()); }
+
+TEST(InBlocks, OfTwoRanks) {
+  if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  expect_shares(2, 4, 40, {17003, sanitized ? 2 : 7, 0});
+  if (sanitized) return;
+  expect_shares(2, 3, 64, {33000, 7, 0});
+  expect_shares(2, 2, 40, {50001, 3, 1});
+}
+
+TEST(InBlocks, OfMoreRanks) {
+  if (Device::count() < 3) GTEST_SKIP() << "needs three GPUs";
+  for (const int gpus : {3, gpus_at_most(8)}) {
+    if (sanitized && gpus > 3) continue;
+    expect_shares(gpus, 3, 40, {17003, sanitized ? 1 : 6, 0});
+    if (!sanitized) expect_shares(gpus, 2, 64, {60000, 3, 1});
+  }
+}
+
+TEST(InBlocks, InManyInterleavings) {
+  if (Device::count() < 3 || Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "needs emulated GPUs";
+  std::vector<std::optional<std::uint64_t>> seeds;
+  for (std::uint64_t seed = 0; seed < (fewer == 1 ? 40 : 2); ++seed) seeds.emplace_back(seed);
+  expect_shares(2, 3, 32, {16650, 4, 0}, seeds);
+  expect_shares(3, 2, 32, {16650, 1, 0}, seeds);
+}
+
+TEST(InBlocks, ManyOfThem) {
+  if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  if (Device(0).kind() == DeviceKind::emulated) GTEST_SKIP() << "an emulated GPU has few multiprocessors";
+  const auto all = static_cast<unsigned>(Device(0).properties().multiprocessors);
+  for (const std::int64_t n : {17003, 131072, 1 << 20, 3'000'001})
+    for (const unsigned block : {64u, 512u}) expect_shares(gpus_at_most(8), all, block, {n, 30, 0});
+}
+
+}  // namespace
+}  // namespace dcgn::test

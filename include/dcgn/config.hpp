@@ -97,6 +97,10 @@ struct Config {
   // off: all that passes between processes goes by MPI, or what stands for it. DCGN_SHARE=on|off
   bool share = detail::flag_setting("DCGN_SHARE", "on", "off", true);
 
+  // Whether an MPI that declares itself CUDA-aware is given the addresses of GPUs' memory that CPU ranks send and
+  // receive; off: what passes between processes by MPI is staged. DCGN_CUDA_AWARE=on|off
+  bool cuda_aware = detail::flag_setting("DCGN_CUDA_AWARE", "on", "off", true);
+
   // From how many bytes on the GPUs' copy engines move a message, rather than the threads that receive it. Where it is
   // not set: where they are faster, which the threads of the call decide; never on emulated GPUs, which have none (a
   // number makes them act as if). DCGN_COPY_ENGINE=on|off|bytes; on: not set, off: never_copied

@@ -23,6 +23,7 @@ class Copier {
   virtual bool kernels_can_read(const void* memory, int device) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual bool busy() = 0;
+  virtual void enter() = 0;
   virtual void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) = 0;
 };
 

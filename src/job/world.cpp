@@ -182,6 +182,13 @@ std::unique_ptr<transport::Sharing> find_sharing(const Config& config, transport
   return processes ? std::make_unique<transport::Sharing>(*processes, config, devices) : nullptr;
 }
 
+// Whether MPI is given the memory of GPUs; that of emulated ones is the host's.
+bool mpi_takes_device_memory(const Config& config, transport::Processes* processes,
+                             const std::vector<Device>& devices) {
+  if (!processes || devices.empty() || !config.direct || !config.cuda_aware) return false;
+  return devices.front().kind() == DeviceKind::emulated || processes->mpi().takes_cuda_memory();
+}
+
 // By rank of this process, the device whose kernels may read what a thread of the host has in a GPU's memory.
 std::vector<int> readers_of(const Config& config, const Placement& placement, const topology::Home& home) {
   std::vector<int> readers;
@@ -208,6 +215,7 @@ WorldState::WorldState(Config config)
       copy_engine_(make_copy_engine(config_, placement_, home_, devices_)),
       host_copier_(copy_engine_ ? std::make_unique<transport::HostCopier>(
                                       *copy_engine_, home_.first_rank, readers_of(config_, placement_, home_),
+                                      mpi_takes_device_memory(config_, processes_.get(), devices_),
                                       [this](const Error& error) { abort_for_copy(error); })
                                 : nullptr),
       sharing_(find_sharing(config_, processes_.get(), agreement_, devices_)),
@@ -220,10 +228,12 @@ WorldState::WorldState(Config config)
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
   if (processes_)
-    gateway_ = std::make_unique<transport::Gateway>(*processes_, *watch_, memory_, placement_, config_,
-                                                    [this](Code code, const std::string& reason) {
-                                                      abort({code, reason}, false);
-                                                    });
+    gateway_ = std::make_unique<transport::Gateway>(
+        *processes_, *watch_, memory_, placement_, config_,
+        mpi_takes_device_memory(config_, processes_.get(), devices_) ? copy_engine_.get() : nullptr,
+        [this](Code code, const std::string& reason) {
+          abort({code, reason}, false);
+        });
   if (!devices_.empty() && memory_.copy_queues())
     copy_service_ =
         std::make_unique<transport::CopyService>(*copy_engine_, memory_.copy_queues(), memory_.copies_posted(),

@@ -38,6 +38,8 @@ void CopyEngine::start(void* to, const void* from, std::size_t bytes, std::uint3
   copier_->start(to, from, bytes, done, value);
 }
 
+void CopyEngine::enter() const { copier_->enter(); }
+
 bool CopyEngine::busy() const { return copier_->busy(); }
 
 void start_request(const CopyEngine& engine, const message::CopyRequest& request) {

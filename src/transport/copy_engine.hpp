@@ -56,6 +56,9 @@ class CopyEngine {
   // is at both.
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) const;
 
+  // Makes one of the devices the calling thread's current one, as a library that is given their memory may expect.
+  void enter() const;
+
   // Whether some of what has been started is still under way.
   bool busy() const;
 

@@ -29,7 +29,7 @@ constexpr std::uint32_t most_receivings = 16384;
 }  // namespace
 
 Gateway::Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory& memory, const Placement& placement,
-                 const Config& config, std::function<void(Code, const std::string&)> on_stop)
+                 const Config& config, const CopyEngine* devices, std::function<void(Code, const std::string&)> on_stop)
     : processes_(processes),
       watch_(watch),
       mpi_(processes.mpi()),
@@ -37,6 +37,7 @@ Gateway::Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory&
       me_(*memory.gateway()),
       placement_(placement),
       direct_(config.direct),
+      devices_(devices),
       first_(memory.home().first_rank),
       ranks_(memory.home().ranks),
       on_stop_(std::move(on_stop)),
@@ -295,6 +296,7 @@ void Gateway::serve() {
   constexpr auto awake_for = 1ms, awake_while_busy = 50ms;
   constexpr auto shortest_nap = 50us, longest_nap = 500us;
   try {
+    if (devices_) devices_->enter();
     for (std::size_t slot = 0; slot < slot_count; ++slot) repost(slot);
     if (processes_.any_thread()) offer();
     auto last = Clock::now();

@@ -5,12 +5,13 @@
 // What a rank sends eagerly goes on as one message of MPI and into the destination's lane. What it announces is
 // announced there as an offer; when that has been matched the payload follows in fragments: from the sender's memory
 // where the host may read it, else from what the sender streams through its lane; into the receiver's buffer where the
-// host may write it, else through its lane.
+// host may write it, else through its lane. An MPI that is CUDA-aware reads and writes what CPU ranks have on GPUs.
 //
 // All messages that open an exchange have one tag, and MPI keeps those between two processes in order; so
 // non-overtaking between any two ranks follows from the lanes' own order.
 #pragma once
 
+#include "copy_engine.hpp"
 #include "device/shared_work.hpp"
 #include "message/memory.hpp"
 #include "process_watch.hpp"
@@ -36,9 +37,10 @@ namespace dcgn::transport {
 
 class Gateway final : private device::SharedWork {
  public:
-  // `on_stop` stops the ranks of this process: it is told why, and not to call abort(). Made by all processes together.
+  // `on_stop` stops the ranks of this process: it is told why, and not to call abort(). `devices`, if it is not null,
+  // has the GPUs whose memory MPI is given. Made by all processes together.
   Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory& memory, const Placement& placement,
-          const Config& config, std::function<void(Code, const std::string&)> on_stop);
+          const Config& config, const CopyEngine* devices, std::function<void(Code, const std::string&)> on_stop);
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
   // Waits as finish() does, unless the job is stopped.
@@ -157,6 +159,7 @@ class Gateway final : private device::SharedWork {
   message::Endpoint& me_;
   const Placement& placement_;
   const bool direct_;
+  const CopyEngine* const devices_;
   const int first_, ranks_;
   const std::function<void(Code, const std::string&)> on_stop_;
   std::atomic<bool> dead_{false};

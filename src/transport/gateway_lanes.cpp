@@ -207,7 +207,7 @@ bool Gateway::begin_receiving(Receiving& r) {
   const int rank = first_ + r.rank;
   if (direct_ && memory_.host_resident(rank)) {
     const message::Record& record = memory_.endpoint(rank)->records[r.record];
-    if (r.bytes <= record.capacity && !(record.flags & message::Record::on_device)) {
+    if (r.bytes <= record.capacity && (devices_ || !(record.flags & message::Record::on_device))) {
       // See withdraw(): either the rank waits for this, or the job is found aborted here.
       add_in_order(memory_.lent(rank), 1);
       r.to = record.buffer;

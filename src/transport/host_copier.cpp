@@ -7,7 +7,9 @@ namespace dcgn::transport {
 bool HostCopier::is_device_memory(const void* memory) { return engine_.is_device_memory(memory); }
 
 bool HostCopier::rank_can_read(const void* memory, int rank) {
-  const int reader = readers_[static_cast<std::size_t>(rank - first_)];
+  const auto place = static_cast<std::size_t>(rank - first_);
+  if (place >= readers_.size()) return others_read_;
+  const int reader = readers_[place];
   return reader >= 0 && engine_.kernels_can_read(memory, reader);
 }
 

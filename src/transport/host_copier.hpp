@@ -17,9 +17,15 @@ namespace dcgn::transport {
 class HostCopier final : public message::HostCopier {
  public:
   // readers[rank - first] is the device whose kernels are that rank's, -1 where none may read what a host thread has on
-  // a device. What goes wrong is told to `on_error`, by the thread whose copy it was.
-  HostCopier(CopyEngine& engine, int first, std::vector<int> readers, std::function<void(const Error&)> on_error)
-      : engine_(engine), first_(first), readers_(std::move(readers)), on_error_(std::move(on_error)) {}
+  // a device; `others_read`: whoever carries messages to all other ranks may. What goes wrong is told to `on_error`, by
+  // the thread whose copy it was.
+  HostCopier(CopyEngine& engine, int first, std::vector<int> readers, bool others_read,
+             std::function<void(const Error&)> on_error)
+      : engine_(engine),
+        first_(first),
+        readers_(std::move(readers)),
+        others_read_(others_read),
+        on_error_(std::move(on_error)) {}
 
   bool is_device_memory(const void* memory) override;
   bool rank_can_read(const void* memory, int rank) override;
@@ -30,6 +36,7 @@ class HostCopier final : public message::HostCopier {
   CopyEngine& engine_;
   const int first_;
   const std::vector<int> readers_;
+  const bool others_read_;
   const std::function<void(const Error&)> on_error_;
 };
 

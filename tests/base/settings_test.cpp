@@ -72,7 +72,7 @@ TEST(Settings, SwitchesAreOnOrOffAndNothingElse) {
     EXPECT_FALSE(config.p2p);
     EXPECT_TRUE(config.direct);
   }
-  for (const char* name : {"DCGN_DIRECT", "DCGN_P2P", "DCGN_SHARE"}) {
+  for (const char* name : {"DCGN_DIRECT", "DCGN_P2P", "DCGN_SHARE", "DCGN_CUDA_AWARE"}) {
     const Variable variable(name, "0");
     EXPECT_NE(refusal().find(std::string(name) + "=0: expected on or off"), std::string::npos) << refusal();
   }

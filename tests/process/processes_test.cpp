@@ -158,6 +158,45 @@ TEST_F(Processes, TruncateWhatIsTooLong) {
   job.run();
 }
 
+// Around the ring, from memory of a GPU or of the host into either: by MPI itself where it takes such memory, as that
+// of emulated GPUs is taken by any, else staged.
+TEST_F(Processes, CpuRanksSendAndReceiveMemoryOfGpus) {
+  if (processes() > Device::count()) GTEST_SKIP() << "there are but " << Device::count() << " GPUs";
+  constexpr std::size_t most = 3'000'001;
+  for (const bool cuda_aware : {true, false}) {
+    Config config = with({.cpus = 1, .gpus = 1});
+    config.share = false;
+    config.cuda_aware = cuda_aware;
+    if (Device(0).kind() == DeviceKind::emulated) config.copy_engine_bytes = 0;  // acts as if it had an engine
+    World world(config);
+    Comm comm = world.attach();
+    Device device = world.device(0);
+    DeviceBuffer<unsigned char> device_out(device, most), device_in(device, most);
+    std::vector<unsigned char> out(most), in(most);
+    const int size = comm.size(), apart = size / processes();  // a CPU rank and a slot each
+    const int next = (comm.rank() + apart) % size, before = (comm.rank() + size - apart) % size;
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{40}, std::size_t{5000}, most})
+      for (const bool from_device : {true, false})
+        for (const bool to_device : {true, false}) {
+          for (std::size_t i = 0; i < bytes; ++i) out[i] = content(comm.rank(), next, i + bytes);
+          std::fill(in.begin(), in.end(), '-');
+          device.copy(device_out.data(), out.data(), most);
+          device.copy(device_in.data(), in.data(), most);
+          const auto count = static_cast<std::int64_t>(bytes);
+          const Request sent = comm.isend_bytes(from_device ? device_out.data() : out.data(), count, next);
+          comm.recv_bytes(to_device ? device_in.data() : in.data(), count, before);
+          comm.wait(sent);
+          if (to_device) device.copy(in.data(), device_in.data(), most);
+          std::size_t good = 0;
+          while (good < bytes && in[good] == content(before, comm.rank(), good + bytes)) ++good;
+          EXPECT_EQ(good, bytes) << (from_device ? "from" : "to") << " a GPU " << to_device;
+          if (bytes < most) {
+            EXPECT_EQ(in[bytes], '-');
+          }
+        }
+  }
+}
+
 TEST_F(Processes, SynchronousSendsReturnOnceTheReceiveHasBegun) {
   Job job(with({.cpus = 1}));
   job.cpu([](Comm& comm) {

@@ -38,7 +38,8 @@ class HostCopier {
   virtual ~HostCopier() = default;
 
   virtual bool is_device_memory(const void* memory) = 0;
-  // Whether kernels of the device of this rank can read the memory; false where the rank is the host's.
+  // Whether kernels of the device of this rank can read the memory; false where the rank is the host's. Of a rank
+  // elsewhere: whether the gateway may pass the memory to MPI.
   virtual bool rank_can_read(const void* memory, int rank) = 0;
   // Both stop the job where they fail: then what was to be copied is not.
   virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;

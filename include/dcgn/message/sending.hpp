@@ -41,9 +41,10 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
 #if !defined(__CUDA_ARCH__)
   // A lane's reach is that of the memory which its sender uses as a rule.
   if (r->flags & Record::on_device) {
-    if (!is_at_home(me, r->envelope.peer)) return Reach::none;
+    const bool at_home = is_at_home(me, r->envelope.peer), by_gateway = !is_near(me, r->envelope.peer);
+    if (!at_home && !by_gateway) return Reach::none;
     if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
-    return me.copies.queue ? Reach::engine : Reach::none;
+    return at_home && me.copies.queue ? Reach::engine : Reach::none;
   }
 #endif
   return is_pulled(lane, r->envelope.bytes) ? lane.reach : Reach::none;

@@ -97,6 +97,10 @@ class CudaCopier final : public Copier {
     return place_of(memory).on_device();
   }
 
+  void enter() override {
+    check_cuda(cudaSetDevice(engines_.begin()->first), "enter", "cudaSetDevice", engines_.begin()->first);
+  }
+
   bool is_pageable(const void* memory) override {
     const RelaxedCapture relaxed;
     return place_of(memory).kind == MemoryKind::pageable;

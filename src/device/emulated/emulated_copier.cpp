@@ -25,6 +25,8 @@ class EmulatedCopier final : public Copier {
     return true;
   }
 
+  void enter() override {}
+
   void copy(void* to, const void* from, std::size_t bytes) override {
     schedule_point();
     std::memmove(to, from, bytes);

@@ -155,7 +155,8 @@ int iall_gather(MpiHandle communicator, const void* in, void* out, int bytes, Mp
 }
 
 int takes_cuda_memory() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+// What it was compiled with need not be what it runs with: so the function, and not its header's word.
+#if defined(OMPI_HAVE_MPI_EXT_CUDA) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000)
   return MPIX_Query_cuda_support();
 #else
   return 0;

@@ -5,6 +5,7 @@
 
 #include <dcgn/job.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -347,13 +348,20 @@ Report Job::run() {
   }
 
   for (const message::RankMemory::Snapshot& s : ranks) report.ranks.push_back(report_of(*world, s.endpoint.rank, s));
-  // A failed call that came too late for the watchdog to see.
-  for (const message::RankMemory::Snapshot& s : ranks) {
-    const message::Failure& f = s.endpoint.first_failure;
-    if (f.code != Code::ok && s.endpoint.limits.errors_fatal)
-      throw Error(f.code, message::to_string(f.call), message::describe(f), s.endpoint.rank,
-                  world->place_of(s.endpoint.rank));
-  }
+  // A failed call that came too late for the watchdog to see: not first one that follows from another.
+  const auto failed = [&](int rank) {
+    return std::any_of(ranks.begin(), ranks.end(), [&](const message::RankMemory::Snapshot& s) {
+      return s.endpoint.rank == rank && s.endpoint.first_failure.code != Code::ok;
+    });
+  };
+  for (const bool follows : {false, true})
+    for (const message::RankMemory::Snapshot& s : ranks) {
+      const message::Failure& f = s.endpoint.first_failure;
+      if (f.code != Code::ok && s.endpoint.limits.errors_fatal &&
+          (f.code == Code::rank_ended && failed(f.envelope.peer)) == follows)
+        throw Error(f.code, message::to_string(f.call), message::describe(f), s.endpoint.rank,
+                    world->place_of(s.endpoint.rank));
+    }
   const std::string lost = left_over(*world, ranks);
   if (!lost.empty()) throw Error(Code::unreceived, "job", lost);
   return report;

@@ -91,13 +91,17 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
 
 void WorldState::decide_alarm() {
   const auto alarm_of = [this](int r) { return static_cast<Alarm>(load_acquire(memory_.notice(r).alarm)); };
-  // A call that failed comes first: a rank that waits for one that has failed and ended is what follows from it.
-  for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
-    if (alarm_of(r) != Alarm::failure) continue;
-    const message::Failure& f = memory_.notice(r).failure;
-    abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f)});
-    return;
-  }
+  // A call that failed comes first: a rank that waits for one that has failed and ended is what follows from it, and so
+  // is a call that fails for that.
+  const auto failed = [&](int r) { return home_.has(r) && alarm_of(r) == Alarm::failure; };
+  for (const bool follows : {false, true})
+    for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
+      if (!failed(r)) continue;
+      const message::Failure& f = memory_.notice(r).failure;
+      if ((f.code == Code::rank_ended && failed(f.envelope.peer)) != follows) continue;
+      abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f)});
+      return;
+    }
   for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
     const Alarm alarm = alarm_of(r);
     if (alarm == Alarm::none) continue;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -165,6 +166,58 @@ TEST(InBlocks, InManyInterleavings) {
   for (std::uint64_t seed = 0; seed < (fewer == 1 ? 40 : 2); ++seed) seeds.emplace_back(seed);
   expect_shares(2, 3, 32, {16650, 4, 0}, seeds);
   expect_shares(3, 2, 32, {16650, 1, 0}, seeds);
+}
+
+// First the ranks give different lengths, and are told so; then they do better.
+struct OtherLengthsFirst {
+  static constexpr int n = 40000;
+
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, Step* memory, int* codes) const {
+    const gpu::Slot me = comm.slot(0);
+    const gpu::BlocksScope grid = gpu::this_grid(ctx, me);
+    for (int turn = 0; turn < 4; ++turn) {
+      for (auto i = static_cast<int>(grid.rank()); i < n; i += static_cast<int>(grid.size()))
+        memory[i] = SharesInTurns::step(turn, me.rank(), i);
+      const int length = turn == 1 ? n - 8 * me.rank() : n;
+      const Span<const Step> in(memory, static_cast<std::size_t>(length));
+      const Code code = me.all_reduce(grid, in, Span<Step>(memory + (turn + 1) * n, in.size()), InTurn{});
+      if (grid.leader()) codes[turn] = static_cast<int>(code);
+    }
+  }
+};
+
+TEST(InBlocks, AfterAMismatchThatIsReturned) {
+  if (Device::count() < 3) GTEST_SKIP() << "needs three GPUs";
+  Config config{.nodes = {{.gpus = 3, .slots = 1}}};
+  config.deadline_s = 20 * fewer;
+  config.errors_fatal = false;
+  Job job(config);
+  constexpr int n = OtherLengthsFirst::n;
+  std::vector<DeviceBuffer<Step>> memory;
+  std::vector<DeviceBuffer<int>> codes;
+  for (int g = 0; g < 3; ++g) {
+    memory.emplace_back(job.world().device(g), 5 * n);
+    codes.emplace_back(job.world().device(g), 4);
+    job.gpu_on(g, {.grid = 3, .block = 64, .resident = true}, OtherLengthsFirst{}, memory.back().data(),
+               codes.back().data());
+  }
+  ASSERT_NO_THROW(job.run());
+  for (std::size_t g = 0; g < 3; ++g) {
+    std::vector<int> said(4);
+    codes[g].download(said.data());
+    EXPECT_EQ(said, std::vector<int>({0, static_cast<int>(Code::mismatch), 0, 0}));
+    std::vector<Step> found(5 * n);
+    memory[g].download(found.data());
+    int wrong = 0;
+    for (const int turn : {0, 2, 3})
+      for (int i = 0; i < n; ++i) {
+        Step sum = SharesInTurns::step(turn, 0, i);
+        for (int r = 1; r < 3; ++r) sum = InTurn{}(sum, SharesInTurns::step(turn, r, i));
+        const Step& result = found[static_cast<std::size_t>((turn + 1) * n + i)];
+        wrong += result.factor != sum.factor || result.summand != sum.summand;
+      }
+    EXPECT_EQ(wrong, 0);
+  }
 }
 
 TEST(InBlocks, ManyOfThem) {

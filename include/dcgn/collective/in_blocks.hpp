@@ -161,16 +161,22 @@ DCGN_HOST_DEVICE Told all_reduce_in_blocks(const gpu::BlocksScope& scope, const 
   const unsigned threads = scope.threads_of_leader(), number = scope.rank() / threads, thread = scope.rank() % threads;
   // Known before the blocks meet: it takes as long.
   const RingStand stand(m, number ? number - 1 : 0, number && number <= blocks ? thread : ~0u >> 1);
+  Code found = Code::ok;  // by the leader
   Told told = scope.share(
       [&](const gpu::WarpScope& warp) {
-        const Told found = tell_by_warp(warp, m, Call::all_reduce, in.data, out.data, alike, 0, scope.size());
-        if (warp.leader()) store_relaxed(rings.verdict, found.together ? 1 : 2);
-        return found;
+        const Told its = tell_by_warp(warp, m, Call::all_reduce, in.data, out.data, alike, 0, scope.size());
+        if (warp.leader()) store_relaxed(rings.verdict, its.together ? 1 : 2);
+        found = its.code;
+        return its;
       },
       [&](const gpu::BlockScope& block) {
         return number > blocks || reduce_share(block, m, shares, number - 1, stand, r);
       },
-      [&] { store_relaxed(rings.verdict, 0); });
+      [&] {
+        store_relaxed(rings.verdict, 0);
+        // Whom the others have not understood has rings out of step with theirs: it does without from here on.
+        if (found != Code::ok) m.port.me->collectives.ring_blocks = 0;
+      });
   if (told.in_vain && told.code == Code::ok)
     told.code = scope
                     .lead_warp([&](const gpu::WarpScope& warp) {

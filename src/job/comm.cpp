@@ -128,7 +128,12 @@ void Comm::check(Code code, message::Call call) const {
     const std::string reason = world_->verdict().text;
     if (!reason.empty()) throw Error(code, operation, reason, me_->rank, to_string(place()));
   }
-  throw Error(code, operation, message::describe(me_->last_failure), me_->rank, to_string(place()));
+  std::string reason = message::describe(me_->last_failure);
+  if (code == Code::rank_ended && message::is_collective(call)) {
+    message::publish_turns(*me_);
+    reason += world_->mismatch();
+  }
+  throw Error(code, operation, reason, me_->rank, to_string(place()));
 }
 
 void Comm::check_waited(Span<const Request> requests, Code code, message::Call call) const {

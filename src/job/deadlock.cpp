@@ -141,7 +141,9 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
     ended += (ended.empty() ? "" : ", ") + std::to_string(first + static_cast<int>(r));
   }
   if (!ended.empty()) text += "\nended: rank " + ended;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
+  const std::string different = describe_mismatch(ranks, first);
+  text += different;
+  for (std::size_t r = 0; r < ranks.size() && different.empty(); ++r) {
     if (!ranks[r].answered || ranks[r].ended) continue;
     const std::string mismatch = find_mismatch(first + static_cast<int>(r), ranks[r].notice);
     if (!mismatch.empty()) text += "\n" + mismatch;

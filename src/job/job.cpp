@@ -155,6 +155,7 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
   std::string text;
   std::uint64_t total = 0;
   int lines = 0;
+  bool collectives = false;
   const auto line = [&](const std::string& what) {
     if (lines++ < most_lines) text += "\n  " + what;
   };
@@ -165,6 +166,7 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
     const int rank = ranks[to].endpoint.rank;
     for (const message::Envelope& e : ranks[to].unexpected) {
       ++total;
+      collectives = collectives || message::is_collective(e.context);
       line(message::describe_message(e) + " at rank " + std::to_string(rank));
     }
     const message::RankMemory& memory = world.memory();
@@ -197,6 +199,10 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
   }
   if (!total) return {};
   if (lines > most_lines) text += "\n  and more";
+  const std::string mismatch = world.mismatch();
+  if (collectives && mismatch.empty())
+    text += "\nranks that made these collectives had no use for them; expected the same roots, and sizes that fit";
+  text += mismatch;
   return messages(total) + (total == 1 ? " was" : " were") + " sent and never received:" + text;
 }
 

@@ -70,9 +70,10 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
     v.ended = memory.ended(r);
     v.is_slot = world.placement().place(r).is_slot();
     v.attached = v.is_slot || world.attached(r);
-    v.answered = !v.ended && load_acquire(memory.notice(r).survey) == survey;
+    const message::Notice& n = memory.notice(r);
+    v.answered = !v.ended && load_acquire(n.survey) == survey;
+    for (std::size_t i = 0; i < message::Turns::kept; ++i) v.notice.turns[i] = load_relaxed(n.turns[i]);
     if (v.answered) {
-      const message::Notice& n = memory.notice(r);
       v.notice.call = n.call;
       v.notice.is_receive = n.is_receive;
       v.notice.arrived = n.arrived;
@@ -89,6 +90,8 @@ std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
 
 }  // namespace
 
+std::string WorldState::mismatch() { return describe_mismatch(view(*this, memory_, survey_), home_.first_rank); }
+
 void WorldState::decide_alarm() {
   const auto alarm_of = [this](int r) { return static_cast<Alarm>(load_acquire(memory_.notice(r).alarm)); };
   // A call that failed comes first: a rank that waits for one that has failed and ended is what follows from it, and so
@@ -99,7 +102,9 @@ void WorldState::decide_alarm() {
       if (!failed(r)) continue;
       const message::Failure& f = memory_.notice(r).failure;
       if ((f.code == Code::rank_ended && failed(f.envelope.peer)) != follows) continue;
-      abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f)});
+      const bool follows_from_mismatch = f.code == Code::rank_ended && message::is_collective(f.call);
+      abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f) +
+                         (follows_from_mismatch ? mismatch() : std::string())});
       return;
     }
   for (int r = home_.first_rank; r < home_.end_rank(); ++r) {

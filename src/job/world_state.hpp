@@ -67,6 +67,10 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
   Verdict verdict() const;
 
+  // Where ranks have made different collectives, or given different roots, as far as they have told: see
+  // describe_mismatch().
+  std::string mismatch();
+
  private:
   enum class Seat : unsigned char { free, taken, left };
 

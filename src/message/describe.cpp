@@ -85,9 +85,10 @@ std::string describe_flaw(const Failure& f) {
     case Flaw::part:
       return "the part of rank " + peer + " ends at element " + value + ", expected at most the buffer's " + expected;
     case Flaw::overlap:
-      return "input and output overlap, " + value +
-             " bytes from one to the other; expected the place that the call's " +
-             "page gives for in place, or no overlap";
+      return "input and output overlap, " + value + " bytes from one to the other; expected " +
+             (f.expected < 0 ? "" : expected + ", which is in place, or ") + "no overlap";
+    case Flaw::parts_overlap:
+      return "the parts of ranks " + value + " and " + peer + " overlap in the output, expected a place for each";
     case Flaw::device_memory:
       return "a buffer in a GPU's memory, expected memory of the host: a CPU rank computes there alone";
     case Flaw::shorter:

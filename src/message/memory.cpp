@@ -219,7 +219,7 @@ void RankMemory::lay_out(Layout& layout) {
     rank.buffer = own.take<unsigned char>(capacity.buffer, 64);
     rank.scratch = own.take<unsigned char>(config_.collective_bytes, 64);
     rank.tables = own.take<unsigned char>(communicator_bytes(config_, world_size_), 64);
-    rank.collectives_begun = own.take<std::uint32_t>(most_communicators, 64);
+    rank.turns = own.take<Turns>(1, 64);
     rank.lapses = own.take<Lapse>(most_at_once, 64);
     rank.requests = own.take<Request>(most_at_once, 64);
     if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
@@ -505,7 +505,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .gathering = {},
                .collectives = {.scratch = own.scratch,
                                .scratch_bytes = config.collective_bytes,
-                               .begun = own.collectives_begun,
+                               .turns = own.turns,
                                .tables = Arena(own.tables, communicator_bytes(config, world_size_)),
                                .lapses = own.lapses,
                                .requests = own.requests,

@@ -19,7 +19,7 @@ struct RankMemory::Layout {
     std::uint64_t *near_acks, *far_acks;
     void *arrivals, *buffer;
     unsigned char *scratch, *tables;
-    std::uint32_t* collectives_begun;
+    Turns* turns;
     std::uint32_t *bells, *heads;
     std::int32_t* mute;
     std::uint32_t* copies_done;

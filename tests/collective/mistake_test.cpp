@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,19 +76,8 @@ TEST(Mistake, CountsAndPlacesThatMakeNoSenseAreNamed) {
               "reduce_scatterv: the input has 4 elements, expected 3");
 }
 
-TEST(Mistake, BuffersThatOverlapAreNamed) {
-  Ints x(10);
-  const auto part = [&](std::size_t at) { return Span<int>(x.data() + at, 5); };
-  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.all_reduce(part(0), part(1), Sum{}); }),
-              "all_reduce: input and output overlap, 4 bytes from one to the other");
-  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.scatter(part(2), part(0), 0); }),
-              "scatter: input and output");
-  EXPECT_EQ(refusal(Code::ok, [&](Comm& c) { c.all_reduce(part(0), part(5), Sum{}); }), "");
-  EXPECT_EQ(refusal(Code::ok, [&](Comm& c) { c.all_gather(part(3), part(3)); }), "");
-}
-
-// What stops a job of so many CPU ranks.
-std::string failure(Code code, int ranks, const std::function<void(Comm&)>& kernel) {
+// What stops a job of so many CPU ranks; the code is `code`, or which one it is depends on who is first.
+std::string failure(std::optional<Code> code, int ranks, const std::function<void(Comm&)>& kernel) {
   Config config;
   config.nodes = {{.cpus = ranks}};
   config.deadline_s = 20;
@@ -97,10 +87,43 @@ std::string failure(Code code, int ranks, const std::function<void(Comm&)>& kern
   try {
     job.run();
   } catch (const Error& e) {
-    EXPECT_EQ(to_string(e.code()), to_string(code)) << e.what();
+    EXPECT_EQ(to_string(e.code()), to_string(code.value_or(e.code()))) << e.what();
     return e.what();
   }
   return "no error";
+}
+
+// In the output alone: what is sent may be sent twice.
+TEST(Mistake, PartsThatOverlapAreNamed) {
+  const auto gathers = [](const Longs& counts, const Longs& places) {
+    return failure(std::nullopt, 3, [&](Comm& c) {
+      Ints in(static_cast<std::size_t>(counts[static_cast<std::size_t>(c.rank())])), out(40);
+      c.all_gatherv(in, out, counts, places);
+    });
+  };
+  expect_text(gathers({10, 10, 10}, {0, 5, 20}),
+              "all_gatherv: the parts of ranks 0 and 1 overlap in the output, expected a place for each");
+  expect_text(gathers({10, 10, 10}, {20, 10, 29}), "the parts of ranks 0 and 2 overlap");
+  expect_text(gathers({10, 0, 10}, {20, 25, 0}), "no error");
+  expect_text(failure(std::nullopt, 2,
+                      [](Comm& c) {
+                        Ints in(5, 1), out(8);
+                        c.scatterv(in, Longs{4, 4}, Longs{0, 1}, Span<int>(out.data(), 4), 0);
+                        c.all_to_allv(in, Longs{3, 3}, Longs{0, 1}, out, Longs{3, 3}, Longs{2, 0});
+                      }),
+              "all_to_allv: the parts of ranks 0 and 1 overlap");
+}
+
+TEST(Mistake, BuffersThatOverlapAreNamed) {
+  Ints x(10);
+  const auto part = [&](std::size_t at) { return Span<int>(x.data() + at, 5); };
+  expect_text(
+      refusal(Code::invalid_size, [&](Comm& c) { c.all_reduce(part(0), part(1), Sum{}); }),
+      "all_reduce: input and output overlap, 4 bytes from one to the other; expected 0, which is in place, or no");
+  expect_text(refusal(Code::invalid_size, [&](Comm& c) { c.scatter(part(2), part(0), 0); }),
+              "scatter: input and output");
+  EXPECT_EQ(refusal(Code::ok, [&](Comm& c) { c.all_reduce(part(0), part(5), Sum{}); }), "");
+  EXPECT_EQ(refusal(Code::ok, [&](Comm& c) { c.all_gather(part(3), part(3)); }), "");
 }
 
 TEST(Mistake, DifferentCollectivesAreToldApart) {
@@ -119,13 +142,71 @@ TEST(Mistake, DifferentCollectivesAreToldApart) {
   expect_text(report, "but rank 2 was or is in broadcast, number 1");
 }
 
-TEST(Mistake, DifferentRootsAreADeadlock) {
-  const std::string report = failure(Code::deadlock, 2, [](Comm& comm) {
+// One rank of three gives another root, in a call that may end at some ranks; then all go on, or end.
+TEST(Mistake, DifferentRootsAreNamed) {
+  const auto names = [](const std::string& call, const std::function<void(Comm&, int)>& make) {
+    for (const bool go_on : {false, true}) {
+      SCOPED_TRACE(call + (go_on ? ", barrier" : ""));
+      const std::string report = failure(std::nullopt, 3, [&](Comm& comm) {
+        make(comm, comm.rank() == 1 ? 1 : 0);
+        if (go_on) comm.barrier();
+      });
+      expect_text(report, "mismatch: rank 0 gave root 0 in " + call + ", number 0, but rank 1 gave root 1");
+    }
+  };
+  names("reduce", [](Comm& c, int root) {
+    int in = 1, out = 0;
+    c.reduce(in, out, Sum{}, root);
+  });
+  names("gather", [](Comm& c, int root) {
+    Ints in(1), out(3);
+    c.gather(in, out, root);
+  });
+  names("broadcast", [](Comm& c, int root) {
+    int x = 0;
+    c.broadcast(x, root);
+  });
+  names("scatter", [](Comm& c, int root) {
+    Ints in(3), out(1);
+    c.scatter(in, out, root);
+  });
+}
+
+TEST(Mistake, DifferentRootsLongAgoAreHintedAt) {
+  const std::string report = failure(Code::unreceived, 3, [](Comm& comm) {
+    int x = 0;
+    comm.broadcast(x, comm.rank() == 1 ? 1 : 0);
+    for (int i = 0; i < 100; ++i) comm.all_reduce(x, Sum{});
+  });
+  expect_text(report, "rank 1's part in broadcast, number 0, 4 bytes at rank 2");
+  expect_text(report, "expected the same roots, and sizes that fit");
+}
+
+// Of communicators, too: there those that have the same number at other ranks are not held against them.
+TEST(Mistake, DifferentRootsInACommunicatorAreNamed) {
+  const std::string report = failure(Code::deadlock, 4, [](Comm& comm) {
     int x = 1, y = 0;
-    comm.reduce(x, y, Sum{}, comm.rank());  // each thinks that it gets the sum
+    Comm half = comm.split(comm.rank() / 2, 0);
+    half.barrier();
+    if (comm.rank() < 2) half.scan(x, y, Sum{});
+    if (comm.rank() >= 2) half.reduce(x, y, Sum{}, half.rank());
     comm.barrier();
   });
-  expect_text(report, "rank 1 (CPU 1, node 0): reduce, number 0, for rank 0");
+  expect_text(report, "mismatch: rank 2 gave root 0 in reduce, number 1 in communicator ");
+  expect_text(report, ", but rank 3 gave root 1");
+}
+
+TEST(Mistake, WhatARankThatHasEndedWasInIsNamed) {
+  const std::string report = failure(Code::rank_ended, 3, [](Comm& comm) {
+    int x = 1, y = 0;
+    if (comm.rank() == 0)
+      comm.broadcast(x, 0);
+    else
+      comm.reduce(x, y, Sum{}, 0);
+  });
+  expect_text(report, " has ended");
+  expect_text(report, "mismatch: rank 0 was or is in broadcast, number 0, but rank ");
+  expect_text(report, " was or is in reduce, number 0");
 }
 
 TEST(Mistake, TheSameCallsInAnotherOrderAreADeadlock) {
@@ -135,7 +216,39 @@ TEST(Mistake, TheSameCallsInAnotherOrderAreADeadlock) {
     comm.broadcast(x, comm.rank());
     comm.broadcast(x, 1 - comm.rank());
   });
-  expect_text(report, "mismatch: rank 0 is in broadcast, number 1, but rank 1 was or is in broadcast, number 0");
+  expect_text(report, "mismatch: rank 0 gave root 0 in broadcast, number 0, but rank 1 gave root 1");
+}
+
+// Of slots, in cells and in lanes, where the calls of blocks go another way.
+struct OtherRoots {
+  std::size_t count;
+
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, float* memory) const {
+    const gpu::Slot me = comm.slot(0);
+    const gpu::BlockScope block = gpu::this_block(ctx);
+    if (me.broadcast(block, Span<float>(memory, count), me.rank() == 1 ? 1 : 0) == Code::ok) me.barrier(block);
+  }
+};
+
+TEST(Mistake, DifferentRootsOfSlotsAreNamed) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{5000}}) {
+    SCOPED_TRACE(count);
+    Config config{.nodes = {{.gpus = 2, .slots = 1}}};
+    config.deadline_s = 20 * fewer;
+    Job job(config);
+    std::vector<DeviceBuffer<float>> memory;
+    for (int g = 0; g < 2; ++g) {
+      memory.emplace_back(job.world().device(g), count);
+      job.gpu_on(g, {.grid = 1, .block = 64}, OtherRoots{count}, memory.back().data());
+    }
+    std::string what;
+    try {
+      job.run();
+    } catch (const Error& e) {
+      what = e.what();
+    }
+    expect_text(what, "mismatch: rank 0 gave root 0 in broadcast, number 0, but rank 1 gave root 1");
+  }
 }
 
 TEST(Mistake, DifferentSizesAreNamed) {

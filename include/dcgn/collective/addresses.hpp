@@ -1,6 +1,7 @@
-// Large messages by addresses: every rank tells all others where its buffers are, in a round; then each reads what it
-// needs where it is and writes its results where they go; and another round says that all have done so. Where one of
-// the buffers is out of another rank's reach, which all find out alike, the call goes on with messages.
+// Large messages by addresses: every rank tells all others where its buffers are, in a round; then each does its share,
+// reads operands where they are and stores what it moves, and results, where they go; and another round says that all
+// have done so. Where one of the buffers is out of another rank's reach, which all find out alike, the call goes on
+// with messages.
 #pragma once
 
 #include <dcgn/collective/buffers.hpp>
@@ -217,14 +218,13 @@ struct Told {
 [[gnu::noinline]] DCGN_HOST_DEVICE inline Told tell_by_warp(const gpu::WarpScope scope, const Member m, Call call,
                                                             const void* in, const void* out, const Alike alike,
                                                             std::int64_t copied, std::uint32_t threads) {
-  std::uint32_t& begun = m.port.begun[m.group.pair];
-  Told told{.code = Code::ok, .number = begun};
+  Told told{.code = Code::ok, .number = m.port.turns->begun[m.group.pair]};
   const Channel c(scope, m, call, told.number);
   const bool able =
       message::reachable(in) & message::reachable(out) & (copied == 0 || copies_faster(c, copied, threads));
   const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
   told.code = tell_place(c, in, target, alike);
-  if (scope.leader()) begun = told.number + 1;
+  if (scope.leader()) begin_turn(m, call, told.number, call == Call::broadcast ? alike.root : no_root);
   if (told.code != Code::ok) return told;
   auto* const places = reinterpret_cast<Place*>(c.scratch());
   bool same = true, reached = true, together = alike.blocks != 0;

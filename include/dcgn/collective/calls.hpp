@@ -101,7 +101,7 @@ template <class Scope>
     checks.root(root);
     if (m.group.rank != root) return checks.input(in, in.count, element);
     checks.output(out, 0, element);
-    checks.parts(parts, out.count);
+    checks.output_parts(parts, out.count);
     if (checks.failure().code != Code::ok) return;
     checks.input(in, parts.counts[root], element);
     checks.apart(in.data, in.count * element, out.data, out.count * element,
@@ -190,7 +190,7 @@ template <class Scope>
                                                     Parts parts, std::int64_t element) {
   const Channel c(scope, m, Call::all_gatherv, [&](Checks& checks) {
     checks.output(out, 0, element);
-    checks.parts(parts, out.count);
+    checks.output_parts(parts, out.count);
     if (checks.failure().code != Code::ok) return;
     checks.input(in, parts.counts[m.group.rank], element);
     checks.apart(in.data, in.count * element, out.data, out.count * element,
@@ -237,7 +237,7 @@ template <class Scope>
     checks.input(in, in.count, element);
     checks.output(out, 0, element);
     checks.parts(send, in.count);
-    checks.parts(receive, out.count);
+    checks.output_parts(receive, out.count);
     if (checks.failure().code != Code::ok) return;
     const std::int64_t own = send.counts[m.group.rank], expected = receive.counts[m.group.rank];
     checks.require(own == expected, Code::mismatch, Flaw::shorter, own * element, expected * element,

@@ -28,6 +28,13 @@ struct Member {
   Group group;
 };
 
+// The call of this number begins; by one thread.
+DCGN_HOST_DEVICE inline void begin_turn(const Member& m, Call call, std::uint32_t number, int root = no_root) {
+  message::Turns& turns = *m.port.turns;
+  turns.begun[m.group.pair] = number + 1;
+  turns.latest[number % message::Turns::kept] = turn_word(m.group.collective_context(), tag_of(call, number), root);
+}
+
 // Whether `a` lies at `same`, or clear of b; sizes in bytes.
 DCGN_HOST_DEVICE inline bool lies_apart(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes,
                                         const void* same) {
@@ -52,7 +59,10 @@ class Checks {
   }
   DCGN_HOST_DEVICE void root(int root) {
     require(member_.group.has(root), Code::invalid_rank, Flaw::root, root, member_.group.size - 1);
+    root_ = root;
   }
+  // What was given as one.
+  DCGN_HOST_DEVICE int given_root() const { return root_; }
   DCGN_HOST_DEVICE void buffer(const void* data, std::int64_t bytes) {
     require(bytes >= 0, Code::invalid_size, Flaw::none, bytes, 0);
     require(data || bytes <= 0, Code::null_buffer, Flaw::none, bytes, 0);
@@ -76,6 +86,25 @@ class Checks {
       require(end <= elements || !p.counts[r], Code::invalid_size, Flaw::part, end, elements, r);
     }
   }
+  // The same of an output, where no two may have an element in common. Of very many only those in order are looked at.
+  DCGN_HOST_DEVICE void output_parts(const Parts& p, std::int64_t elements) {
+    parts(p, elements);
+    if (failure_.code != Code::ok) return;
+    const int size = member_.group.size;
+    bool in_order = true;
+    std::int64_t end = 0;
+    for (int r = 0; r < size; ++r) {
+      if (!p.counts[r]) continue;
+      in_order = in_order && p.displacements[r] >= end;
+      end = p.displacements[r] + p.counts[r];
+    }
+    if (in_order || size > 1024) return;
+    for (int r = 1; r < size; ++r)
+      for (int q = 0; q < r; ++q)
+        require(!p.counts[q] || !p.counts[r] || p.displacements[q] + p.counts[q] <= p.displacements[r] ||
+                    p.displacements[r] + p.counts[r] <= p.displacements[q],
+                Code::invalid_size, Flaw::parts_overlap, q, 0, r);
+  }
   DCGN_HOST_DEVICE void counts(const Parts& p) {
     const std::int64_t size = member_.group.size;
     require(p.how_many_counts == size, Code::invalid_size, Flaw::counts, p.how_many_counts, size);
@@ -84,8 +113,13 @@ class Checks {
   }
   DCGN_HOST_DEVICE void apart(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes,
                               const void* same) {
-    require(lies_apart(a, a_bytes, b, b_bytes, same), Code::invalid_size, Flaw::overlap,
-            static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b) - reinterpret_cast<std::uintptr_t>(a)), 0);
+    const auto from_b = [b](const void* p) {
+      const auto distance =
+          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(b));
+      return distance < 0 ? -distance : distance;
+    };
+    require(lies_apart(a, a_bytes, b, b_bytes, same), Code::invalid_size, Flaw::overlap, from_b(a),
+            same ? from_b(same) : -1);
   }
   // Where elements are computed with.
   DCGN_HOST_DEVICE void reachable(const void* data) {
@@ -95,6 +129,7 @@ class Checks {
  private:
   const Member& member_;
   message::Failure failure_{};
+  int root_ = no_root;
 };
 
 // ---- messages
@@ -118,11 +153,11 @@ class Channel {
     const auto look = [&] {
       check(checks);
       const Code code = checks.failure().code;
-      return Turn{code, code == Code::ok ? tag_of(call, me.collectives.begun[member.group.pair]) : 0, me.without};
+      return Turn{code, code == Code::ok ? tag_of(call, member.port.turns->begun[member.group.pair]) : 0, me.without};
     };
     const auto begin = [&](Code code) {
       if (code == Code::ok) {
-        ++me.collectives.begun[member.group.pair];
+        begin_turn(member, call, member.port.turns->begun[member.group.pair], checks.given_root());
         return;
       }
       message::Failure failure = checks.failure();

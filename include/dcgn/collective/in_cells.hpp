@@ -27,21 +27,20 @@ DCGN_HOST_DEVICE bool fits_cells(const Scope& scope, const Member& m, const void
          message::is_plain(data, static_cast<std::uint64_t>(bytes));
 }
 
-// A call of one cell; take(value) and keep(rank, value) as message::exchange_cells() has them.
+// A call of one cell, with a root or no_root; take(value) and keep(rank, value) as message::exchange_cells() has them.
 template <class Scope, class Take, class Keep>
-DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call call, const Partners& partners,
+DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call call, int root, const Partners& partners,
                                    const void* data, std::int64_t bytes, const Take& take, const Keep& keep) {
-  std::uint32_t& begun = m.port.begun[m.group.pair];
   std::uint32_t number = 0;
   return message::exchange_cells<1>(
       scope, m.port, partners, false,
       [&] {
-        number = begun;
+        number = m.port.turns->begun[m.group.pair];
         const auto length = static_cast<std::uint64_t>(bytes);
         return message::CellRow<1>{{message::load_plain(true, data, length)},
                                    message::small_word(m.group.collective_context(), tag_of(call, number), length)};
       },
-      [&] { begun = number + 1; }, [&](const std::uint64_t(&values)[1]) { take(values[0]); },
+      [&] { begin_turn(m, call, number, root); }, [&](const std::uint64_t(&values)[1]) { take(values[0]); },
       [&](int rank, const std::uint64_t(&values)[1]) { keep(rank, values[0]); });
 }
 
@@ -50,7 +49,7 @@ DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call cal
 template <class Scope, class Act>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code go_on(const Scope scope, const Member m, Call call, const Partners partners,
                                               const Exchange e, const Act act) {
-  const Channel c(scope, m, call, m.port.begun[m.group.pair] - 1);
+  const Channel c(scope, m, call, m.port.turns->begun[m.group.pair] - 1);
   message::note_missing(scope, *m.port.me, partners, e);
   return act(c);
 }
@@ -62,7 +61,7 @@ DCGN_HOST_DEVICE bool meet_in_cells(const Scope& scope, const Member& m, Code& c
     if (!fits_cells(scope, m, nullptr, 0)) return false;
     const Partners all{peers_of(m.group), m.group.size};
     const Exchange e = exchange(
-        scope, m, Call::barrier, all, nullptr, 0, [](std::uint64_t) {}, [](int, std::uint64_t) {});
+        scope, m, Call::barrier, no_root, all, nullptr, 0, [](std::uint64_t) {}, [](int, std::uint64_t) {});
     if (e.state == Exchange::State::some)
       code = go_on(scope, m, Call::barrier, all, e,
                    [](const auto& c) { return c.make_up({.peers = c.everyone(), .to = c.all(), .from = c.all()}); });
@@ -80,7 +79,7 @@ DCGN_HOST_DEVICE bool broadcast_in_cells(const Scope& scope, const Member& m, vo
     const Partners partners{peers_of(m.group), m.group.size, here ? Partners::everyone : Partners::nobody,
                             here ? Partners::nobody : root};
     const Exchange e = exchange(
-        scope, m, Call::broadcast, partners, data, bytes,
+        scope, m, Call::broadcast, root, partners, data, bytes,
         [&](std::uint64_t value) {
           const std::uint64_t got = scope.of_looker(value, static_cast<unsigned>(root));
           message::store_plain(!here & scope.leader(), data, static_cast<std::uint64_t>(bytes), got);
@@ -116,7 +115,7 @@ DCGN_HOST_DEVICE bool reduce_in_cells(const Scope& scope, const Member& m, Call 
                                      : root,
                               here ? Partners::everyone : Partners::nobody};
       const Exchange e = exchange(
-          scope, m, call, partners, in.data, bytes,
+          scope, m, call, to_all ? no_root : root, partners, in.data, bytes,
           [&](std::uint64_t value) {
             if (!here) return;
             const std::uint64_t sum = r.fold_words(scope, value, m.group.size, in.count);

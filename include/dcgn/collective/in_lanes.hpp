@@ -121,15 +121,14 @@ DCGN_HOST_DEVICE Outcome all_reduce_in_lanes(const gpu::BlockScope& scope, const
                                              const R& r) {
   using message::Exchange, message::Hands, message::Rows;
   const std::uint32_t* const phase = m.port.me->phase;
-  std::uint32_t& begun = m.port.begun[m.group.pair];
-  const std::uint32_t number = begun;
+  const std::uint32_t number = m.port.turns->begun[m.group.pair];
   const int size = m.group.size, self = m.group.rank;
   for (int step = 0; step < (a.whole ? 1 : 2); ++step) {
     const bool scatters = step == 0 && !a.whole;  // a piece for each
     const Exchange e = exchange_rows(
         scope, m.port, peers_of(m.group), size, tag_of(Call::all_reduce, number), m.group.collective_context(),
         [&](int k) { return a.length(scatters ? k : self); }, [&](int k) { return a.length(scatters ? self : k); },
-        [&] { begun = number + 1; },
+        [&] { begin_turn(m, Call::all_reduce, number); },
         [&](const Rows& rows) {
           const auto length = [&](int k) { return a.length(k); };
           if (scatters)
@@ -185,11 +184,10 @@ DCGN_HOST_DEVICE bool parts_in_lanes(const Scope& scope, const Member& m, Call c
       return false;
     const int size = m.group.size, self = m.group.rank;
     const auto each = static_cast<std::uint32_t>(bytes), from_each = to_each ? each : 0;
-    std::uint32_t& begun = m.port.begun[m.group.pair];
-    const std::uint32_t number = begun;
+    const std::uint32_t number = m.port.turns->begun[m.group.pair];
     const message::Exchange e = exchange_rows(
         scope, m.port, peers_of(m.group), size, tag_of(call, number), m.group.collective_context(),
-        [&](int) { return each; }, [&](int) { return each; }, [&] { begun = number + 1; },
+        [&](int) { return each; }, [&](int) { return each; }, [&] { begin_turn(m, call, number); },
         [&](const message::Rows& rows) {
           if (to_each)
             push_to_each(
@@ -241,8 +239,7 @@ DCGN_HOST_DEVICE bool broadcast_in_lanes(const Scope& scope, const Member& m, vo
     const auto at = [&](int k) { return in_pieces ? static_cast<std::uint32_t>(k) * each : 0; };
     const auto length = [&](int k) { return in_pieces && k + 1 == size ? all - at(k) : each; };
     if ((at(size - 1) >= all) | !message::fits_row(data, length(size - 1))) return false;
-    std::uint32_t& begun = m.port.begun[m.group.pair];
-    const std::uint32_t number = begun;
+    const std::uint32_t number = m.port.turns->begun[m.group.pair];
     for (int step = 0; step < (in_pieces ? 2 : 1); ++step) {
       const std::uint32_t others = message::Rows::all_but(self, size);
       const std::uint32_t sends = step ? others & ~(1u << root) : here ? others : 0;
@@ -251,7 +248,8 @@ DCGN_HOST_DEVICE bool broadcast_in_lanes(const Scope& scope, const Member& m, vo
       const message::Exchange e = exchange_rows(
           scope, m.port, peers_of(m.group), size, tag_of(Call::broadcast, number), m.group.collective_context(),
           [&](int k) { return sends >> k & 1 ? length(scatters ? k : self) : 0; },
-          [&](int k) { return receives >> k & 1 ? length(step ? k : self) : 0; }, [&] { begun = number + 1; },
+          [&](int k) { return receives >> k & 1 ? length(step ? k : self) : 0; },
+          [&] { begin_turn(m, Call::broadcast, number, root); },
           [&](const message::Rows& rows) {
             if (!sends) return;
             if (scatters)

@@ -23,4 +23,23 @@ DCGN_HOST_DEVICE constexpr message::Call call_of_tag(std::int32_t tag) {
 DCGN_HOST_DEVICE constexpr std::int32_t turn_of_tag(std::int32_t tag) { return tag & ((1 << turn_bits) - 1); }
 static_assert(tag_of(message::Call::cart, 2047) < 65536, "small messages have tags of 16 bits");
 
+// What a rank notes of a call that it begins, for reports: its communicator and tag, which are never all zero, and its
+// root, or that it has none.
+inline constexpr int no_root = -1;
+
+DCGN_HOST_DEVICE constexpr std::uint64_t turn_word(std::uint32_t context, std::int32_t tag, int root) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32 | context << 16 |
+         static_cast<std::uint32_t>(tag);
+}
+struct Begun {
+  std::uint32_t context;
+  std::int32_t tag;
+  int root;
+
+  constexpr explicit Begun(std::uint64_t word)
+      : context(static_cast<std::uint32_t>(word) >> 16),
+        tag(static_cast<std::int32_t>(word & 0xffff)),
+        root(static_cast<int>(word >> 32)) {}
+};
+
 }  // namespace dcgn::collective

@@ -444,7 +444,9 @@ DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bo
 template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
   FlushGoal goal{me};
-  return run(scope, me, Call::finish, goal, {}).status.code;
+  const Code code = run(scope, me, Call::finish, goal, {}).status.code;
+  if (scope.leader()) publish_turns(me);
+  return code;
 }
 
 }  // namespace dcgn::message

@@ -291,7 +291,8 @@ enum class Flaw : std::uint32_t {
   count,          // negative; `envelope.peer` is whose
   displacement,   // likewise
   part,           // ends behind its buffer; likewise
-  overlap,        // input and output are neither apart nor in the same place
+  overlap,        // input and output: bytes from one to the other, and in place; -1: never
+  parts_overlap,  // of the output: those of two ranks, the second `envelope.peer`
   device_memory,  // in a GPU's memory, where a CPU rank computes
   shorter,        // what came from `envelope.peer`
   communicators,  // all pairs of contexts are in use
@@ -336,11 +337,19 @@ struct alignas(64) BlockRings {
   alignas(64) std::uint32_t verdict;
 };
 
+// Which collectives a rank has begun: how many of each communicator, and for reports the latest of all.
+struct Turns {
+  static constexpr std::uint32_t kept = 32;
+  std::uint32_t begun[most_communicators];
+  // [n % kept]: number n of whichever communicator came last; see collective/tag.hpp for the words, 0: none.
+  std::uint64_t latest[kept];
+};
+
 // What a rank has for collectives and communicators: see dcgn/collective/.
 struct CollectiveSpace {
   unsigned char* scratch = nullptr;
-  std::uint64_t scratch_bytes = 0;                    // the same at all ranks
-  std::uint32_t* begun = nullptr;                     // [most_communicators], collectives of each so far
+  std::uint64_t scratch_bytes = 0;  // the same at all ranks
+  Turns* turns = nullptr;
   std::uint32_t used[most_communicators / 32] = {1};  // bit by bit, the pairs of contexts; the world's is the first
   Arena tables{nullptr, 0};                           // members of communicators
   Lapse* lapses = nullptr;                            // [most_at_once]
@@ -388,6 +397,7 @@ struct alignas(64) Notice {
   std::uint64_t activity;
   std::uint64_t waited_ns;
   Envelope unexpected[notice_envelopes];
+  std::uint64_t turns[Turns::kept];  // as Turns::latest has them
   Failure failure;
 };
 
@@ -494,14 +504,14 @@ struct Port {
   Endpoint* me;
   OutLane* out;
   InLane* in;
-  std::uint32_t* begun;  // as CollectiveSpace has it
+  Turns* turns;  // as CollectiveSpace has it
   std::int32_t size, first, near;
 
   DCGN_HOST_DEVICE explicit Port(Endpoint& endpoint)
       : me(&endpoint),
         out(endpoint.out),
         in(endpoint.in),
-        begun(endpoint.collectives.begun),
+        turns(endpoint.collectives.turns),
         size(endpoint.size),
         first(endpoint.first),
         near(endpoint.near) {}

@@ -22,10 +22,16 @@ DCGN_HOST_DEVICE inline bool aborted(const Endpoint& me) {
   return load_relaxed(*me.phase) == static_cast<std::uint32_t>(Phase::aborted);
 }
 
+// Tells the watchdog which collectives the rank has begun, as far as it keeps them.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void publish_turns(Endpoint& me) {
+  for (std::uint32_t i = 0; i < Turns::kept; ++i) store_relaxed(me.notice->turns[i], me.collectives.turns->latest[i]);
+}
+
 // Tells the watchdog why the job should stop. The first alarm of a rank stands.
 DCGN_HOST_DEVICE inline void raise_alarm(Endpoint& me, Alarm alarm) {
   if (load_relaxed(me.notice->alarm) == static_cast<std::uint32_t>(Alarm::none)) {
     me.notice->failure = me.last_failure;
+    publish_turns(me);
     store_release(me.notice->alarm, static_cast<std::uint32_t>(alarm));
   }
 }
@@ -46,6 +52,7 @@ inline constexpr std::uint32_t awaits_blocks = 2;
                                                        std::uint32_t is_receive, std::uint32_t requests,
                                                        std::uint32_t survey, std::uint64_t waited) {
   Notice& n = *me.notice;
+  publish_turns(me);
   n.arrived = me.unexpected_count;
   n.call = me.call;
   n.is_receive = is_receive;

@@ -1,5 +1,6 @@
 #include "device/emulated/schedule.hpp"
 #include "device/processor.hpp"
+#include "job/early_exit.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
@@ -90,7 +91,10 @@ void guarded(job::WorldState& world, Runners& runners, const std::string& who, B
     // What the watchdog decided is told by its report, and what follows from it is no news.
     if (e.code() != Code::aborted && e.code() != Code::deadline && !world.aborted())
       runners.fail(std::current_exception());
-    world.abort({e.code(), who + ": " + e.what()});
+    // Its text says which rank it is, if it knows.
+    const std::string text = e.what(), prefix = "dcgn: ";
+    world.abort(
+        {e.code(), e.rank() < 0 ? who + ": " + text : text.substr(text.starts_with(prefix) ? prefix.size() : 0)});
   } catch (const std::exception& e) {
     if (!world.aborted()) runners.fail(std::current_exception());
     world.abort({Code::aborted, who + " threw: " + e.what()});
@@ -104,7 +108,11 @@ void run_cpu(job::WorldState& world, Runners& runners, const std::string& who, i
              const std::function<void(Comm&)>& kernel) {
   // In deterministic mode the ranks are fibers of one thread.
   std::optional<device::BusyThread> busy;
-  if (!world.config().seed) busy.emplace();
+  std::optional<job::EarlyExit> exit;
+  if (!world.config().seed) {
+    busy.emplace();
+    exit.emplace(who);
+  }
   Comm comm = world.attach(rank);
   // In here, so that the exception is known for what it is before the rank is detached.
   guarded(world, runners, who, [&] {
@@ -213,7 +221,14 @@ Job::Job(Config config) : world_(std::move(config)), plan_(std::make_unique<Plan
 }
 Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&&) noexcept = default;
-Job::~Job() = default;
+Job::~Job() {
+  if (!plan_ || plan_->started) return;
+  // It has never run: nobody is to wait for its ranks.
+  job::WorldState& world = *world_.state_;
+  world.let_go();
+  for (int r = world.home().first_rank; r < world.home().end_rank(); ++r)
+    if (placement().place(r).is_slot() || !world.attached(r)) world.detach(r);
+}
 
 void Job::set_every_cpu(std::function<void(Comm&)> kernel) { plan_->every_cpu = std::move(kernel); }
 
@@ -310,6 +325,8 @@ Report Job::run() {
   try {
     if (const auto seed = world_.config().seed) {
       threads.emplace_back([run_body, bodies, seed, world, runners] {
+        const std::string who = "a rank";
+        const job::EarlyExit exit(who);
         device::Schedule schedule(*seed);
         for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
         if (transport::CopyService* service = world->copy_service()) {

@@ -249,6 +249,20 @@ WorldState::~WorldState() {
   copy_engine_.reset();  // waits for the copies that are under way, whose words are in memory_
 }
 
+void WorldState::check_gpu(int gpu) const {
+  const int gpus = static_cast<int>(devices_.size());
+  if (gpu >= 0 && gpu < gpus) return;
+  const std::string who = processes_ ? "process " + process_number() : "the world";
+  throw Error(Code::device, "world",
+              "GPU " + std::to_string(gpu) + " is out of range, " +
+                  (gpus ? "expected 0.." + std::to_string(gpus - 1) + (processes_ ? ", those of " + who : "")
+                        : who + " has none"));
+}
+
+std::string WorldState::process_number() const {
+  return std::to_string(processes_->rank()) + " of " + std::to_string(processes_->size());
+}
+
 int WorldState::slots_of_gpu(int gpu) const {
   return placement_.shape(placement_.place(first_rank_of_gpu(gpu)).node).slots;
 }
@@ -286,6 +300,11 @@ void WorldState::detach(int rank) {
 bool WorldState::attached(int rank) const {
   const std::lock_guard lock(mutex_);
   return seats_[static_cast<std::size_t>(rank - home_.first_rank)] != Seat::free;
+}
+
+void WorldState::let_go() {
+  if (!gateway_ || gateway_->is_over() || aborted() || std::uncaught_exceptions() <= exceptions_) return;
+  abort({Code::aborted, "process " + process_number() + " has left the job by an exception; what it says tells why"});
 }
 
 void WorldState::abort(Verdict verdict, bool tell) {
@@ -328,7 +347,9 @@ std::shared_ptr<job::WorldState> make_state(Config config) {
 World::World(Config config) : state_(make_state(std::move(config))) {}
 World::World(World&&) noexcept = default;
 World& World::operator=(World&&) noexcept = default;
-World::~World() = default;
+World::~World() {
+  if (state_) state_->let_go();
+}
 
 const Config& World::config() const noexcept { return state_->config(); }
 const Placement& World::placement() const noexcept { return state_->placement(); }
@@ -336,27 +357,18 @@ bool World::is_here(int rank) const noexcept { return state_->home().has(rank); 
 Comm World::attach(int rank) { return state_->attach(rank); }
 int World::gpus() const noexcept { return static_cast<int>(state_->devices().size()); }
 
-namespace {
-void check_gpu(int gpu, int gpus) {
-  if (gpu < 0 || gpu >= gpus)
-    throw Error(Code::device, "world",
-                "GPU " + std::to_string(gpu) + " is out of range, " +
-                    (gpus ? "expected 0.." + std::to_string(gpus - 1) : "the world has none"));
-}
-}  // namespace
-
 Device World::device(int gpu) const {
-  check_gpu(gpu, gpus());
+  state_->check_gpu(gpu);
   return state_->devices()[static_cast<std::size_t>(gpu)];
 }
 
 gpu::Comm World::handle(int gpu) const {
-  check_gpu(gpu, gpus());
+  state_->check_gpu(gpu);
   return {state_->memory().endpoint(state_->first_rank_of_gpu(gpu)), state_->slots_of_gpu(gpu), size()};
 }
 
 std::uint64_t World::device_bytes(int gpu) const {
-  check_gpu(gpu, gpus());
+  state_->check_gpu(gpu);
   return state_->memory().bytes(gpu);
 }
 std::uint64_t World::host_bytes() const noexcept { return state_->memory().bytes(message::host_space); }

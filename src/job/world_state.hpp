@@ -18,6 +18,7 @@
 #include <dcgn/placement.hpp>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,6 +53,8 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   // First rank of the GPU, counted through the nodes of this process.
   int first_rank_of_gpu(int gpu) const { return first_ranks_.at(static_cast<std::size_t>(gpu)); }
   int slots_of_gpu(int gpu) const;
+  // Throws Error(device) where this process has no GPU of that number.
+  void check_gpu(int gpu) const;
   std::string place_of(int rank) const { return to_string(placement_.place(rank)); }
   std::string name_of(int rank) const { return "rank " + std::to_string(rank) + " (" + place_of(rank) + ")"; }
 
@@ -61,6 +64,9 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
 
   // Whether a thread has ever been this CPU rank.
   bool attached(int rank) const;
+
+  // Its World goes. Where an exception takes it, the ranks of this process will not come, which others are told.
+  void let_go();
 
   // Stops all ranks, and with `tell` those of the other processes. The first verdict stands.
   void abort(Verdict verdict, bool tell = true);
@@ -75,6 +81,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   enum class Seat : unsigned char { free, taken, left };
 
   void abort_for_copy(const Error& error);
+  std::string process_number() const;  // "1 of 4"
   Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank - home_.first_rank)]; }
   void watch();
   // Asks every rank what it waits for. True if all that have not ended answered.
@@ -85,6 +92,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   void decide_alarm();
   bool proven_deadlock();
 
+  const int exceptions_ = std::uncaught_exceptions();
   Config config_;
   std::shared_ptr<transport::Processes> processes_;  // null where this one is alone
   std::unique_ptr<transport::ProcessWatch> watch_;

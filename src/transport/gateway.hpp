@@ -22,6 +22,7 @@
 #include <dcgn/placement.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -49,6 +50,7 @@ class Gateway final : private device::SharedWork {
   // The ranks of this process have ended. Returns when all others have, too, and whatever they sent here has come; or
   // when the job is stopped.
   void finish();
+  bool is_over() const { return is_over_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   // Stops the job in the other processes. Returns at once.
   void abort(Code code, const std::string& reason);
 

@@ -49,6 +49,23 @@ struct ReceiveOne {
   }
 };
 
+// The others would wait for ever; the program would end as if all were well.
+TEST(Failure, ExitInAKernelIsNoSuccess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [](int status) {
+    Job job({.nodes = {{.cpus = 2}}});
+    job.cpu([status](Comm& comm) {
+      if (comm.rank() == 1) std::exit(status);
+      int x = 0;
+      comm.recv(x, 1);
+    });
+    job.run();
+  };
+  EXPECT_EXIT(run(0), ::testing::ExitedWithCode(EXIT_FAILURE),
+              "exit\\(0\\) was called by rank 1 .* while its job was running");
+  EXPECT_EXIT(run(3), ::testing::ExitedWithCode(3), "exit\\(3\\) was called by rank 1");
+}
+
 TEST(Failure, BadArgumentsOfACpuRankAreNamed) {
   Job job({.nodes = {{.cpus = 2}}});
   job.cpu([](Comm& comm) {

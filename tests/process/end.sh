@@ -33,5 +33,7 @@ expect killed 2 'process 2 \(pid [0-9]+ on .*\) has died' "$@"
 expect opening 2 'process 2 \(pid [0-9]+ on .*\) has died' "$@"
 expect late 2 'not all 3 processes have come within 1 s' "$@"
 expect throws 3 'had enough' "$@"
+expect leaves 3 'process 2 of 3 has left the job by an exception|had enough before it began' "$@"
+expect unrun 3 'has ended|the deadline of 20 s has passed|came to a good end' "$@"
 expect waits 3 'the deadline of 3 s has passed for rank' "$@"
 exit $failures

@@ -1,7 +1,8 @@
-// A job of several processes that comes to a bad end: process_end killed|throws|waits|opening|late FOLDER. All wait for
-// what never comes, CPU ranks in the middle of a long message; the last process is killed, or throws, or they wait
-// until the deadline; or it is killed while they open the job, or opens a second one too late. Each writes what it
-// heard to a file FOLDER/<its number>, because a launcher may have stopped to listen by then.
+// A job of several processes that comes to a bad end: process_end killed|throws|waits|opening|late|leaves|unrun FOLDER.
+// All wait for what never comes, CPU ranks in the middle of a long message; the last process is killed, or throws, or
+// they wait until the deadline; or it is killed while they open the job, or opens a second one too late, or it throws
+// before it runs the job, or does not run it. Each writes what it heard to a file FOLDER/<its number>, because a
+// launcher may have stopped to listen by then.
 #include <dcgn/dcgn.hpp>
 
 #include <sys/wait.h>
@@ -72,6 +73,11 @@ int main(int argc, char** argv) {
       if (last_of_all) std::raise(SIGKILL);
     }
     dcgn::Job job(config);
+    if (how == "leaves" && last_of_all) throw std::runtime_error("had enough before it began");
+    if (how == "unrun" && last_of_all) {
+      std::ofstream(file) << "came to a good end\n";
+      return 1;
+    }
     job.cpu([&](dcgn::Comm& comm) {
       comm.barrier();
       const bool last = comm.place().node == job.placement().nodes() - 1;

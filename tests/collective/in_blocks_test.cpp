@@ -213,7 +213,7 @@ TEST(InBlocks, AfterAMismatchThatIsReturned) {
       for (int i = 0; i < n; ++i) {
         Step sum = SharesInTurns::step(turn, 0, i);
         for (int r = 1; r < 3; ++r) sum = InTurn{}(sum, SharesInTurns::step(turn, r, i));
-        const Step& result = found[static_cast<std::size_t>((turn + 1) * n + i)];
+        const Step& result = found[static_cast<std::size_t>(turn + 1) * n + static_cast<std::size_t>(i)];
         wrong += result.factor != sum.factor || result.summand != sum.summand;
       }
     EXPECT_EQ(wrong, 0);

@@ -220,8 +220,9 @@ struct Told {
                                                             std::int64_t copied, std::uint32_t threads) {
   Told told{.code = Code::ok, .number = m.port.turns->begun[m.group.pair]};
   const Channel c(scope, m, call, told.number);
-  const bool able =
-      message::reachable(in) & message::reachable(out) & (copied == 0 || copies_faster(c, copied, threads));
+  bool able = copied == 0 || copies_faster(c, copied, threads);
+  able &= message::reachable(in);
+  able &= message::reachable(out);
   const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
   told.code = tell_place(c, in, target, alike);
   if (scope.leader()) begin_turn(m, call, told.number, call == Call::broadcast ? alike.root : no_root);

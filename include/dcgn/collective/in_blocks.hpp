@@ -58,9 +58,10 @@ concept ReducesInBlocks = message::plans_ahead<Scope> && ReducesInLanes<gpu::Blo
 // By how many blocks but the first a call can be made so; 0: it cannot.
 DCGN_HOST_DEVICE inline unsigned blocks_that_move(const gpu::BlocksScope& scope, const Member& m, const Input& in,
                                                   const Output& out, std::int64_t bytes) {
-  if ((scope.blocks() < 2) | (bytes > most_by_blocks) | (scope.threads_of_leader() < gpu::warp_size) |
-      !message::fits_row(in.data, bytes) | !message::fits_row(out.data, bytes))
-    return 0;
+  bool fits = message::fits_row(in.data, bytes);
+  fits &= message::fits_row(out.data, bytes);
+  fits &= bytes <= most_by_blocks;
+  if (scope.blocks() < 2 || scope.threads_of_leader() < gpu::warp_size || !fits) return 0;
   const auto blocks = static_cast<unsigned>(m.port.me->collectives.ring_blocks);
   return scope.blocks() - 1 < blocks ? scope.blocks() - 1 : blocks;
 }

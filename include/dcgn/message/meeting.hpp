@@ -52,7 +52,7 @@ struct Attendance {
 #endif
       for (int i = 0; i < at_once; ++i)
         word[i] = k + i * step < members - 1 ? load_relaxed(meeting.come[k + i * step]) : call;
-      for (int i = 0; i < at_once; ++i) all = all & (word[i] == call);
+      for (const std::uint32_t w : word) all &= w == call;
     }
     return all;
   }

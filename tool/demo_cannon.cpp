@@ -2,6 +2,7 @@
 #include "apps/cannon/cannon.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/processes.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
 
@@ -81,14 +82,25 @@ void print_report(const cannon::Options& o, const cannon::Outcome& outcome) {
              outcome.across, outcome.across, 2 * size * size * size / flop, flop * 1e-9);
 }
 
-int run(Arguments& a) {
+void set_options(Arguments& a, int processes) {
   cannon::Options& o = a.options;
   // A rank is a whole GPU where it is a real one.
   if (a.shape.slots < 0 && Device::count() > 0 && Device(0).kind() == DeviceKind::cuda) a.shape.slots = 1;
-  o.nodes = a.shape.shape();
+  o.nodes = a.shape.shape_of_each(processes);
   cannon::validate(o);
-  a.json.open();
+}
+
+int run(Arguments& a) {
+  const Process here = this_process();
+  const int began = begin_together([&] {
+    set_options(a, here.count);
+    if (here.first()) a.json.open();
+    return a.options.nodes;
+  });
+  if (began != exit_ok) return began;
+  const cannon::Options& o = a.options;
   const cannon::Outcome outcome = cannon::run(o);
+  if (!here.first()) return exit_ok;
   std::optional<std::int64_t> wrong;
   if (a.check) wrong = cannon::count_wrong(o.size, outcome.c);
   a.json.write(to_json(o, outcome, wrong).dump(2));

@@ -4,6 +4,7 @@
 #include "base/output_file.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/processes.hpp"
 #include "tool/progress.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
@@ -131,29 +132,46 @@ void expect_two_files(const char* option, const base::OutputFile& file, const ch
         fmt::format("{} {}: expected another file than {} {}", option, file.path(), other_option, other.path()));
 }
 
-int run(Arguments& a) {
+void open_files(Arguments& a, std::optional<base::OutputFile>& output, std::optional<base::OutputFile>& owners) {
+  output.emplace(a.output);
+  owners.emplace(a.owners);
+  a.json.open();
+  expect_two_files("--owners", *owners, "--output", *output);
+  if (a.json.output) {
+    expect_two_files("--json", *a.json.output, "--output", *output);
+    expect_two_files("--json", *a.json.output, "--owners", *owners);
+  }
+}
+
+void set_options(Arguments& a, int processes) {
   mandelbrot::Options& o = a.options;
   const auto [width, height] = parse_extent("mandelbrot", a.size);
   o.task.width = width;
   o.task.height = height;
   set_region(a, o.task);
-  o.nodes = a.shape.shape();
+  o.nodes = a.shape.shape_of_each(processes);
   mandelbrot::validate(o);
-  base::OutputFile output(a.output), owners(a.owners);
-  a.json.open();
-  expect_two_files("--owners", owners, "--output", output);
-  if (a.json.output) {
-    expect_two_files("--json", *a.json.output, "--output", output);
-    expect_two_files("--json", *a.json.output, "--owners", owners);
-  }
+}
 
+int run(Arguments& a) {
+  const Process here = this_process();
+  std::optional<base::OutputFile> output, owners;
+  const int began = begin_together([&] {
+    set_options(a, here.count);
+    if (here.first()) open_files(a, output, owners);
+    return a.options.nodes;
+  });
+  if (began != exit_ok) return began;
+
+  const mandelbrot::Options& o = a.options;
   mandelbrot::Outcome outcome;
   {
     Progress progress("mandelbrot");
     outcome = mandelbrot::run(o, [&](int done, int rows) { progress.update(done, rows); });
   }
-  image::write_png(output, fractal_picture(o, outcome));
-  image::write_png(owners, ranks_picture(o, outcome));
+  if (!here.first()) return exit_ok;
+  image::write_png(*output, fractal_picture(o, outcome));
+  image::write_png(*owners, ranks_picture(o, outcome));
   std::optional<std::int64_t> wrong;
   if (a.check) wrong = mandelbrot::count_wrong(o.task, outcome.pixels);
 

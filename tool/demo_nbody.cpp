@@ -4,6 +4,7 @@
 #include "base/output_file.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/processes.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
 
@@ -57,7 +58,7 @@ nbody::Exchange exchange_of(const std::string& name) {
   return nbody::Exchange::direct;
 }
 
-void set_options(Arguments& a) {
+void set_options(Arguments& a, int processes) {
   nbody::Options& o = a.options;
   o.exchange = exchange_of(a.exchange);
   o.start = a.start == "plummer" ? nbody::Start::plummer : nbody::Start::discs;
@@ -67,7 +68,7 @@ void set_options(Arguments& a) {
   const bool real = Device::count() > 0 && Device(0).kind() == DeviceKind::cuda;
   if (a.shape.slots < 0 && real)
     a.shape.slots = o.exchange == nbody::Exchange::direct ? Device(0).properties().multiprocessors : 1;
-  o.nodes = a.shape.shape();
+  o.nodes = a.shape.shape_of_each(processes);
   nbody::validate(o);
 }
 
@@ -155,20 +156,29 @@ void print_report(const Arguments& a, const nbody::Outcome& outcome) {
 }
 
 int run(Arguments& a) {
-  set_options(a);
-  const nbody::Options& o = a.options;
-  const auto [width, height] = parse_extent("nbody", a.size);
+  const Process here = this_process();
+  Extent extent{};
   std::vector<std::string> files;
   std::deque<base::OutputFile> pictures;
-  for (int f = 0; f < a.frames; ++f)
-    pictures.emplace_back(files.emplace_back(fmt::format("{}_{:03}.png", a.output, f)));
-  a.json.open();
+  const int began = begin_together([&] {
+    set_options(a, here.count);
+    extent = parse_extent("nbody", a.size);
+    if (here.first()) {
+      for (int f = 0; f < a.frames; ++f)
+        pictures.emplace_back(files.emplace_back(fmt::format("{}_{:03}.png", a.output, f)));
+      a.json.open();
+    }
+    return a.options.nodes;
+  });
+  if (began != exit_ok) return began;
 
+  const nbody::Options& o = a.options;
   const nbody::Outcome outcome = nbody::run(o);
+  if (!here.first()) return exit_ok;
   const std::vector<std::size_t> records = shown(outcome.film.size(), a.frames);
   for (std::size_t f = 0; f < records.size(); ++f) {
     const int step = outcome.film_steps[records[f]];
-    write_png(pictures[f], nbody::picture(outcome.film[records[f]], width, height, a.reach,
+    write_png(pictures[f], nbody::picture(outcome.film[records[f]], extent.width, extent.height, a.reach,
                                           fmt::format("{} bodies, step {}", o.bodies, step)));
   }
   std::optional<std::int64_t> wrong;

@@ -2,6 +2,7 @@
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/help.hpp"
+#include "tool/processes.hpp"
 
 #include <dcgn/error.hpp>
 #include <dcgn/version.hpp>
@@ -75,7 +76,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) {
-      print_error(describe(app, e));
+      if (tells_mistakes()) print_error(describe(app, e));
       return exit_usage;
     }
     const int result = app.exit(e);  // prints --help or --version

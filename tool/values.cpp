@@ -104,7 +104,7 @@ void ShapeOptions::add_to(CLI::App& app) {
   app.add_option("--slots", slots, "Slots, which are ranks, of each GPU [3; 16 on CUDA]")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20));
-  app.add_option("--nodes", nodes, "Nodes, all of them in this process")
+  app.add_option("--nodes", nodes, "Nodes, where this process is the only one; under mpirun each process is one")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20))
       ->capture_default_str();
@@ -119,6 +119,22 @@ NodeShape ShapeOptions::shape() const {
                    : real    ? 16
                              : 3,
           .count = nodes};
+}
+
+NodeShape ShapeOptions::shape_of_each(int processes) const {
+  if (processes == 1) return shape();
+  const auto refuse = [](const std::string& what) { throw Error(Code::configuration, "demo", what); };
+  if (nodes > 1)
+    refuse(
+        fmt::format("--nodes {} in a job of {} processes: each process is a node there; expected 1", nodes, processes));
+  const int devices = Device::count();
+  if (gpus > devices)
+    refuse(fmt::format("--gpus {}: this machine has {} GPUs; DCGN_EMULATED_GPUS={} gives it emulated ones", gpus,
+                       devices, gpus));
+  NodeShape each = shape();
+  if (gpus < 0) each.gpus = std::clamp(devices / processes, std::min(1, devices), 2);
+  each.count = processes;
+  return each;
 }
 
 void JsonOption::add_to(CLI::App& app, const std::string& what) {

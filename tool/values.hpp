@@ -36,6 +36,9 @@ struct ShapeOptions {
 
   void add_to(CLI::App& app);
   NodeShape shape() const;
+  // In a job of so many processes, which share the GPUs that they see: the node that each of them is, `count` of them.
+  // Throws Error(configuration) where there cannot be such.
+  NodeShape shape_of_each(int processes) const;
 };
 
 // --json [FILE].

@@ -1,10 +1,12 @@
 #include "apps/cannon/cannon.hpp"
 
 #include "apps/cannon/rank_kernel.hpp"
+#include "apps/meeting/meeting.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <utility>
 
 namespace dcgn::cannon {
 
@@ -41,12 +43,43 @@ struct GpuMemory {
 
 // lines: end
 
+// What the ranks of this process leave: their tiles of C, one behind the other, and the times of rank 0.
+struct Left {
+  std::vector<float> tiles;
+  std::vector<std::uint64_t> took_ns;
+};
+
+Left left_by(const std::vector<RankReport>& ranks, const Task& task, int gpus_of_node,
+             const std::deque<HostMemory>& hosts, const std::vector<GpuMemory>& gpus) {
+  Left left;
+  auto host = hosts.begin();
+  for (const RankReport& r : ranks) {
+    if (r.rank >= task.across * task.across) break;
+    if (r.rank == 0) left.took_ns.resize(static_cast<std::size_t>(task.repeats));
+    if (r.place.is_slot()) {
+      const int gpu = (r.place.node - ranks.front().place.node) * gpus_of_node + r.place.device;
+      const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
+      const std::size_t end = left.tiles.size();
+      left.tiles.resize(end + task.elements());
+      from.device.copy(left.tiles.data() + end,
+                       from.tiles[2].data() + static_cast<std::size_t>(r.place.slot) * task.elements(),
+                       task.elements() * sizeof(float));
+      if (r.rank == 0) from.took_ns.download(left.took_ns.data());
+    } else {
+      left.tiles.insert(left.tiles.end(), host->tiles[2].begin(), host->tiles[2].end());
+      if (r.rank == 0) left.took_ns = host->took_ns;
+      ++host;
+    }
+  }
+  return left;
+}
+
 // A rank's tile in its place of the whole.
-void place_tile(const Task& task, int rank, const std::vector<float>& tile, std::vector<float>& whole) {
+void place_tile(const Task& task, int rank, const float* tile, std::vector<float>& whole) {
   const int first_row = rank / task.across * task.edge, first_column = rank % task.across * task.edge;
   const int rows = std::min(task.edge, task.size - first_row), columns = std::min(task.edge, task.size - first_column);
   for (int r = 0; r < rows && columns > 0; ++r)
-    std::copy_n(tile.data() + static_cast<std::ptrdiff_t>(r) * task.edge, columns,
+    std::copy_n(tile + static_cast<std::ptrdiff_t>(r) * task.edge, columns,
                 whole.data() + static_cast<std::ptrdiff_t>(first_row + r) * task.size + first_column);
 }
 
@@ -73,7 +106,7 @@ Outcome run(const Options& options) {
   std::deque<HostMemory> hosts;
   std::vector<GpuMemory> gpus;
   for (int r = 0; r < placement.size(); ++r)
-    if (!placement.place(r).is_slot()) {
+    if (job.world().is_here(r) && !placement.place(r).is_slot()) {
       hosts.emplace_back(task);
       job.cpu_rank(r, multiply_on_cpu, task, hosts.back().view());
     }
@@ -97,27 +130,14 @@ Outcome run(const Options& options) {
   const Report report = job.run();
   // lines: end
   outcome.elapsed_s = report.elapsed_s;
-  outcome.ranks = report.ranks;
-  outcome.c.resize(static_cast<std::size_t>(task.size) * static_cast<std::size_t>(task.size));
-  std::vector<float> tile(task.elements());
-  std::vector<std::uint64_t> took_ns(static_cast<std::size_t>(task.repeats));
-  std::size_t host = 0;
-  for (const RankReport& r : report.ranks) {
-    if (r.rank >= task.across * task.across) break;
-    if (r.place.is_slot()) {
-      const int gpu = r.place.node * options.nodes.gpus + r.place.device;
-      const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
-      from.device.copy(tile.data(), from.tiles[2].data() + static_cast<std::size_t>(r.place.slot) * task.elements(),
-                       task.elements() * sizeof(float));
-      if (r.rank == 0) from.took_ns.download(took_ns.data());
-      place_tile(task, r.rank, tile, outcome.c);
-    } else {
-      const HostMemory& from = hosts[host++];
-      if (r.rank == 0) took_ns = from.took_ns;
-      place_tile(task, r.rank, from.tiles[2], outcome.c);
-    }
-  }
-  for (const std::uint64_t ns : took_ns) outcome.product_s.push_back(static_cast<double>(ns) * 1e-9);
+  Left left = left_by(report.ranks, task, options.nodes.gpus, hosts, gpus);
+  apps::Meeting meeting(std::move(job));
+  outcome.ranks = meeting.all_reports(report.ranks);
+  const std::vector<float> tiles = meeting.gather(std::move(left.tiles));
+  if (!tiles.empty()) outcome.c.resize(static_cast<std::size_t>(task.size) * static_cast<std::size_t>(task.size));
+  for (std::size_t at = 0, rank = 0; at < tiles.size(); at += task.elements(), ++rank)
+    place_tile(task, static_cast<int>(rank), tiles.data() + at, outcome.c);
+  for (const std::uint64_t ns : left.took_ns) outcome.product_s.push_back(static_cast<double>(ns) * 1e-9);
   return outcome;
 }
 

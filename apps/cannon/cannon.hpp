@@ -14,10 +14,13 @@ struct Options {
   int size = 768;   // of the matrices; where the grid does not divide it, tiles at the border are filled up with zeros
   int repeats = 3;  // products, one after the other
   bool overlap = false;  // tiles move while others are multiplied, not in between
-  NodeShape nodes;       // `count` of them, all alike; the largest square number of their ranks take part
-  int blocks = 0;        // of a slot; 0: what the GPU holds, on emulated ones 1
+  // `count` of them, all alike, in several processes as many as these; the largest square number of their ranks take
+  // part.
+  NodeShape nodes;
+  int blocks = 0;  // of a slot; 0: what the GPU holds, on emulated ones 1
 };
 
+// In several processes that of process 0; the others have the ranks alone.
 struct Outcome {
   std::vector<float> c;           // size x size, row by row
   int across = 0;                 // the grid's ranks in a row
@@ -36,7 +39,7 @@ int grid_of(const NodeShape& nodes);
 // Throws Error(configuration), naming the value, where the options make no sense.
 void validate(const Options& options);
 
-// Runs the job. Throws what Job does.
+// Runs the job, in all its processes. Throws what Job does.
 Outcome run(const Options& options);
 
 // How many rows of C are wrong: C x is compared to A (B x) for two vectors of whole numbers, without rounding

@@ -2,6 +2,7 @@
 
 #include "apps/mandelbrot/strips.hpp"
 #include "apps/mandelbrot/worker_kernel.hpp"
+#include "apps/meeting/meeting.hpp"
 
 #include <dcgn/gpu/clock.hpp>
 
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace dcgn::mandelbrot {
@@ -69,9 +71,12 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
 
   const Report report = job.run();
   // lines: end
+  const bool master_here = job.world().is_here(master);
   outcome.elapsed_s = report.elapsed_s;
+  for (const RankReport& r : apps::Meeting(std::move(job)).all_reports(report.ranks))
+    outcome.ranks.push_back({r, 0, 0});
+  if (!master_here) return outcome;
   outcome.owners = book.owners();
-  for (const RankReport& r : report.ranks) outcome.ranks.push_back({r, 0, 0});
   for (int s = 0; s < book.strips(); ++s) {
     RankWork& work = outcome.ranks[static_cast<std::size_t>(outcome.owners[static_cast<std::size_t>(s)])];
     ++work.strips;

@@ -16,7 +16,7 @@ namespace dcgn::mandelbrot {
 struct Options {
   Task task{.region = {-2.4, 1.2, -1.2, 1.2}, .width = 1200, .height = 800, .iterations = 2000};
   int strip = 8;      // rows
-  NodeShape nodes;    // `count` of them, all alike
+  NodeShape nodes;    // `count` of them, all alike; in several processes as many as these
   int threads = 128;  // in a slot's block
 };
 
@@ -27,6 +27,7 @@ struct RankWork {
   int rows = 0;
 };
 
+// In several processes that of process 0; the others have the ranks alone.
 struct Outcome {
   std::vector<Pixel> pixels;  // height x width, from the top left
   std::vector<int> owners;    // the rank that computed each strip, from the top
@@ -38,7 +39,8 @@ struct Outcome {
 // Throws Error(configuration), naming the value, where the options make no sense.
 void validate(const Options& options);
 
-// Runs the job. progress(rows done, rows) is called by the master's thread after each strip. Throws what Job does.
+// Runs the job, in all its processes. progress(rows done, rows) is called by the master's thread after each strip.
+// Throws what Job does.
 Outcome run(const Options& options, const std::function<void(int, int)>& progress = {});
 
 // How many pixels differ from those that this thread computes one after the other.

@@ -1,11 +1,15 @@
 #include "apps/nbody/nbody.hpp"
 
+#include "apps/meeting/meeting.hpp"
 #include "apps/nbody/initial.hpp"
+#include "apps/nbody/journal.hpp"
 #include "apps/nbody/rank_kernel.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 namespace dcgn::nbody {
 
@@ -63,48 +67,6 @@ struct GpuMemory {
 
 // lines: end
 
-// Rank 0's journal, in the memory of its CPU or of its GPU.
-class JournalMemory {
- public:
-  JournalMemory(const Task& task, const Device* gpu)
-      : bodies_(static_cast<std::size_t>(task.bodies)),
-        film_(static_cast<std::size_t>(task.records()) * bodies_),
-        energies_(static_cast<std::size_t>(task.records())),
-        begun_ns_(static_cast<std::size_t>(task.steps) + 1) {
-    if (!gpu) return;
-    on_gpu_film_.emplace(*gpu, film_.size());
-    on_gpu_energies_.emplace(*gpu, energies_.size());
-    on_gpu_begun_ns_.emplace(*gpu, begun_ns_.size());
-  }
-  Journal view() {
-    if (!on_gpu_film_) return {film_.data(), energies_.data(), begun_ns_.data()};
-    return {on_gpu_film_->data(), on_gpu_energies_->data(), on_gpu_begun_ns_->data()};
-  }
-  void read_into(const Task& task, Outcome& outcome) {
-    if (on_gpu_film_) {
-      on_gpu_film_->download(film_.data());
-      on_gpu_energies_->download(energies_.data());
-      on_gpu_begun_ns_->download(begun_ns_.data());
-    }
-    for (auto frame = film_.begin(); frame != film_.end(); frame += static_cast<std::ptrdiff_t>(bodies_))
-      outcome.film.emplace_back(frame, frame + static_cast<std::ptrdiff_t>(bodies_));
-    for (int step = 0; step <= task.steps; ++step)
-      if (task.recorded(step)) outcome.film_steps.push_back(step);
-    outcome.energies = energies_;
-    for (std::size_t s = 1; s < begun_ns_.size(); ++s)
-      outcome.step_s.push_back(static_cast<double>(begun_ns_[s] - begun_ns_[s - 1]) * 1e-9);
-  }
-
- private:
-  std::size_t bodies_;
-  std::vector<Body> film_;
-  std::vector<Energy> energies_;
-  std::vector<std::uint64_t> begun_ns_;
-  std::optional<DeviceBuffer<Body>> on_gpu_film_;
-  std::optional<DeviceBuffer<Energy>> on_gpu_energies_;
-  std::optional<DeviceBuffer<std::uint64_t>> on_gpu_begun_ns_;
-};
-
 // lines: begin
 // The slots' launch: each block of a GPU a slot of its own, or each slot a group of blocks.
 Launch launch_of(const Options& options, const Device& device) {
@@ -119,6 +81,65 @@ Launch launch_of(const Options& options, const Device& device) {
 }
 
 // lines: end
+
+// What the ranks of this process leave, in their order.
+struct Left {
+  std::vector<Velocity> velocities;
+  std::vector<std::uint64_t> compute_ns;
+  std::int64_t stale = 0;
+};
+
+// `end` is what rank 0 has.
+Left left_by(const std::vector<RankReport>& ranks, const Options& options, const Partition& partition,
+             const std::vector<HostMemory>& hosts, const std::vector<GpuMemory>& gpus, const std::vector<Body>& end) {
+  Left left;
+  std::vector<Body> copy(end.size());
+  const auto compare = [&](const Body* theirs) {
+    for (const Body& b : end) {
+      left.stale += !(theirs->x == b.x && theirs->y == b.y && theirs->z == b.z);
+      ++theirs;
+    }
+  };
+  auto host = hosts.begin();
+  for (const RankReport& r : ranks) {
+    const auto first = static_cast<std::size_t>(partition.displacements()[static_cast<std::size_t>(r.rank)]);
+    const auto count = static_cast<std::size_t>(partition.counts()[static_cast<std::size_t>(r.rank)]);
+    left.velocities.resize(left.velocities.size() + count);
+    Velocity* const to = left.velocities.data() + left.velocities.size() - count;
+    std::uint64_t& ns = left.compute_ns.emplace_back();
+    if (r.place.is_slot()) {
+      const int gpu = (r.place.node - ranks.front().place.node) * options.nodes.gpus + r.place.device;
+      const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
+      from.device.copy(to, from.velocities.data() + first, count * sizeof(Velocity));
+      const DeviceBuffer<Body>& copies = from.bodies[options.steps & 1];
+      if (static_cast<std::size_t>(r.place.slot) * copy.size() < copies.size()) {
+        from.device.copy(copy.data(), copies.data() + static_cast<std::size_t>(r.place.slot) * copy.size(),
+                         copy.size() * sizeof(Body));
+        compare(copy.data());
+      }
+      from.device.copy(&ns, from.compute_ns.data() + r.place.slot, sizeof ns);
+    } else {
+      std::copy_n(host->velocities.data() + first, count, to);
+      compare(host->bodies[options.steps & 1].data());
+      ns = host->compute_ns;
+      ++host;
+    }
+  }
+  return left;
+}
+
+void bring_together(apps::Meeting& meeting, const Partition& partition, const std::vector<RankReport>& mine, Left left,
+                    Outcome& outcome) {
+  outcome.velocities = meeting.gather(std::move(left.velocities));
+  const std::vector<std::int64_t> stale = meeting.gather(std::vector{left.stale});
+  outcome.stale = std::accumulate(stale.begin(), stale.end(), std::int64_t{0});
+  const std::vector<std::uint64_t> compute_ns = meeting.all_gather(std::move(left.compute_ns));
+  for (const RankReport& r : meeting.all_reports(mine)) {
+    const auto rank = static_cast<std::size_t>(r.rank);
+    outcome.ranks.push_back(
+        {r, static_cast<int>(partition.counts()[rank]), static_cast<double>(compute_ns[rank]) * 1e-9});
+  }
+}
 
 Outcome simulate(const Options& options, const System& system, const std::vector<double>& weights) {
   // lines: begin
@@ -135,18 +156,19 @@ Outcome simulate(const Options& options, const System& system, const std::vector
                   .places = places_of(options.nodes)};
   // lines: end
   const Placement& placement = job.placement();
-  const bool gpu_first = placement.place(0).is_slot();
+  const bool first_here = job.world().is_here(0), gpu_first = first_here && placement.place(0).is_slot();
   const std::optional<Device> first_gpu = gpu_first ? std::optional(job.world().device(0)) : std::nullopt;
-  JournalMemory journal(task, gpu_first ? &*first_gpu : nullptr);
+  std::optional<JournalMemory> journal;
+  if (first_here) journal.emplace(task, gpu_first ? &*first_gpu : nullptr);
 
   Outcome outcome;
   std::vector<HostMemory> hosts;
   std::vector<GpuMemory> gpus;
   hosts.reserve(static_cast<std::size_t>(placement.size()));
   for (int r = 0; r < placement.size(); ++r)
-    if (!placement.place(r).is_slot()) {
+    if (job.world().is_here(r) && !placement.place(r).is_slot()) {
       hosts.emplace_back(system, r);
-      job.cpu_rank(r, advance_on_cpu, task, hosts.back().view(partition, r == 0 ? journal.view() : Journal{}));
+      job.cpu_rank(r, advance_on_cpu, task, hosts.back().view(partition, r == 0 ? journal->view() : Journal{}));
     }
   // lines: begin
   for (int g = 0; g < job.world().gpus(); ++g) {
@@ -157,7 +179,7 @@ Outcome simulate(const Options& options, const System& system, const std::vector
     outcome.threads = static_cast<int>(launch.block.x);
     const bool direct = options.exchange == Exchange::direct;
     gpus.emplace_back(device, system, partition, direct ? 1 : slots, slots, blocks);
-    const Memory memory = gpus.back().view(partition, gpu_first && g == 0 ? journal.view() : Journal{});
+    const Memory memory = gpus.back().view(partition, gpu_first && g == 0 ? journal->view() : Journal{});
     if (direct)
       job.gpu_on(g, launch, BlockSlots{}, task, memory);
     else
@@ -167,41 +189,13 @@ Outcome simulate(const Options& options, const System& system, const std::vector
   const Report report = job.run();
   // lines: end
   outcome.elapsed_s = report.elapsed_s;
-  journal.read_into(task, outcome);
-  outcome.velocities.resize(system.velocities.size());
-  std::vector<Body> copy(system.bodies.size());
-  std::size_t host = 0;
-  for (const RankReport& r : report.ranks) {
-    const auto rank = static_cast<std::size_t>(r.rank);
-    const auto first = static_cast<std::size_t>(partition.displacements()[rank]);
-    const auto count = static_cast<std::size_t>(partition.counts()[rank]);
-    std::uint64_t ns = 0;
-    Velocity* const to = outcome.velocities.data() + first;
-    const auto compare = [&](const Body* theirs) {
-      for (const Body& b : outcome.film.back()) {
-        outcome.stale += !(theirs->x == b.x && theirs->y == b.y && theirs->z == b.z);
-        ++theirs;
-      }
-    };
-    if (r.place.is_slot()) {
-      const int gpu = r.place.node * options.nodes.gpus + r.place.device;
-      const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
-      from.device.copy(to, from.velocities.data() + first, count * sizeof(Velocity));
-      const DeviceBuffer<Body>& copies = from.bodies[options.steps & 1];
-      if (static_cast<std::size_t>(r.place.slot) * copy.size() < copies.size()) {
-        from.device.copy(copy.data(), copies.data() + static_cast<std::size_t>(r.place.slot) * copy.size(),
-                         copy.size() * sizeof(Body));
-        compare(copy.data());
-      }
-      from.device.copy(&ns, from.compute_ns.data() + r.place.slot, sizeof ns);
-    } else {
-      const HostMemory& from = hosts[host++];
-      std::copy_n(from.velocities.data() + first, count, to);
-      compare(from.bodies[options.steps & 1].data());
-      ns = from.compute_ns;
-    }
-    outcome.ranks.push_back({r, static_cast<int>(count), static_cast<double>(ns) * 1e-9});
-  }
+  if (journal) journal->read_into(task, outcome);
+  apps::Meeting meeting(std::move(job));
+  std::vector<Body> end;
+  if (journal) end = outcome.film.back();
+  meeting.broadcast(end);
+  bring_together(meeting, partition, report.ranks, left_by(report.ranks, options, partition, hosts, gpus, end),
+                 outcome);
   return outcome;
 }
 

@@ -29,7 +29,7 @@ struct Options {
   Exchange exchange = Exchange::direct;
   // How bodies are divided: the same number to each rank, or as many as suit what it did in two steps before.
   Balance balance = Balance::equal;
-  NodeShape nodes;  // `count` of them, all alike
+  NodeShape nodes;  // `count` of them, all alike; in several processes as many as these
   int blocks = 0;   // of a slot; 0: one with Exchange::direct, which knows no other number, else as many as there are
   int threads = 0;  // in each of them, a power of two from 32 to 512; 0: 512, on emulated GPUs 64
 };
@@ -41,6 +41,7 @@ struct RankWork {
   double compute_s = 0;
 };
 
+// In several processes that of process 0; the others have the ranks alone.
 struct Outcome {
   std::vector<std::vector<Body>> film;  // the bodies of each record; the last one is the end
   std::vector<Velocity> velocities;     // at the end
@@ -59,7 +60,7 @@ struct Outcome {
 // Throws Error(configuration), naming the value, where the options make no sense.
 void validate(const Options& options);
 
-// Runs the job. Throws what Job does.
+// Runs the job, in all its processes. Throws what Job does.
 Outcome run(const Options& options);
 
 // The same in double precision, from the definition, by all cores of this host.

@@ -3,6 +3,7 @@
 #include "bench/sizes.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/processes.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
 
@@ -41,20 +42,38 @@ std::int64_t parse_bytes(const std::string& text) {
   return *bytes;
 }
 
-int run(Arguments& a) {
+struct Plan {
   std::vector<std::pair<std::string, Between>> pairs;
-  for (const std::string& text : split(a.between, '|')) pairs.emplace_back(text, parse_between(text));
   std::vector<std::int64_t> sizes;
-  for (const std::string& text : split(a.sizes, ',')) sizes.push_back(parse_bytes(text));
-  a.json.open();
+};
+
+Plan plan_of(const Arguments& a, int processes) {
+  Plan plan;
+  if (processes > 2)
+    throw Error(Code::configuration, "pingpong",
+                fmt::format("{} processes: expected 1, or 2 for a rank each", processes));
+  for (const std::string& text : split(a.between, '|')) plan.pairs.emplace_back(text, parse_between(text));
+  for (const std::string& text : split(a.sizes, ',')) plan.sizes.push_back(parse_bytes(text));
+  return plan;
+}
+
+int run(Arguments& a) {
+  const Process here = this_process();
+  Plan plan;
+  const int began = begin_together([&] {
+    plan = plan_of(a, here.count);
+    if (here.first()) a.json.open();
+    return NodeShape();
+  });
+  if (began != exit_ok) return began;
 
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   using enum Table::Align;
   Table table({{"between", left}, {"bytes"}, {"rounds"}, {"half round us"}, {"wrong"}});
   bool good = true;
-  for (const auto& [name, between] : pairs)
-    for (const std::int64_t bytes : sizes) {
-      const pingpong::Result r = pingpong::run(between, bytes, a.rounds, a.threads);
+  for (const auto& [name, between] : plan.pairs)
+    for (const std::int64_t bytes : plan.sizes) {
+      const pingpong::Result r = pingpong::run(between, bytes, a.rounds, a.threads, here.count);
       good = good && r.wrong == 0;
       table.add({name, bench::size_text(bytes), fmt::to_string(a.rounds), fmt::format("{:.3f}", r.half_round_us),
                  fmt::to_string(r.wrong)});
@@ -64,6 +83,7 @@ int run(Arguments& a) {
                       {"half_round_us", r.half_round_us},
                       {"wrong", r.wrong}});
     }
+  if (!here.first()) return exit_ok;
   a.json.write(nlohmann::ordered_json{{"what", "pingpong"}, {"rows", rows}}.dump(2));
   if (!a.json.on_stdout()) fmt::print("{}", table.text());
   return good ? exit_ok : exit_job_failed;
@@ -77,7 +97,8 @@ void add_demo_pingpong(CLI::App& parent, Action& chosen) {
       "pingpong",
       "Two ranks of any kinds send a message to and fro\n\n"
       "Two ranks send a message to and fro: two CPU ranks, a CPU rank and a slot of a GPU, or two slots of a GPU.\n"
-      "Every hop adds one to it, and what both ends hold in the end is checked. (For measurements: dcgn bench p2p.)");
+      "Every hop adds one to it, and what both ends hold in the end is checked. (For measurements: dcgn bench p2p.)\n"
+      "In two processes (mpirun -n 2 dcgn demo pingpong) each has one of the two, and process 0 tells.");
   app->add_option("--between", a->between, "Which kinds; several, separated by |")
       ->type_name("cpu,cpu|cpu,slot|slot,slot")
       ->capture_default_str();

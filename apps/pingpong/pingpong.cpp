@@ -1,71 +1,85 @@
 #include "apps/pingpong/pingpong.hpp"
 
+#include "apps/meeting/meeting.hpp"
 #include "apps/pingpong/pingpong_kernel.hpp"
 
 #include <dcgn/job.hpp>
 
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace dcgn::pingpong {
 
 namespace {
 
-NodeShape shape_of(Between between) {
+// In one process a node, in two a node for each.
+std::vector<NodeShape> nodes_of(Between between, int processes) {
+  const bool one = processes == 1;
+  const NodeShape cpu{.cpus = 1}, slot{.gpus = 1, .slots = 1};
   switch (between) {
-    case Between::cpu_cpu: return {.cpus = 2};
-    case Between::cpu_slot: return {.cpus = 1, .gpus = 1, .slots = 1};
-    case Between::slot_slot: return {.gpus = 1, .slots = 2};
+    case Between::cpu_cpu: return one ? std::vector{NodeShape{.cpus = 2}} : std::vector{cpu, cpu};
+    case Between::cpu_slot:
+      return one ? std::vector{NodeShape{.cpus = 1, .gpus = 1, .slots = 1}} : std::vector{cpu, slot};
+    case Between::slot_slot: return one ? std::vector{NodeShape{.gpus = 1, .slots = 2}} : std::vector{slot, slot};
   }
   return {};
 }
 
-// Rank 0 begins with 0, 1, 2, ...; the first number then counts the hops.
-std::int64_t count_wrong(const std::vector<int>& data, int hops) {
+// Rank 0 begins with 0, 1, 2, ...; the first number then counts the hops, the last of which rank 1 does not see.
+std::int64_t count_wrong(int rank, const std::vector<int>& data, int rounds) {
+  const int hops = 2 * rounds - rank;
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < data.size(); ++i) wrong += data[i] != (i == 0 ? hops : static_cast<int>(i));
   return wrong;
 }
 
+// Of the slots that are here.
+struct GpuMemory {
+  DeviceBuffer<int> data;
+  DeviceBuffer<std::uint64_t> elapsed_ns;
+};
+
 }  // namespace
 
-Result run(Between between, std::int64_t bytes, int rounds, int threads) {
+Result run(Between between, std::int64_t bytes, int rounds, int threads, int processes) {
   const auto count = static_cast<std::size_t>(bytes) / sizeof(int);
-  std::vector<std::vector<int>> data(2, std::vector<int>(count));
-  for (std::size_t i = 0; i < count; ++i) data[0][i] = static_cast<int>(i);
+  std::vector<int> data[2] = {std::vector<int>(count), std::vector<int>(count)};
+  std::iota(data[0].begin(), data[0].end(), 0);
 
   Config config;
-  config.nodes = {shape_of(between)};
+  config.nodes = nodes_of(between, processes);
   Job job(config);
-  const int cpus = config.nodes[0].cpus;
-  std::uint64_t cpu_elapsed = 0;
-  for (int r = 0; r < cpus; ++r)
-    job.cpu_rank(r, cpu_kernel, as_span(data[static_cast<std::size_t>(r)]), rounds, &cpu_elapsed);
-
-  std::vector<DeviceBuffer<int>> slots;  // none, or one that both have a half of
-  std::vector<DeviceBuffer<std::uint64_t>> elapsed;
-  if (cpus < 2) {
+  std::vector<int> here, slots;
+  std::uint64_t elapsed_ns = 0;
+  for (int r = 0; r < 2; ++r) {
+    if (!job.world().is_here(r)) continue;
+    here.push_back(r);
+    if (job.placement().place(r).is_slot())
+      slots.push_back(r);
+    else
+      job.cpu_rank(r, cpu_kernel, as_span(data[r]), rounds, &elapsed_ns);
+  }
+  std::optional<GpuMemory> gpu;
+  if (!slots.empty()) {
     const Device device = job.world().device(0);
-    slots.emplace_back(device, count * static_cast<std::size_t>(2 - cpus));
-    elapsed.emplace_back(device, 1);
-    for (int r = cpus; r < 2; ++r)
-      device.copy(slots[0].data() + count * static_cast<std::size_t>(r - cpus),
-                  data[static_cast<std::size_t>(r)].data(), count * sizeof(int));
-    job.gpu({.grid = one_block_per_slot, .block = static_cast<unsigned>(threads)}, SlotKernel{}, slots[0].data(), count,
-            rounds, elapsed[0].data());
+    gpu.emplace(GpuMemory{{device, count * slots.size()}, {device, 1}});
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      device.copy(gpu->data.data() + count * i, data[slots[i]].data(), count * sizeof(int));
+    job.gpu({.grid = one_block_per_slot, .block = static_cast<unsigned>(threads)}, SlotKernel{}, gpu->data.data(),
+            count, rounds, gpu->elapsed_ns.data());
   }
   job.run();
 
-  std::uint64_t elapsed_ns = cpu_elapsed;
-  if (cpus < 2) {
-    const Device device = job.world().device(0);
-    for (int r = cpus; r < 2; ++r)
-      device.copy(data[static_cast<std::size_t>(r)].data(),
-                  slots[0].data() + count * static_cast<std::size_t>(r - cpus), count * sizeof(int));
-    if (cpus == 0) elapsed[0].download(&elapsed_ns);
-  }
-  // Rank 1 does not see the last hop.
-  return {static_cast<double>(elapsed_ns) / 2e3 / rounds,
-          count_wrong(data[0], 2 * rounds) + count_wrong(data[1], 2 * rounds - 1)};
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    job.world().device(0).copy(data[slots[i]].data(), gpu->data.data() + count * i, count * sizeof(int));
+  if (!slots.empty() && slots[0] == 0) gpu->elapsed_ns.download(&elapsed_ns);
+  std::int64_t wrong = 0;
+  for (const int r : here) wrong += count_wrong(r, data[r], rounds);
+  const std::vector<std::int64_t> all = apps::Meeting(std::move(job)).gather(std::vector{wrong});
+  return {static_cast<double>(elapsed_ns) / 2e3 / rounds, std::accumulate(all.begin(), all.end(), std::int64_t{0})};
 }
 
 }  // namespace dcgn::pingpong

@@ -12,7 +12,8 @@ struct Result {
   std::int64_t wrong = 0;    // numbers that are not what they must be at the end, on either side
 };
 
-// `bytes` is a multiple of 4, at least 4: messages are numbers. Throws what Job does.
-Result run(Between between, std::int64_t bytes, int rounds, int threads);
+// `bytes` is a multiple of 4, at least 4: messages are numbers. Of two processes, which both run this, each has a rank;
+// the result is process 0's. Throws what Job does.
+Result run(Between between, std::int64_t bytes, int rounds, int threads, int processes = 1);
 
 }  // namespace dcgn::pingpong

@@ -58,8 +58,11 @@ std::vector<std::int64_t> sizes_of(const Arguments& a) {
     return bench::size_range(begin, end, a.factor);
   }
   const bool real = Device::count() && Device(0).kind() == DeviceKind::cuda;
-  for (const std::string& word : split(!a.sizes.empty() ? a.sizes : real ? "8,8K,64K,512K,4M,64M" : "8,8K,64K", ','))
+  for (const std::string& word : split(!a.sizes.empty() ? a.sizes : real ? "8,8K,64K,512K,4M,64M" : "8,8K,64K", ',')) {
     sizes.push_back(parse_message_bytes("--sizes", word));
+    if (sizes.back() % static_cast<std::int64_t>(sizeof(float)))
+      refuse(fmt::format("--sizes {}: expected multiples of 4, the bytes of a float", word));
+  }
   return sizes;
 }
 
@@ -198,10 +201,11 @@ void add_bench_coll(CLI::App& parent, Action& chosen) {
       ->check(words_of(words))
       ->type_name("WORDS")
       ->capture_default_str();
-  app->add_option("--sizes", a->sizes,
-                  "Sizes; K, M and G are powers of 1024 [8,8K,64K,512K,4M,64M; emulated, or no GPU: 8,8K,64K]")
+  app->add_option(
+         "--sizes", a->sizes,
+         "Sizes, multiples of 4; K, M and G are powers of 1024 [8,8K,64K,512K,4M,64M; emulated, or no GPU: 8,8K,64K]")
       ->type_name("SIZE,...");
-  app->add_option("-b,--begin", a->begin, "Or a range of them: from this [8]")->type_name("SIZE");
+  app->add_option("-b,--begin", a->begin, "Or a range of them, in whole floats: from this [8]")->type_name("SIZE");
   app->add_option("-e,--end", a->end, "to this [1G; emulated 64K]")->type_name("SIZE");
   app->add_option("-f,--factor", a->factor, "from one to the next")
       ->type_name("N")

@@ -29,6 +29,15 @@ int stdout_failed() {
   return exit_io;
 }
 
+#if defined(DCGN_HAS_BENCH)
+int alone(const Action& measure) {
+  const int refused = expect_one("bench",
+                                 "without mpirun or with DCGN_MPI=off, which starts those that it needs; "
+                                 "dcgn_bench_processes measures between processes");
+  return refused == exit_ok ? measure() : refused;
+}
+#endif
+
 int run(int argc, char** argv) {
   CLI::App app("Message passing in which GPUs are ranks: a kernel that is still running sends and receives.");
   app.name("dcgn");
@@ -51,7 +60,8 @@ int run(int argc, char** argv) {
       "  dcgn demo mandelbrot --cpus 2 --gpus 1 --slots 4\n"
       "  dcgn demo nbody --bodies 1000 --steps 50 --check\n"
       "  dcgn demo cannon --size 512 --check\n"
-      "  dcgn demo pingpong --between slot,slot --sizes 4,1M\n");
+      "  dcgn demo pingpong --between slot,slot --sizes 4,1M\n"
+      "  mpirun -n 2 dcgn demo nbody --check          all ranks of both processes in one job\n");
   add_demo_mandelbrot(*demo, chosen);
   add_demo_nbody(*demo, chosen);
   add_demo_cannon(*demo, chosen);
@@ -70,16 +80,20 @@ int run(int argc, char** argv) {
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);
   add_bench_plot(*bench, chosen);
+  bench->callback([bench, &chosen] {
+    if (!bench->got_subcommand("plot")) chosen = [measure = chosen] { return alone(measure); };
+  });
 #endif
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    const bool tells = tells_usage();
     if (e.get_exit_code() != 0) {
-      if (tells_mistakes()) print_error(describe(app, e));
+      if (tells) print_error(describe(app, e));
       return exit_usage;
     }
-    const int result = app.exit(e);  // prints --help or --version
+    const int result = tells ? app.exit(e) : exit_ok;  // prints --help or --version
     chosen = [result] { return result; };
   }
   const int result = chosen();

@@ -50,12 +50,19 @@ Process this_process() {
   return launch ? Process{launch->rank, launch->size} : Process{};
 }
 
-bool tells_mistakes() {
+bool tells_usage() {
   try {
     return this_process().first();
   } catch (const Error&) {
     return true;  // what is wrong with the settings is not what was asked for
   }
+}
+
+int expect_one(const char* what, const char* instead) {
+  const Process here = this_process();
+  if (here.count == 1) return exit_ok;
+  if (!here.first()) return exit_usage;
+  throw Error(Code::configuration, what, fmt::format("{} processes: expected 1, {}", here.count, instead));
 }
 
 int begin_together(const std::function<NodeShape()>& prepare) {

@@ -7,6 +7,10 @@
 
 namespace dcgn::tool {
 
+inline constexpr const char* processes_help =
+    "In several processes (mpirun -n 2 dcgn demo ...) all ranks are one job: each process is a node of so many ranks,\n"
+    "and process 0 alone prints, writes files and checks.\n";
+
 // One of the `count` that the launcher has started; alone without one, and with DCGN_MPI=off.
 struct Process {
   int number = 0;
@@ -18,8 +22,12 @@ struct Process {
 // Throws Error(configuration) where what the launcher says makes no sense.
 Process this_process();
 
-// Whether mistakes in what was typed are this process's to tell: all see the same.
-bool tells_mistakes();
+// Whether --help, and mistakes in what was typed, are this process's to tell: all processes see the same.
+bool tells_usage();
+
+// `what` is for one process alone: of several, process 0 throws Error(configuration), which says `instead`, and the
+// others return exit_usage; else exit_ok.
+int expect_one(const char* what, const char* instead);
 
 // All processes begin a job. In each `prepare` sees to the options and to its files, and gives the process's node.
 // Where it throws in one, or nodes differ, process 0 throws why and the others return that exit code; else exit_ok.

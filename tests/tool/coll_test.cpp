@@ -158,6 +158,7 @@ TEST_F(BenchColl, MistakesNameTheValue) {
         std::pair("--sizes 8,x", "--sizes x: expected a size"),
         std::pair("--sizes 0", "--sizes 0"),
         std::pair("--sizes 2G", "--sizes 2G"),
+        std::pair("--sizes 8,7", "--sizes 7: expected multiples of 4"),
         std::pair("--sizes 8 -b 8", "--sizes 8: expected either this, or -b and -e"),
         std::pair("-b 1M", "-b 1M: expected no more than -e 64K"),
         std::pair("-f 1", "'1'"),

@@ -71,6 +71,24 @@ TEST(Usage, MistakesGetOneLineThatNamesTheValue) {
   }
 }
 
+// As a launcher has started them, one of two.
+TEST(Usage, OfSeveralProcessesTheFirstTellsMistakes) {
+  const bool measures = run_dcgn("bench --help").code == 0;
+  for (const Mistake& m : {Mistake{"demo nbody --bodies 0", 2, "'0'"}, Mistake{"demo chess", 2, "chess"},
+                           Mistake{"bench coll", 2, "2 processes: expected 1, without mpirun"}}) {
+    if (!measures && m.arguments[0] == 'b') continue;
+    SCOPED_TRACE(m.arguments);
+    const Result first = run_dcgn(m.arguments, "RANK=0 WORLD_SIZE=2 MASTER_ADDR=localhost");
+    EXPECT_EQ(first.code, m.code);
+    EXPECT_TRUE(is_one_line(first.err)) << first.err;
+    EXPECT_NE(first.err.find(m.named), std::string::npos) << first.err;
+    const Result second = run_dcgn(m.arguments, "RANK=1 WORLD_SIZE=2 MASTER_ADDR=localhost");
+    EXPECT_EQ(second.code, m.code);
+    EXPECT_EQ(second.err + second.out, "");
+  }
+  EXPECT_EQ(run_dcgn("--help", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=localhost").out, "");
+}
+
 TEST(Usage, AFailedStartLeavesNoFilesAndOldOnesAsTheyWere) {
   const std::string& folder = dcgn::test::scratch_folder();
   std::ofstream(folder + "/old.png") << "old";

@@ -26,11 +26,14 @@ MEASURES = {
     "latency": "Latency: half a round trip",
     "bandwidth": "Bandwidth: one way",
     "bidirectional": "Bandwidth: both ways at once, of each way",
+    "pack": "Packing",
+    "unpack": "Unpacking",
     "rate": "Message rate",
     "any-source": "Receiving from any source",
 }
-THROUGHPUT = ("bandwidth", "bidirectional")
+THROUGHPUT = ("bandwidth", "bidirectional", "pack", "unpack")
 BARS = ("rate", "barrier")
+LAYOUTS = ("pack", "unpack")  # bars where each has one size
 
 # Colours that the colour-blind tell apart (Okabe and Ito): ours by the kind of the two ranks, lighter where fewer
 # threads take part, darker where several blocks do; peers by their name.
@@ -45,6 +48,12 @@ GREY = "#707070"
 def is_time_by_size(one: Series) -> bool:
     """Latency, and the collectives, each a measure of its own."""
     return one.unit == "us" and one.measure not in (*THROUGHPUT, *BARS, "any-source")
+
+
+def in_bars(group: Sequence[Series]) -> bool:
+    """Whether the series of a measure are bars, not lines over sizes."""
+    measure = group[0].measure
+    return measure in BARS or (measure in LAYOUTS and all(len(one.points) == 1 for one in group))
 
 
 def cost_of(one: Series) -> Cost | None:
@@ -248,9 +257,11 @@ def draw_bars(axes: Axes, shown: Sequence[Series], labels: Sequence[str], styles
         hatch=["//" if peer else "" for peer in peers],
         edgecolor="white",
     )
-    axes.bar_label(drawn, fmt="%#.3g", padding=3)
+    values = [bar.get_width() for bar in drawn]
+    axes.bar_label(drawn, [f"{v:.0f}" if v >= 100 else f"{v:#.3g}" for v in values], padding=3)
     axes.set_yticks(list(heights), [label for _, _, label in bars])
-    axes.set_xlabel({"us": "µs", "M/s": "million messages/s"}.get(shown[0].unit, shown[0].unit))
+    unit = "GB/s" if shown[0].measure in THROUGHPUT else shown[0].unit
+    axes.set_xlabel({"us": "µs", "M/s": "million messages/s"}.get(unit, unit))
     axes.margins(x=0.12)
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x", color="#dddddd", linewidth=0.6)
@@ -306,16 +317,16 @@ def draw(documents: Sequence[Document], shown: Sequence[Series], fits: bool) -> 
         group = [one for one in shown if one.measure == measure]
         labels = labels_of(group, documents)
         axes.set_title(MEASURES.get(measure, measure))
-        if measure in BARS:
+        if in_bars(group):
             draw_bars(axes, group, labels, styles)
         else:
             draw_lines(axes, group, labels, styles, fits)
     for axes in panels[len(measures) :]:
         axes.remove()
-    limits = [one for one in shown if one.is_limit and one.measure not in BARS]
     figure.draw_without_rendering()  # where lines end is known only now
     for axes, measure in zip(panels, measures):
-        group = [one for one in limits if one.measure == measure]
+        group = [one for one in shown if one.measure == measure]
+        group = [] if in_bars(group) else [one for one in group if one.is_limit]
         label_limits(axes, list(zip(group, labels_of(group, documents))))
     sources = dict.fromkeys(
         f"{document.machine}; commit {document.commit}" for document in documents
@@ -370,7 +381,8 @@ def picture_format(name: str) -> str:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise Failure(
-            "python3 has no matplotlib: install it by scripts/install-packages plot, or by pip install matplotlib"
+            f"{sys.executable}, the first python3 of PATH, has no matplotlib: expected one that has, as /usr/bin/python3 "
+            "after scripts/install-packages plot; or install it by pip install matplotlib"
         ) from None
     known = FigureCanvasBase.get_supported_filetypes()
     ending = Path(name).suffix.removeprefix(".").lower()

@@ -95,6 +95,8 @@ def load(name: str) -> Document:
     rows = content["rows"]
     if not isinstance(rows, list) or not rows:
         raise refuse("no rows")
+    if content.get("what") == "ddt":
+        rows = _layouts(rows)
     kinds: dict[str, Any] = {"whose": str, "path": str, "scope": str, "bytes": (int, float)}
     kinds |= {"p50": (int, float), "GBps": (int, float)}
     for i, row in enumerate(rows):
@@ -131,6 +133,29 @@ def series(documents: Iterable[Document]) -> list[Series]:
     for one in found.values():
         one.points.sort(key=lambda point: point.x)
     return list(found.values())
+
+
+def _layouts(rows: list[Any]) -> list[Any]:
+    """
+    Rows of packing and unpacking, with the layout as their path, at the size that was asked for: each layout's own is near
+    that. A plain copy of each size is the limit of both.
+    """
+    found: list[Any] = []
+    copied = set()
+    for row in rows:
+        if not isinstance(row, dict):
+            found.append(row)
+            continue
+        if row.get("action") == "launch":
+            continue
+        plain = row | {"bytes": row.get("about"), "scope": row.get("place")}
+        if row.get("action") != "copy":
+            found.append(plain | {"path": row.get("shape"), "measure": row.get("action")})
+        elif (key := (row.get("place"), row.get("about"))) not in copied:
+            copied.add(key)
+            plain["path"] = "contiguous"
+            found += [plain | {"measure": measure} for measure in ("pack", "unpack")]
+    return found
 
 
 def _senders(row: dict[str, Any]) -> tuple[str, float]:

@@ -5,10 +5,12 @@ import importlib.util
 import io
 import json
 import os
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from dcgn import plot
 from dcgn.results import USAGE, Document, Failure, Series, series
@@ -87,6 +89,16 @@ class Colours(unittest.TestCase):
         shown = series([Document("m", "c", made)])
         styles = plot.Styles(shown)
         self.assertEqual(len({styles.colour(one) for one in shown}), len(scopes))
+
+
+class Missing(unittest.TestCase):
+    def test_names_the_python_that_has_no_matplotlib(self) -> None:
+        nothing = {"matplotlib": None, "matplotlib.backend_bases": None}
+        with mock.patch.dict(sys.modules, nothing):
+            with self.assertRaises(Failure) as caught:
+                plot.picture_format("a.png")
+        self.assertIn(sys.executable, str(caught.exception))
+        self.assertIn("first python3 of PATH", str(caught.exception))
 
 
 @unittest.skipUnless(HERE, "no matplotlib")

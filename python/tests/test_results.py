@@ -40,6 +40,26 @@ class Load(unittest.TestCase):
             else:
                 self.assertTrue(series([load(str(file))]), file)
 
+    def test_layouts_are_paths_at_the_size_asked_for(self) -> None:
+        both = {"place": "device", "about": 1000, "p50": 2.0, "wrong": 0}
+        ours = both | {"whose": "dcgn 0.1.0", "shape": "triangle", "bytes": 998, "GBps": 0.5}
+        copy = both | {"whose": "limit: memcpy", "action": "copy", "bytes": 998, "GBps": 1.0}
+        rows = [copy | {"shape": "triangle"}, ours | {"action": "pack"}, ours | {"action": "unpack"}]
+        rows.append(copy | {"shape": "stair:4"})  # one copy of a size is enough
+        text = json.dumps({"what": "ddt", "machine": "m", "commit": "c", "rows": rows})
+        self.file.write_text(text, encoding="utf-8")
+        found = series([load(str(self.file))])
+        self.assertEqual(
+            [(one.measure, one.whose, one.path) for one in found],
+            [
+                ("pack", "limit: memcpy", "contiguous"),
+                ("unpack", "limit: memcpy", "contiguous"),
+                ("pack", "dcgn 0.1.0", "triangle"),
+                ("unpack", "dcgn 0.1.0", "triangle"),
+            ],
+        )
+        self.assertEqual([(p.x, p.gb_per_s) for p in found[2].points], [(1000.0, 0.5)])
+
     def test_others_are_refused(self) -> None:
         head = {"machine": "m", "commit": "c"}
         for content, said in (

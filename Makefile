@@ -51,7 +51,7 @@ bench:
 	@$(configure)
 	@$(build)
 	@for name in $(BENCH); do \
-	  case $$name in apps) program=nbody ;; coll) program=coll ;; *) program=p2p ;; esac; \
+	  case $$name in apps) program=nbody ;; coll) program=coll ;; ddt) program=ddt ;; *) program=p2p ;; esac; \
 	  peers=$$(ls build/$(PRESET)/bin | sed -n "s/^dcgn_peer_\(.*\)_$$program\(\.py\)\?$$/\1/p"); \
 	  python3 -c 'import torch' 2>/dev/null || peers=$$(grep -vx torch <<<"$$peers"); \
 	  peers=$$(paste -sd, <<<"$$peers"); \

@@ -219,7 +219,7 @@ else()
 endif()
 
 if(DCGN_BUILD_BENCH)
-  dcgn_note(Python on "dcgn bench plot runs python/dcgn by python3 with matplotlib")
+  dcgn_note(Python on "dcgn bench plot runs python/dcgn by the first python3 of PATH, which needs matplotlib")
 else()
   dcgn_note(Python off "-DDCGN_BUILD_BENCH=ON")
 endif()

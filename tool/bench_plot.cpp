@@ -67,7 +67,8 @@ void add_bench_plot(CLI::App& parent, Action& chosen) {
       "Pictures of what the others wrote by --json\n\n"
       "Draws a panel for each measure in the files: ours as solid lines, peers dashed with markers, limits dotted. "
       "The\n"
-      "title names machine and commit. Needs python3 with matplotlib. Files with wrong bytes are refused.");
+      "title names machine and commit. Needs matplotlib in the first python3 of PATH. Files with wrong bytes are "
+      "refused.");
   app->add_option("FILE", a->files, "Documents that dcgn bench wrote; several go into one picture")
       ->type_name("...")
       ->required();

@@ -12,6 +12,7 @@ int exit_code_of(Code code) {
     case Code::invalid_rank:
     case Code::invalid_tag:
     case Code::invalid_size:
+    case Code::invalid_type:
     case Code::null_buffer:
     case Code::truncated:
     case Code::mismatch:
@@ -28,6 +29,12 @@ int exit_code_of(Code code) {
     case Code::device: return exit_job_failed;
   }
   return exit_job_failed;
+}
+
+// More ranks than the machine has room for were asked for.
+int exit_code_of(const Error& error) {
+  const bool no_room = error.code() == Code::out_of_resources && error.operation() == "world";
+  return no_room ? exit_usage : exit_code_of(error.code());
 }
 
 }  // namespace dcgn::tool

@@ -18,5 +18,6 @@ inline constexpr const char* exit_codes_help =
     "  3  a file could not be read or written, or a program not be run\n";
 
 int exit_code_of(Code code);
+int exit_code_of(const Error& error);
 
 }  // namespace dcgn::tool

@@ -68,7 +68,7 @@ int run(int argc, char** argv) {
   add_demo_pingpong(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench =
-      app.add_subcommand("bench", "Measurements: p2p, coll, apps, ablation, gates; pictures of them: plot");
+      app.add_subcommand("bench", "Measurements: p2p, coll, apps, ddt, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n"
@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
   add_bench_p2p(*bench, chosen);
   add_bench_coll(*bench, chosen);
   add_bench_apps(*bench, chosen);
+  add_bench_ddt(*bench, chosen);
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);
   add_bench_plot(*bench, chosen);
@@ -90,7 +91,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     const bool tells = tells_usage();
     if (e.get_exit_code() != 0) {
-      if (tells) print_error(describe(app, e));
+      if (!tells) return after_the_first(exit_usage);
+      print_error(describe(app, e));
       return exit_usage;
     }
     const int result = tells ? app.exit(e) : exit_ok;  // prints --help or --version
@@ -110,7 +112,7 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const dcgn::Error& e) {
     print_error(e.what());
-    return exit_code_of(e.code());
+    return exit_code_of(e);
   } catch (const std::bad_alloc&) {
     print_error("memory ran out: expected a smaller job, by its size or its ranks");
     return exit_job_failed;

@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dcgn::tool {
@@ -58,10 +60,15 @@ bool tells_usage() {
   }
 }
 
+int after_the_first(int code) {
+  if (code != exit_ok) std::this_thread::sleep_for(std::chrono::seconds(2));
+  return code;
+}
+
 int expect_one(const char* what, const char* instead) {
   const Process here = this_process();
   if (here.count == 1) return exit_ok;
-  if (!here.first()) return exit_usage;
+  if (!here.first()) return after_the_first(exit_usage);
   throw Error(Code::configuration, what, fmt::format("{} processes: expected 1, {}", here.count, instead));
 }
 
@@ -85,7 +92,7 @@ int begin_together(const std::function<NodeShape()>& prepare) {
     meeting.broadcast(found);
   }  // has ended for all before one throws
   if (here.first() && mistake) throw *mistake;
-  return found[0] == Code::ok ? exit_ok : exit_code_of(found[0]);
+  return after_the_first(found[0] == Code::ok ? exit_ok : exit_code_of(found[0]));
 }
 
 }  // namespace dcgn::tool

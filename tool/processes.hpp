@@ -25,6 +25,10 @@ Process this_process();
 // Whether --help, and mistakes in what was typed, are this process's to tell: all processes see the same.
 bool tells_usage();
 
+// The exit code of a process that leaves it to process 0 to say what is wrong: returned after a moment, because a
+// launcher ends all others as soon as one has failed, process 0 before it has said a word.
+int after_the_first(int code);
+
 // `what` is for one process alone: of several, process 0 throws Error(configuration), which says `instead`, and the
 // others return exit_usage; else exit_ok.
 int expect_one(const char* what, const char* instead);

@@ -38,6 +38,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_DIRECT", c.direct ? "on" : "off");
   add("DCGN_P2P", c.p2p ? "on" : "off");
   add("DCGN_SHARE", c.share ? "on" : "off");
+  add("DCGN_CUDA_AWARE", c.cuda_aware ? "on" : "off");
   const auto engine = c.copy_engine_bytes;
   add("DCGN_COPY_ENGINE", !engine ? "on" : engine == Config::never_copied ? "off" : fmt::to_string(*engine));
   add("DCGN_PLACE_THREADS", c.place_threads ? fmt::to_string(c.place_threads) : "none");

@@ -10,6 +10,7 @@
 #include <dcgn/collective/group.hpp>
 #include <dcgn/comm_collectives.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/pack.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>
 #include <dcgn/status.hpp>
@@ -125,6 +126,27 @@ class Comm : public CommCollectives {
   }
   Status sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag);
 
+  // ---- of any layout
+  // The same with datatypes: the elements in the type's order, from and to memory of the host or of one of the world's
+  // GPUs, with other types on either side or none: a message is its packed bytes. Kernels of the GPU pack and unpack
+  // while others run, so these must leave room for a block. `stream`, where given, is what orders the buffer: its work
+  // so far is done before the buffer is touched; what is given to it after the call, or after the wait of a request,
+  // finds the buffer as the call leaves it. Throws what pack() and unpack() throw besides; where both types are known
+  // at the receiver and their elements differ, that stops the job with Error(mismatch).
+  void send(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  void ssend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  void bsend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  Status recv(const TypedBuffer& buffer, int from, int tag = 0, const Stream* stream = nullptr);
+  Request isend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  Request irecv(const TypedBuffer& buffer, int from, int tag = 0, const Stream* stream = nullptr);
+  Status sendrecv(const ConstTypedBuffer& out, int to, int send_tag, const TypedBuffer& in, int from, int recv_tag,
+                  const Stream* stream = nullptr);
+  Status sendrecv_replace(const TypedBuffer& buffer, int to, int send_tag, int from, int recv_tag,
+                          const Stream* stream = nullptr);
+  // Waits until the stream has done what it was given, while what this rank has begun goes on. Throws Error(deadline),
+  // aborted, or what Stream::idle() throws.
+  void wait_for(const Stream& stream);
+
   // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
   // is the same, of rank; who gives a negative color gets a Comm without ranks. dup() has the same ranks, cart() the
   // first grid.size(), as the grid numbers them. What one sends meets its own receives alone; its ranks, in statuses
@@ -157,6 +179,7 @@ class Comm : public CommCollectives {
   void check_waited(Span<const Request> requests, Code code, message::Call call) const;
   // Throws what went wrong in a call that goes on beside others: in this one, or in any that nobody has waited for.
   void check_background(const Request* request) const;
+  void wait_for(message::Call call, const Stream* stream);
   // Begins a call that goes on beside others.
   Request begin(message::Call call, std::function<Code()> act);
   void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);

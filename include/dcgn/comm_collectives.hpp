@@ -17,6 +17,7 @@
 
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/operation.hpp>
+#include <dcgn/pack.hpp>
 #include <dcgn/span.hpp>
 #include <dcgn/status.hpp>
 
@@ -127,6 +128,67 @@ class CommCollectives {
     all_to_allv_any(When::now, collective::input(in), collective::parts(send_counts, send_displacements),
                     collective::output(out), collective::parts(recv_counts, recv_displacements),
                     collective::element_bytes<In>);
+  }
+
+  // ---- of any layout
+  // The same with datatypes, in memory of the host or of one of the world's GPUs: buffers are their packed bytes, so
+  // where a call has a block for each rank, block r is the r-th part of these. Ranks may mix types, and those that have
+  // none: what counts is bytes. `stream` as in Comm::send(). Not in place.
+  void broadcast(const TypedBuffer& buffer, int root, const Stream* stream = nullptr) {
+    broadcast_typed(When::now, buffer, root, stream);
+  }
+  void gather(const ConstTypedBuffer& in, const TypedBuffer& out, int root, const Stream* stream = nullptr) {
+    gather_typed(When::now, in, out, root, stream);
+  }
+  void scatter(const ConstTypedBuffer& in, const TypedBuffer& out, int root, const Stream* stream = nullptr) {
+    scatter_typed(When::now, in, out, root, stream);
+  }
+  void all_gather(const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream = nullptr) {
+    all_gather_typed(When::now, in, out, stream);
+  }
+  void all_to_all(const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream = nullptr) {
+    all_to_all_typed(When::now, in, out, stream);
+  }
+  // A buffer for each rank, each of its own type: MPI's all-to-all-w. Throws Error(invalid_size) unless there are as
+  // many as ranks.
+  void all_to_allw(const std::vector<ConstTypedBuffer>& in, const std::vector<TypedBuffer>& out,
+                   const Stream* stream = nullptr) {
+    all_to_allw_typed(When::now, in, out, stream);
+  }
+  // Reductions of elements that are all T: comm.all_reduce<float>(in, out, dcgn::Sum{}). They are computed on the host,
+  // in a buffer of their own, so in place is allowed. Throws Error(mismatch) where other elements are there.
+  template <class T, class Op>
+  void reduce(const ConstTypedBuffer& in, const TypedBuffer& out, const Op& op, int root,
+              const Stream* stream = nullptr) {
+    std::vector<T> values = elements_of<T>(in, stream);
+    reduce(values, values, op, root);
+    put_elements<T>(values, out, root);
+  }
+  template <class T, class Op>
+  void all_reduce(const ConstTypedBuffer& in, const TypedBuffer& out, const Op& op, const Stream* stream = nullptr) {
+    std::vector<T> values = elements_of<T>(in, stream);
+    all_reduce(values, op);
+    put_elements<T>(values, out, -1);
+  }
+
+  Request ibroadcast(const TypedBuffer& buffer, int root, const Stream* stream = nullptr) {
+    return broadcast_typed(When::later, buffer, root, stream);
+  }
+  Request igather(const ConstTypedBuffer& in, const TypedBuffer& out, int root, const Stream* stream = nullptr) {
+    return gather_typed(When::later, in, out, root, stream);
+  }
+  Request iscatter(const ConstTypedBuffer& in, const TypedBuffer& out, int root, const Stream* stream = nullptr) {
+    return scatter_typed(When::later, in, out, root, stream);
+  }
+  Request iall_gather(const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream = nullptr) {
+    return all_gather_typed(When::later, in, out, stream);
+  }
+  Request iall_to_all(const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream = nullptr) {
+    return all_to_all_typed(When::later, in, out, stream);
+  }
+  Request iall_to_allw(const std::vector<ConstTypedBuffer>& in, const std::vector<TypedBuffer>& out,
+                       const Stream* stream = nullptr) {
+    return all_to_allw_typed(When::later, in, out, stream);
   }
 
   // ---- non-blocking
@@ -247,6 +309,32 @@ class CommCollectives {
   Request all_gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element);
   Request all_to_all_any(When when, Input in, Output out, std::int64_t element);
   Request all_to_allv_any(When when, Input in, Parts send, Output out, Parts receive, std::int64_t element);
+  Request broadcast_typed(When when, const TypedBuffer& buffer, int root, const Stream* stream);
+  Request gather_typed(When when, const ConstTypedBuffer& in, const TypedBuffer& out, int root, const Stream* stream);
+  Request scatter_typed(When when, const ConstTypedBuffer& in, const TypedBuffer& out, int root, const Stream* stream);
+  Request all_gather_typed(When when, const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream);
+  Request all_to_all_typed(When when, const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream);
+  Request all_to_allw_typed(When when, const std::vector<ConstTypedBuffer>& in, const std::vector<TypedBuffer>& out,
+                            const Stream* stream);
+  // The packed elements of a typed buffer, wherever it is, in memory of the host; and back. Where `root` is a rank, at
+  // that one alone.
+  template <class T>
+  std::vector<T> elements_of(const ConstTypedBuffer& in, const Stream* stream) {
+    check_elements(Datatype::of<T>(), in);
+    std::vector<T> values(static_cast<std::size_t>(in.bytes()) / sizeof(T));
+    fetch(in, values.data(), stream);
+    return values;
+  }
+  template <class T>
+  void put_elements(const std::vector<T>& values, const TypedBuffer& out, int root) {
+    if (root >= 0 && !is_root(root)) return;
+    check_elements(Datatype::of<T>(), out);
+    put(values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)), out);
+  }
+  static void check_elements(const Datatype& element, const ConstTypedBuffer& buffer);
+  void fetch(const ConstTypedBuffer& in, void* values, const Stream* stream);
+  void put(const void* values, std::int64_t bytes, const TypedBuffer& out);
+  bool is_root(int root);
   template <class Act>
   Request perform(When when, message::Call call, const Act& act);
 };

@@ -17,6 +17,7 @@ namespace dcgn {
 namespace detail {
 double setting(std::string_view name, double fallback, double least);
 std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64_t least, std::uint64_t most);
+std::uint64_t size_setting(std::string_view name, std::uint64_t least, std::uint64_t most);  // 0: not set, or 0
 std::optional<std::uint64_t> optional_setting(std::string_view name);
 bool flag_setting(std::string_view name, std::string_view yes, std::string_view no, bool fallback);
 std::optional<std::uint64_t> copy_engine_setting(std::string_view name);
@@ -54,10 +55,10 @@ struct Config {
   // elsewhere. DCGN_EAGER_BYTES
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
-  // Bytes of the ring between each pair of ranks, rounded down to a power of two; 0: by the number of ranks, from 1 to
-  // 16 KiB (256 KiB where a CUDA GPU takes part), about 4 MiB in all for each of up to 4096 ranks, and 32 MiB for a CPU
-  // rank that slots of CUDA GPUs send to. DCGN_LANE_BYTES
-  std::uint64_t lane_bytes = detail::setting("DCGN_LANE_BYTES", 0, 0, 1u << 30);
+  // Bytes of the ring between each pair of ranks, 256 to 1 GiB, rounded down to a power of two; 0: by the number of
+  // ranks, from 1 to 16 KiB (256 KiB where a CUDA GPU takes part), about 4 MiB in all for each of up to 4096 ranks, and
+  // 32 MiB for a CPU rank that slots of CUDA GPUs send to. DCGN_LANE_BYTES
+  std::uint64_t lane_bytes = detail::size_setting("DCGN_LANE_BYTES", 256, 1u << 30);
 
   // Space of each rank for eager messages that come before they are asked for; 0: 256 MiB for a CPU rank (taken only as
   // it is used), 2 MiB for a slot. DCGN_UNEXPECTED_BYTES

@@ -11,12 +11,13 @@ namespace dcgn {
 // Calls in kernels return one of these; calls on the host throw an Error that carries it.
 enum class Code : std::int32_t {
   ok = 0,
-  invalid_rank,      // a destination, source or root that is not a rank of the communicator
-  invalid_tag,       // a tag outside 0 .. max_tag
-  invalid_size,      // a negative byte count, or one that does not fit
-  null_buffer,       // a null pointer with bytes to carry
-  truncated,         // the message was longer than the buffer; nothing past the buffer's end was written
-  mismatch,          // the ranks of a collective gave sizes that do not fit each other
+  invalid_rank,  // a destination, source or root that is not a rank of the communicator
+  invalid_tag,   // a tag outside 0 .. max_tag
+  invalid_size,  // a negative byte count, or one that does not fit
+  invalid_type,  // a datatype that cannot be: a negative count, lists of different lengths; or that cannot be so used
+  null_buffer,   // a null pointer with bytes to carry
+  truncated,     // the message was longer than the buffer; nothing past the buffer's end was written
+  mismatch,      // the ranks of a collective gave sizes that do not fit each other, or two types other elements
   invalid_request,   // a request that is not pending at this rank
   not_attached,      // the calling thread is not a rank of this communicator
   concurrent_use,    // two threads made calls for one rank at the same time

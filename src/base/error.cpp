@@ -10,6 +10,7 @@ std::string_view to_string(Code code) noexcept {
     case Code::invalid_rank: return "invalid_rank";
     case Code::invalid_tag: return "invalid_tag";
     case Code::invalid_size: return "invalid_size";
+    case Code::invalid_type: return "invalid_type";
     case Code::null_buffer: return "null_buffer";
     case Code::truncated: return "truncated";
     case Code::mismatch: return "mismatch";

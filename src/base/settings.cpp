@@ -214,6 +214,16 @@ std::uint64_t setting(std::string_view name, std::uint64_t fallback, std::uint64
   return *value;
 }
 
+std::uint64_t size_setting(std::string_view name, std::uint64_t least, std::uint64_t most) {
+  const auto found = find(name);
+  if (!found) return 0;
+  const auto value = parse<std::uint64_t>(found->value);
+  if (!value || (*value && (*value < least || *value > most)))
+    refuse(found->source, found->value,
+           "a whole number from " + std::to_string(least) + " to " + std::to_string(most) + ", or 0");
+  return *value;
+}
+
 std::optional<std::uint64_t> optional_setting(std::string_view name) {
   const auto found = find(name);
   if (!found) return std::nullopt;

@@ -24,6 +24,10 @@ class Copier {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual bool busy() = 0;
   virtual void enter() = 0;
+  // The device whose memory this is; -1 where a thread of the host may touch it.
+  virtual int device_of(const void* memory) = 0;
+  // *done becomes `value` when what this stream of the device has been given is done.
+  virtual void signal_behind(const Stream& stream, int device, std::uint32_t* done, std::uint32_t value) = 0;
   virtual void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) = 0;
 };
 

@@ -138,6 +138,8 @@ Request Background::begin(message::Call call, std::int32_t pair, std::function<C
   }
   calls_.push_back(std::make_unique<Undertaking>(*this, call, pair, record, std::move(space), std::move(act)));
   const Request request = message::request_of(me_, record);
+  const auto most = static_cast<std::uint32_t>(calls_.size());
+  if (load_relaxed(me_.notice->beside) < most) store_relaxed(me_.notice->beside, most);
   resume(*calls_.back());
   if (calls_.back()->over) end(calls_.size() - 1);
   return request;

@@ -131,7 +131,7 @@ void Comm::check(Code code, message::Call call) const {
   std::string reason = message::describe(me_->last_failure);
   if (code == Code::rank_ended && message::is_collective(call)) {
     message::publish_turns(*me_);
-    reason += world_->mismatch();
+    reason += world_->mismatch(true);
   }
   throw Error(code, operation, reason, me_->rank, to_string(place()));
 }
@@ -224,6 +224,7 @@ std::optional<Status> Comm::test(const Request& request) {
     check(s.code, call);
     return std::nullopt;
   }
+  world_->packed_requests(me_->rank).drop(request);
   check_waited({&request, 1}, s.code, call);
   return collective::status_in(group_, s);
 }
@@ -232,6 +233,7 @@ Status Comm::wait(const Request& request) {
   constexpr auto call = message::Call::wait;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
+  if (done) world_->packed_requests(me_->rank).drop(request);
   check_waited({&request, 1}, s.code, call);
   return collective::status_in(group_, s);
 }
@@ -243,6 +245,8 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
   if (statuses && done)
     for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = collective::status_in(group_, statuses[i]);
+  if (done)
+    for (const Request& request : requests) world_->packed_requests(me_->rank).drop(request);
   check_waited(requests, s.code, call);
 }
 
@@ -251,6 +255,7 @@ std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   std::int64_t index = -1;
   const Status s = message::wait_any(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), index);
+  if (index >= 0) world_->packed_requests(me_->rank).drop(requests[static_cast<std::size_t>(index)]);
   check_waited(index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1), s.code, call);
   return {index, collective::status_in(group_, s)};
 }

@@ -3,6 +3,8 @@
 #include <dcgn/comm.hpp>
 #include <dcgn/gpu/scope.hpp>
 
+#include "job/perform.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -38,14 +40,6 @@ class Lists {
 }  // namespace
 
 Comm& CommCollectives::comm() { return static_cast<Comm&>(*this); }
-
-template <class Act>
-Request CommCollectives::perform(When when, Call call, const Act& act) {
-  const Member member = comm().member(call);
-  if (when == When::later) return comm().begin(call, [member, act] { return act(member); });
-  comm().check(act(member), call);
-  return {};
-}
 
 Request CommCollectives::barrier_any(When when) {
   return perform(when, Call::barrier, [](const Member& m) { return collective::barrier(scope, m); });

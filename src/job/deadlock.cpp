@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 
 namespace dcgn::job {
 
@@ -28,11 +30,12 @@ std::string describe_blocks(const Notice& n) {
 bool of_the_library(const Notice& n) { return message::is_collective(n.waits_for.context); }
 
 // "recv from rank 2, tag 0, up to 8 bytes".
-std::string describe_wait(const Notice& n) {
+std::string describe_wait(const RankView& v) {
+  const Notice& n = v.notice;
   const Envelope& e = n.waits_for;
   if (n.is_receive == message::awaits_blocks) return describe_blocks(n);
   std::string text = message::to_string(n.call);
-  if (of_the_library(n)) return message::describe_collective(e) + ", for " + peer_name(e.peer);
+  if (of_the_library(n)) return message::describe_collective(e, number_of_wait(v)) + ", for " + peer_name(e.peer);
   if (n.requests > 1) text += " (" + std::to_string(n.requests) + " requests open, the first:";
   const bool receives = n.is_receive != 0;
   text += receives ? " from " : " to ";
@@ -41,6 +44,31 @@ std::string describe_wait(const Notice& n) {
   if (!probes) text += std::string(receives ? ", up to " : ", ") + std::to_string(e.bytes) + " bytes";
   if (n.requests > 1) text += ")";
   return text;
+}
+
+// What has come and nobody has asked for. Parts of collectives are the library's own, and no news: but many are.
+std::string describe_arrivals(const std::vector<RankView>& ranks, int first, const Notice& n) {
+  const auto messages = [](std::uint32_t count) {
+    return std::to_string(count) + (count == 1 ? " more message" : " more messages");
+  };
+  const std::uint32_t told = std::min(n.arrived, static_cast<std::uint32_t>(message::notice_envelopes));
+  std::string text;
+  std::uint32_t listed = 0;
+  for (std::uint32_t i = 0; i < told; ++i) {
+    if (message::is_collective(n.unexpected[i].context)) continue;
+    text += "\n      arrived, not received: " + message::describe_message(n.unexpected[i]);
+    ++listed;
+  }
+  if (n.arrived == told) return text;
+  if (listed)
+    return text + "\n      and " + messages(n.arrived - listed) +
+           (listed < told ? ", parts of collectives among them" : "");
+  const Envelope& e = n.unexpected[0];
+  const bool known = e.peer >= first && static_cast<std::size_t>(e.peer - first) < ranks.size();
+  const auto number =
+      known ? number_of_message(ranks[static_cast<std::size_t>(e.peer - first)], e) : std::optional<std::uint32_t>();
+  return "\n      arrived, not received: " + message::describe_message(e, number) + ", and " + messages(n.arrived - 1) +
+         ", parts of collectives among them";
 }
 
 // The ranks that wait in a circle, each for the next; empty where there is none.
@@ -71,16 +99,16 @@ std::vector<int> find_cycle(const std::vector<RankView>& ranks, int first) {
 }
 
 // What came from where the rank waits, but with another tag.
-std::string find_mismatch(int rank, const Notice& n) {
+std::string find_mismatch(const std::vector<RankView>& ranks, int first, std::size_t r) {
+  const Notice& n = ranks[r].notice;
+  const int rank = first + static_cast<int>(r);
   if (!n.is_receive || n.is_receive == message::awaits_blocks) return {};
+  if (of_the_library(n)) return describe_stray(ranks, first, r);
   const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
   for (int i = 0; i < listed; ++i) {
     const Envelope& e = n.unexpected[i];
     if (e.context != n.waits_for.context) continue;
     if (n.waits_for.peer != any_source && n.waits_for.peer != e.peer) continue;
-    if (of_the_library(n))
-      return "mismatch: rank " + std::to_string(rank) + " is in " + message::describe_collective(n.waits_for) +
-             ", but rank " + std::to_string(e.peer) + " was or is in " + message::describe_collective(e);
     return "mismatch: rank " + std::to_string(rank) + " waits for " + tag_name(n.waits_for.tag) + " from " +
            peer_name(n.waits_for.peer) + ", but rank " + std::to_string(e.peer) + " sent tag " + std::to_string(e.tag) +
            " (" + std::to_string(e.bytes) + " bytes)";
@@ -96,7 +124,8 @@ std::string seconds(std::uint64_t ns) {
 
 }  // namespace
 
-std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks, int first) {
+std::string deadlock_report(const std::string& headline, const std::vector<RankView>& ranks, int first,
+                            const std::vector<Made>& elsewhere) {
   constexpr int most_lines = 64;
   std::string text = headline;
   int lines = 0;
@@ -115,17 +144,12 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
       continue;
     }
     const Notice& n = v.notice;
-    text += describe_wait(n) + "; waiting " + seconds(n.waited_ns);
+    text += describe_wait(v) + "; waiting " + seconds(n.waited_ns);
     const int peer = n.waits_for.peer;
     if (peer >= first && static_cast<std::size_t>(peer - first) < ranks.size() &&
         ranks[static_cast<std::size_t>(peer - first)].ended)
       text += "; rank " + std::to_string(peer) + " has ended";
-    const int listed = std::min(static_cast<int>(n.arrived), message::notice_envelopes);
-    for (int i = 0; i < listed; ++i)
-      if (!message::is_collective(n.unexpected[i].context))
-        text += "\n      arrived, not received: " + message::describe_message(n.unexpected[i]);
-    if (static_cast<int>(n.arrived) > listed)
-      text += "\n      and " + std::to_string(static_cast<int>(n.arrived) - listed) + " more";
+    text += describe_arrivals(ranks, first, n);
     if (n.stalled >= 0)
       text += "\n      its space for unexpected messages is full, so a message from rank " + std::to_string(n.stalled) +
               " cannot come in; raise Config::unexpected_bytes (DCGN_UNEXPECTED_BYTES) or requests (DCGN_REQUESTS)";
@@ -141,11 +165,13 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
     ended += (ended.empty() ? "" : ", ") + std::to_string(first + static_cast<int>(r));
   }
   if (!ended.empty()) text += "\nended: rank " + ended;
-  const std::string different = describe_mismatch(ranks, first);
+  std::vector<Made> calls = calls_of(ranks, first);
+  calls.insert(calls.end(), elsewhere.begin(), elsewhere.end());
+  const std::string different = describe_mismatch(calls);
   text += different;
   for (std::size_t r = 0; r < ranks.size() && different.empty(); ++r) {
     if (!ranks[r].answered || ranks[r].ended) continue;
-    const std::string mismatch = find_mismatch(first + static_cast<int>(r), ranks[r].notice);
+    const std::string mismatch = find_mismatch(ranks, first, r);
     if (!mismatch.empty()) text += "\n" + mismatch;
   }
   std::vector<int> cycle = find_cycle(ranks, first);

@@ -1,6 +1,6 @@
+#include "device/early_exit.hpp"
 #include "device/emulated/schedule.hpp"
 #include "device/processor.hpp"
-#include "job/early_exit.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
@@ -108,7 +108,7 @@ void run_cpu(job::WorldState& world, Runners& runners, const std::string& who, i
              const std::function<void(Comm&)>& kernel) {
   // In deterministic mode the ranks are fibers of one thread.
   std::optional<device::BusyThread> busy;
-  std::optional<job::EarlyExit> exit;
+  std::optional<device::EarlyExit> exit;
   if (!world.config().seed) {
     busy.emplace();
     exit.emplace(who);
@@ -164,8 +164,8 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
   std::uint64_t total = 0;
   int lines = 0;
   bool collectives = false;
-  const auto line = [&](const std::string& what) {
-    if (lines++ < most_lines) text += "\n  " + what;
+  const auto line = [&](const auto& what) {
+    if (lines++ < most_lines) text += "\n  " + what();
   };
   const auto messages = [](std::uint64_t count) {
     return std::to_string(count) + (count == 1 ? " message" : " messages");
@@ -175,15 +175,31 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
     for (const message::Envelope& e : ranks[to].unexpected) {
       ++total;
       collectives = collectives || message::is_collective(e.context);
-      line(message::describe_message(e) + " at rank " + std::to_string(rank));
+      line([&] { return world.describe_message(e) + " at rank " + std::to_string(rank); });
     }
     const message::RankMemory& memory = world.memory();
     const topology::Home &home = memory.home(), &circle = memory.circle();
     if (const message::Endpoint* gateway = memory.gateway(); gateway && circle.ranks < gateway->size) {
       const message::InLane& in = ranks[to].in.back();
-      const std::uint64_t left = gateway->out[to].sent - in.received + world.gateway()->undelivered(rank);
-      total += left;
-      if (left) line(messages(left) + " from other processes at rank " + std::to_string(rank));
+      const std::uint64_t in_lane = gateway->out[to].sent - in.received;
+      total += in_lane;
+      if (in_lane)
+        line([&] {
+          message::Header first;
+          std::int32_t from = 0;
+          if (memory.host_resident(rank) && message::read_header(in.ring, in.head(), first) &&
+              message::read_peer(in.ring, in.head() + message::header_cells(first.kind), from))
+            return world.describe_message({from, first.tag, first.context, 0, first.bytes}) + " at rank " +
+                   std::to_string(rank) +
+                   (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from other processes" : "");
+          return messages(in_lane) + " from ranks of other processes, in memory of its GPU, at rank " +
+                 std::to_string(rank);
+        });
+      for (const message::Envelope& e : world.gateway()->undelivered(rank)) {
+        ++total;
+        collectives = collectives || message::is_collective(e.context);
+        line([&] { return world.describe_message(e) + " at rank " + std::to_string(rank); });
+      }
     }
     for (int from = circle.first_rank; from < circle.end_rank(); ++from) {
       const message::InLane& in = ranks[to].in[memory.lane(from)];
@@ -197,17 +213,18 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       const std::uint64_t in_lane = sent - in.received - in.messages_by_quick_calls();
       if (!in_lane) continue;
       total += in_lane;
-      message::Header first;
-      if (memory.host_resident(rank) && message::read_header(in.ring, in.head(), first))
-        line(message::describe_message({from, first.tag, first.context, 0, first.bytes}) + " at rank " +
-             std::to_string(rank) + (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from there" : ""));
-      else
-        line(messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank));
+      line([&] {
+        message::Header first;
+        if (memory.host_resident(rank) && message::read_header(in.ring, in.head(), first))
+          return world.describe_message({from, first.tag, first.context, 0, first.bytes}) + " at rank " +
+                 std::to_string(rank) + (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from there" : "");
+        return messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank);
+      });
     }
   }
   if (!total) return {};
   if (lines > most_lines) text += "\n  and more";
-  const std::string mismatch = world.mismatch();
+  const std::string mismatch = world.mismatch(false);
   if (collectives && mismatch.empty())
     text += "\nranks that made these collectives had no use for them; expected the same roots, and sizes that fit";
   text += mismatch;
@@ -294,7 +311,9 @@ Report Job::run() {
     if (gpu.kernels.empty()) throw Error(Code::configuration, "job", name + " has no kernel: give one with Job::gpu");
     bodies.push_back(
         {name,
-         [world, g, kernels = gpu.kernels, finish = gpu.finish] {
+         [world, g, name, kernels = gpu.kernels, finish = gpu.finish] {
+           std::optional<device::EarlyExit> exit;
+           if (!world->config().seed) exit.emplace(name);
            const Device device = world->devices()[static_cast<std::size_t>(g)];
            const int first = world->first_rank_of_gpu(g);
            const int slots = world->slots_of_gpu(g);
@@ -325,8 +344,8 @@ Report Job::run() {
   try {
     if (const auto seed = world_.config().seed) {
       threads.emplace_back([run_body, bodies, seed, world, runners] {
-        const std::string who = "a rank";
-        const job::EarlyExit exit(who);
+        const std::string who = "a rank";  // where the running fiber has no name
+        const device::EarlyExit exit(who);
         device::Schedule schedule(*seed);
         for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
         if (transport::CopyService* service = world->copy_service()) {

@@ -9,8 +9,12 @@
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <map>
+#include <optional>
 #include <vector>
 
 namespace dcgn::job {
@@ -20,7 +24,8 @@ using namespace std::chrono_literals;
 using message::Alarm;
 using message::Phase;
 constexpr auto look_every = 10ms;
-constexpr auto answer_within = 1s;
+constexpr auto answer_within = 1000ms, answer_others_within = 200ms;
+constexpr auto others_answer_within = 5000ms;  // at once, as a rule: the job is being stopped anyhow
 }  // namespace
 
 bool WorldState::set_phase(std::uint32_t phase) {
@@ -46,9 +51,9 @@ bool WorldState::all_idle() const {
   return somebody;
 }
 
-bool WorldState::survey() {
+bool WorldState::survey(std::chrono::milliseconds within) {
   if (!set_phase(++survey_)) return false;
-  const auto until = std::chrono::steady_clock::now() + answer_within;
+  const auto until = std::chrono::steady_clock::now() + within;
   for (;;) {
     bool all = true;
     for (int r = home_.first_rank; r < home_.end_rank() && all; ++r)
@@ -61,36 +66,87 @@ bool WorldState::survey() {
 
 namespace {
 
-std::vector<RankView> view(const WorldState& world, message::RankMemory& memory, std::uint32_t survey) {
-  const topology::Home& home = world.home();
-  std::vector<RankView> ranks(static_cast<std::size_t>(home.ranks));
-  for (int r = home.first_rank; r < home.end_rank(); ++r) {
-    RankView& v = ranks[static_cast<std::size_t>(r - home.first_rank)];
-    v.place = world.place_of(r);
-    v.ended = memory.ended(r);
-    v.is_slot = world.placement().place(r).is_slot();
-    v.attached = v.is_slot || world.attached(r);
-    const message::Notice& n = memory.notice(r);
-    v.answered = !v.ended && load_acquire(n.survey) == survey;
-    for (std::size_t i = 0; i < message::Turns::kept; ++i) v.notice.turns[i] = load_relaxed(n.turns[i]);
-    if (v.answered) {
-      v.notice.call = n.call;
-      v.notice.is_receive = n.is_receive;
-      v.notice.arrived = n.arrived;
-      v.notice.stalled = n.stalled;
-      v.notice.requests = n.requests;
-      v.notice.waits_for = n.waits_for;
-      v.notice.activity = n.activity;
-      v.notice.waited_ns = n.waited_ns;
-      for (int i = 0; i < message::notice_envelopes; ++i) v.notice.unexpected[i] = n.unexpected[i];
-    }
+RankView view_of(const WorldState& world, message::RankMemory& memory, std::uint32_t survey, int r) {
+  RankView v;
+  v.place = world.place_of(r);
+  v.ended = memory.ended(r);
+  v.is_slot = world.placement().place(r).is_slot();
+  v.attached = v.is_slot || world.attached(r);
+  const message::Notice& n = memory.notice(r);
+  v.answered = !v.ended && load_acquire(n.survey) == survey;
+  for (std::size_t i = 0; i < message::Turns::kept; ++i) {
+    v.notice.turns[i] = load_relaxed(n.turns[i]);
+    v.notice.sizes[i] = load_relaxed(n.sizes[i]);
+    v.notice.turn_numbers[i] = load_relaxed(n.turn_numbers[i]);
+    v.notice.seals[i] = load_relaxed(n.seals[i]);
   }
+  v.notice.beside = load_relaxed(n.beside);
+  if (v.answered) {
+    v.notice.call = n.call;
+    v.notice.is_receive = n.is_receive;
+    v.notice.arrived = n.arrived;
+    v.notice.stalled = n.stalled;
+    v.notice.requests = n.requests;
+    v.notice.waits_for = n.waits_for;
+    v.notice.activity = n.activity;
+    v.notice.waited_ns = n.waited_ns;
+    for (int i = 0; i < message::notice_envelopes; ++i) v.notice.unexpected[i] = n.unexpected[i];
+  }
+  return v;
+}
+
+std::vector<RankView> view(const WorldState& world, message::RankMemory& memory, std::uint32_t survey) {
+  std::vector<RankView> ranks;
+  for (int r = world.home().first_rank; r < world.home().end_rank(); ++r)
+    ranks.push_back(view_of(world, memory, survey, r));
   return ranks;
 }
 
 }  // namespace
 
-std::string WorldState::mismatch() { return describe_mismatch(view(*this, memory_, survey_), home_.first_rank); }
+namespace {
+
+// Of calls that are alike one is enough.
+std::vector<transport::ProcessWatch::Fact> facts_of(const std::vector<Made>& calls) {
+  std::map<std::array<std::uint64_t, 4>, std::int64_t> facts;
+  for (const Made& m : calls)
+    facts.try_emplace({collective::turn_word(m.call.context, m.call.tag, m.call.root),
+                       static_cast<std::uint64_t>(m.call.bytes), m.communicator, m.number},
+                      m.rank);
+  std::vector<transport::ProcessWatch::Fact> list;
+  list.reserve(facts.size());
+  for (const auto& [what, rank] : facts) list.push_back({what, rank});
+  return list;
+}
+
+}  // namespace
+
+std::vector<Made> WorldState::made_elsewhere(const std::vector<Made>& here) {
+  std::vector<Made> made;
+  if (!watch_) return made;
+  watch_->share(facts_of(here));
+  for (const auto& [what, rank] : watch_->shared(others_answer_within))
+    if (!home_.has(static_cast<int>(rank)))
+      made.push_back(
+          {static_cast<int>(rank), collective::Begun(what[0], what[1]), what[2], static_cast<std::uint32_t>(what[3])});
+  return made;
+}
+
+std::string WorldState::mismatch(bool asked) {
+  std::vector<Made> calls = calls_of(view(*this, memory_, survey_), home_.first_rank);
+  if (asked) {
+    const std::vector<Made> others = made_elsewhere(calls);
+    calls.insert(calls.end(), others.begin(), others.end());
+  }
+  return describe_mismatch(calls);
+}
+
+std::string WorldState::describe_message(const message::Envelope& message) {
+  const bool of_known = message::is_collective(message.context) && home_.has(message.peer);
+  return message::describe_message(message,
+                                   of_known ? number_of_message(view_of(*this, memory_, survey_, message.peer), message)
+                                            : std::optional<std::uint32_t>());
+}
 
 void WorldState::decide_alarm() {
   const auto alarm_of = [this](int r) { return static_cast<Alarm>(load_acquire(memory_.notice(r).alarm)); };
@@ -104,28 +160,30 @@ void WorldState::decide_alarm() {
       if ((f.code == Code::rank_ended && failed(f.envelope.peer)) != follows) continue;
       const bool follows_from_mismatch = f.code == Code::rank_ended && message::is_collective(f.call);
       abort({f.code, name_of(r) + ": " + message::to_string(f.call) + ": " + message::describe(f) +
-                         (follows_from_mismatch ? mismatch() : std::string())});
+                         (follows_from_mismatch ? mismatch(true) : std::string())});
       return;
     }
   for (int r = home_.first_rank; r < home_.end_rank(); ++r) {
     const Alarm alarm = alarm_of(r);
     if (alarm == Alarm::none) continue;
-    survey();
+    survey(answer_within);
+    const std::vector<RankView> ranks = view(*this, memory_, survey_);
+    const std::vector<Made> elsewhere = made_elsewhere(calls_of(ranks, home_.first_rank));
     char deadline[32];
     std::snprintf(deadline, sizeof deadline, "%g s", config_.deadline_s);
     const bool ended = alarm == Alarm::rank_ended;
     abort({ended ? Code::rank_ended : Code::deadline,
            deadlock_report(ended ? name_of(r) + " waits for a rank that has ended"
                                  : "the deadline of " + std::string(deadline) + " has passed for " + name_of(r),
-                           view(*this, memory_, survey_), home_.first_rank)});
+                           ranks, home_.first_rank, elsewhere)});
     return;
   }
 }
 
 bool WorldState::proven_deadlock() {
-  if (!survey()) return false;
+  if (!survey(answer_within)) return false;
   const std::vector<RankView> first = view(*this, memory_, survey_);
-  if (!survey()) return false;
+  if (!survey(answer_within)) return false;
   const std::vector<RankView> second = view(*this, memory_, survey_);
   std::size_t waiting = 0;
   for (std::size_t r = 0; r < first.size(); ++r) {
@@ -154,6 +212,10 @@ void WorldState::watch() {
     std::this_thread::sleep_for(look_every);
     if (alarmed()) {
       decide_alarm();
+    } else if (watch_ && watch_->asked()) {
+      survey(answer_others_within);
+      watch_->share(facts_of(calls_of(view(*this, memory_, survey_), home_.first_rank)));
+      set_phase(static_cast<std::uint32_t>(Phase::running));
     } else if (!gateway_ && std::chrono::steady_clock::now() >= next_survey && all_idle()) {
       if (proven_deadlock()) return;
       set_phase(static_cast<std::uint32_t>(Phase::running));

@@ -150,7 +150,8 @@ Config checked(Config config) {
   const auto at_most = [&](const char* member, std::uint64_t value, std::uint64_t most) {
     if (value > most) refuse(member, std::to_string(value), "at most " + std::to_string(most));
   };
-  at_most("lane_bytes", config.lane_bytes, 1u << 30);
+  if (config.lane_bytes && (config.lane_bytes < 256 || config.lane_bytes > 1u << 30))
+    refuse("lane_bytes", std::to_string(config.lane_bytes), "256 to 1073741824, or 0");
   if (config.copy_engine_bytes && config.copy_engine_bytes != Config::never_copied)
     at_most("copy_engine_bytes", *config.copy_engine_bytes, 1u << 30);
   at_most("unexpected_bytes", config.unexpected_bytes, 1ull << 40);
@@ -162,17 +163,24 @@ Config checked(Config config) {
   return config;
 }
 
-// Where a rank can have messages copied, or a thread of the host may want to send what a GPU has.
+// Whether slots can have messages copied, and threads of the host those in a device's memory.
+bool has_copy_engines(const Config& config, const std::vector<Device>& devices) {
+  if (config.copy_engine_bytes == Config::never_copied) return false;
+  return (!devices.empty() && devices.front().kind() == DeviceKind::cuda) || config.copy_engine_bytes.has_value();
+}
+
+// With CPU ranks there is always one: what they send may be on a device, or have a datatype. Emulated devices are of no
+// concern to it unless they have been given copy engines.
 std::unique_ptr<transport::CopyEngine> make_copy_engine(const Config& config, const Placement& placement,
                                                         const topology::Home& home,
                                                         const std::vector<Device>& devices) {
-  const bool off = config.copy_engine_bytes == Config::never_copied;
-  const bool cuda = !devices.empty() && devices.front().kind() == DeviceKind::cuda;
   bool cpu_ranks = false;
   for (int node = home.first_node; node < home.first_node + home.nodes; ++node)
     cpu_ranks = cpu_ranks || placement.shape(node).cpus;
-  const bool wanted = cuda ? !off || cpu_ranks : !off && config.copy_engine_bytes;
-  return wanted ? std::make_unique<transport::CopyEngine>(devices, config.p2p) : nullptr;
+  const bool engines = has_copy_engines(config, devices);
+  if (!engines && !cpu_ranks) return nullptr;
+  const bool cuda = !devices.empty() && devices.front().kind() == DeviceKind::cuda;
+  return std::make_unique<transport::CopyEngine>(engines || cuda ? devices : std::vector<Device>{}, config.p2p);
 }
 
 // When all have come so far.
@@ -219,8 +227,10 @@ WorldState::WorldState(Config config)
                                       [this](const Error& error) { abort_for_copy(error); })
                                 : nullptr),
       sharing_(find_sharing(config_, processes_.get(), agreement_, devices_)),
-      memory_(config_, placement_, home_, devices_, host_copier_.get(), sharing_.get()),
-      seats_(static_cast<std::size_t>(home_.ranks), Seat::free) {
+      memory_(config_, placement_, home_, devices_, host_copier_.get(), has_copy_engines(config_, devices_),
+              sharing_.get()),
+      seats_(static_cast<std::size_t>(home_.ranks), Seat::free),
+      packed_requests_(static_cast<std::size_t>(home_.ranks)) {
   if (config_.seed)
     for (const Device& d : devices_)
       if (d.kind() != DeviceKind::emulated)
@@ -234,7 +244,7 @@ WorldState::WorldState(Config config)
         [this](Code code, const std::string& reason) {
           abort({code, reason}, false);
         });
-  if (!devices_.empty() && memory_.copy_queues())
+  if (!devices_.empty() && has_copy_engines(config_, devices_) && memory_.copy_queues())
     copy_service_ =
         std::make_unique<transport::CopyService>(*copy_engine_, memory_.copy_queues(), memory_.copies_posted(),
                                                  home_.ranks, [this](const Error& error) { abort_for_copy(error); });

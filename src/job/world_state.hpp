@@ -1,6 +1,8 @@
 // What a World, its Comms and a Job share: the ranks' memory, who is attached, why it was stopped.
 #pragma once
 
+#include "job/deadlock.hpp"
+#include "job/packed.hpp"
 #include "message/memory.hpp"
 #include "topology/home.hpp"
 #include "transport/copy_engine.hpp"
@@ -18,6 +20,7 @@
 #include <dcgn/placement.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -62,6 +65,11 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   // The rank has ended: nothing will be sent or received by it any more.
   void detach(int rank);
 
+  // What the rank's non-blocking calls with datatypes need until they have been waited for; the rank's own affair.
+  PackedRequests& packed_requests(int rank) {
+    return packed_requests_[static_cast<std::size_t>(rank - home_.first_rank)];
+  }
+
   // Whether a thread has ever been this CPU rank.
   bool attached(int rank) const;
 
@@ -73,9 +81,12 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
   Verdict verdict() const;
 
-  // Where ranks have made different collectives, or given different roots, as far as they have told: see
-  // describe_mismatch().
-  std::string mismatch();
+  // As message::describe_message() has it, with the whole number of a collective where what its rank tells leaves one.
+  std::string describe_message(const message::Envelope& message);
+
+  // Where ranks have made different collectives, or given different roots or sizes, as far as they have told: see
+  // describe_mismatch(). Those of other processes, too, which takes a moment, where they are `asked`.
+  std::string mismatch(bool asked);
 
  private:
   enum class Seat : unsigned char { free, taken, left };
@@ -85,7 +96,9 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank - home_.first_rank)]; }
   void watch();
   // Asks every rank what it waits for. True if all that have not ended answered.
-  bool survey();
+  bool survey(std::chrono::milliseconds within);
+  // Of other processes, told what the ranks here have made: what theirs have.
+  std::vector<Made> made_elsewhere(const std::vector<Made>& here);
   bool alarmed() const;
   bool all_idle() const;
   bool set_phase(std::uint32_t phase);
@@ -102,13 +115,14 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   topology::Home home_;
   std::vector<Device> devices_;
   std::vector<int> first_ranks_;                        // [gpu]
-  std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where there is none to use
+  std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where nobody has anything copied
   std::unique_ptr<transport::HostCopier> host_copier_;  // with it
   std::unique_ptr<transport::Sharing> sharing_;         // null where this process is alone
   message::RankMemory memory_;
   std::unique_ptr<transport::CopyService> copy_service_;
   mutable std::mutex mutex_;
-  std::vector<Seat> seats_;  // [rank here], of CPU ranks
+  std::vector<Seat> seats_;                      // [rank here], of CPU ranks
+  std::vector<PackedRequests> packed_requests_;  // [rank here]
   Verdict verdict_;
   std::atomic<bool> aborted_{false};
   std::atomic<bool> closing_{false};

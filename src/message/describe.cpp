@@ -49,16 +49,18 @@ std::string describe_communicator(const Envelope& e) {
   return e.context / 2 ? " in communicator " + std::to_string(e.context / 2) : "";
 }
 
-std::string describe_collective(const Envelope& e) {
+std::string describe_collective(const Envelope& e, std::optional<std::uint32_t> number) {
   std::string text = to_string(collective::call_of_tag(e.tag));
-  text += ", number " + std::to_string(collective::turn_of_tag(e.tag));
+  text += ", number " + (number ? std::to_string(*number)
+                                : std::to_string(collective::turn_of_tag(e.tag)) + " modulo " +
+                                      std::to_string(1u << collective::turn_bits));
   return text + describe_communicator(e);
 }
 
-std::string describe_message(const Envelope& e) {
+std::string describe_message(const Envelope& e, std::optional<std::uint32_t> number) {
   if (is_collective(e.context))
-    return "rank " + std::to_string(e.peer) + "'s part in " + describe_collective(e) + ", " + std::to_string(e.bytes) +
-           " bytes";
+    return "rank " + std::to_string(e.peer) + "'s part in " + describe_collective(e, number) + ", " +
+           std::to_string(e.bytes) + " bytes";
   return "message of " + std::to_string(e.bytes) + " bytes from rank " + std::to_string(e.peer) + " with tag " +
          std::to_string(e.tag) + describe_communicator(e);
 }
@@ -150,6 +152,7 @@ std::string describe(const Failure& f) {
     case Code::deadline: return "the deadline has passed";
     case Code::aborted: return "the job is being stopped";
     case Code::ok:
+    case Code::invalid_type:
     case Code::mismatch:
     case Code::not_attached:
     case Code::deadlock:

@@ -176,7 +176,7 @@ void RankMemory::lay_out(Layout& layout) {
     if (shared_) *shared_ = {shared_->offset(ended_), shared_->offset(ranks), shared_->offset(pairs)};
   }
   notices_ = pinned_.take<Notice>(n);
-  if (has_engine_) {
+  if (has_copier_) {
     copy_queues_ = pinned_.take<CopyQueue>(n, 64);
     copies_posted_ = pinned_.take<std::uint32_t>(n, 64);
   }
@@ -222,7 +222,7 @@ void RankMemory::lay_out(Layout& layout) {
     rank.turns = own.take<Turns>(1, 64);
     rank.lapses = own.take<Lapse>(most_at_once, 64);
     rank.requests = own.take<Request>(most_at_once, 64);
-    if (has_engine_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
+    if (has_copier_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
       const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;
       rank.bells = near.take<std::uint32_t>(words, 64);
@@ -397,7 +397,7 @@ void RankMemory::allocate(Layout& layout) {
 }
 
 RankMemory::RankMemory(const Config& config, const Placement& placement, const topology::Home& home,
-                       std::vector<Device> devices, HostCopier* copier, transport::Sharing* sharing)
+                       std::vector<Device> devices, HostCopier* copier, bool engines, transport::Sharing* sharing)
     : config_(config),
       sharing_(sharing && sharing->count() > 1 ? sharing : nullptr),
       home_(home),
@@ -406,7 +406,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       lanes_(static_cast<std::size_t>(circle_.ranks) + (circle_.ranks < placement.size())),
       devices_(std::move(devices)),
       has_gateway_(home.ranks < placement.size()),
-      has_engine_(copier && config.direct && config.copy_engine_bytes != Config::never_copied) {
+      has_copier_(copier && config.direct && config.copy_engine_bytes != Config::never_copied),
+      has_engine_(has_copier_ && engines) {
   const auto n = static_cast<std::size_t>(home.ranks);
   const auto first = static_cast<int>(home.first_rank);
   endpoints_.resize(n);
@@ -495,8 +496,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .statistics = {},
                .first_failure = {},
                .last_failure = {},
-               .copies = {.queue = has_engine_ ? copy_queues_ + i : nullptr,
-                          .posted = has_engine_ ? copies_posted_ + i : nullptr,
+               .copies = {.queue = has_engine_ || (has_copier_ && !place.is_slot()) ? copy_queues_ + i : nullptr,
+                          .posted = has_copier_ ? copies_posted_ + i : nullptr,
                           .done = own.copies_done,
                           .host = place.is_slot() ? nullptr : copier,
                           .requests = 0,

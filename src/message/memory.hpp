@@ -53,13 +53,13 @@ inline constexpr int host_space = -1;
 class RankMemory {
  public:
   // Of the ranks at `home`. `devices[g]` is GPU g of the process, counted through its nodes. `copier` serves the CPU
-  // ranks, and stays the caller's; null: there are no copy engines. `sharing` tells of other processes that share
-  // memory, which make theirs at the same time, and outlives this; null: there are none.
+  // ranks, and stays the caller's; null: nobody copies for them. `engines`: for slots, too. `sharing` tells of other
+  // processes that share memory, which make theirs at the same time, and outlives this; null: there are none.
   RankMemory(const Config& config, const Placement& placement, const topology::Home& home, std::vector<Device> devices,
-             HostCopier* copier, transport::Sharing* sharing);
+             HostCopier* copier, bool engines, transport::Sharing* sharing);
   // Of all ranks.
   RankMemory(const Config& config, const Placement& placement, std::vector<Device> devices, HostCopier* copier)
-      : RankMemory(config, placement, topology::Home::of_all(placement), std::move(devices), copier, nullptr) {}
+      : RankMemory(config, placement, topology::Home::of_all(placement), std::move(devices), copier, copier, nullptr) {}
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
 
@@ -176,7 +176,7 @@ class RankMemory {
   std::vector<Block> device_blocks_;  // null where the device is emulated
   std::vector<Endpoint*> endpoints_;
   Endpoint* gateway_ = nullptr;
-  const bool has_gateway_, has_engine_;
+  const bool has_gateway_, has_copier_, has_engine_;  // for CPU ranks; for all
   CopyQueue* copy_queues_ = nullptr;
   std::uint32_t* copies_posted_ = nullptr;
   Notice* notices_ = nullptr;

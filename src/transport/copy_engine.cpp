@@ -1,6 +1,8 @@
 #include "copy_engine.hpp"
 
+#include "datatype/packed_view.hpp"
 #include "device/copier.hpp"
+#include "typed_copies.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -14,28 +16,41 @@ void check_bytes(const void* memory, std::size_t bytes) {
 }
 }  // namespace
 
-CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p) : copier_(device::make_copier(devices, p2p)) {}
+CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p)
+    : copier_(device::make_copier(devices, p2p)), typed_(std::make_unique<TypedCopies>(devices, *copier_)) {}
 CopyEngine::~CopyEngine() = default;
 
-bool CopyEngine::is_device_memory(const void* memory) const { return memory && copier_->is_device_memory(memory); }
+bool CopyEngine::is_device_memory(const void* memory) const {
+  return datatype::is_view(memory) || (memory && copier_->is_device_memory(memory));
+}
 
-bool CopyEngine::is_pageable(const void* memory) const { return memory && copier_->is_pageable(memory); }
+bool CopyEngine::is_pageable(const void* memory) const {
+  if (datatype::is_view(memory)) return typed_->is_pageable(memory);
+  return memory && copier_->is_pageable(memory);
+}
 
 bool CopyEngine::kernels_can_read(const void* memory, int device) const {
-  return memory && copier_->kernels_can_read(memory, device);
+  return memory && !datatype::is_view(memory) && copier_->kernels_can_read(memory, device);
 }
 
 void CopyEngine::copy(void* to, const void* from, std::size_t bytes) const {
   check_bytes(to, bytes);
   check_bytes(from, bytes);
-  if (bytes) copier_->copy(to, from, bytes);
+  if (bytes == 0) return;
+  if (datatype::is_view(to) || datatype::is_view(from))
+    typed_->copy(to, from, bytes);
+  else
+    copier_->copy(to, from, bytes);
 }
 
 void CopyEngine::start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) const {
   check_bytes(to, bytes);
   check_bytes(from, bytes);
   check_bytes(done, sizeof *done);
-  copier_->start(to, from, bytes, done, value);
+  if (bytes && (datatype::is_view(to) || datatype::is_view(from)))
+    typed_->start(to, from, bytes, done, value);
+  else
+    copier_->start(to, from, bytes, done, value);
 }
 
 void CopyEngine::enter() const { copier_->enter(); }

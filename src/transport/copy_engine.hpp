@@ -16,6 +16,11 @@ class Copier;  // src/device/copier.hpp
 
 namespace dcgn::transport {
 
+class TypedCopies;  // typed_copies.hpp
+
+// An address of a view (datatype/packed_view.hpp) is taken for memory of a device: its bytes are packed or unpacked on
+// their way (typed_copies.hpp).
+//
 // All calls may be made by several threads at once, and while another thread captures a CUDA graph. They throw
 // Error(device) where the driver fails, or memory belongs to a device that is not among those given.
 //
@@ -64,6 +69,7 @@ class CopyEngine {
 
  private:
   std::unique_ptr<device::Copier> copier_;
+  std::unique_ptr<TypedCopies> typed_;
 };
 
 // Starts what a rank asks for.

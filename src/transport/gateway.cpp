@@ -65,11 +65,12 @@ void Gateway::finish() {
 
 void Gateway::abort(Code code, const std::string& reason) { watch_.stop(code, reason); }
 
-std::uint64_t Gateway::undelivered(int rank) const {
-  std::uint64_t count = 0;
+std::vector<message::Envelope> Gateway::undelivered(int rank) const {
+  std::vector<message::Envelope> messages;
   for (const Arrival& a : arrivals_[static_cast<std::size_t>(rank - first_)])
-    count += a.header.kind != message::Kind::placed;
-  return count;
+    if (a.header.kind != message::Kind::placed)
+      messages.push_back({a.from, a.header.tag, a.header.context, 0, a.header.bytes});
+  return messages;
 }
 
 void Gateway::fail(Code code, const std::string& reason) {

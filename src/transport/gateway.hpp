@@ -55,7 +55,7 @@ class Gateway final : private device::SharedWork {
   void abort(Code code, const std::string& reason);
 
   // After finish(): messages that have come for a rank and that it has not taken.
-  std::uint64_t undelivered(int rank) const;
+  std::vector<message::Envelope> undelivered(int rank) const;
 
  private:
   using Buffer = std::vector<unsigned char>;

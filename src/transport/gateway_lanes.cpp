@@ -8,6 +8,8 @@
 #include <dcgn/message/progress.hpp>
 #include <dcgn/message/work.hpp>
 
+#include "datatype/packed_view.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -207,7 +209,8 @@ bool Gateway::begin_receiving(Receiving& r) {
   const int rank = first_ + r.rank;
   if (direct_ && memory_.host_resident(rank)) {
     const message::Record& record = memory_.endpoint(rank)->records[r.record];
-    if (r.bytes <= record.capacity && (devices_ || !(record.flags & message::Record::on_device))) {
+    const bool fits = r.bytes <= record.capacity && !datatype::is_view(record.buffer);
+    if (fits && (devices_ || !(record.flags & message::Record::on_device))) {
       // See withdraw(): either the rank waits for this, or the job is found aborted here.
       add_in_order(memory_.lent(rank), 1);
       r.to = record.buffer;

@@ -1,6 +1,11 @@
 #include "host_copier.hpp"
 
+#include <dcgn/gpu/atomic.hpp>
+
+#include "datatype/packed_view.hpp"
+
 #include <cstddef>
+#include <cstdint>
 
 namespace dcgn::transport {
 
@@ -8,7 +13,7 @@ bool HostCopier::is_device_memory(const void* memory) { return engine_.is_device
 
 bool HostCopier::rank_can_read(const void* memory, int rank) {
   const auto place = static_cast<std::size_t>(rank - first_);
-  if (place >= readers_.size()) return others_read_;
+  if (place >= readers_.size()) return others_read_ && !datatype::is_view(memory);
   const int reader = readers_[place];
   return reader >= 0 && engine_.kernels_can_read(memory, reader);
 }
@@ -26,6 +31,9 @@ void HostCopier::start(const message::CopyRequest& request) {
     start_request(engine_, request);
   } catch (const Error& error) {
     on_error_(error);
+    // Refused, so that nobody waits for it who wants its memory back.
+    auto* const done = reinterpret_cast<std::uint32_t*>(static_cast<std::uintptr_t>(request.done));
+    store_release(*done, ~request.value);
   }
 }
 

@@ -46,6 +46,14 @@ std::vector<std::string> places_of(const std::string& mpi) {
   return places;
 }
 
+// Whether any of the folders has it.
+bool is_there(const std::string& mpi) {
+  std::error_code ignored;
+  for (const std::string& place : places_of(mpi))
+    if (place != file_of(mpi) && std::filesystem::exists(place, ignored)) return true;
+  return false;
+}
+
 struct Loaded {
   const MpiCalls* calls = nullptr;
   std::string library, tried;
@@ -118,22 +126,25 @@ std::string linked_mpi() {
 const MpiCalls& load_mpi(const std::string& mpi) {
   if (mpi == "tcp") return tcp_calls();
   const Loaded l = load(mpi, RTLD_GLOBAL);  // because an MPI loads parts of its own that look for its symbols
-  if (!l.calls)
+  if (l.calls) return *l.calls;
+  const std::string what = file_of(mpi) + ", which speaks to " + mpi;
+  if (is_there(mpi))
     throw Error(Code::unsupported, "MPI",
-                file_of(mpi) + ", which speaks to " + mpi + ", cannot be loaded; DCGN_MPI_PATH names its folder, " +
-                    "DCGN_MPI=openmpi, mpich or off another MPI. Tried:" + l.tried);
-  return *l.calls;
+                what + ", cannot be loaded; DCGN_MPI_PATH names its folder, DCGN_MPI=openmpi, mpich or off another " +
+                    "MPI. Tried:" + l.tried);
+  std::string folders;
+  for (const std::string& place : places_of(mpi))
+    if (place != file_of(mpi)) folders += std::filesystem::path(place).parent_path().string() + ", ";
+  throw Error(Code::unsupported, "MPI",
+              what + ", is neither in " + folders + "nor where the dynamic linker looks; the build's target dcgn_mpi_" +
+                  mpi + " makes it, where the mpicc of " + mpi +
+                  " is; DCGN_MPI_PATH names another folder, DCGN_MPI=openmpi, mpich or off another MPI");
 }
 
 std::vector<FoundMpi> find_mpis() {
   std::vector<FoundMpi> found;
   for (const char* mpi : known) {
-    const bool there = [&] {
-      for (const std::string& place : places_of(mpi))
-        if (std::filesystem::exists(place)) return true;
-      return false;
-    }();
-    if (!there) {
+    if (!is_there(mpi)) {
       found.push_back({mpi, "", file_of(mpi) + " is not there"});
       continue;
     }

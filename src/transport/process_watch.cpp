@@ -36,8 +36,9 @@ struct Card {
   std::array<char, 64> host{};
 };
 
-// What begins a connection, and what is told on it: then as many bytes of text. With this code it is the last.
-constexpr std::int32_t farewell = -1;
+// What begins a connection, and what is told on it: then as many bytes of text. With one of these codes it is the last,
+// or facts of a process, which is named before them.
+constexpr std::int32_t farewell = -1, facts_of_one = -2;
 struct Greeting {
   std::uint64_t token;
   std::int32_t rank;
@@ -98,6 +99,11 @@ void ProcessWatch::call_on_stop(OnStop on_stop) {
 
 void ProcessWatch::stopped_by(Code code, const std::string& reason, bool dead) {
   processes_.break_off(reason);
+  {
+    const std::lock_guard lock(mutex_);
+    no_more_ = true;
+  }
+  told_.notify_all();
   const std::lock_guard lock(calling_);
   verdict_ = {code, reason, dead};
   if (on_stop_) on_stop_(code, reason, dead);
@@ -149,11 +155,55 @@ void ProcessWatch::stop(Code code, const std::string& reason) {
   const Stop header{static_cast<std::int32_t>(code), static_cast<std::uint32_t>(reason.size())};
   {
     const std::lock_guard lock(mutex_);
+    no_more_ = true;
     if (!to_tell_.empty()) return;
     to_tell_.assign(reinterpret_cast<const char*>(&header), sizeof header);
     to_tell_ += reason;
   }
   wake();
+}
+
+void ProcessWatch::share(const std::vector<Fact>& facts) {
+  {
+    const std::lock_guard lock(mutex_);
+    to_share_.insert(to_share_.end(), facts.begin(), facts.end());
+    has_shared_ = to_pass_ = true;
+  }
+  wake();
+}
+
+bool ProcessWatch::asked() {
+  const std::lock_guard lock(mutex_);
+  return !who_shared_.empty() && !has_shared_;
+}
+
+std::vector<ProcessWatch::Fact> ProcessWatch::shared(std::chrono::milliseconds within) {
+  std::unique_lock lock(mutex_);
+  told_.wait_for(lock, within,
+                 [&] { return no_more_ || who_shared_.size() == static_cast<std::size_t>(processes_.size()); });
+  std::vector<Fact> facts;
+  for (const auto& [what, rank] : known_) facts.push_back({what, rank});
+  return facts;
+}
+
+// By the watch's thread: what a process has told, as far as nobody has told it before.
+void ProcessWatch::pass_on(int process, const std::vector<Fact>& facts, const Neighbour* except) {
+  std::vector<Fact> news;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = who_shared_.insert(process).second;
+    for (const Fact& f : facts)
+      if (known_.try_emplace(f.what, f.rank).second) news.push_back(f);
+  }
+  told_.notify_all();
+  if (!first && news.empty()) return;
+  const std::int64_t number = process;
+  const Stop header{facts_of_one, static_cast<std::uint32_t>(sizeof number + news.size() * sizeof(Fact))};
+  std::string message(reinterpret_cast<const char*>(&header), sizeof header);
+  message.append(reinterpret_cast<const char*>(&number), sizeof number);
+  message.append(reinterpret_cast<const char*>(news.data()), news.size() * sizeof(Fact));
+  tell(message, except);
 }
 
 void ProcessWatch::leave() {
@@ -196,23 +246,38 @@ void ProcessWatch::hear(Neighbour& from) {
     return;
   }
   from.read.append(piece.data(), static_cast<std::size_t>(got));
+  while (hear_message(from)) continue;
+}
+
+// The next one of what has been read; false where it is not complete.
+bool ProcessWatch::hear_message(Neighbour& from) {
   Stop header{};
-  if (from.read.size() < sizeof header) return;
+  if (from.read.size() < sizeof header) return false;
   std::memcpy(&header, from.read.data(), sizeof header);
-  if (from.read.size() < sizeof header + header.length) return;
-  if (header.code == farewell) {
-    from.leaves = true;
-    from.read.clear();
-    return;
-  }
+  if (from.read.size() < sizeof header + header.length) return false;
   const std::string message = from.read.substr(0, sizeof header + header.length);
   from.read.erase(0, message.size());
-  if (stopped_) return;
+  if (header.code == farewell) {
+    from.leaves = true;
+    return true;
+  }
+  if (header.code == facts_of_one) {
+    std::int64_t process = 0;
+    if (header.length < sizeof process) return true;
+    std::vector<Fact> facts((header.length - sizeof process) / sizeof(Fact));
+    std::memcpy(&process, message.data() + sizeof header, sizeof process);
+    if (!facts.empty())
+      std::memcpy(facts.data(), message.data() + sizeof header + sizeof process, facts.size() * sizeof(Fact));
+    pass_on(static_cast<int>(process), facts, &from);
+    return true;
+  }
+  if (stopped_) return true;
   stopped_ = true;
   tell(message, &from);
   const std::string reason = message.substr(sizeof header);
   const bool dead = reason.ends_with(" has died");
   stopped_by(static_cast<Code>(header.code), reason, dead);
+  return true;
 }
 
 void ProcessWatch::watch() {
@@ -229,10 +294,15 @@ void ProcessWatch::watch() {
       std::uint64_t count = 0;
       static_cast<void>(!read(wake_.fd(), &count, sizeof count));
       std::string message;
+      std::vector<Fact> facts;
+      bool shares = false;
       {
         const std::lock_guard lock(mutex_);
         message = to_tell_;
+        facts = std::exchange(to_share_, {});
+        shares = std::exchange(to_pass_, false);
       }
+      if (shares) pass_on(rank_, facts, nullptr);
       if (!message.empty() && !stopped_) {
         stopped_ = true;
         tell(message, nullptr);

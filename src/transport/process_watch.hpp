@@ -1,5 +1,6 @@
-// Notices when a process of the job dies, and tells all when one stops the job: by a tree of TCP connections beside
-// MPI, of which each process has one to its parent and at most eight to its children. So it works while MPI hangs.
+// Notices when a process of the job dies, and tells all when one stops the job, or what the ranks of each know, for its
+// report: by a tree of TCP connections beside MPI, of which each process has one to its parent and at most eight to its
+// children. So it works while MPI hangs.
 #pragma once
 
 #include "processes.hpp"
@@ -7,10 +8,16 @@
 
 #include <dcgn/error.hpp>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,6 +44,18 @@ class ProcessWatch {
   // This process has come to the end: it is no news when it goes.
   void leave();
 
+  // What a process knows, and which rank it is from; of those that are alike but for the rank one is passed on.
+  struct Fact {
+    std::array<std::uint64_t, 4> what;
+    std::int64_t rank;
+  };
+  // Tells all others, each of which should then tell what it knows. Returns at once.
+  void share(const std::vector<Fact>& facts);
+  // Whether another process has, and this one has not.
+  bool asked();
+  // All that is known, once all processes have told theirs, or the job is being stopped, or it has lasted so long.
+  std::vector<Fact> shared(std::chrono::milliseconds within);
+
  private:
   struct Neighbour {
     int rank = -1;
@@ -53,6 +72,8 @@ class ProcessWatch {
   void tell(const std::string& message, const Neighbour* except);
   void died(const Neighbour& who);
   void stopped_by(Code code, const std::string& reason, bool dead);
+  bool hear_message(Neighbour& from);
+  void pass_on(int process, const std::vector<Fact>& facts, const Neighbour* except);
 
   struct Verdict {
     Code code;
@@ -69,6 +90,11 @@ class ProcessWatch {
   std::vector<Neighbour> neighbours_;
   std::mutex mutex_;
   std::string to_tell_;
+  std::condition_variable told_;
+  std::vector<Fact> to_share_;  // by this process, which has told what it knows where `has_shared_`
+  bool has_shared_ = false, to_pass_ = false, no_more_ = false;
+  std::set<int> who_shared_;
+  std::map<std::array<std::uint64_t, 4>, std::int64_t> known_;
   std::atomic<bool> closing_{false}, leaving_{false};
   bool stopped_ = false, left_ = false;  // the watch's thread: nothing is news any more
   std::thread thread_;

@@ -78,6 +78,20 @@ TEST(Settings, SwitchesAreOnOrOffAndNothingElse) {
   }
 }
 
+TEST(Settings, ALaneIsAutomaticOrHasAtLeastAFewCells) {
+  for (const char* value : {"1", "255", "1073741825", "-1"}) {
+    const Variable lane("DCGN_LANE_BYTES", value);
+    EXPECT_NE(refusal().find("DCGN_LANE_BYTES=" + std::string(value) +
+                             ": expected a whole number from 256 to 1073741824, or 0"),
+              std::string::npos)
+        << refusal();
+  }
+  for (const char* value : {"0", "256"}) {
+    const Variable lane("DCGN_LANE_BYTES", value);
+    EXPECT_EQ(std::to_string(dcgn::Config{}.lane_bytes), value);
+  }
+}
+
 TEST(Settings, TheCopyEngineIsOnOrOffOrOnFromSomeSizeOn) {
   const auto set_to = [](const char* value) {
     const Variable variable("DCGN_COPY_ENGINE", value);

@@ -11,8 +11,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dcgn::test {
@@ -196,6 +198,39 @@ TEST(Mistake, DifferentRootsInACommunicatorAreNamed) {
   expect_text(report, ", but rank 3 gave root 1");
 }
 
+// Where all have ended.
+TEST(Mistake, DifferentRootsInACommunicatorThatIsGoneAreNamed) {
+  const std::string report = failure(Code::unreceived, 4, [](Comm& comm) {
+    int x = 1;
+    Comm half = comm.split(comm.rank() % 2, 0);
+    half.barrier();
+    half.broadcast(x, comm.rank() == 3 ? 1 : 0);
+    half.barrier();
+  });
+  expect_text(report, "mismatch: rank 1 gave root 0 in broadcast, number 1 in communicator 1, but rank 3 gave root 1");
+}
+// Rank 2 remembers calls of a communicator whose number another one has by now, of ranks that were in both.
+TEST(Mistake, CommunicatorsThatHadTheSameNumberAreToldApart) {
+  const std::string report = failure(Code::deadlock, 4, [](Comm& comm) {
+    int x = 1, y = 0;
+    Comm half = comm.split(comm.rank() / 2, 0);
+    {
+      Comm three = comm.split(comm.rank() < 3 ? 0 : -1, 0);
+      if (comm.rank() < 3) three.barrier();
+      if (comm.rank() < 3) three.broadcast(x, 0);
+    }
+    if (comm.rank() < 2) {
+      Comm two = half.dup();
+      two.broadcast(x, 1);
+      two.reduce(x, y, Sum{}, 0);
+      two.recv(x, 1 - two.rank(), 7);
+    }
+    comm.barrier();
+  });
+  expect_text(report, "recv from rank 1, tag 7 in communicator 2");
+  EXPECT_EQ(report.find("mismatch"), std::string::npos) << report;
+}
+
 TEST(Mistake, WhatARankThatHasEndedWasInIsNamed) {
   const std::string report = failure(Code::rank_ended, 3, [](Comm& comm) {
     int x = 1, y = 0;
@@ -251,6 +286,60 @@ TEST(Mistake, DifferentRootsOfSlotsAreNamed) {
   }
 }
 
+// Rank 11, a slot, gives another root; then all make a call that needs none.
+struct AnotherRootAmongMany {
+  int root;
+  std::size_t bytes;
+  bool reduces;
+
+  DCGN_HOST_DEVICE int root_of(int rank) const { return rank == 11 ? root : 0; }
+  DCGN_HOST_DEVICE Span<unsigned char> part(unsigned char* memory, std::size_t k) const {
+    return {memory + k * bytes, bytes};
+  }
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, unsigned char* memory) const {
+    const gpu::Slot me = comm.slot(ctx.block_rank());
+    const gpu::BlockScope block = gpu::this_block(ctx);
+    const auto x = part(memory, 2ul * ctx.block_rank()), y = part(memory, 2ul * ctx.block_rank() + 1);
+    const Code code =
+        reduces ? me.reduce(block, x, y, BitXor{}, root_of(me.rank())) : me.broadcast(block, x, root_of(me.rank()));
+    if (code == Code::ok) me.barrier(block);
+  }
+};
+
+// Through teams' leaders, and down trees: one whom a message comes from in any case finds out by its tag alone.
+TEST(Mistake, AnotherRootIsNoticedBySomebodyWhoHasNothingToDoWithIt) {
+  for (const auto without : {message::without_quick, message::without_rounds})
+    for (const bool reduces : {false, true})
+      for (const auto& [root, bytes] : {std::pair{1, 4}, {10, 8}, {2, 1}, {10, 3000}, {1, 6000}}) {
+        SCOPED_TRACE(std::to_string(without) + (reduces ? " reduce" : " broadcast") + " of " + std::to_string(bytes) +
+                     ", root " + std::to_string(root));
+        Config config{.nodes = {{.cpus = 10, .gpus = 1, .slots = 10}}};
+        config.deadline_s = 20 * fewer;
+        config.without = without;
+        Job job(config);
+        const AnotherRootAmongMany calls{root, static_cast<std::size_t>(bytes), reduces};
+        DeviceBuffer<unsigned char> memory(job.world().device(0), 20 * calls.bytes);
+        job.cpu([&](Comm& comm) {
+          std::vector<unsigned char> mine(2 * calls.bytes);
+          const auto x = calls.part(mine.data(), 0), y = calls.part(mine.data(), 1);
+          if (reduces)
+            comm.reduce(x, y, BitXor{}, 0);
+          else
+            comm.broadcast(x, 0);
+          comm.barrier();
+        });
+        job.gpu({.grid = 10, .block = 32}, calls, memory.data());
+        std::string what;
+        try {
+          job.run();
+        } catch (const Error& e) {
+          what = e.what();
+        }
+        expect_text(what, std::string("mismatch: rank 0 gave root 0 in ") + (reduces ? "reduce" : "broadcast") +
+                              ", number 0, but rank 11 gave root " + std::to_string(root));
+      }
+}
+
 TEST(Mistake, DifferentSizesAreNamed) {
   expect_text(failure(Code::truncated, 2,
                       [](Comm& comm) {
@@ -264,6 +353,85 @@ TEST(Mistake, DifferentSizesAreNamed) {
                         comm.broadcast(x, 0);
                       }),
               "broadcast: rank 0 gave 8 bytes where this one expects 16");
+}
+
+// One who gives nothing takes part, too, so that the others find out.
+TEST(Mistake, OneWhoGivesNothingIsNamed) {
+  using Call = std::function<void(Comm&, Ints&, Ints&)>;
+  const Call calls[] = {
+      [](Comm& c, Ints& in, Ints& out) { c.all_reduce(in, out, Sum{}); },
+      [](Comm& c, Ints& in, Ints& out) { c.reduce(in, out, Sum{}, 0); },
+      [](Comm& c, Ints& in, Ints& out) { c.scan(in, out, Sum{}); },
+      [](Comm& c, Ints& in, Ints& out) { c.exclusive_scan(in, out, Sum{}); },
+      [](Comm& c, Ints& in, Ints& out) {
+        const std::size_t each = in.size() / static_cast<std::size_t>(c.size());
+        c.reduce_scatter(Span<int>(in.data(), each * static_cast<std::size_t>(c.size())), Span<int>(out.data(), each),
+                         Sum{});
+      },
+  };
+  for (const int ranks : {2, 3, 20})
+    for (const std::size_t count : {std::size_t{20}, std::size_t{100000}})
+      for (std::size_t which = 0; which < std::size(calls); ++which) {
+        SCOPED_TRACE("call " + std::to_string(which) + " of " + std::to_string(ranks) + " ranks, " +
+                     std::to_string(count) + " elements");
+        const std::string what = failure(std::nullopt, ranks, [&](Comm& comm) {
+          Ints in(comm.rank() == 1 ? 0 : count), out(in.size());
+          calls[which](comm, in, out);
+        });
+        const auto says = [&](const char* text) { return what.find(text) != std::string::npos; };
+        EXPECT_TRUE(says("rank 1 gave 0 bytes where this one expects ") || says("bytes where this one expects 0;") ||
+                    says(", but rank 1 gave 0") || says("rank 1 gave 0 bytes in "))
+            << what;
+      }
+}
+TEST(Mistake, NothingAtAllIsNoMistake) {
+  for (const int ranks : {1, 3, 20})
+    EXPECT_EQ(failure(std::nullopt, ranks,
+                      [&](Comm& comm) {
+                        Ints none;
+                        comm.all_reduce(none, Sum{});
+                        comm.reduce(none, none, Sum{}, comm.size() - 1);
+                        comm.reduce_scatter(none, none, Sum{});
+                        comm.scan(none, none, Sum{});
+                        comm.exclusive_scan(none, none, Sum{});
+                        comm.broadcast(none, 0);
+                      }),
+              "no error");
+}
+
+// Where those who give more go another way, and all wait, or some have ended.
+TEST(Mistake, DifferentSizesAreInReports) {
+  const auto said = [](int ranks, const std::function<void(Comm&, int)>& call, int some, int other) {
+    return failure(std::nullopt, ranks, [&](Comm& comm) {
+      comm.barrier();
+      call(comm, comm.rank() == ranks / 2 ? other : some);
+    });
+  };
+  const auto ints = [](int count) { return Ints(static_cast<std::size_t>(count)); };
+  expect_text(said(
+                  20,
+                  [&](Comm& c, int each) {
+                    Ints in = ints(20 * each), out = ints(each);
+                    c.reduce_scatter(in, out, Sum{});
+                  },
+                  100, 307),
+              "mismatch: rank 0 gave 400 bytes in reduce_scatter, number 1, but rank 10 gave 1228");
+  expect_text(said(
+                  20,
+                  [&](Comm& c, int count) {
+                    Ints x = ints(count);
+                    c.broadcast(x, 0);
+                  },
+                  100, 3000),
+              "mismatch: rank 0 gave 400 bytes in broadcast, number 1, but rank 10 gave 12000");
+  expect_text(said(
+                  20,
+                  [&](Comm& c, int each) {
+                    Ints in = ints(each), out = ints(20 * each);
+                    c.all_gather(in, out);
+                  },
+                  300, 3000),
+              "mismatch: rank 0 gave 1200 bytes in all_gather, number 1, but rank 10 gave 12000");
 }
 
 // Those of large ones, before anybody reads or writes another's buffer.

@@ -97,6 +97,46 @@ TEST(Rounds, OfTeams) {
   expect_calls(without, 19, {5});
 }
 
+// Of up to 8 bytes, whose messages have room for no root but 0.
+struct SmallOnesOfAnyRoot {
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
+    const Buffers b(me, m);
+    const int p = me.size(), r = me.rank();
+    unsigned char* const a = m.bytes;
+    unsigned char* const z = a + 16;
+    for (int root = 0; root < p; root += p / 3)
+      for (const int n : {0, 1, 4, 7, 8, 9}) {
+        const auto given = [&](int rank) {
+          return [=](std::int64_t i) { return static_cast<unsigned char>(rank * 17 + root + n + i); };
+        };
+        b.fill(a, n, given(r));
+        b.call([&](auto& rank, const auto&... scope) { return rank.broadcast(scope..., span_of(a, n), root); });
+        b.check(a, n, given(root));
+        b.fill(a, n, given(r));
+        b.call([&](auto& rank, const auto&... scope) {
+          return rank.reduce(scope..., const_span_of(a, n), r == root ? span_of(z, n) : Span<unsigned char>(), Sum{},
+                             root);
+        });
+        if (r == root)
+          b.check(z, n, [&](std::int64_t i) {
+            int sum = 0;
+            for (int q = 0; q < p; ++q) sum += given(q)(i);
+            return static_cast<unsigned char>(sum);
+          });
+      }
+  }
+};
+
+TEST(Rounds, OfTeamsWithSmallPayloads) {
+  for (const ScopeKind scope : all_scopes) expect_right(mixed(2, 8, scope), 64, SmallOnesOfAnyRoot{}, 36);
+  Conditions without = mixed(2, 8, ScopeKind::warp);
+  without.config.without = message::without_rounds;
+  expect_right(without, 64, SmallOnesOfAnyRoot{}, 36);
+  expect_right(cpu_ranks(20), 64, SmallOnesOfAnyRoot{}, 36);
+}
+
 TEST(Rounds, OfTeamsInManyInterleavings) {
   if (!emulated()) GTEST_SKIP() << "this machine's devices are not emulated";
   for (std::uint64_t seed = 0; seed < (fewer == 1 ? 8 : 2); ++seed) {

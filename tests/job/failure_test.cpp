@@ -66,6 +66,52 @@ TEST(Failure, ExitInAKernelIsNoSuccess) {
   EXPECT_EXIT(run(3), ::testing::ExitedWithCode(3), "exit\\(3\\) was called by rank 1");
 }
 
+struct Exit {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm, [[maybe_unused]] int status) const {
+#if !defined(__CUDA_ARCH__)
+    if (ctx.block_rank() == 1) std::exit(status);
+#endif
+  }
+};
+
+TEST(Failure, ExitInAKernelOfAnEmulatedGpuIsNoSuccess) {
+  if (dcgn::Device(0).kind() != dcgn::DeviceKind::emulated) GTEST_SKIP() << "kernels of this GPU cannot call exit()";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [](int status, bool seeded) {
+    Config config{.nodes = {{.cpus = 1, .gpus = 1, .slots = 2}}};
+    if (seeded) config.seed = 3;
+    Job job(config);
+    job.cpu([](Comm& comm) {
+      int x = 0;
+      comm.recv(x, 2);
+    });
+    job.gpu({.grid = dcgn::one_block_per_slot, .block = 1}, Exit{}, status);
+    job.run();
+  };
+  const std::string by =
+      "was called by kernel .*Exit.* of GPU 0 of node 0, block \\(1,0,0\\), thread \\(0,0,0\\), while its";
+  for (const bool seeded : {false, true}) {
+    EXPECT_EXIT(run(0, seeded), ::testing::ExitedWithCode(EXIT_FAILURE), "exit\\(0\\) " + by);
+    EXPECT_EXIT(run(3, seeded), ::testing::ExitedWithCode(3), "exit\\(3\\) " + by);
+  }
+}
+
+// Fibers of one thread: the line knows which of them it was.
+TEST(Failure, ExitOfACpuRankInDeterministicModeIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [] {
+    Config config{.nodes = {{.cpus = 3}}};
+    config.seed = 4;
+    Job job(config);
+    job.cpu([](Comm& comm) {
+      if (comm.rank() == 1) std::exit(0);
+      comm.barrier();
+    });
+    job.run();
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(EXIT_FAILURE), "exit\\(0\\) was called by rank 1 \\(CPU 1, node 0\\)");
+}
+
 TEST(Failure, BadArgumentsOfACpuRankAreNamed) {
   Job job({.nodes = {{.cpus = 2}}});
   job.cpu([](Comm& comm) {
@@ -302,6 +348,11 @@ TEST(Failure, WhatRunsOutIsNamed) {
                  "no room for a copy of 65 bytes; raise Config::buffered_bytes (DCGN_BUFFERED_BYTES)");
   });
   job.run();
+}
+
+TEST(Failure, ALaneOfTooFewBytesIsRefused) {
+  expect_error(error_of([] { const dcgn::World world({.nodes = {{.cpus = 1}}, .lane_bytes = 255}); }),
+               Code::configuration, "Config::lane_bytes=255: expected 256 to 1073741824, or 0");
 }
 
 TEST(Failure, ACommThatGoesWithSendsThatNobodyReceivesSaysSo) {

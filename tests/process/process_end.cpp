@@ -1,8 +1,10 @@
-// A job of several processes that comes to a bad end: process_end killed|throws|waits|opening|late|leaves|unrun FOLDER.
+// A job of several processes that comes to a bad end:
+// process_end killed|throws|exits|waits|opening|late|leaves|unrun|order|roots FOLDER.
 // All wait for what never comes, CPU ranks in the middle of a long message; the last process is killed, or throws, or
-// they wait until the deadline; or it is killed while they open the job, or opens a second one too late, or it throws
-// before it runs the job, or does not run it. Each writes what it heard to a file FOLDER/<its number>, because a
-// launcher may have stopped to listen by then.
+// its GPU's kernel calls exit(), or they wait until the deadline; or it is killed while they open the job, or opens a
+// second one too late, or it throws before it runs the job, or does not run it. Or a rank makes other collectives than
+// the others. Each writes what it heard to a file FOLDER/<its number>, because a launcher may have stopped to listen by
+// then.
 #include <dcgn/dcgn.hpp>
 
 #include <sys/wait.h>
@@ -22,11 +24,14 @@
 namespace {
 
 struct WaitForNobody {
-  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm) const {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, [[maybe_unused]] bool exits) const {
     int* x = ctx.shared<int>();
     const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
     const dcgn::gpu::BlockScope block = dcgn::gpu::this_block(ctx);
     me.barrier(block);
+#if !defined(__CUDA_ARCH__)
+    if (exits && me.node() == 2) std::exit(0);
+#endif
     me.recv(block, *x, 0, 99);
   }
 };
@@ -45,6 +50,26 @@ void kill_while_opening() {
   }).detach();
 }
 
+// In which two ranks do not agree, one of another process than most.
+void disagree(dcgn::Comm& comm, bool about_roots) {
+  std::vector<int> x(1000), y(x.size()), all(x.size() * static_cast<std::size_t>(comm.size()));
+  comm.barrier();
+  const auto scan = [&] { comm.scan(x, y, dcgn::Sum{}); };
+  const auto gather = [&] { comm.gather(x, all, 0); };
+  if (about_roots) {
+    dcgn::Comm half = comm.split(comm.rank() % 2, comm.rank());
+    half.broadcast(x, comm.rank() == 4 ? 1 : 0);
+    half.barrier();
+  } else if (comm.rank() == 5) {
+    gather();
+    scan();
+  } else {
+    scan();
+    gather();
+  }
+  comm.barrier();
+}
+
 int main(int argc, char** argv) {
   const std::string how = argc > 2 ? argv[1] : "", folder = argc > 2 ? argv[2] : ".";
   // In a session of its own, out of reach of a launcher that would end the others first: this is about what they do by
@@ -59,7 +84,8 @@ int main(int argc, char** argv) {
   try {
     dcgn::Config config;
     config.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}};
-    config.deadline_s = how == "waits" ? 3 : how == "late" ? 1 : 20;
+    config.deadline_s = how == "waits" || how == "order" || how == "roots" ? 3 : how == "late" ? 1 : 20;
+    if (how == "roots") config.share = false;
     // Every launcher tells who is who by one of these.
     const char* number = nullptr;
     for (const char* name : {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
@@ -71,6 +97,12 @@ int main(int argc, char** argv) {
       dcgn::World({.nodes = {{.cpus = 1}}}).attach().barrier();
       std::this_thread::sleep_for(std::chrono::seconds(last_of_all ? 3 : 0));
       if (last_of_all) std::raise(SIGKILL);
+    }
+    if (how == "order" || how == "roots") {
+      config.nodes = {{.cpus = 2}};
+      dcgn::Job job(config);
+      job.cpu([&](dcgn::Comm& comm) { disagree(comm, how == "roots"); });
+      job.run();
     }
     dcgn::Job job(config);
     if (how == "leaves" && last_of_all) throw std::runtime_error("had enough before it began");
@@ -90,7 +122,7 @@ int main(int argc, char** argv) {
         if (comm.rank() == 0) comm.recv(in, before, 99);
       }
     });
-    job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 64}, WaitForNobody{});
+    job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 64}, WaitForNobody{}, how == "exits");
     job.run();
   } catch (const std::exception& e) {
     ending = e.what();

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dcgn::test {
@@ -195,6 +197,42 @@ TEST_F(Processes, CpuRanksSendAndReceiveMemoryOfGpus) {
           }
         }
   }
+}
+
+// Around the ring, columns of a matrix into other columns, by shared memory, or by MPI, which may take a GPU's memory.
+TEST_F(Processes, TypedMessages) {
+  const bool gpus = processes() <= Device::count();
+  for (const bool share : {true, false})
+    for (const std::int64_t rows : {3, 60, 5000, 200000}) {
+      Config config = with({.cpus = 1, .gpus = gpus ? 1 : 0});
+      config.share = share;
+      config.cuda_aware = rows != 5000;
+      if (gpus && Device(0).kind() == DeviceKind::emulated) config.copy_engine_bytes = 0;
+      World world(config);
+      Comm comm = world.attach();
+      const int size = comm.size(), apart = size / processes();
+      const int next = (comm.rank() + apart) % size, before = (comm.rank() + size - apart) % size;
+      const auto n = static_cast<std::size_t>(3 * rows);
+      std::vector<double> out(n), in(n, -1), expected(n, -1);
+      for (std::size_t i = 0; i < n; ++i) out[i] = 1e6 * comm.rank() + static_cast<double>(i);
+      for (std::size_t i = 0; i < n; i += 3) expected[i + 2] = 1e6 * before + static_cast<double>(i + 1);
+      const Datatype column = Datatype::vector(rows, 1, 3, Datatype::of<double>());
+      const auto exchange = [&](double* from, double* to) {
+        const Request sent = comm.isend(ConstTypedBuffer(from + 1, column), next);
+        EXPECT_EQ(comm.recv(TypedBuffer(to + 2, column), before).bytes, rows * 8);
+        comm.wait(sent);
+      };
+      exchange(out.data(), in.data());
+      EXPECT_TRUE(in == expected) << rows;
+      if (!gpus) continue;
+      const Device device = world.device(0);
+      const DeviceBuffer<double> device_out(device, n), device_in(device, n);
+      device_out.upload(out.data());
+      device_in.upload(std::vector<double>(n, -1).data());
+      exchange(device_out.data(), device_in.data());
+      device_in.download(in.data());
+      EXPECT_TRUE(in == expected) << rows << " on a GPU";
+    }
 }
 
 TEST_F(Processes, SynchronousSendsReturnOnceTheReceiveHasBegun) {
@@ -388,6 +426,23 @@ TEST_F(Processes, MessagesThatNobodyReceivedAreNamed) {
   EXPECT_EQ(to_string(e.code()), this_process() == 1 ? "unreceived" : "ok");
   if (this_process() == 1) {
     EXPECT_TRUE(contains(e.what(), "1 message was sent and never received"));
+  }
+}
+
+// Where the receiver has never looked, of whichever length.
+TEST_F(Processes, MessagesThatHaveNotBeenLookedAtAreNamed) {
+  for (const std::size_t bytes : {4, 500}) {
+    Job job(with({.cpus = 1}));
+    job.cpu([bytes](Comm& comm) {
+      if (comm.rank() == 0) comm.send(std::vector<char>(bytes), 1, 70'000);
+      if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    });
+    const Error e = error_of([&] { job.run(); });
+    EXPECT_EQ(to_string(e.code()), this_process() == 1 ? "unreceived" : "ok") << e.what();
+    if (this_process() == 1) {
+      EXPECT_TRUE(contains(e.what(), "1 message was sent and never received:\n  message of " + std::to_string(bytes) +
+                                         " bytes from rank 0 with tag 70000 at rank 1"));
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # two_hosts.sh openmpi|mpich|tcp LAUNCHER -- PROGRAM [ARGUMENT...]: runs a program as four processes on two hosts, two
-# on each. The hosts are network namespaces of this machine with names of their own and a cable between them, so
+# on each, or EACH. The hosts are network namespaces of this machine with names of their own and a cable between them, so
 # that nothing but TCP passes. Ends with 77 where the system allows no such thing.
 set -u
 self=$(readlink -f "$0")
@@ -31,6 +31,7 @@ skip() {
 }
 command -v ip >/dev/null || skip "no command ip (Debian's iproute2)"
 export DCGN_TEST_HOSTS=$$
+each=${EACH:-2} all=$((2 * ${EACH:-2}))
 one=dcgn$$-1 two=dcgn$$-2 net=10.77.$(($$ % 250))
 folder=$(mktemp -d)
 agent=$folder/ssh # a launcher takes one word
@@ -57,18 +58,18 @@ at() { bash "$self" "$net.$1" "${@:2}"; }
 quoted=$(printf '%q ' "$@")
 case $mpi in
   openmpi)
-    at 1 "${launcher[*]}" -n 4 --host "$net.1:2,$net.2:2" --mca plm_rsh_agent "$agent" --mca btl tcp,self \
+    at 1 "${launcher[*]}" -n "$all" --host "$net.1:$each,$net.2:$each" --mca plm_rsh_agent "$agent" --mca btl tcp,self \
       --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24" --mca pml ob1 "$quoted"
     ;;
   mpich)
-    at 1 "UCX_TLS=tcp,self ${launcher[*]}" -n 4 -hosts "$net.1:2,$net.2:2" -launcher ssh \
+    at 1 "UCX_TLS=tcp,self ${launcher[*]}" -n $all -hosts "$net.1:$each,$net.2:$each" -launcher ssh \
       -launcher-exec "$agent" "$quoted"
     ;;
   tcp)
-    export WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 MASTER_ADDR=$net.1
+    export WORLD_SIZE=$all LOCAL_WORLD_SIZE=$each MASTER_ADDR=$net.1
     processes=()
-    for rank in 0 1 2 3; do
-      RANK=$rank LOCAL_RANK=$((rank % 2)) at $((rank / 2 + 1)) "$quoted" &
+    for ((rank = 0; rank < all; ++rank)); do
+      RANK=$rank LOCAL_RANK=$((rank % each)) at $((rank / each + 1)) "$quoted" &
       processes+=($!)
     done
     for process in "${processes[@]}"; do

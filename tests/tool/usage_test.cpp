@@ -57,6 +57,8 @@ const Mistake mistakes[] = {
     {"demo pingpong --between gpu,gpu", 2, "gpu,gpu"},
     {"demo pingpong --sizes 4,5", 2, "5"},
     {"demo pingpong --rounds 0", 2, "'0'"},
+    {"demo cannon --slots 99999", 2, "200000 ranks in one process"},
+    {"info", 2, "DCGN_LANE_BYTES=100: expected a whole number from 256 to 1073741824, or 0", "DCGN_LANE_BYTES=100"},
 };
 
 TEST(Usage, MistakesGetOneLineThatNamesTheValue) {

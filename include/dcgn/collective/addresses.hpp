@@ -225,7 +225,9 @@ struct Told {
   able &= message::reachable(out);
   const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
   told.code = tell_place(c, in, target, alike);
-  if (scope.leader()) begin_turn(m, call, told.number, call == Call::broadcast ? alike.root : no_root);
+  if (scope.leader())
+    begin_turn(m, call, told.number, static_cast<std::int64_t>(alike.bytes),
+               call == Call::broadcast ? alike.root : no_root);
   if (told.code != Code::ok) return told;
   auto* const places = reinterpret_cast<Place*>(c.scratch());
   bool same = true, reached = true, together = alike.blocks != 0;

@@ -125,7 +125,7 @@ struct HostReducer {
       apply(op, to, sum, of[k], count);
       sum = static_cast<const unsigned char*>(to);
     }
-    if (of.count == 1 && into != sum) std::memmove(into, sum, static_cast<std::size_t>(count * bytes));
+    if (of.count == 1 && count && into != sum) std::memmove(into, sum, static_cast<std::size_t>(count * bytes));
   }
   template <class Scope>
   void fold(const Scope&, const Far& far, std::int64_t count) const {

@@ -40,6 +40,7 @@ template <class Scope>
                                                             std::int64_t bytes, int root) {
   const Channel c(scope, m, Call::broadcast, [&](Checks& checks) {
     checks.root(root);
+    checks.alike(bytes);
     checks.buffer(data, bytes);
   });
   if (c.code() != Code::ok) return c.code();
@@ -86,6 +87,7 @@ template <class Scope>
                                                std::int64_t element, int root) {
   const Channel c(scope, m, Call::gather, [&](Checks& checks) {
     checks.root(root);
+    checks.alike(in.count * element);
     checks.input(in, in.count, element);
     if (m.group.rank != root) return;
     checks.output(out, in.count * m.group.size, element);
@@ -115,6 +117,7 @@ template <class Scope>
                                                 std::int64_t element, int root) {
   const Channel c(scope, m, Call::scatter, [&](Checks& checks) {
     checks.root(root);
+    checks.alike(out.count * element);
     checks.output(out, out.count, element);
     if (m.group.rank != root) return;
     checks.input(in, out.count * m.group.size, element);
@@ -145,6 +148,7 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
                                                              std::int64_t element) {
   const Channel c(scope, m, Call::all_gather, [&](Checks& checks) {
+    checks.alike(in.count * element);
     checks.input(in, in.count, element);
     checks.output(out, in.count * m.group.size, element);
     checks.apart(in.data, in.count * element, out.data, out.count * element,
@@ -207,6 +211,7 @@ template <class Scope>
     checks.input(in, in.count, element);
     if (checks.failure().code != Code::ok) return;
     checks.require(in.count % m.group.size == 0, Code::invalid_size, Flaw::blocks, in.count, m.group.size);
+    checks.alike(in.count / m.group.size * element);
     checks.output(out, in.count, element);
     checks.apart(in.data, in.count * element, out.data, out.count * element, out.data);
   });
@@ -254,6 +259,7 @@ template <class Scope, class R>
                                                          int root, const R r) {
   const Channel c(scope, m, Call::reduce, [&](Checks& checks) {
     checks.root(root);
+    checks.alike(in.count * r.element());
     checks.input(in, in.count, r.element());
     checks.reachable(in.data);
     if (m.group.rank != root) return;
@@ -279,6 +285,7 @@ DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Outp
 // What those check that give every rank as much as it gave.
 template <class R>
 DCGN_HOST_DEVICE void check_alike(Checks& checks, const Input& in, const Output& out, const R& r) {
+  checks.alike(in.count * r.element());
   checks.input(in, in.count, r.element());
   checks.output(out, in.count, r.element());
   checks.apart(in.data, in.count * r.element(), out.data, out.count * r.element(), out.data);
@@ -358,6 +365,7 @@ DCGN_HOST_DEVICE Code reduce_parts_of(const Channel<Scope>& c, const message::Sp
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
   const Channel c(scope, m, Call::reduce_scatter, [&](Checks& checks) {
+    checks.alike(out.count * r.element());
     checks.output(out, 0, r.element());
     checks.input(in, out.count * m.group.size, r.element());
     checks.apart(out.data, out.count * r.element(), in.data, in.count * r.element(),
@@ -380,6 +388,7 @@ DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const Member& m, Input
     return sum;
   };
   const Channel c(scope, m, Call::reduce_scatterv, [&](Checks& checks) {
+    checks.alike(in.count * r.element());
     checks.counts(parts);
     if (checks.failure().code != Code::ok) return;
     checks.input(in, begin(m.group.size), r.element());

@@ -28,11 +28,13 @@ struct Member {
   Group group;
 };
 
-// The call of this number begins; by one thread.
-DCGN_HOST_DEVICE inline void begin_turn(const Member& m, Call call, std::uint32_t number, int root = no_root) {
+// The call of this number begins, to which all ranks must give so many bytes; by one thread.
+DCGN_HOST_DEVICE inline void begin_turn(const Member& m, Call call, std::uint32_t number, std::int64_t bytes,
+                                        int root = no_root) {
   message::Turns& turns = *m.port.turns;
   turns.begun[m.group.pair] = number + 1;
   turns.latest[number % message::Turns::kept] = turn_word(m.group.collective_context(), tag_of(call, number), root);
+  turns.sizes[number % message::Turns::kept] = static_cast<std::uint64_t>(bytes);
 }
 
 // Whether `a` lies at `same`, or clear of b; sizes in bytes.
@@ -63,6 +65,9 @@ class Checks {
   }
   // What was given as one.
   DCGN_HOST_DEVICE int given_root() const { return root_; }
+  // What all ranks must give alike, where there is such a thing.
+  DCGN_HOST_DEVICE void alike(std::int64_t bytes) { alike_ = bytes; }
+  DCGN_HOST_DEVICE std::int64_t given_alike() const { return alike_; }
   DCGN_HOST_DEVICE void buffer(const void* data, std::int64_t bytes) {
     require(bytes >= 0, Code::invalid_size, Flaw::none, bytes, 0);
     require(data || bytes <= 0, Code::null_buffer, Flaw::none, bytes, 0);
@@ -130,6 +135,7 @@ class Checks {
   const Member& member_;
   message::Failure failure_{};
   int root_ = no_root;
+  std::int64_t alike_ = no_size;
 };
 
 // ---- messages
@@ -157,7 +163,8 @@ class Channel {
     };
     const auto begin = [&](Code code) {
       if (code == Code::ok) {
-        begin_turn(member, call, member.port.turns->begun[member.group.pair], checks.given_root());
+        begin_turn(member, call, member.port.turns->begun[member.group.pair], checks.given_alike(),
+                   checks.given_root());
         return;
       }
       message::Failure failure = checks.failure();
@@ -198,6 +205,7 @@ class Channel {
         group_(c.group_),
         call_(c.call_),
         turn_{c.turn_.code, c.turn_.tag, c.turn_.without},
+        root_(c.root_),
         kept_(c.kept_) {}
 
   // A part of the same call, made by some of its ranks, while the caller keeps so many bytes more of the scratch.
@@ -207,7 +215,15 @@ class Channel {
         group_(group),
         call_(c.call_),
         turn_(c.turn_),
+        root_(c.root_),
         kept_(c.kept_ + static_cast<std::uint32_t>(kept)) {}
+
+  // The same call, in which messages say that this is the root; of what is a part of another call, that call's.
+  DCGN_HOST_DEVICE Channel with_root(int root) const {
+    Channel c(*this);
+    if (c.root_ < 0) c.root_ = root;
+    return c;
+  }
 
   // act(channel) by the first block of several, else by all; the result of a struct that says `aborted` of itself.
   template <class Act>
@@ -235,14 +251,14 @@ class Channel {
   }
 
   [[gnu::noinline]] DCGN_HOST_DEVICE Code send(const void* data, std::int64_t bytes, int to) const {
-    return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), turn_.tag,
+    return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), tag(),
                          group_.collective_context());
   }
   // As many bytes as this, from a rank that sends as many.
   [[gnu::noinline]] DCGN_HOST_DEVICE Code recv(void* data, std::int64_t bytes, int from) const {
     return message::expect(
         scope_, *port_.me, call_,
-        message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), turn_.tag, group_.collective_context()),
+        message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), tag(), group_.collective_context()),
         bytes);
   }
   // Both at once.
@@ -251,7 +267,7 @@ class Channel {
     return message::expect(
         scope_, *port_.me, call_,
         message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, out, out_bytes, group_.in_world(to),
-                          turn_.tag, in, in_bytes, group_.in_world(from), turn_.tag, group_.collective_context()),
+                          tag(), in, in_bytes, group_.in_world(from), tag(), group_.collective_context()),
         in_bytes);
   }
 
@@ -366,7 +382,7 @@ class Channel {
   }
   // What the lapses say of one.
   DCGN_HOST_DEVICE Code make_up(const message::Round& r) const {
-    return message::make_up(scope_, port_, call_, r, turn_.tag, group_.collective_context());
+    return message::make_up(scope_, port_, call_, r, tag(), group_.collective_context());
   }
 
   // Rank r has given something else than this one.
@@ -393,11 +409,16 @@ class Channel {
     std::uint32_t without = 0;
   };
 
+  // Of messages; words of exchange() have the bare one.
+  DCGN_HOST_DEVICE std::int32_t tag() const { return tag_with_root(turn_.tag, root_); }
+
   // A round for each of the words, or for those that are missing where all have been sent.
   template <int Count, class Words>
   [[gnu::noinline]] DCGN_HOST_DEVICE Code exchange_otherwise(const std::uint64_t (&mine)[Count], const Words& words,
                                                              std::uint32_t missing) const {
     const bool sent = missing != ~0u;
+    Channel bare(*this);  // some send it as cells
+    bare.root_ = no_root;
     if (scope_.leader())
       for (int i = 0; i < Count; ++i) store_relaxed(words(rank())[i], mine[i]);
     scope_.sync();
@@ -411,7 +432,7 @@ class Channel {
       r.orders = true;
       if (sent)
         message::note_missing(scope_, *port_.me, {everyone(), size()}, {message::Exchange::State::some, missing});
-      code = sent ? make_up(r) : round(r);
+      code = sent ? bare.make_up(r) : bare.round(r);
     }
     return code;
   }
@@ -419,7 +440,7 @@ class Channel {
   DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
     if constexpr (message::plans_ahead<Scope>)
       return in_first_block([&](const auto& c) { return Outcome{c.template one_round<Empty>(r)}; }).code;
-    if (message::quick_round<Empty>(scope_, port_, r, turn_.tag, group_.collective_context())) return Code::ok;
+    if (message::quick_round<Empty>(scope_, port_, r, tag(), group_.collective_context())) return Code::ok;
     return make_up(r);
   }
   [[gnu::noinline]] DCGN_HOST_DEVICE Code full_round(const message::Round& r) const { return one_round<false>(r); }
@@ -445,6 +466,7 @@ class Channel {
   const Group& group_;
   const Call call_;
   Turn turn_;
+  int root_ = no_root;
   std::uint32_t kept_ = 0;  // of the scratch, by what this is a part of
 };
 

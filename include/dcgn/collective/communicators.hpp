@@ -44,8 +44,11 @@ DCGN_HOST_DEVICE inline int sort_members(const Choice* choices, int ranks, int c
       table[i] = m.group.in_world(table[i]);
     }
     space.used[pair / 32] |= 1u << pair % 32;
-    space.turns->begun[pair] = 0;
-    for (std::uint64_t& word : space.turns->latest)
+    message::Turns& turns = *space.turns;
+    turns.begun[pair] = 0;
+    turns.communicators[pair] =
+        communicator_word(turns.communicators[m.group.pair], turns.begun[m.group.pair], table[0]);
+    for (std::uint64_t& word : turns.latest)
       if (Begun(word).context == g.collective_context()) word = 0;  // of one before
     const int first = table[0], stride = g.size > 1 ? table[1] - first : 1;
     bool regular = true;

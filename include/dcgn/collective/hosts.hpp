@@ -81,11 +81,11 @@ template <class Scope>
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
                                                            unsigned char* data, std::int64_t bytes, int root) {
-  const Channel<Scope> local(c, hosts.local);
+  const Channel<Scope> rooted = c.with_root(root), local(rooted, hosts.local);
   const int host = hosts.of(c, root);
   Code code = Code::ok;
   if (host == hosts.mine) code = broadcast(local, data, bytes, root - hosts.begin(c, host));
-  if (code == Code::ok && hosts.leads()) code = broadcast(Channel<Scope>(c, hosts.leaders), data, bytes, host);
+  if (code == Code::ok && hosts.leads()) code = broadcast(Channel<Scope>(rooted, hosts.leaders), data, bytes, host);
   return code == Code::ok && host != hosts.mine ? broadcast(local, data, bytes, 0) : code;
 }
 
@@ -129,10 +129,11 @@ template <class Scope, class R>
                                                         const unsigned char* in, unsigned char* out, std::int64_t count,
                                                         int root, const R& r) {
   const std::int64_t element = r.element(), share = share_bytes(c, 2), most = share / element;
-  const Channel<Scope> local(c, hosts.local, share), leaders(c, hosts.leaders, share);
+  const Channel<Scope> rooted = c.with_root(root), local(rooted, hosts.local, share),
+                       leaders(rooted, hosts.leaders, share);
   const int host = hosts.of(c, root), near_root = root - hosts.begin(c, host);
   const bool is_root = c.rank() == root;
-  for (std::int64_t at = 0; at < count; at += most) {
+  for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at);
     unsigned char* const sum = is_root ? out + at * element : c.scratch();
     const unsigned char* const given = sum;
@@ -169,7 +170,7 @@ template <class Scope, class R>
   const int last = local.size() - 1;
   unsigned char* const before = c.scratch();
   unsigned char* const total = c.scratch() + share;
-  for (std::int64_t at = 0; at < count; at += most) {
+  for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at), bytes = n * element;
     const unsigned char* const mine = in + at * element;
     unsigned char* const result = out + at * element;

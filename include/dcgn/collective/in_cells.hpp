@@ -40,7 +40,7 @@ DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call cal
         return message::CellRow<1>{{message::load_plain(true, data, length)},
                                    message::small_word(m.group.collective_context(), tag_of(call, number), length)};
       },
-      [&] { begin_turn(m, call, number, root); }, [&](const std::uint64_t(&values)[1]) { take(values[0]); },
+      [&] { begin_turn(m, call, number, bytes, root); }, [&](const std::uint64_t(&values)[1]) { take(values[0]); },
       [&](int rank, const std::uint64_t(&values)[1]) { keep(rank, values[0]); });
 }
 

@@ -128,7 +128,7 @@ DCGN_HOST_DEVICE Outcome all_reduce_in_lanes(const gpu::BlockScope& scope, const
     const Exchange e = exchange_rows(
         scope, m.port, peers_of(m.group), size, tag_of(Call::all_reduce, number), m.group.collective_context(),
         [&](int k) { return a.length(scatters ? k : self); }, [&](int k) { return a.length(scatters ? self : k); },
-        [&] { begin_turn(m, Call::all_reduce, number); },
+        [&] { begin_turn(m, Call::all_reduce, number, a.bytes); },
         [&](const Rows& rows) {
           const auto length = [&](int k) { return a.length(k); };
           if (scatters)
@@ -187,7 +187,7 @@ DCGN_HOST_DEVICE bool parts_in_lanes(const Scope& scope, const Member& m, Call c
     const std::uint32_t number = m.port.turns->begun[m.group.pair];
     const message::Exchange e = exchange_rows(
         scope, m.port, peers_of(m.group), size, tag_of(call, number), m.group.collective_context(),
-        [&](int) { return each; }, [&](int) { return each; }, [&] { begin_turn(m, call, number); },
+        [&](int) { return each; }, [&](int) { return each; }, [&] { begin_turn(m, call, number, bytes); },
         [&](const message::Rows& rows) {
           if (to_each)
             push_to_each(
@@ -249,7 +249,7 @@ DCGN_HOST_DEVICE bool broadcast_in_lanes(const Scope& scope, const Member& m, vo
           scope, m.port, peers_of(m.group), size, tag_of(Call::broadcast, number), m.group.collective_context(),
           [&](int k) { return sends >> k & 1 ? length(scatters ? k : self) : 0; },
           [&](int k) { return receives >> k & 1 ? length(step ? k : self) : 0; },
-          [&] { begin_turn(m, Call::broadcast, number, root); },
+          [&] { begin_turn(m, Call::broadcast, number, bytes, root); },
           [&](const message::Rows& rows) {
             if (!sends) return;
             if (scatters)

@@ -161,12 +161,13 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_by_messages(const Channel<Scope>& c, unsigned char* data,
                                                               std::int64_t bytes, int root) {
   if (c.at_once() && bytes <= parts_at_once) return broadcast_at_once(c, data, bytes, root);
+  const Channel<Scope> rooted = c.with_root(root);
   if (bytes <= in_teams_bytes) {
     const Teams teams(c);
-    if (teams.count) return broadcast_in_teams(c, teams, data, bytes, root);
+    if (teams.count) return broadcast_in_teams(rooted, teams, data, bytes, root);
   }
-  return bytes < broadcast_in_pieces || c.size() <= 2 ? broadcast_whole(c, data, bytes, root)
-                                                      : broadcast_pieces(c, data, bytes, root);
+  return bytes < broadcast_in_pieces || c.size() <= 2 ? broadcast_whole(rooted, data, bytes, root)
+                                                      : broadcast_pieces(rooted, data, bytes, root);
 }
 
 // By addresses each rank passes on a piece of it.
@@ -253,7 +254,8 @@ template <class Scope>
   if (c.to_root_at_once())
     return c.round(
         c.gathering(root, message::whole(in, bytes), message::listed(out, parts.counts, parts.displacements, element)));
-  if (c.rank() != root) return c.send(in, bytes, root);
+  const Channel<Scope> rooted = c.with_root(root);
+  if (c.rank() != root) return rooted.send(in, bytes, root);
   for (int step = 0; step < c.size(); ++step) {
     const int r = c.beside(step);
     unsigned char* const to = out + parts.displacements[r] * element;
@@ -261,7 +263,7 @@ template <class Scope>
       c.copy(to, in, bytes);
       continue;
     }
-    const Code code = c.recv(to, parts.counts[r] * element, r);
+    const Code code = rooted.recv(to, parts.counts[r] * element, r);
     if (code != Code::ok) return code;
   }
   return Code::ok;
@@ -274,10 +276,11 @@ template <class Scope>
   if (c.to_root_at_once())
     return c.round(c.scattering(root, message::listed(in, parts.counts, parts.displacements, element),
                                 message::whole(out, bytes)));
-  if (c.rank() != root) return c.recv(out, bytes, root);
+  const Channel<Scope> rooted = c.with_root(root);
+  if (c.rank() != root) return rooted.recv(out, bytes, root);
   for (int step = 1; step < c.size(); ++step) {
     const int r = c.beside(step);
-    const Code code = c.send(in + parts.displacements[r] * element, parts.counts[r] * element, r);
+    const Code code = rooted.send(in + parts.displacements[r] * element, parts.counts[r] * element, r);
     if (code != Code::ok) return code;
   }
   c.copy(out, in + parts.displacements[root] * element, bytes);
@@ -289,12 +292,13 @@ template <class Scope>
                                                unsigned char* out, int root) {
   if (c.to_root_at_once())
     return c.round(c.gathering(root, message::whole(in, bytes), message::in_row(out, bytes, bytes)));
-  if (through_tree(c, bytes)) return gather_up(c, in, bytes, out, root);
-  if (c.rank() != root) return c.send(in, bytes, root);
+  const Channel<Scope> rooted = c.with_root(root);
+  if (through_tree(c, bytes)) return gather_up(rooted, in, bytes, out, root);
+  if (c.rank() != root) return rooted.send(in, bytes, root);
   c.copy(out + root * bytes, in, bytes);
   for (int step = 1; step < c.size(); ++step) {
     const int r = c.beside(step);
-    const Code code = c.recv(out + r * bytes, bytes, r);
+    const Code code = rooted.recv(out + r * bytes, bytes, r);
     if (code != Code::ok) return code;
   }
   return Code::ok;
@@ -305,11 +309,12 @@ template <class Scope>
                                                 std::int64_t bytes, int root) {
   if (c.to_root_at_once())
     return c.round(c.scattering(root, message::in_row(in, bytes, bytes), message::whole(out, bytes)));
-  if (through_tree(c, bytes)) return scatter_down(c, in, out, bytes, root);
-  if (c.rank() != root) return c.recv(out, bytes, root);
+  const Channel<Scope> rooted = c.with_root(root);
+  if (through_tree(c, bytes)) return scatter_down(rooted, in, out, bytes, root);
+  if (c.rank() != root) return rooted.recv(out, bytes, root);
   for (int step = 1; step < c.size(); ++step) {
     const int r = c.beside(step);
-    const Code code = c.send(in + r * bytes, bytes, r);
+    const Code code = rooted.send(in + r * bytes, bytes, r);
     if (code != Code::ok) return code;
   }
   c.copy(out, in + root * bytes, bytes);

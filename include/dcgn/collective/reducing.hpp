@@ -168,6 +168,10 @@ DCGN_HOST_DEVICE std::int64_t share_bytes(const Channel<Scope>& c, int shares) {
   return static_cast<std::uint32_t>(c.scratch_bytes()) / static_cast<std::uint32_t>(shares) / 64 * 64;
 }
 
+// Whether there is something to do from here on. Of nothing at all there is: the ranks send each other nothing, so that
+// those who have something find out.
+DCGN_HOST_DEVICE inline bool is_left(std::int64_t at, std::int64_t count) { return at < count || at == 0; }
+
 // ---- in rounds
 
 // Whether so many operands of so many elements fit the scratch.
@@ -181,7 +185,7 @@ template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_whole(const Channel<Scope>& c, const unsigned char* in,
                                                      unsigned char* out, std::int64_t count, int root, const R& r) {
   const std::int64_t share = share_bytes(c, c.size()), most = share / r.element();
-  for (std::int64_t at = 0; at < count; at += most) {
+  for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at), begin = at * r.element();
     const auto mine = message::whole(in + begin, n * r.element());
     const auto theirs = message::in_row(c.scratch(), n * r.element(), share);
@@ -201,7 +205,7 @@ template <class Scope, class R>
                                                       unsigned char* out, std::int64_t count, int root, const R& r) {
   const std::int64_t element = r.element(), share = share_bytes(c, c.size()), most = share / element * c.size();
   const bool all = root < 0, here = all || root == c.rank();
-  for (std::int64_t at = 0; at < count; at += most) {
+  for (std::int64_t at = 0; is_left(at, count); at += most) {
     const Pieces pieces(lesser(most, count - at), c.size());
     const std::int64_t each = pieces.each * element, total = pieces.total * element, begin = at * element,
                        mine = begin + pieces.begin(c.rank()) * element, length = pieces.length(c.rank()) * element;
@@ -338,15 +342,16 @@ template <class Scope, class R>
 
 // Up a tree whose ranks are in order, to rank 0, which passes the result on to the root.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
+[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce(const Channel<Scope>& call, const unsigned char* in, unsigned char* out,
                                                std::int64_t count, int root, const R& r) {
-  if (reduces_at_once(c, count, r)) return reduce_at_once(c, in, out, count, root, r);
+  if (reduces_at_once(call, count, r)) return reduce_at_once(call, in, out, count, root, r);
+  const Channel<Scope> c = call.with_root(root);
   const Teams teams = teams_to_reduce(c, count, r);
   if (teams.count) return reduce_in_teams(c, teams, in, out, count, root, r);
   const std::int64_t share = share_bytes(c, 2), most = share / r.element();
   unsigned char* const received = c.scratch() + share;
   const bool ends_here = root == 0 && c.rank() == 0;
-  for (std::int64_t at = 0; at < count; at += most) {
+  for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at), bytes = n * r.element();
     unsigned char* const result = out + at * r.element();
     unsigned char* const sum = ends_here ? result : c.scratch();
@@ -411,7 +416,7 @@ template <class Scope, class R, class Begin, class Length>
   std::int64_t longest = 0;
   for (int i = 0; i < c.size(); ++i)
     if (length(i) > longest) longest = length(i);
-  for (std::int64_t at = 0; at < longest; at += most) {
+  for (std::int64_t at = 0; is_left(at, longest); at += most) {
     const auto left = [&](int i) {
       const std::int64_t n = length(i) - at;
       return n < 0 ? 0 : lesser(n, most);
@@ -443,7 +448,7 @@ template <class Scope, class R>
   if (count * element < all_reduce_in_parts || c.size() <= 2) {
     const std::int64_t most = share_bytes(c, 1) / element;
     c.copy(out, in, count * element);
-    for (std::int64_t at = 0; at < count; at += most) {
+    for (std::int64_t at = 0; is_left(at, count); at += most) {
       const Code code = reduce_doubling(c, out + at * element, c.scratch(), lesser(most, count - at), r);
       if (code != Code::ok) return code;
     }
@@ -488,7 +493,6 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Channel<Scope>& c, const message::Spr
   if (c.at_once() && has_space(c, c.size(), longest, r)) return reduce_parts_at_once(c, in, out, length(c.rank()), r);
   const std::int64_t element = r.element(), share = share_bytes(c, 2), bytes = total * element;
   if (bytes >= reduce_scatter_in_parts || bytes > share) return reduce_parts(c, in.base, out, begin, length, r);
-  if (!total) return Code::ok;
   unsigned char* const sum = c.scratch();
   c.copy(sum, in.base, bytes);
   const Code code = reduce_doubling(c, sum, sum + share, total, r);
@@ -505,7 +509,7 @@ template <class Scope, class R>
     return scan_at_once(c, in, out, count, exclusive, r);
   const std::int64_t share = share_bytes(c, 2), most = share / r.element();
   unsigned char* const received = c.scratch() + share;
-  for (std::int64_t at = 0; at < count; at += most) {
+  for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at), bytes = n * r.element();
     unsigned char* const result = out + at * r.element();
     unsigned char* const sum = exclusive ? c.scratch() : result;

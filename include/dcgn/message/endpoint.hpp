@@ -343,6 +343,33 @@ struct Turns {
   std::uint32_t begun[most_communicators];
   // [n % kept]: number n of whichever communicator came last; see collective/tag.hpp for the words, 0: none.
   std::uint64_t latest[kept];
+  std::uint64_t sizes[kept];  // of these, what all ranks must give alike
+  // What tells each communicator from others that have or had its number; that of the world is 0.
+  std::uint64_t communicators[most_communicators];
+
+  // Bits that tell nothing of those that they are made of (splitmix64).
+  DCGN_HOST_DEVICE static constexpr std::uint64_t mixed(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+  }
+  // A communicator as a notice has it, together with a call in it: whoever reads one of them from another notice than
+  // the other comes to a communicator that there is not.
+  DCGN_HOST_DEVICE static constexpr std::uint64_t seal(std::uint64_t communicator, std::uint64_t word,
+                                                       std::uint64_t size, std::uint32_t number) {
+    return communicator ^ mixed(word ^ mixed(size ^ mixed(number)));
+  }
+
+  // The whole number of the call that latest[i] is about, of whose communicator the rank has begun so many: one of its
+  // last `kept`, because each of those has overwritten the one so many before.
+  DCGN_HOST_DEVICE static constexpr std::uint32_t number_at(std::uint32_t i, std::uint32_t so_many) {
+    return so_many - 1 - (so_many - 1 - i) % kept;
+  }
+  // Which communicator a word is about.
+  DCGN_HOST_DEVICE static constexpr std::uint32_t pair_of(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word) >> 17;
+  }
 };
 
 // What a rank has for collectives and communicators: see dcgn/collective/.
@@ -397,7 +424,11 @@ struct alignas(64) Notice {
   std::uint64_t activity;
   std::uint64_t waited_ns;
   Envelope unexpected[notice_envelopes];
-  std::uint64_t turns[Turns::kept];  // as Turns::latest has them
+  std::uint64_t turns[Turns::kept];         // as Turns::latest has them
+  std::uint64_t sizes[Turns::kept];         // and Turns::sizes
+  std::uint32_t turn_numbers[Turns::kept];  // of each the whole number
+  std::uint64_t seals[Turns::kept];         // see Turns::seal
+  std::uint32_t beside;                     // the most calls that the rank has had under way beside others
   Failure failure;
 };
 

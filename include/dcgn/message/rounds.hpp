@@ -125,13 +125,14 @@ struct Passage {
   std::uint32_t position, cells, begin, all;  // of the header, in the payload, its first one, in all
 
   Passage() = default;
+  // `in_header`: its header holds all of it.
   template <class Lane>
-  DCGN_HOST_DEVICE Passage(const Lane& lane, std::uint64_t bytes)
+  DCGN_HOST_DEVICE Passage(const Lane& lane, std::uint64_t bytes, bool in_header)
       : now(Stand::of(lane)),
         books(Books::of(lane)),
         ring(lane.ring),
         position(ring.position(now.cell, now.epoch)),
-        cells(bytes <= small_bytes ? 0 : payload_cells(bytes)),
+        cells(in_header ? 0 : payload_cells(bytes)),
         begin(payload_begin(position, cells)),
         all(begin + cells - position) {}
 
@@ -153,7 +154,8 @@ struct Passage {
 DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpoint& me, OutLane& lane,
                                   const unsigned char* data, std::uint64_t bytes, std::uint32_t tag,
                                   std::uint32_t context) {
-  const Passage p(lane, bytes);
+  const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
+  const Passage p(lane, bytes, small);
   const std::uint32_t size = p.ring.size(), limit = size - p.all;
   bool good = !lane.queued && bytes <= eager_limit(lane, threads) && (!bytes || !is_device_memory(me, data));
   if (p.position - p.books.told > limit) good = good && crew.alone() && p.position - load_credit(*lane.credit) <= limit;
@@ -162,8 +164,8 @@ DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpo
   if (crew.leader()) {
     Cell& header = p.ring.at(p.position);
     const std::uint32_t epoch = p.ring.epoch(p.position);
-    const std::uint64_t payload = p.cells ? 0 : load_small(data, bytes);
-    if (!p.cells)
+    const std::uint64_t payload = small ? load_small(data, bytes) : 0;
+    if (small)
       write_cell(header, static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32),
                  small_word(context, static_cast<std::int32_t>(tag), bytes), epoch);
     else
@@ -180,7 +182,8 @@ DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpo
 DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, unsigned char* data,
                                   std::uint64_t bytes, std::uint32_t tag, std::uint32_t context) {
   if (bytes && is_device_memory(me, data)) return false;
-  const Passage p(lane, bytes);
+  const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
+  const Passage p(lane, bytes, small);
   // Each thread looks at the header and at the cell that it takes of a short payload.
   const std::uint32_t turn = turn_of(crew), own = p.begin + (turn < p.cells ? turn : 0);
   const Cell &header = p.ring.at(p.position), &own_cell = p.ring.at(own);
@@ -196,7 +199,7 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, 
 #if !defined(__CUDA_ARCH__)
   if (looks) detail::relax_reset_host();
 #endif
-  if (!p.cells) {
+  if (small) {
     if (d[2] != small_word(context, static_cast<std::int32_t>(tag), bytes)) return false;
     if (crew.leader()) store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
   } else {
@@ -228,7 +231,7 @@ struct Batch {
 template <int Most>
 DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, Most>& b, std::uint32_t word) {
   Passage p[Most];
-  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0);
+  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
   std::uint32_t done = 0;
   for (int i = 0; i < Most; ++i) {
     const std::uint32_t most = p[i].ring.size() - 1;
@@ -247,7 +250,7 @@ DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, M
 template <int Most>
 DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InLane, Most>& b, std::uint32_t word) {
   Passage p[Most];
-  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0);
+  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
   std::uint32_t d[Most][3]{}, found = 0, looks = 0, done = 0;
   for (;;) {
     for (int i = 0; i < Most; ++i)
@@ -383,12 +386,12 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
     each(round.to, [&](int k, std::uint32_t lane) {
       if (k == round.spared || (!all && load_relaxed(lapses[k - round.to.begin].unsent))) return;
       const auto bytes = static_cast<std::uint64_t>(round.out[k].bytes);
-      Passage(port.out[lane], bytes).settle(port.out[lane], bytes);
+      Passage(port.out[lane], bytes, fits_small(context, tag, bytes)).settle(port.out[lane], bytes);
     });
     each(round.from, [&](int k, std::uint32_t lane) {
       if (!all && load_relaxed(lapses[k - round.from.begin].unreceived)) return;
       const auto bytes = static_cast<std::uint64_t>(round.in[k].bytes);
-      Passage(port.in[lane], bytes).settle(port.in[lane], bytes);
+      Passage(port.in[lane], bytes, fits_small(context, tag, bytes)).settle(port.in[lane], bytes);
     });
   }
   if (!calls_in_block(me) && begun && scope.leader()) end_quick(me);

@@ -24,7 +24,15 @@ DCGN_HOST_DEVICE inline bool aborted(const Endpoint& me) {
 
 // Tells the watchdog which collectives the rank has begun, as far as it keeps them.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void publish_turns(Endpoint& me) {
-  for (std::uint32_t i = 0; i < Turns::kept; ++i) store_relaxed(me.notice->turns[i], me.collectives.turns->latest[i]);
+  const Turns& turns = *me.collectives.turns;
+  for (std::uint32_t i = 0; i < Turns::kept; ++i) {
+    const std::uint64_t word = turns.latest[i], size = turns.sizes[i];
+    const std::uint32_t pair = Turns::pair_of(word), number = Turns::number_at(i, turns.begun[pair]);
+    store_relaxed(me.notice->sizes[i], size);
+    store_relaxed(me.notice->turn_numbers[i], number);
+    store_relaxed(me.notice->seals[i], Turns::seal(turns.communicators[pair], word, size, number));
+    store_relaxed(me.notice->turns[i], word);
+  }
 }
 
 // Tells the watchdog why the job should stop. The first alarm of a rank stands.

@@ -43,7 +43,12 @@ class Way {
 // does.
 struct Engine {
   Engine(int device, const std::vector<Device>& devices)
-      : events(device), to_host(device), from_host(device), to_device(device), staged_in(device) {
+      : events(device),
+        to_host(device),
+        from_host(device),
+        to_device(device),
+        staged_in(device),
+        behind_kernels(device) {
     for (const Device& other : devices)
       if (other.index() != device) signals.try_emplace(other.index(), device);
   }
@@ -51,16 +56,17 @@ struct Engine {
   void synchronize() {
     for (Way* way : {&to_host, &from_host, &to_device}) way->synchronize();
     staged_in.synchronize();
+    behind_kernels.synchronize();
     for (auto& [behind, stream] : signals) stream.synchronize();
   }
   bool busy() const {
-    return to_host.busy() || from_host.busy() || to_device.busy() || staged_in.busy() ||
+    return to_host.busy() || from_host.busy() || to_device.busy() || staged_in.busy() || behind_kernels.busy() ||
            std::any_of(signals.begin(), signals.end(), [](const auto& signal) { return signal.second.busy(); });
   }
 
   EventPool events;
   Way to_host, from_host, to_device;
-  CopyStream staged_in;
+  CopyStream staged_in, behind_kernels;
   std::map<int, CopyStream> signals;  // by the device behind whose copies they are
 };
 
@@ -149,6 +155,23 @@ class CudaCopier final : public Copier {
       engine(word.device).from_host.next().write(done, value);
     else
       store_release(*done, value);
+  }
+
+  int device_of(const void* memory) override {
+    const RelaxedCapture relaxed;
+    const MemoryPlace place = place_of(memory);
+    return place.on_device() ? place.device : -1;
+  }
+
+  void signal_behind(const Stream& stream, int device, std::uint32_t* done, std::uint32_t value) override {
+    const RelaxedCapture relaxed;
+    Engine& own = engine(device);
+    const EventPool::Lease reached(own.events);
+    const CurrentDevice current(device, "copy");
+    check_cuda(cudaEventRecord(reached->get(), static_cast<cudaStream_t>(stream.native())), "copy", "cudaEventRecord",
+               device);
+    own.behind_kernels.wait(*reached);
+    signal(own.behind_kernels, done, place_of(done), value);
   }
 
   bool busy() override {

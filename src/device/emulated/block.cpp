@@ -39,10 +39,16 @@ EmulatedThread::EmulatedThread(Block& its_block, unsigned its_rank)
 
 void EmulatedThread::check_cancelled() const { block.check_cancelled(); }
 
+std::string EmulatedThread::who() const {
+  return "kernel " + block.grid.image.name + " of " + block.grid.launched_by + ", " + place() + ",";
+}
+
+std::string EmulatedThread::place() const {
+  return "block " + in_brackets(block.index) + ", thread " + in_brackets(index);
+}
+
 Fiber& EmulatedThread::run() {
-  const auto threw = [this](const char* what) {
-    block.grid.fail("block " + in_brackets(block.index) + ", thread " + in_brackets(index) + ": " + what);
-  };
+  const auto threw = [this](const char* what) { block.grid.fail(place() + ": " + what); };
   try {
     gpu::Context context(*this);
     block.grid.image.emulated(context);

@@ -29,6 +29,7 @@ class EmulatedThread final : public Fiber {
  public:
   EmulatedThread(Block& its_block, unsigned its_rank);
   void check_cancelled() const override;
+  std::string who() const override;
 
   Block& block;
   const unsigned rank;
@@ -39,6 +40,7 @@ class EmulatedThread final : public Fiber {
 
  private:
   Fiber& run() override;
+  std::string place() const;  // "block (0,0,0), thread (1,0,0)"
 };
 
 struct Barrier {

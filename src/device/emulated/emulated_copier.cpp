@@ -1,9 +1,11 @@
 #include "emulated_copier.hpp"
 
+#include <dcgn/error.hpp>
 #include <dcgn/gpu/atomic.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace dcgn::device {
 
@@ -35,6 +37,12 @@ class EmulatedCopier final : public Copier {
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) override {
     if (bytes) copy(to, from, bytes);
     store_release(*done, value);
+  }
+
+  int device_of(const void*) override { return -1; }
+
+  void signal_behind(const Stream&, int device, std::uint32_t*, std::uint32_t) override {
+    throw Error(Code::unsupported, "copy", "kernels of emulated device " + std::to_string(device) + " for a copy");
   }
 
   bool busy() override { return false; }  // every copy is done when its call returns

@@ -1,5 +1,6 @@
 #include "emulated_stream.hpp"
 
+#include "../early_exit.hpp"
 #include "grid.hpp"
 #include "schedule.hpp"
 
@@ -54,7 +55,9 @@ void EmulatedStream::fill(void* memory, unsigned char value, std::size_t bytes) 
 void EmulatedStream::launch(const Launch& launch, const detail::KernelImage& image) {
   const auto at_once =
       static_cast<unsigned>(device_.blocks_per_multiprocessor(launch, image) * device_.properties().multiprocessors);
-  give([grid = std::make_shared<Grid>(launch, image, at_once)] { grid->run(); });
+  std::string who = who_runs();
+  if (who.empty()) who = "an emulated GPU";
+  give([grid = std::make_shared<Grid>(launch, image, at_once, std::move(who))] { grid->run(); });
 }
 
 void EmulatedStream::give(std::function<void()> work) {

@@ -4,6 +4,7 @@
 #include "stack.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace dcgn::device {
 
@@ -25,6 +26,9 @@ class Fiber {
 
   // Throws where the work that it belongs to has been given up.
   virtual void check_cancelled() const {}
+
+  // Whose code it runs, for messages; empty where that is nobody's.
+  virtual std::string who() const { return {}; }
 
   Fiber* next_in_queue = nullptr;  // its carrier's
   std::uint64_t id = 0;            // its place in the order in which its carrier got its fibers

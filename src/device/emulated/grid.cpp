@@ -1,5 +1,6 @@
 #include "grid.hpp"
 
+#include "../early_exit.hpp"
 #include "../processor.hpp"
 #include "block.hpp"
 #include "block_thread.hpp"
@@ -14,6 +15,7 @@
 namespace dcgn::device {
 
 void Grid::run() {
+  refuse_early_exit();
   if (Schedule* schedule = Schedule::current())
     run_in(*schedule);
   else

@@ -10,6 +10,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace dcgn::device {
 
@@ -19,13 +20,14 @@ class Schedule;
 class Grid {
  public:
   // At most `at_once` blocks run at a time; the launch is resident where it has no more than that.
-  Grid(const Launch& shape, const detail::KernelImage& kernel, unsigned at_once)
-      : launch(shape), image(kernel), at_once_(at_once) {}
+  Grid(const Launch& shape, const detail::KernelImage& kernel, unsigned at_once, std::string who)
+      : launch(shape), image(kernel), launched_by(std::move(who)), at_once_(at_once) {}
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
   const Launch launch;
   const detail::KernelImage image;
+  const std::string launched_by;  // "GPU 0 of node 0"
 
   // Runs all blocks and returns when all have ended; throws Error(kernel_failed) where one has failed. On a fiber of
   // a Schedule their threads become fibers of it; else every block has a thread of the operating system.

@@ -21,6 +21,8 @@ class Schedule::Body final : public Fiber {
   Body(Schedule& schedule, std::string name, std::function<void()> body)
       : Fiber(StackSize::rank), schedule_(schedule), name_(std::move(name)), body_(std::move(body)) {}
 
+  std::string who() const override { return name_; }
+
  private:
   Fiber& run() override {
     try {
@@ -36,7 +38,7 @@ class Schedule::Body final : public Fiber {
   }
 
   Schedule& schedule_;
-  const std::string name_;  // for a debugger
+  const std::string name_;
   std::function<void()> body_;
 };
 

@@ -1,0 +1,314 @@
+#include "datatype/move_kernels.hpp"
+
+#include <dcgn/gpu/context.hpp>
+
+#include "datatype/leaf_places.hpp"
+#include "datatype/movers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace dcgn::datatype {
+namespace {
+
+// One side of a piece: inside one leaf, or of a buffer without gaps.
+struct PieceSide {
+  const Leaf* leaf;
+  std::byte* base;     // of the leaf's first row, before loops; of a buffer's first byte
+  std::int64_t begin;  // among the leaf's bytes
+  std::int64_t left;   // bytes of the leaf from there on
+
+  // Of words whose places are multiples of them.
+  std::int64_t unit() const {
+    const auto bits =
+        (leaf ? unit_of(*leaf) : 16) | static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(base) & 15);
+    return bits & -bits;
+  }
+};
+
+PieceSide piece_of(const Side& side, std::int64_t at) {
+  at += side.begin;
+  if (!side.layout) return {nullptr, side.memory, at, std::numeric_limits<std::int64_t>::max()};
+  const Leaf& leaf = side.layout->leaf_of(at);
+  return {&leaf, side.memory + leaf.displacement, at - leaf.begin, leaf.end() - at};
+}
+
+template <class Index>
+Places<Index> places_of(const Device& device, const PieceSide& side, std::int64_t word_bytes, Keep& keep) {
+  Places<Index> places;
+  if (side.leaf) places = datatype::places_of<Index>(device, *side.leaf, word_bytes, mover_threads, keep);
+  places.base = side.base;
+  places.first = static_cast<Index>(side.begin / word_bytes);
+  return places;
+}
+
+Pattern pattern_of(const PieceSide& side) { return side.leaf ? datatype::pattern_of(*side.leaf) : Pattern::flat; }
+
+// Rows that lie far apart, of whose surroundings nothing is read: in order is all that helps.
+bool is_sparse(const PieceSide& side) {
+  return side.leaf && 4 * side.leaf->bytes_inside <= std::abs(side.leaf->loops[0].stride);
+}
+
+// Whether the ends of rows had better be fetched before they are written. Where a row ends inside a sector of 32 bytes,
+// the memory has to read that before it can write it, which the cache asks for at its leisure; if what lies beside it
+// is written, too, it pays to ask early (H200, rows of 40 bytes every 64: 845 GB/s without, 1040 with), else not (rows
+// of 8 bytes every 64: 390 and 300): 64 bytes are fetched.
+bool is_better_prefetched(const PieceSide& side) {
+  if (!side.leaf || side.leaf->triangle) return false;
+  const Leaf& leaf = *side.leaf;
+  std::int64_t bits = leaf.bytes_inside | static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(side.base));
+  for (int i = 0; i < leaf.num_loops; ++i) bits |= leaf.loops[static_cast<std::size_t>(i)].stride;
+  if (!leaf.table)
+    return bits % sector_bytes != 0 && leaf.num_loops > 0 &&
+           (leaf.bytes_inside > sector_bytes ||
+            std::abs(leaf.loops[static_cast<std::size_t>(leaf.num_loops - 1)].stride) < 2 * sector_bytes);
+  return leaf.table->bytes() / leaf.table->rows() > sector_bytes;
+}
+
+// The loop that steps from word to word in memory while the innermost one takes long steps; -1 where none does.
+int loop_along(const PieceSide& side, std::int64_t word_bytes) {
+  if (!side.leaf || !side.leaf->one_row_inside() || side.leaf->bytes_inside != word_bytes) return -1;
+  const Leaf& leaf = *side.leaf;
+  constexpr std::int64_t least_count = 8, short_step = 32, long_step = 64;  // bytes: a sector of a GPU's memory, two
+  const auto step = [&](int i) { return std::abs(leaf.loops[static_cast<std::size_t>(i)].stride); };
+  const auto count = [&](int i) { return leaf.loops[static_cast<std::size_t>(i)].count; };
+  const int innermost = leaf.num_loops - 1;
+  if (innermost < 1 || count(innermost) < least_count || step(innermost) < long_step) return -1;
+  for (int i = 0; i < innermost; ++i)
+    if (count(i) >= least_count && step(i) < short_step) return i;
+  return -1;
+}
+
+void launch(const Device& device, Stream& stream, std::int64_t blocks, unsigned threads, std::size_t shared_bytes,
+            detail::KernelImage image, Keep keep) {
+  // cudaFree() waits for kernels; an emulated GPU's memory goes at once.
+  if (!keep.empty())
+    image.emulated = [run = std::move(image.emulated), keep = std::move(keep)](gpu::Context& context) { run(context); };
+  // A tile a block, where a block costs less than it takes for blocks with several to come to the end together.
+  const std::int64_t most = device.kind() == DeviceKind::emulated
+                                ? std::int64_t{8} * device.properties().multiprocessors
+                                : std::numeric_limits<std::int32_t>::max();
+  device.launch(stream,
+                {.grid = static_cast<unsigned>(std::min(blocks, most)),
+                 .block = threads,
+                 .shared_bytes = shared_bytes,
+                 .resident = false},
+                image);
+}
+
+template <int WordBytes, class Index>
+void launch_tiles(const Device& device, Stream& stream, int along, bool pack, const PieceSide& tiled,
+                  const PieceSide& other, std::int64_t words) {
+  using Kernel = MoveTiles<WordBytes, Index>;
+  const Leaf& leaf = *tiled.leaf;
+  Keep keep;
+  Kernel kernel;
+  kernel.num_outer = 0;
+  Index packed = 1;
+  std::int64_t tiles = 1;
+  for (int i = leaf.num_loops; i-- > 0;) {
+    const Loop& loop = leaf.loops[static_cast<std::size_t>(i)];
+    const typename Kernel::PackedLoop own{Divider<Index>(loop.count), loop.stride, packed};
+    packed *= static_cast<Index>(loop.count);
+    const std::int64_t edges = (loop.count - 1) / Kernel::edge + 1;
+    if (i == leaf.num_loops - 1) {
+      kernel.across = own;
+      kernel.tiles_across = Divider<Index>(edges);
+      tiles *= edges;
+    } else if (i == along) {
+      kernel.along = own;
+      kernel.tiles_along = Divider<Index>(edges);
+      tiles *= edges;
+    } else {
+      kernel.outer[kernel.num_outer++] = own;
+      tiles *= loop.count;
+    }
+  }
+  kernel.base = tiled.base;
+  kernel.tiles = static_cast<Index>(tiles);
+  kernel.first = static_cast<Index>(tiled.begin / WordBytes);
+  kernel.words = static_cast<Index>(words);
+  kernel.other = places_of<Index>(device, other, WordBytes, keep);
+  kernel.pack = pack;
+  launch(device, stream, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
+}
+
+// Inside one leaf on either side; `begin` of both, and `words`, are whole words.
+struct Piece {
+  PieceSide from, to;
+  std::int64_t words;
+};
+
+// Those of one word and one index, of sides of these patterns.
+template <int WordBytes, class Index, Pattern From, Pattern To, int Most, int Ahead = words_ahead(WordBytes, From, To)>
+void launch_words(const Device& device, Stream& stream, const std::vector<Piece>& pieces) {
+  using Kernel = MoveWords<WordBytes, Index, From, To, Ahead, Most>;
+  for (std::size_t next = 0; next < pieces.size();) {
+    Keep keep;
+    Kernel kernel;
+    std::int64_t tiles = 0;
+    for (; next < pieces.size() && kernel.count < Most; ++next) {
+      const Piece& piece = pieces[next];
+      kernel.pieces[kernel.count++] = {places_of<Index>(device, piece.from, WordBytes, keep),
+                                       places_of<Index>(device, piece.to, WordBytes, keep),
+                                       static_cast<Index>(piece.words), static_cast<Index>(tiles)};
+      tiles += (piece.words - 1) / Kernel::tile_words + 1;
+    }
+    kernel.tiles = static_cast<Index>(tiles);
+    kernel.prefetch = From == Pattern::flat && is_better_prefetched(pieces.front().to);
+    launch(device, stream, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel),
+           std::move(keep));
+  }
+}
+
+template <int WordBytes, class Index, Pattern From, Pattern To>
+void launch_one(const Device& device, Stream& stream, const Piece& piece) {
+  if constexpr (From == Pattern::loop && (WordBytes == 4 || WordBytes == 8))
+    if (is_sparse(piece.from)) return launch_words<WordBytes, Index, From, To, 1, 1>(device, stream, {piece});
+  launch_words<WordBytes, Index, From, To, 1>(device, stream, {piece});
+}
+
+// A kernel for each pattern where the other side has no gaps: there is nothing to decide as it runs.
+template <int WordBytes, class Index>
+void launch_one(const Device& device, Stream& stream, const Piece& piece) {
+  constexpr Pattern flat = Pattern::flat, any = Pattern::any;
+  if constexpr (sizeof(Index) == 4) {
+    if (pattern_of(piece.to) == flat) switch (pattern_of(piece.from)) {
+        case Pattern::flat: return launch_one<WordBytes, Index, flat, flat>(device, stream, piece);
+        case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, flat>(device, stream, piece);
+        case Pattern::loops: return launch_one<WordBytes, Index, Pattern::loops, flat>(device, stream, piece);
+        case Pattern::rows: return launch_one<WordBytes, Index, Pattern::rows, flat>(device, stream, piece);
+        case Pattern::table: return launch_one<WordBytes, Index, Pattern::table, flat>(device, stream, piece);
+        case Pattern::triangle: return launch_one<WordBytes, Index, Pattern::triangle, flat>(device, stream, piece);
+        case Pattern::any: break;
+      }
+    if (pattern_of(piece.from) == flat) switch (pattern_of(piece.to)) {
+        case Pattern::flat: break;
+        case Pattern::loop: return launch_one<WordBytes, Index, flat, Pattern::loop>(device, stream, piece);
+        case Pattern::loops: return launch_one<WordBytes, Index, flat, Pattern::loops>(device, stream, piece);
+        case Pattern::rows: return launch_one<WordBytes, Index, flat, Pattern::rows>(device, stream, piece);
+        case Pattern::table: return launch_one<WordBytes, Index, flat, Pattern::table>(device, stream, piece);
+        case Pattern::triangle: return launch_one<WordBytes, Index, flat, Pattern::triangle>(device, stream, piece);
+        case Pattern::any: break;
+      }
+  }
+  launch_one<WordBytes, Index, any, any>(device, stream, piece);
+}
+
+template <int WordBytes, class Index>
+void launch_pieces(const Device& device, Stream& stream, const std::vector<Piece>& pieces) {
+  constexpr int most = 16;  // of which a kernel's parameters have room for more
+  std::vector<Piece> in_words;
+  for (const Piece& piece : pieces) {
+    const int of_from = loop_along(piece.from, WordBytes), of_to = loop_along(piece.to, WordBytes);
+    if (of_from >= 0)
+      launch_tiles<WordBytes, Index>(device, stream, of_from, true, piece.from, piece.to, piece.words);
+    else if (of_to >= 0)
+      launch_tiles<WordBytes, Index>(device, stream, of_to, false, piece.to, piece.from, piece.words);
+    else
+      in_words.push_back(piece);
+  }
+  if (in_words.empty()) return;
+  if (in_words.size() == 1)
+    launch_one<WordBytes, Index>(device, stream, in_words.front());
+  else
+    launch_words<WordBytes, Index, Pattern::any, Pattern::any, most>(device, stream, in_words);
+}
+
+// Arithmetic in 32 bits can name the words of so many.
+constexpr std::int64_t most_short_words = std::int64_t{1} << 30;
+
+// The same bytes, counted from as far on as can be: the row that has the first of them, where there is no more than a
+// loop; and the last word that arithmetic must be able to name.
+PieceSide nearer(PieceSide side) {
+  const Pattern pattern = pattern_of(side);
+  if (pattern == Pattern::flat) {
+    side.base += side.begin;
+    side.begin = 0;
+  } else if (pattern == Pattern::loop) {
+    const std::int64_t turns = side.begin / side.leaf->bytes_inside;
+    side.base += turns * side.leaf->loops[0].stride;
+    side.begin -= turns * side.leaf->bytes_inside;
+  }
+  return side;
+}
+std::int64_t last_word(const PieceSide& side, std::int64_t words, std::int64_t word_bytes) {
+  return pattern_of(side) <= Pattern::loop ? side.begin / word_bytes + words : side.leaf->bytes() / word_bytes;
+}
+
+template <int WordBytes>
+void launch_pieces(const Device& device, Stream& stream, const std::vector<Piece>& pieces) {
+  if (pieces.empty()) return;
+  std::vector<Piece> shorter, longer;
+  for (Piece piece : pieces) {
+    const bool can_split = pattern_of(piece.from) <= Pattern::loop && pattern_of(piece.to) <= Pattern::loop;
+    for (std::int64_t left = piece.words; left > 0;) {
+      piece.from = nearer(piece.from);
+      piece.to = nearer(piece.to);
+      piece.words = can_split ? std::min(left, most_short_words / 2) : left;
+      const bool is_short = std::max(last_word(piece.from, piece.words, WordBytes),
+                                     last_word(piece.to, piece.words, WordBytes)) < most_short_words;
+      (is_short ? shorter : longer).push_back(piece);
+      left -= piece.words;
+      piece.from.begin += piece.words * WordBytes;
+      piece.to.begin += piece.words * WordBytes;
+    }
+  }
+  if (!shorter.empty()) launch_pieces<WordBytes, std::uint32_t>(device, stream, shorter);
+  if (!longer.empty()) launch_pieces<WordBytes, std::uint64_t>(device, stream, longer);
+}
+
+// What is to be moved, by the bytes of its words.
+class Plan {
+ public:
+  // Inside one leaf on either side: as many whole words as there are, and the bytes before and behind them.
+  void add(PieceSide from, PieceSide to, std::int64_t bytes) {
+    std::int64_t word = std::min(from.unit(), to.unit());
+    while ((from.begin - to.begin) % word != 0) word /= 2;
+    const auto take = [&](std::int64_t word_bytes, std::int64_t count) {
+      if (count > 0) pieces_of(word_bytes).push_back({from, to, count / word_bytes});
+      from.begin += count;
+      to.begin += count;
+      bytes -= count;
+    };
+    take(1, std::min(bytes, (word - from.begin % word) % word));
+    take(word, bytes / word * word);
+    take(1, bytes);
+  }
+
+  void launch(const Device& device, Stream& stream) {
+    launch_pieces<16>(device, stream, pieces_of(16));
+    launch_pieces<8>(device, stream, pieces_of(8));
+    launch_pieces<4>(device, stream, pieces_of(4));
+    launch_pieces<2>(device, stream, pieces_of(2));
+    launch_pieces<1>(device, stream, pieces_of(1));
+  }
+
+ private:
+  std::vector<Piece>& pieces_of(std::int64_t word_bytes) {
+    return pieces_[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(word_bytes)))];
+  }
+  std::array<std::vector<Piece>, 5> pieces_;  // by the words' logarithm
+};
+
+}  // namespace
+
+void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers) {
+  Plan plan;
+  for (const Transfer& transfer : transfers)
+    for (std::int64_t at = 0; at < transfer.bytes;) {
+      const PieceSide source = piece_of(transfer.from, at), target = piece_of(transfer.to, at);
+      const std::int64_t piece = std::min({transfer.bytes - at, source.left, target.left});
+      plan.add(source, target, piece);
+      at += piece;
+    }
+  plan.launch(device, stream);
+}
+
+}  // namespace dcgn::datatype

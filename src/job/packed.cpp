@@ -1,0 +1,49 @@
+#include "job/packed.hpp"
+
+namespace dcgn::job {
+
+namespace {
+
+// What is only sent is not written.
+TypedBuffer writable(const ConstTypedBuffer& buffer) {
+  return {const_cast<std::byte*>(buffer.memory()), buffer.type(), buffer.count()};
+}
+
+void check_receivable(const char* call, const TypedBuffer& buffer) {
+  datatype::check_receivable(call, buffer.type(), buffer.count());
+}
+
+}  // namespace
+
+Packed::Packed(const char*, const ConstTypedBuffer& buffer) { see({writable(buffer)}); }
+
+Packed::Packed(const char* call, const TypedBuffer& buffer) {
+  check_receivable(call, buffer);
+  see({buffer});
+}
+
+Packed::Packed(const char*, const std::vector<ConstTypedBuffer>& buffers) {
+  std::vector<TypedBuffer> all;
+  all.reserve(buffers.size());
+  for (const ConstTypedBuffer& buffer : buffers) all.push_back(writable(buffer));
+  see(std::move(all));
+}
+
+Packed::Packed(const char* call, const std::vector<TypedBuffer>& buffers) {
+  for (const TypedBuffer& buffer : buffers) check_receivable(call, buffer);
+  see(buffers);
+}
+
+void Packed::see(std::vector<TypedBuffer> buffers) {
+  if (buffers.size() == 1 && buffers.front().type().is_contiguous(buffers.front().count())) {
+    const TypedBuffer& buffer = buffers.front();
+    bytes_ = buffer.bytes();
+    data_ = buffer.memory() ? buffer.memory() + buffer.type().true_lower_bound() : nullptr;
+    return;
+  }
+  view_.emplace(std::move(buffers));
+  bytes_ = view_->bytes();
+  data_ = bytes_ ? view_->data() : nullptr;
+}
+
+}  // namespace dcgn::job

@@ -1,0 +1,56 @@
+// Typed buffers as calls of bytes take them.
+#pragma once
+
+#include <dcgn/pack.hpp>
+#include <dcgn/status.hpp>
+
+#include "datatype/packed_view.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace dcgn::job {
+
+// An address and a number of bytes: where the bytes are, if one run is all there is; else of a view, which lasts as
+// long as this.
+class Packed {
+ public:
+  // To be sent. Throws what PackedView does.
+  Packed(const char* call, const ConstTypedBuffer& buffer);
+  // To be filled. Throws Error(invalid_type) of `call` where some byte is there twice.
+  Packed(const char* call, const TypedBuffer& buffer);
+  // One behind the other.
+  Packed(const char* call, const std::vector<ConstTypedBuffer>& buffers);
+  Packed(const char* call, const std::vector<TypedBuffer>& buffers);
+
+  void* data() const { return data_; }
+  std::int64_t bytes() const { return bytes_; }
+  bool is_view() const { return view_.has_value(); }
+
+ private:
+  void see(std::vector<TypedBuffer> buffers);
+
+  std::optional<datatype::PackedView> view_;
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+// Those of requests that nobody has waited for yet, of one rank.
+class PackedRequests {
+ public:
+  void keep(const Request& request, Packed packed) { all_.emplace(key(request), std::move(packed)); }
+  void drop(const Request& request) {
+    if (!all_.empty()) all_.erase(key(request));
+  }
+
+ private:
+  static std::pair<std::uint32_t, std::uint32_t> key(const Request& request) {
+    return {request.index(), request.generation()};
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Packed> all_;
+};
+
+}  // namespace dcgn::job

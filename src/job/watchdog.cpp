@@ -66,14 +66,15 @@ bool WorldState::survey(std::chrono::milliseconds within) {
 
 namespace {
 
-RankView view_of(const WorldState& world, message::RankMemory& memory, std::uint32_t survey, int r) {
+// With the answer to a survey, for whoever makes surveys; without one, for any thread, what a rank tells beside.
+RankView view_of(const WorldState& world, message::RankMemory& memory, std::optional<std::uint32_t> survey, int r) {
   RankView v;
   v.place = world.place_of(r);
   v.ended = memory.ended(r);
   v.is_slot = world.placement().place(r).is_slot();
   v.attached = v.is_slot || world.attached(r);
   const message::Notice& n = memory.notice(r);
-  v.answered = !v.ended && load_acquire(n.survey) == survey;
+  v.answered = survey && !v.ended && load_acquire(n.survey) == *survey;
   for (std::size_t i = 0; i < message::Turns::kept; ++i) {
     v.notice.turns[i] = load_relaxed(n.turns[i]);
     v.notice.sizes[i] = load_relaxed(n.sizes[i]);
@@ -95,7 +96,8 @@ RankView view_of(const WorldState& world, message::RankMemory& memory, std::uint
   return v;
 }
 
-std::vector<RankView> view(const WorldState& world, message::RankMemory& memory, std::uint32_t survey) {
+std::vector<RankView> view(const WorldState& world, message::RankMemory& memory,
+                           std::optional<std::uint32_t> survey = {}) {
   std::vector<RankView> ranks;
   for (int r = world.home().first_rank; r < world.home().end_rank(); ++r)
     ranks.push_back(view_of(world, memory, survey, r));
@@ -133,7 +135,7 @@ std::vector<Made> WorldState::made_elsewhere(const std::vector<Made>& here) {
 }
 
 std::string WorldState::mismatch(bool asked) {
-  std::vector<Made> calls = calls_of(view(*this, memory_, survey_), home_.first_rank);
+  std::vector<Made> calls = calls_of(view(*this, memory_), home_.first_rank);
   if (asked) {
     const std::vector<Made> others = made_elsewhere(calls);
     calls.insert(calls.end(), others.begin(), others.end());
@@ -143,9 +145,9 @@ std::string WorldState::mismatch(bool asked) {
 
 std::string WorldState::describe_message(const message::Envelope& message) {
   const bool of_known = message::is_collective(message.context) && home_.has(message.peer);
-  return message::describe_message(message,
-                                   of_known ? number_of_message(view_of(*this, memory_, survey_, message.peer), message)
-                                            : std::optional<std::uint32_t>());
+  return message::describe_message(message, of_known
+                                                ? number_of_message(view_of(*this, memory_, {}, message.peer), message)
+                                                : std::optional<std::uint32_t>());
 }
 
 void WorldState::decide_alarm() {

@@ -249,6 +249,10 @@ DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& g
 #if !defined(__CUDA_ARCH__)
   scope.sync();                          // whatever was published before has been read
   argument = scope.broadcast(argument);  // whether a rank has ended may look different from one thread to the next
+  if (argument.code == Code::rank_ended && scope.agree(aborted(me))) {  // as all do: no more is to be said
+    if (scope.leader() && !me.stopped) stop(me);
+    argument.code = Code::aborted;
+  }
 #endif
   if (scope.broken()) argument = check_scope(scope);
   if (argument.code == Code::ok) {

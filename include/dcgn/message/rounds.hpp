@@ -399,8 +399,13 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
   return all;
 }
 
-// Whether a call that has failed like this leaves nothing more to be done.
-DCGN_HOST_DEVICE inline bool is_final(Code code) {
+// Whether a call that has failed like this leaves nothing more to be done: not where it found only, before it began,
+// that it would send to a rank that has ended.
+template <class Scope>
+DCGN_HOST_DEVICE bool is_final([[maybe_unused]] const Scope& scope, [[maybe_unused]] const Endpoint& me, Code code) {
+#if !defined(__CUDA_ARCH__)
+  if (code == Code::rank_ended) return scope.agree(me.stopped != 0);
+#endif
   return code == Code::aborted || code == Code::deadline || code == Code::rank_ended;
 }
 
@@ -413,7 +418,7 @@ DCGN_HOST_DEVICE Code expect(const Scope& scope, Endpoint& me, Call call, const 
 }
 
 // What a round of up to most_at_once peers left undone, by ordinary calls. The first error, and in case of one of a
-// single message what remains is seen to all the same.
+// single message what remains is seen to all the same: who gets a message may be reading it until then.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code make_up(const Scope& scope, const Port& port, Call call, const Round& round,
                                                 std::int32_t tag, std::uint32_t context) {
@@ -422,11 +427,13 @@ template <class Scope>
   Request* const requests = me.collectives.requests;
   int open = 0;
   Code code = Code::ok;
+  bool over = false;
   const auto note = [&](Code found) {
     if (code == Code::ok) code = found;
+    over = over || is_final(scope, me, found);
   };
   const auto each = [&](const Range& range, const auto& act) {
-    for (int i = 0; i < range.count() && !is_final(code); ++i)
+    for (int i = 0; i < range.count() && !over; ++i)
       if (const int k = number_of(range, round.peers.self, i); k != round.peers.self) act(k);
   };
   if (round.orders && scope.leader()) order_memory();
@@ -448,7 +455,7 @@ template <class Scope>
   });
   if (round.orders && scope.leader()) order_memory();
   scope.sync();
-  if (open && !is_final(code)) {
+  if (open && !over) {
     bool done = false;
     note(wait_all(scope, me, call, false, requests, open, nullptr, done).code);
   }

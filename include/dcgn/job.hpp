@@ -78,11 +78,12 @@ class Job {
   Comm attach(int rank);
 
   // kernel(context, comm, args...) on every GPU, or on one of gpus() counted through. Several on one GPU run one after
-  // the other; its slots go on from each to the next. Where the job has no GPUs gpu() does nothing, so that one source
-  // serves jobs with and without; gpu_on() throws Error(device) then.
+  // the other; its slots go on from each to the next. Where the job has no GPUs, or none with slots, gpu() does
+  // nothing, so that one source serves jobs with and without; gpu_on() throws Error(device) then.
   template <class Kernel, class... Args>
   Job& gpu(const Launch& launch, const Kernel& kernel, const Args&... args) {
-    for (int g = 0; g < world_.gpus(); ++g) gpu_on(g, launch, kernel, args...);
+    for (int g = 0; g < world_.gpus(); ++g)
+      if (world_.handle(g).slots()) gpu_on(g, launch, kernel, args...);
     return *this;
   }
   template <class Kernel, class... Args>

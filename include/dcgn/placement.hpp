@@ -9,7 +9,8 @@
 
 namespace dcgn {
 
-// `count` nodes that are alike: each runs `cpus` CPU kernels and drives `gpus` GPUs with `slots` slots each.
+// `count` nodes that are alike: each runs `cpus` CPU kernels and drives `gpus` GPUs with `slots` slots each. With no
+// slots the GPUs have no ranks: CPU ranks send and receive what is in their memory.
 struct NodeShape {
   int cpus = 0;
   int gpus = 0;
@@ -33,7 +34,7 @@ std::string to_string(const Place& place);
 // something up takes the logarithm of that.
 class Placement {
  public:
-  // Throws Error(configuration) for negative counts, GPUs without slots, no rank at all, or more than 2^31 - 1 ranks.
+  // Throws Error(configuration) for negative counts, no rank at all, or more than 2^31 - 1 ranks.
   explicit Placement(const std::vector<NodeShape>& nodes);
 
   int size() const noexcept { return size_; }

@@ -273,6 +273,10 @@ Comm Job::attach(int rank) {
 }
 
 void Job::add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish) {
+  if (!world_.state_->slots_of_gpu(gpu))
+    throw Error(Code::device, "job",
+                "GPU " + std::to_string(gpu) + " has no slots, so no rank's kernel runs there; expected one that has " +
+                    "(NodeShape::slots), or a launch of your own on Job::world().device(" + std::to_string(gpu) + ")");
   if (launch.grid.x == one_block_per_slot && launch.grid.y == 1 && launch.grid.z == 1)
     launch.grid = Dim3(static_cast<unsigned>(world_.handle(gpu).slots()));
   Plan::Gpu& plan = plan_->gpus.at(static_cast<std::size_t>(gpu));
@@ -305,6 +309,7 @@ Report Job::run() {
     bodies.push_back({name, [world, runners, name, r, kernel] { run_cpu(*world, *runners, name, r, kernel); }});
   }
   for (int g = 0; g < world_.gpus(); ++g) {
+    if (!world->slots_of_gpu(g)) continue;
     Plan::Gpu& gpu = plan.gpus[static_cast<std::size_t>(g)];
     const Place place = placement().place(world->first_rank_of_gpu(g));
     const std::string name = "GPU " + std::to_string(place.device) + " of node " + std::to_string(place.node);

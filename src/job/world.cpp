@@ -129,13 +129,13 @@ std::vector<Device> take_devices(const Placement& placement, const topology::Hom
   return devices;
 }
 
-std::vector<int> ranks_of_gpus(const Placement& placement, const topology::Home& home) {
-  std::vector<int> first;
+std::vector<Slots> slots_of_gpus(const Placement& placement, const topology::Home& home) {
+  std::vector<Slots> slots;
   for (int node = home.first_node; node < home.first_node + home.nodes; ++node) {
     const NodeShape& s = placement.shape(node);
-    for (int g = 0; g < s.gpus; ++g) first.push_back(placement.first_rank(node) + s.cpus + g * s.slots);
+    for (int g = 0; g < s.gpus; ++g) slots.push_back({placement.first_rank(node) + s.cpus + g * s.slots, s.slots});
   }
-  return first;
+  return slots;
 }
 
 // What the environment variables are checked for, for what the program sets itself; a deadline may be as short as it
@@ -200,11 +200,10 @@ bool mpi_takes_device_memory(const Config& config, transport::Processes* process
 // By rank of this process, the device whose kernels may read what a thread of the host has in a GPU's memory.
 std::vector<int> readers_of(const Config& config, const Placement& placement, const topology::Home& home) {
   std::vector<int> readers;
-  int gpu = 0;
+  topology::GpuCount gpus(placement, home.first_node);
   for (int r = home.first_rank; r < home.end_rank(); ++r) {
     const Place place = placement.place(r);
-    readers.push_back(place.is_slot() && config.direct ? gpu : -1);
-    if (place.is_slot() && place.slot + 1 == placement.shape(place.node).slots) ++gpu;
+    readers.push_back(place.is_slot() && config.direct ? gpus.of(place) : -1);
   }
   return readers;
 }
@@ -219,7 +218,7 @@ WorldState::WorldState(Config config)
       agreement_(processes_.get()),
       home_(home_of(placement_, processes_.get())),
       devices_(take_devices(placement_, home_, first_device_)),
-      first_ranks_(ranks_of_gpus(placement_, home_)),
+      slots_(slots_of_gpus(placement_, home_)),
       copy_engine_(make_copy_engine(config_, placement_, home_, devices_)),
       host_copier_(copy_engine_ ? std::make_unique<transport::HostCopier>(
                                       *copy_engine_, home_.first_rank, readers_of(config_, placement_, home_),
@@ -271,10 +270,6 @@ void WorldState::check_gpu(int gpu) const {
 
 std::string WorldState::process_number() const {
   return std::to_string(processes_->rank()) + " of " + std::to_string(processes_->size());
-}
-
-int WorldState::slots_of_gpu(int gpu) const {
-  return placement_.shape(placement_.place(first_rank_of_gpu(gpu)).node).slots;
 }
 
 Comm WorldState::attach(int rank) {
@@ -374,7 +369,8 @@ Device World::device(int gpu) const {
 
 gpu::Comm World::handle(int gpu) const {
   state_->check_gpu(gpu);
-  return {state_->memory().endpoint(state_->first_rank_of_gpu(gpu)), state_->slots_of_gpu(gpu), size()};
+  const int slots = state_->slots_of_gpu(gpu);
+  return {slots ? state_->memory().endpoint(state_->first_rank_of_gpu(gpu)) : nullptr, slots, size()};
 }
 
 std::uint64_t World::device_bytes(int gpu) const {

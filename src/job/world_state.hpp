@@ -36,6 +36,12 @@ struct Verdict {
   std::string text;
 };
 
+// The ranks of a GPU.
+struct Slots {
+  int first_rank;
+  int count;
+};
+
 class WorldState : public std::enable_shared_from_this<WorldState> {
  public:
   explicit WorldState(Config config);
@@ -53,9 +59,9 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   message::RankMemory& memory() noexcept { return memory_; }
   // Null where no slot asks for copies.
   transport::CopyService* copy_service() noexcept { return copy_service_.get(); }
-  // First rank of the GPU, counted through the nodes of this process.
-  int first_rank_of_gpu(int gpu) const { return first_ranks_.at(static_cast<std::size_t>(gpu)); }
-  int slots_of_gpu(int gpu) const;
+  // First rank of the GPU, counted through the nodes of this process, where it has slots.
+  int first_rank_of_gpu(int gpu) const { return slots_.at(static_cast<std::size_t>(gpu)).first_rank; }
+  int slots_of_gpu(int gpu) const { return slots_.at(static_cast<std::size_t>(gpu)).count; }
   // Throws Error(device) where this process has no GPU of that number.
   void check_gpu(int gpu) const;
   std::string place_of(int rank) const { return to_string(placement_.place(rank)); }
@@ -114,7 +120,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   transport::Agreement agreement_;
   topology::Home home_;
   std::vector<Device> devices_;
-  std::vector<int> first_ranks_;                        // [gpu]
+  std::vector<Slots> slots_;                            // [gpu]
   std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where nobody has anything copied
   std::unique_ptr<transport::HostCopier> host_copier_;  // with it
   std::unique_ptr<transport::Sharing> sharing_;         // null where this process is alone

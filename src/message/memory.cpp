@@ -317,17 +317,16 @@ void RankMemory::number_gpus(const Placement& placement) {
   processes_.resize(ends(), home_.first_node);
   first_ranks_.resize(ends(), lane(home_.first_rank));
   for (std::size_t g = 0; g < devices_.size(); ++g) all_gpus_.push_back({home_.first_node, static_cast<int>(g)});
-  int own = 0;
+  for (const Device& device : devices_) has_cuda_ = has_cuda_ || device.kind() == DeviceKind::cuda;
+  topology::GpuCount own(placement, home_.first_node);
   for (int rank = circle_.first_rank; rank < circle_.end_rank(); ++rank) {
     const std::size_t p = lane(rank);
     const Place place = placement.place(rank);
-    const bool last = place.is_slot() && place.slot + 1 == placement.shape(place.node).slots;
     if (home_.has(rank)) {
-      const bool cuda = place.is_slot() && devices_[static_cast<std::size_t>(own)].kind() == DeviceKind::cuda;
-      gpus_[p] = place.is_slot() ? own : -1;
-      spaces_[p] = cuda ? own : host_space;
-      has_cuda_ = has_cuda_ || cuda;
-      own += last;
+      if (place.is_slot()) {
+        gpus_[p] = own.of(place);
+        if (devices_[gpu_of(p)].kind() == DeviceKind::cuda) spaces_[p] = gpus_[p];
+      }
     } else {
       processes_[p] = place.node;
       first_ranks_[p] = lane(placement.first_rank(place.node));

@@ -23,4 +23,19 @@ struct Home {
   }
 };
 
+// The number of each slot's GPU, counted through the nodes from one on. Asked node by node.
+class GpuCount {
+ public:
+  GpuCount(const Placement& placement, int first_node) : placement_(placement), node_(first_node) {}
+  int of(const Place& place) {
+    for (; node_ < place.node; ++node_) before_ += placement_.shape(node_).gpus;
+    return before_ + place.device;
+  }
+
+ private:
+  const Placement& placement_;
+  int node_;
+  int before_ = 0;
+};
+
 }  // namespace dcgn::topology

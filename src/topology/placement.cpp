@@ -20,11 +20,10 @@ Placement::Placement(const std::vector<NodeShape>& nodes) {
   for (const NodeShape& s : nodes) {
     const std::string shape = "a node of " + std::to_string(s.cpus) + " CPU kernels, " + std::to_string(s.gpus) +
                               " GPUs and " + std::to_string(s.slots) + " slots a GPU";
-    if (s.cpus < 0 || s.gpus < 0 || (s.gpus > 0 && s.slots < 1) || s.slots < 0)
-      refuse(shape + ": expected no negative count, and at least one slot a GPU");
+    if (s.cpus < 0 || s.gpus < 0 || s.slots < 0) refuse(shape + ": expected no negative count");
     if (s.count < 1) refuse("a shape of " + std::to_string(s.count) + " nodes: expected at least one");
     const std::int64_t each = s.cpus + static_cast<std::int64_t>(s.gpus) * s.slots;
-    if (each == 0) refuse(shape + " has no rank");
+    if (each == 0) refuse(shape + " has no rank: expected a CPU kernel or a slot");
     if (each > std::numeric_limits<int>::max() || ranks + each * s.count > std::numeric_limits<int>::max())
       refuse(std::to_string(s.count) + " x " + shape + ": more than " +
              std::to_string(std::numeric_limits<int>::max()) + " ranks");

@@ -1,10 +1,13 @@
 // Jobs: what they report, what they refuse, and what comes out of run() when something fails.
 #include "support.hpp"
 
+#include <dcgn/device.hpp>
 #include <dcgn/gpu/scope.hpp>
+#include <dcgn/operation.hpp>
 
 #include <atomic>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include <thread>
@@ -243,6 +246,44 @@ TEST(BadInput, OnTheCpuThrowsOneLineThatNamesTheValue) {
     EXPECT_EQ(x, 1);
   });
   job.run();
+}
+
+// They are there for what is in their memory. Those of other nodes run kernels as always.
+TEST(Job, GpusMayHaveNoSlots) {
+  const int gpus = Device::count();
+  if (gpus == 0) GTEST_SKIP() << "no GPU";
+  {
+    Job job(config_of({{.cpus = 2, .gpus = gpus, .slots = 0}}, 20));
+    EXPECT_EQ(job.world().gpus(), gpus);
+    EXPECT_EQ(job.world().handle(0).slots(), 0);
+    EXPECT_EQ(job.world().device(gpus - 1).index(), gpus - 1);
+    const Error error = error_of([&] { job.gpu_on(0, {.grid = 1, .block = 32}, Nothing{}); });
+    EXPECT_EQ(error.code(), Code::device);
+    EXPECT_TRUE(contains(error.what(), "GPU 0 has no slots"));
+    job.gpu({.grid = 1, .block = 32}, Nothing{});
+    job.cpu([](Comm& me) {
+      int ranks = 1;
+      me.all_reduce(ranks, Sum{});
+      EXPECT_EQ(ranks, 2);
+    });
+    EXPECT_EQ(run_to_error(job).what, "");
+  }
+  if (gpus < 2) return;
+  const DeviceBuffer<unsigned char> room(Device(1), 100000 * 4);
+  Job job(config_of({{.cpus = 1, .gpus = 1, .slots = 0}, {.cpus = 1, .gpus = 1, .slots = 2}}, 20));
+  job.gpu({.grid = one_block_per_slot, .block = 32}, EchoFromAll{}, room.data());
+  job.cpu([](Comm& me) {
+    if (me.rank() != 0) return;
+    std::vector<int> sent(20000), back(10000);
+    std::iota(sent.begin(), sent.end(), 0);
+    for (const int slot : {2, 3})
+      for (int i = 0; i < 3; ++i) {
+        me.send(sent, slot);
+        me.recv(back, slot);
+        EXPECT_TRUE(std::equal(back.begin(), back.end(), sent.begin()));
+      }
+  });
+  EXPECT_EQ(run_to_error(job).what, "");
 }
 
 TEST(BadInput, OfAJobIsRefusedNamingTheValue) {

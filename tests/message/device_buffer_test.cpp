@@ -163,6 +163,7 @@ struct Way {
   std::string name;
   std::optional<std::uint64_t> engine;
   bool p2p = true, direct = true;
+  bool between_cpus = false;  // with GPUs that have no slots
 };
 std::vector<Way> ways() {
   // Emulated GPUs have engines where the setting is a number.
@@ -172,10 +173,16 @@ std::vector<Way> ways() {
           {"not direct", std::nullopt, true, false},
           {"no engine", Config::never_copied}};
 }
+std::vector<Way> ways_between_cpus() {
+  std::vector<Way> all = ways();
+  all.push_back({"no slots", all.front().engine, true, true, true});
+  all.push_back({"no slots, no engine", Config::never_copied, true, true, true});
+  return all;
+}
 
 Config config_of(const Way& way, int slots) {
   Config config;
-  config.nodes = {{.cpus = 2, .gpus = std::min(2, Device::count()), .slots = slots}};
+  config.nodes = {{.cpus = 2, .gpus = std::min(2, Device::count()), .slots = way.between_cpus ? 0 : slots}};
   config.copy_engine_bytes = way.engine;
   config.p2p = way.p2p;
   config.direct = way.direct;
@@ -185,7 +192,7 @@ Config config_of(const Way& way, int slots) {
 
 TEST(DeviceBuffers, BetweenCpuRanks) {
   Buffers own[2];
-  for (const Way& way : ways())
+  for (const Way& way : ways_between_cpus())
     for (const bool scheduled : {false, true}) {
       if (scheduled && !emulated()) continue;
       SCOPED_TRACE(way.name + (scheduled ? ", deterministic" : ""));
@@ -216,7 +223,7 @@ TEST(DeviceBuffers, InWindows) {
   constexpr int window = 40;
   constexpr std::int64_t bytes = 20001;
   Buffers own[2];
-  for (const Way& way : ways()) {
+  for (const Way& way : ways_between_cpus()) {
     SCOPED_TRACE(way.name);
     Job job(config_of(way, 1));
     job.cpu([&](Comm& me) {

@@ -129,11 +129,22 @@ TEST(Placement, RefusesShapesThatMakeNoSense) {
   EXPECT_NE(refusal({}).find("no nodes"), std::string::npos);
   EXPECT_NE(refusal({{.cpus = 0, .gpus = 0}}).find("has no rank"), std::string::npos);
   EXPECT_NE(refusal({{.cpus = -3}}).find("-3 CPU kernels"), std::string::npos);
-  EXPECT_NE(refusal({{.gpus = 1, .slots = 0}}).find("0 slots a GPU"), std::string::npos);
+  EXPECT_NE(refusal({{.gpus = 1, .slots = 0}}).find("0 slots a GPU has no rank"), std::string::npos);
+  EXPECT_NE(refusal({{.cpus = 1, .slots = -1}}).find("-1 slots a GPU"), std::string::npos);
   EXPECT_NE(refusal({{.cpus = 1, .count = 0}}).find("0 nodes"), std::string::npos);
   EXPECT_NE(refusal({{.cpus = 1 << 20, .count = 1 << 20}}).find("more than 2147483647 ranks"), std::string::npos);
   EXPECT_NE(refusal({{.cpus = 0, .gpus = std::numeric_limits<int>::max(), .slots = 9}}).find("more than"),
             std::string::npos);
+}
+
+TEST(Placement, GpusMayHaveNoSlots) {
+  const Placement placement({{.cpus = 2, .gpus = 3, .slots = 0}, {.cpus = 1, .gpus = 1, .slots = 2}});
+  ASSERT_EQ(placement.size(), 5);
+  EXPECT_EQ(to_string(placement.place(1)), "CPU 1, node 0");
+  EXPECT_EQ(to_string(placement.place(2)), "CPU 0, node 1");
+  EXPECT_EQ(to_string(placement.place(4)), "slot 1 of GPU 0, node 1");
+  EXPECT_THROW(placement.rank({.node = 0, .device = 0, .slot = 0}), dcgn::Error);
+  for (int r = 0; r < placement.size(); ++r) EXPECT_EQ(placement.rank(placement.place(r)), r);
 }
 
 TEST(Placement, NamesARankOrPlaceThatIsNotThere) {

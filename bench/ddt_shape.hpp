@@ -38,7 +38,7 @@ struct DdtShape {
 
 inline constexpr const char* ddt_shape_words =
     "contiguous, rows:LENGTH/STRIDE, triangle, stair:ROWS, transpose:BYTES, random:LEAST-MOST, scatter:BYTES, in bytes "
-    "from 1 to 1M";
+    "from 1 to 1M, with LENGTH <= STRIDE and LEAST <= MOST";
 
 inline std::optional<DdtShape> parse_ddt_shape(std::string_view text) {
   using Kind = DdtShape::Kind;

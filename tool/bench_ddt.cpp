@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,7 @@ int run(Arguments& a) {
   const std::vector<Units> units = units_of(a.units);
 
   BenchDocument document("ddt", a.json);
+  std::set<std::string> idle(peers.begin(), peers.end());
   for (const std::string& place : places) {
     if (!document.quiet()) head(place);
     for (const DdtShape& shape : shapes)
@@ -124,9 +126,17 @@ int run(Arguments& a) {
           add(bench::measure_ddt(by_units));
         }
         for (const std::string& name : peers)
-          if (bench::ddt_has_peer(name, shape, place)) add(bench::run_ddt_peer(name, work));
+          if (bench::ddt_has_peer(name, shape, place)) {
+            add(bench::run_ddt_peer(name, work));
+            idle.erase(name);
+          }
       }
   }
+  for (const std::string& name : idle)
+    fmt::print(stderr,
+               "dcgn bench ddt: --peers {}: none of these layouts in these places; mpi is measured on the host, "
+               "cuda and torch on the device\n",
+               name);
   return document.finish();
 }
 
@@ -149,7 +159,7 @@ void add_bench_ddt(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<Arguments>();
   CLI::App* app = parent.add_subcommand("ddt", description);
   app->add_option("--shapes", a->shapes, "Which layouts")->type_name("WORDS")->capture_default_str();
-  app->add_option("--size", a->sizes, "About so many packed bytes [256M; emulated and host: 1M]")
+  app->add_option("--size", a->sizes, "About so many packed bytes, 1G at most [256M; emulated and host: 1M]")
       ->type_name("BYTES,...");
   app->add_option("--places", a->places, "Where: device, host")
       ->check(words_of({"device", "host"}))

@@ -132,8 +132,8 @@ class CommCollectives {
 
   // ---- of any layout
   // The same with datatypes, in memory of the host or of one of the world's GPUs: buffers are their packed bytes, so
-  // where a call has a block for each rank, block r is the r-th part of these. Ranks may mix types, and those that have
-  // none: what counts is bytes. `stream` as in Comm::send(). Not in place.
+  // where a call has a block for each rank, block r is the r-th part of these. Ranks may mix types of the same
+  // elements, and those that have none. `stream` as in Comm::send(). Not in place.
   void broadcast(const TypedBuffer& buffer, int root, const Stream* stream = nullptr) {
     broadcast_typed(When::now, buffer, root, stream);
   }
@@ -160,15 +160,15 @@ class CommCollectives {
   template <class T, class Op>
   void reduce(const ConstTypedBuffer& in, const TypedBuffer& out, const Op& op, int root,
               const Stream* stream = nullptr) {
-    std::vector<T> values = elements_of<T>(in, stream);
+    std::vector<T> values = elements_of<T>(message::Call::reduce, in, is_root(root) ? &out : nullptr, stream);
     reduce(values, values, op, root);
-    put_elements<T>(values, out, root);
+    if (is_root(root)) put(values.data(), in.bytes(), out);
   }
   template <class T, class Op>
   void all_reduce(const ConstTypedBuffer& in, const TypedBuffer& out, const Op& op, const Stream* stream = nullptr) {
-    std::vector<T> values = elements_of<T>(in, stream);
+    std::vector<T> values = elements_of<T>(message::Call::all_reduce, in, &out, stream);
     all_reduce(values, op);
-    put_elements<T>(values, out, -1);
+    put(values.data(), in.bytes(), out);
   }
 
   Request ibroadcast(const TypedBuffer& buffer, int root, const Stream* stream = nullptr) {
@@ -316,23 +316,20 @@ class CommCollectives {
   Request all_to_all_typed(When when, const ConstTypedBuffer& in, const TypedBuffer& out, const Stream* stream);
   Request all_to_allw_typed(When when, const std::vector<ConstTypedBuffer>& in, const std::vector<TypedBuffer>& out,
                             const Stream* stream);
-  // The packed elements of a typed buffer, wherever it is, in memory of the host; and back. Where `root` is a rank, at
-  // that one alone.
+  // The packed elements of a typed buffer, wherever it is, in memory of the host. Throws where what comes of them does
+  // not fit `out`, if there is one.
   template <class T>
-  std::vector<T> elements_of(const ConstTypedBuffer& in, const Stream* stream) {
-    check_elements(Datatype::of<T>(), in);
+  std::vector<T> elements_of(message::Call call, const ConstTypedBuffer& in, const TypedBuffer* out,
+                             const Stream* stream) {
+    check_elements(call, Datatype::of<T>(), in, out);
     std::vector<T> values(static_cast<std::size_t>(in.bytes()) / sizeof(T));
-    fetch(in, values.data(), stream);
+    fetch(call, in, values.data(), stream);
     return values;
   }
-  template <class T>
-  void put_elements(const std::vector<T>& values, const TypedBuffer& out, int root) {
-    if (root >= 0 && !is_root(root)) return;
-    check_elements(Datatype::of<T>(), out);
-    put(values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)), out);
-  }
-  static void check_elements(const Datatype& element, const ConstTypedBuffer& buffer);
-  void fetch(const ConstTypedBuffer& in, void* values, const Stream* stream);
+  static void check_elements(message::Call call, const Datatype& element, const ConstTypedBuffer& in,
+                             const TypedBuffer* out);
+  void fetch(message::Call call, const ConstTypedBuffer& in, void* values, const Stream* stream);
+  // Which has been checked.
   void put(const void* values, std::int64_t bytes, const TypedBuffer& out);
   bool is_root(int root);
   template <class Act>

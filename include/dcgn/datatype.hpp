@@ -95,6 +95,9 @@ class Datatype {
 
   // Nothing: no elements, extent 0.
   Datatype();
+  // Cheap to copy; so a move is a copy, and leaves what it was.
+  Datatype(const Datatype&) = default;
+  Datatype& operator=(const Datatype&) = default;
 
   // One T. A T that is not among the kinds of elements, a struct say, is its bytes.
   template <class T>
@@ -191,7 +194,7 @@ class Datatype {
   std::shared_ptr<const datatype::Node> node_;
 };
 
-// The normal form in words, a line for each part: "8192 rows of 4 KiB every 64 KiB".
+// The normal form in words, a line for each part: "at 0: 8192 times every 65536 B: 4096 B".
 std::string describe(const Datatype& type, std::int64_t count = 1);
 
 }  // namespace dcgn

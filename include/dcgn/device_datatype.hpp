@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace dcgn {
@@ -19,6 +20,14 @@ class DeviceDatatype {
   // For kernels, by value; valid as long as this object.
   gpu::Datatype handle() const { return {leaves_.data(), static_cast<int>(leaves_.size()), bytes_}; }
   std::int64_t bytes() const noexcept { return bytes_; }  // when packed
+  DeviceDatatype(DeviceDatatype&& other) noexcept
+      : leaves_(std::move(other.leaves_)), bytes_(std::exchange(other.bytes_, 0)), tables_(std::move(other.tables_)) {}
+  DeviceDatatype& operator=(DeviceDatatype&& other) noexcept {
+    std::swap(leaves_, other.leaves_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(tables_, other.tables_);
+    return *this;
+  }
 
  private:
   DeviceBuffer<datatype::KernelLeaf> leaves_;

@@ -18,11 +18,28 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace dcgn {
+
+namespace detail {
+// A view like std::mdspan, which Datatype::of_view() takes.
+template <class Buffer>
+concept ArrayView = requires(const std::remove_cvref_t<Buffer>& view) {
+  view.data_handle();
+  view.extent(0);
+};
+// What holds its objects. An iterator does not say how many it leads to.
+template <class Buffer>
+concept SizedBuffer =
+    MessageBuffer<Buffer> && !ArrayView<Buffer> && !std::is_null_pointer_v<std::remove_cvref_t<Buffer>> &&
+    !std::input_or_output_iterator<std::remove_cvref_t<Buffer>>;
+template <class Pointer, class Byte>
+concept PointsTo = std::is_const_v<Byte> || !std::is_const_v<std::remove_pointer_t<Pointer>>;
+}  // namespace detail
 
 // `count` of `type` in memory: what MPI's calls take as three arguments. ConstTypedBuffer is for what is only read.
 template <class Byte>
@@ -37,8 +54,8 @@ class BasicTypedBuffer {
   }
   // Of a buffer; displacements are counted from its element `origin`. Throws Error(invalid_size), naming both, where
   // the type reaches past the buffer's begin or end.
-  template <MessageBuffer Buffer>
-    requires(!std::is_null_pointer_v<std::remove_cvref_t<Buffer>>)
+  template <detail::SizedBuffer Buffer>
+    requires(detail::PointsTo<decltype(as_span(std::declval<Buffer&>()).data()), Byte>)
   BasicTypedBuffer(Buffer&& buffer, Datatype type, std::int64_t count = 1, std::int64_t origin = 0)
       : type_(std::move(type)), count_(count) {
     const auto span = as_span(buffer);
@@ -47,6 +64,12 @@ class BasicTypedBuffer {
     check_inside(static_cast<std::int64_t>(span.size()), element, origin);
     memory_ = reinterpret_cast<Byte*>(span.data()) + origin * element;
   }
+  // Of a view like std::mdspan, whose elements the type lays out: TypedBuffer(view, Datatype::of_view(view)). That
+  // all of it is there is the caller's word.
+  template <detail::ArrayView View>
+    requires(detail::PointsTo<decltype(std::declval<const View&>().data_handle()), Byte>)
+  BasicTypedBuffer(const View& view, Datatype type, std::int64_t count = 1)
+      : BasicTypedBuffer(static_cast<Void*>(view.data_handle()), std::move(type), count) {}
   // One that is only read from any.
   template <class Other>
     requires(std::is_const_v<Byte>&& std::is_same_v<Other, std::byte>)
@@ -73,7 +96,8 @@ extern template class BasicTypedBuffer<const std::byte>;
 
 namespace detail {
 // Throws what unpack() with an operation throws.
-void check_reduce(const Datatype& element, std::int64_t count, const TypedBuffer& to, std::int64_t begin);
+void check_reduce(const Datatype& element, const void* packed, std::int64_t count, const TypedBuffer& to,
+                  std::int64_t begin);
 }  // namespace detail
 
 // Packs the bytes from `begin` on, as many as `packed` holds or there are, and says how many. Throws
@@ -87,9 +111,10 @@ void unpack(Span<const std::byte> packed, const TypedBuffer& to, std::int64_t be
 // Each element of `to`, from its element `begin` on, becomes op(it, the packed one); the elements of `to` are all T.
 // Throws Error(mismatch) where they are not, truncated and invalid_type as unpack() does.
 template <class T, class Op>
+  requires std::is_invocable_r_v<T, const Op&, const T&, const T&>
 void unpack(Span<const T> packed, const TypedBuffer& to, const Op& op, std::int64_t begin = 0) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-  detail::check_reduce(Datatype::of<T>(), static_cast<std::int64_t>(packed.size()), to, begin);
+  detail::check_reduce(Datatype::of<T>(), packed.data(), static_cast<std::int64_t>(packed.size()), to, begin);
   std::array<T, 4096 / sizeof(T) + 1> piece;
   for (std::size_t at = 0; at < packed.size(); at += piece.size()) {
     const std::size_t n = std::min(piece.size(), packed.size() - at);

@@ -166,7 +166,11 @@ Datatype::Datatype() {
   node_ = empty.node_;
 }
 
-Datatype Datatype::of(ElementKind kind) { return of(kind, 1); }
+Datatype Datatype::of(ElementKind kind) {
+  if (static_cast<std::size_t>(kind) >= element_table.size())
+    refuse("of", "kind is " + std::to_string(static_cast<std::int64_t>(kind)) + ", expected an ElementKind");
+  return of(kind, 1);
+}
 
 Datatype Datatype::of(ElementKind kind, std::int64_t count) {
   Node node;

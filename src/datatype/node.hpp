@@ -66,7 +66,10 @@ ElementKind kind_of(const Datatype& type);
 // `to` begins with, or one of them is nothing but bytes.
 void check_match(const char* call, const Datatype& from, std::int64_t from_count, const Datatype& to,
                  std::int64_t to_count);
-// The same where either may be longer.
+// Throws Error(mismatch) unless the elements of `count` of the type are all such, or it is nothing but bytes, and there
+// are whole ones.
+void check_all(const char* call, const Datatype& element, const Datatype& type, std::int64_t count);
+// As check_match, where either may be longer.
 void check_beginnings(const char* call, const Datatype& from, std::int64_t from_count, const Datatype& to,
                       std::int64_t to_count);
 

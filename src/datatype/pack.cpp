@@ -111,19 +111,17 @@ std::byte* writable(const std::byte* memory) { return const_cast<std::byte*>(mem
 
 }  // namespace
 
-void detail::check_reduce(const Datatype& element, std::int64_t count, const TypedBuffer& to, std::int64_t begin) {
+void detail::check_reduce(const Datatype& element, const void* packed, std::int64_t count, const TypedBuffer& to,
+                          std::int64_t begin) {
   const std::int64_t all = to.bytes() / element.size();
-  if (to.type().size() % element.size() != 0 ||
-      to.type().signature() != element.signature(to.type().size() / element.size()))
-    throw Error(Code::mismatch, "unpack",
-                "the elements to be filled are not all of kind " + to_string(datatype::kind_of(element)) +
-                    ", which those are that come");
+  datatype::check_all("unpack", element, to.type(), to.count());
   check_begin("unpack", begin, all);
   if (count > all - begin)
     throw Error(Code::truncated, "unpack",
                 std::to_string(count) + " elements from element " + std::to_string(begin) + " on, expected at most " +
                     std::to_string(all - begin));
   check_memory("unpack", to.memory(), count * element.size());
+  check_memory("unpack", packed, count * element.size());
   check_receivable("unpack", to);
 }
 

@@ -69,9 +69,6 @@ PackedView::PackedView(std::vector<TypedBuffer> buffers) {
   auto viewed = std::make_shared<Viewed>();
   for (TypedBuffer& buffer : buffers) {
     if (buffer.bytes() == 0) continue;
-    if (!buffer.memory())
-      throw Error(Code::null_buffer, "datatype",
-                  "the buffer is null, expected one of " + std::to_string(buffer.bytes()) + " bytes");
     auto layout = layout_of(buffer.type(), buffer.count());
     const std::int64_t begin = viewed->bytes;
     viewed->bytes = checked.add(begin, buffer.bytes());

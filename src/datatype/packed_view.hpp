@@ -28,8 +28,8 @@ struct Viewed {
 // Nothing is at its addresses: whoever touches one faults. They are the view's while it lasts.
 class PackedView {
  public:
-  // What is only sent may be a ConstTypedBuffer's. Throws Error(null_buffer) where there is no memory,
-  // out_of_resources where there are too many views or too many bytes, or what making a layout throws.
+  // What is only sent may be a ConstTypedBuffer's; where there are bytes there is memory. Throws
+  // Error(out_of_resources) where there are too many views or too many bytes, or what making a layout throws.
   explicit PackedView(std::vector<TypedBuffer> buffers);
   PackedView(PackedView&& other) noexcept;
   PackedView& operator=(PackedView&& other) noexcept;

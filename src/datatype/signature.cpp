@@ -151,4 +151,13 @@ void check_beginnings(const char* call, const Datatype& from, std::int64_t from_
   check_first(call, from, from_count, to, to_count, std::min(given.elements, expected.elements), true);
 }
 
+void check_all(const char* call, const Datatype& element, const Datatype& type, std::int64_t count) {
+  const std::int64_t size = element.size(), bytes = type.size() * count;
+  if (bytes % size)
+    throw Error(Code::mismatch, call,
+                std::to_string(bytes) + " bytes, expected a multiple of " + std::to_string(size) + ", " +
+                    to_string(kind_of(element)) + " each");
+  check_match(call, type, count, Datatype::contiguous(bytes / size, element), 1);
+}
+
 }  // namespace dcgn::datatype

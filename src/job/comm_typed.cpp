@@ -124,7 +124,8 @@ auto packed_pair(const char* call, const In& in, const Out& out) {
 }  // namespace
 
 Request CommCollectives::broadcast_typed(When when, const TypedBuffer& buffer, int root, const Stream* stream) {
-  const auto packed = std::make_shared<const Packed>("broadcast", buffer);
+  const auto packed = comm().rank() == root ? std::make_shared<const Packed>("broadcast", ConstTypedBuffer(buffer))
+                                            : std::make_shared<const Packed>("broadcast", buffer);
   comm().wait_for(Call::broadcast, stream);
   return perform(when, Call::broadcast, [=](const collective::Member& m) {
     return collective::broadcast(scope, m, packed->data(), packed->bytes(), root);
@@ -196,26 +197,27 @@ Request CommCollectives::all_to_allw_typed(When when, const std::vector<ConstTyp
   });
 }
 
-void CommCollectives::check_elements(const Datatype& element, const ConstTypedBuffer& buffer) {
-  const std::int64_t count = buffer.bytes() / element.size();
-  const Datatype all = Datatype::contiguous(count, element);
-  datatype::check_match("reduce", buffer.type(), buffer.count(), all, 1);
-  if (buffer.bytes() != count * element.size())
-    throw Error(Code::mismatch, "reduce",
-                std::to_string(buffer.bytes()) + " bytes, expected a multiple of " + std::to_string(element.size()));
+void CommCollectives::check_elements(Call call, const Datatype& element, const ConstTypedBuffer& in,
+                                     const TypedBuffer* out) {
+  const char* const name = message::to_string(call);
+  datatype::check_all(name, element, in.type(), in.count());
+  if (!out) return;
+  if (out->bytes() < in.bytes())
+    throw Error(
+        Code::invalid_size, name,
+        "the output has " + std::to_string(out->bytes()) + " bytes, expected at least " + std::to_string(in.bytes()));
+  datatype::check_all(name, element, out->type(), out->count());
+  const Packed packed(name, *out);
 }
 
-void CommCollectives::fetch(const ConstTypedBuffer& in, void* values, const Stream* stream) {
-  const Packed packed("reduce", in);
-  comm().wait_for(Call::reduce, stream);
+void CommCollectives::fetch(Call call, const ConstTypedBuffer& in, void* values, const Stream* stream) {
+  const Packed packed(message::to_string(call), in);
+  comm().wait_for(call, stream);
   if (packed.bytes()) comm().me_->copies.host->copy(values, packed.data(), static_cast<std::uint64_t>(packed.bytes()));
 }
 
 void CommCollectives::put(const void* values, std::int64_t bytes, const TypedBuffer& out) {
   const Packed packed("reduce", out);
-  if (bytes > packed.bytes())
-    throw Error(Code::truncated, "reduce",
-                std::to_string(bytes) + " bytes of results, expected at most " + std::to_string(packed.bytes()));
   if (bytes) comm().me_->copies.host->copy(packed.data(), values, static_cast<std::uint64_t>(bytes));
 }
 

@@ -1,5 +1,9 @@
 #include "job/packed.hpp"
 
+#include <dcgn/error.hpp>
+
+#include <string>
+
 namespace dcgn::job {
 
 namespace {
@@ -15,30 +19,34 @@ void check_receivable(const char* call, const TypedBuffer& buffer) {
 
 }  // namespace
 
-Packed::Packed(const char*, const ConstTypedBuffer& buffer) { see({writable(buffer)}); }
+Packed::Packed(const char* call, const ConstTypedBuffer& buffer) { see(call, {writable(buffer)}); }
 
 Packed::Packed(const char* call, const TypedBuffer& buffer) {
   check_receivable(call, buffer);
-  see({buffer});
+  see(call, {buffer});
 }
 
-Packed::Packed(const char*, const std::vector<ConstTypedBuffer>& buffers) {
+Packed::Packed(const char* call, const std::vector<ConstTypedBuffer>& buffers) {
   std::vector<TypedBuffer> all;
   all.reserve(buffers.size());
   for (const ConstTypedBuffer& buffer : buffers) all.push_back(writable(buffer));
-  see(std::move(all));
+  see(call, std::move(all));
 }
 
 Packed::Packed(const char* call, const std::vector<TypedBuffer>& buffers) {
   for (const TypedBuffer& buffer : buffers) check_receivable(call, buffer);
-  see(buffers);
+  see(call, buffers);
 }
 
-void Packed::see(std::vector<TypedBuffer> buffers) {
+void Packed::see(const char* call, std::vector<TypedBuffer> buffers) {
+  for (const TypedBuffer& buffer : buffers)
+    if (!buffer.memory() && buffer.bytes() > 0)
+      throw Error(Code::null_buffer, call,
+                  "the buffer is null, expected one of " + std::to_string(buffer.bytes()) + " bytes");
   if (buffers.size() == 1 && buffers.front().type().is_contiguous(buffers.front().count())) {
     const TypedBuffer& buffer = buffers.front();
     bytes_ = buffer.bytes();
-    data_ = buffer.memory() ? buffer.memory() + buffer.type().true_lower_bound() : nullptr;
+    data_ = bytes_ ? buffer.memory() + buffer.type().true_lower_bound() : nullptr;
     return;
   }
   view_.emplace(std::move(buffers));

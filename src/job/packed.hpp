@@ -18,7 +18,7 @@ namespace dcgn::job {
 // long as this.
 class Packed {
  public:
-  // To be sent. Throws what PackedView does.
+  // To be sent. Throws Error(null_buffer) of `call` where there is no memory, and what PackedView does.
   Packed(const char* call, const ConstTypedBuffer& buffer);
   // To be filled. Throws Error(invalid_type) of `call` where some byte is there twice.
   Packed(const char* call, const TypedBuffer& buffer);
@@ -31,7 +31,7 @@ class Packed {
   bool is_view() const { return view_.has_value(); }
 
  private:
-  void see(std::vector<TypedBuffer> buffers);
+  void see(const char* call, std::vector<TypedBuffer> buffers);
 
   std::optional<datatype::PackedView> view_;
   void* data_ = nullptr;

@@ -135,6 +135,8 @@ TEST(Datatype, OverlapsAreFound) {
 }
 
 TEST(Datatype, RefusesWhatCannotBe) {
+  EXPECT_EQ(refusal([] { Datatype::of(static_cast<ElementKind>(77)); }),
+            "dcgn: of: kind is 77, expected an ElementKind");
   EXPECT_EQ(refusal([] { Datatype::contiguous(-3, doubles); }), "dcgn: contiguous: count is -3, expected 0 or more");
   EXPECT_EQ(refusal([] { Datatype::vector(2, -1, 4, doubles); }), "dcgn: vector: length is -1, expected 0 or more");
   EXPECT_EQ(refusal([] {

@@ -337,6 +337,50 @@ TEST(TypedMessages, Collectives) {
         StandAside{});
 }
 
+// Where there is only one rank to send, its type may have a byte twice.
+TEST(TypedMessages, ABroadcastOfTheSameElement) {
+  run(with_gpus(2, 60, 0), [](Comm& me) {
+    std::vector<double> values(5, me.rank());
+    const Datatype same = Datatype::hvector(5, 1, 0, Datatype::of<double>());
+    if (me.rank() == 1)
+      me.broadcast(TypedBuffer(values, same), 1);
+    else
+      me.broadcast(TypedBuffer(values, Datatype::of<double>(), 5), 1);
+    EXPECT_EQ(values, std::vector<double>(5, 1));
+  });
+}
+
+// Before a rank sends or receives anything: the others would have results by then.
+TEST(TypedMessages, WhatIsWrongIsFoundAtOnce) {
+  run(with_gpus(1, 60, 0), [](Comm& me) {
+    std::vector<double> in(4, 1), out(4, -1);
+    const Datatype element = Datatype::of<double>(), bytes = Datatype::bytes(8);
+    const auto typed = [&](std::vector<double>& v, std::int64_t count) { return TypedBuffer(v, element, count); };
+    void* const nowhere = nullptr;
+    const TypedBuffer none(nowhere, element);
+    const char* const null = "the buffer is null, expected one of 8 bytes";
+    expect_error(Code::null_buffer, std::string("all_reduce: ") + null,
+                 [&] { me.all_reduce<double>(none, typed(out, 1), Sum{}); });
+    expect_error(Code::null_buffer, std::string("all_reduce: ") + null,
+                 [&] { me.all_reduce<double>(typed(in, 1), none, Sum{}); });
+    expect_error(Code::null_buffer, std::string("send: ") + null, [&] { me.send(none, 0); });
+    expect_error(Code::null_buffer, std::string("irecv: ") + null, [&] { me.irecv(none, 0); });
+    expect_error(Code::null_buffer, std::string("broadcast: ") + null, [&] { me.broadcast(none, 0); });
+    expect_error(Code::invalid_size, "all_reduce: the output has 16 bytes, expected at least 32",
+                 [&] { me.all_reduce<double>(typed(in, 4), typed(out, 2), Sum{}); });
+    expect_error(Code::invalid_type, "reduce: the type to be filled has some byte twice", [&] {
+      me.reduce<double>(typed(in, 4), TypedBuffer(out, Datatype::hvector(4, 1, 0, element)), Sum{}, 0);
+    });
+    expect_error(Code::mismatch, "reduce: element 0 is of kind float64, expected float32",
+                 [&] { me.reduce<float>(typed(in, 4), typed(out, 4), Sum{}, 0); });
+    expect_error(Code::mismatch, "all_reduce: 4 bytes, expected a multiple of 8, float64 each",
+                 [&] { me.all_reduce<double>(ConstTypedBuffer(in, Datatype::bytes(4)), typed(out, 4), Sum{}); });
+    EXPECT_EQ(out, std::vector<double>(4, -1));
+    me.all_reduce<double>(ConstTypedBuffer(in, bytes, 4), TypedBuffer(out, bytes, 4), Sum{});
+    EXPECT_EQ(out, in);
+  });
+}
+
 // Three CPU ranks and a slot of an emulated GPU, in as many orders of events as there are seeds.
 TEST(TypedMessages, AnyInterleaving) {
   if (Device::count() == 0 || Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "no emulated GPU";

@@ -14,6 +14,8 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -160,6 +162,52 @@ TEST(Pack, UnpackingWithAnOperation) {
 
 std::string said_by(const std::function<void()>& action) { return error_of(action).what(); }
 
+// What std::mdspan is, from C++23 on.
+struct View {
+  using element_type = float;
+  const float* data;
+  std::int64_t extents[2], strides[2];
+  const float* data_handle() const { return data; }
+  static constexpr std::size_t rank() { return 2; }
+  std::int64_t extent(std::size_t i) const { return extents[i]; }
+  std::int64_t stride(std::size_t i) const { return strides[i]; }
+};
+
+TEST(Pack, OfAView) {
+  const float array[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  const View view{array + 1, {2, 3}, {6, 2}};
+  std::vector<float> packed(6);
+  pack(ConstTypedBuffer(view, Datatype::of_view(view)),
+       Span<std::byte>(reinterpret_cast<std::byte*>(packed.data()), 24));
+  EXPECT_EQ(packed, (std::vector<float>{1, 3, 5, 7, 9, 11}));
+}
+
+// What says how much there is, and may be written where that is asked for.
+static_assert(!std::is_constructible_v<TypedBuffer, const View&, Datatype>);
+static_assert(!std::is_constructible_v<ConstTypedBuffer, std::vector<float>::iterator, Datatype>);
+static_assert(std::is_constructible_v<ConstTypedBuffer, const std::vector<float>&, Datatype>);
+static_assert(!std::is_constructible_v<TypedBuffer, const std::vector<float>&, Datatype>);
+static_assert(std::is_constructible_v<TypedBuffer, float*, Datatype>);
+static_assert(!std::is_constructible_v<TypedBuffer, const float*, Datatype>);
+
+TEST(Pack, ALiteralIsWhereARangeBegins) {
+  std::vector<float> memory(10);
+  const std::vector<float> sent = {5, 6};
+  unpack(Span<const std::byte>(reinterpret_cast<const std::byte*>(sent.data()), 8),
+         TypedBuffer(memory, Datatype::of<float>(), 10), 4);
+  EXPECT_EQ(memory, (std::vector<float>{0, 5, 6, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(Pack, WhatHasBeenMovedIsStillThere) {
+  Datatype type = Datatype::vector(2, 1, 2, Datatype::of<int>());
+  const Datatype other = std::move(type);
+  EXPECT_EQ(type, other);  // NOLINT(bugprone-use-after-move): what is tested
+  std::vector<int> memory = {1, 2, 3};
+  TypedBuffer buffer(memory, type);
+  const TypedBuffer another = std::move(buffer);
+  EXPECT_EQ(buffer.bytes(), another.bytes());  // NOLINT(bugprone-use-after-move)
+}
+
 TEST(Pack, RefusesWhatCannotBe) {
   std::vector<double> memory(100), small(3);
   const Datatype column = Datatype::vector(10, 1, 10, Datatype::of<double>());
@@ -196,7 +244,12 @@ TEST(Pack, RefusesWhatCannotBe) {
             "dcgn: copy: element 3 is of kind float32, expected float64");
   const std::vector<float> floats(11);
   EXPECT_EQ(said_by([&] { unpack(Span<const float>(floats), buffer, Sum{}); }),
-            "dcgn: unpack: the elements to be filled are not all of kind float32, which those are that come");
+            "dcgn: unpack: element 0 is of kind float64, expected float32");
+  EXPECT_EQ(said_by([&] { unpack(Span<const double>(nullptr, 2), buffer, Sum{}); }),
+            "dcgn: unpack: the buffer is null, expected one of 16 bytes");
+  EXPECT_EQ(
+      said_by([&] { unpack(Span<const double>(memory.data(), 1), TypedBuffer(packed, Datatype::bytes(81)), Sum{}); }),
+      "dcgn: unpack: 81 bytes, expected a multiple of 8, float64 each");
   EXPECT_EQ(said_by([&] { unpack(Span<const double>(memory), buffer, Sum{}, 3); }),
             "dcgn: unpack: 100 elements from element 3 on, expected at most 7");
   EXPECT_NO_THROW(copy(TypedBuffer(memory, mixed), TypedBuffer(memory, Datatype::bytes(32), 1, 50)));

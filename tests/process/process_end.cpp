@@ -84,7 +84,9 @@ int main(int argc, char** argv) {
   try {
     dcgn::Config config;
     config.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}};
-    config.deadline_s = how == "waits" || how == "order" || how == "roots" ? 3 : how == "late" ? 1 : 20;
+    // Who disagrees must have come by then, however busy the machine.
+    const bool disagrees = how == "order" || how == "roots";
+    config.deadline_s = how == "waits" ? 3 : how == "late" ? 1 : disagrees ? 10 : 20;
     if (how == "roots") config.share = false;
     // Every launcher tells who is who by one of these.
     const char* number = nullptr;
@@ -98,7 +100,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::seconds(last_of_all ? 3 : 0));
       if (last_of_all) std::raise(SIGKILL);
     }
-    if (how == "order" || how == "roots") {
+    if (disagrees) {
       config.nodes = {{.cpus = 2}};
       dcgn::Job job(config);
       job.cpu([&](dcgn::Comm& comm) { disagree(comm, how == "roots"); });

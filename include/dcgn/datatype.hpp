@@ -95,9 +95,12 @@ class Datatype {
 
   // Nothing: no elements, extent 0.
   Datatype();
-  // Cheap to copy; so a move is a copy, and leaves what it was.
   Datatype(const Datatype&) = default;
   Datatype& operator=(const Datatype&) = default;
+  // What has been moved from is some datatype still.
+  Datatype(Datatype&& other) noexcept;
+  Datatype& operator=(Datatype&& other) noexcept;
+  ~Datatype() = default;
 
   // One T. A T that is not among the kinds of elements, a struct say, is its bytes.
   template <class T>

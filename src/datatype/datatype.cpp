@@ -166,6 +166,13 @@ Datatype::Datatype() {
   node_ = empty.node_;
 }
 
+Datatype::Datatype(Datatype&& other) noexcept : Datatype() { node_.swap(other.node_); }
+
+Datatype& Datatype::operator=(Datatype&& other) noexcept {
+  node_.swap(other.node_);
+  return *this;
+}
+
 Datatype Datatype::of(ElementKind kind) {
   if (static_cast<std::size_t>(kind) >= element_table.size())
     refuse("of", "kind is " + std::to_string(static_cast<std::int64_t>(kind)) + ", expected an ElementKind");

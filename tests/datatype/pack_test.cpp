@@ -198,14 +198,16 @@ TEST(Pack, ALiteralIsWhereARangeBegins) {
   EXPECT_EQ(memory, (std::vector<float>{0, 5, 6, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(Pack, WhatHasBeenMovedIsStillThere) {
+TEST(Pack, WhatHasBeenMovedFromIsSomethingStill) {
   Datatype type = Datatype::vector(2, 1, 2, Datatype::of<int>());
   const Datatype other = std::move(type);
-  EXPECT_EQ(type, other);  // NOLINT(bugprone-use-after-move): what is tested
+  EXPECT_EQ(type, Datatype());  // NOLINT(bugprone-use-after-move): what is tested
+  EXPECT_EQ(other.size(), 8);
   std::vector<int> memory = {1, 2, 3};
-  TypedBuffer buffer(memory, type);
+  TypedBuffer buffer(memory, other);
   const TypedBuffer another = std::move(buffer);
-  EXPECT_EQ(buffer.bytes(), another.bytes());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(buffer.bytes(), 0);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(another.bytes(), 8);
 }
 
 TEST(Pack, RefusesWhatCannotBe) {

@@ -214,7 +214,7 @@ inline Datatype from_mpi_contents(const MpiContents& c) {
 inline Datatype from_mpi(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL) throw Error(Code::invalid_type, "from_mpi", "MPI_DATATYPE_NULL, expected a type");
   const detail::MpiContents contents(type);
-  const Datatype same =
+  Datatype same =
       contents.combiner == MPI_COMBINER_NAMED ? detail::from_named_mpi(type) : detail::from_mpi_contents(contents);
   MPI_Count lower = 0, extent = 0;
   detail::check_mpi(MPI_Type_get_extent_x(type, &lower, &extent), "MPI_Type_get_extent_x");

@@ -136,6 +136,7 @@ MpiType mpi_type_of(const TypeTree& tree) {
       break;
     case Maker::structure: {
       std::vector<MPI_Datatype> types;
+      types.reserve(children.size());
       for (const MpiType& child : children) types.push_back(child.get());
       check(MPI_Type_create_struct(n, ints(tree.lengths).data(), addresses(tree.displacements).data(), types.data(),
                                    made.put()));

@@ -12,8 +12,10 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(DCGN_CCACHE ccache)
   mark_as_advanced(DCGN_CCACHE)
   if(DCGN_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${DCGN_CCACHE})
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${DCGN_CCACHE})
+    # By paths relative to the sources: another clone, in another folder, finds what this one has compiled.
+    set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${DCGN_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
   endif()
 endif()
 

@@ -11,6 +11,8 @@ namespace {
 struct Parts {
   std::vector<datatype::KernelLeaf> leaves;
   std::int64_t bytes = 0;
+  bool contiguous = true;
+  std::int64_t displacement = 0;
   std::vector<std::shared_ptr<const void>> tables;
 };
 
@@ -22,6 +24,11 @@ Parts parts_of(const Device& device, const Datatype& type, std::int64_t count) {
     parts.leaves.push_back({datatype::places_of<std::uint64_t>(device, leaf, 1, 1, keep), leaf.displacement, leaf.begin,
                             leaf.bytes(), datatype::unit_of(leaf)});
   parts.bytes = layout->bytes();
+  if (!layout->leaves.empty()) {
+    const datatype::Leaf& first = layout->leaves.front();
+    parts.contiguous = layout->leaves.size() == 1 && datatype::pattern_of(first) == datatype::Pattern::flat;
+    parts.displacement = first.displacement;
+  }
   parts.tables.assign(keep.begin(), keep.end());
   return parts;
 }
@@ -39,6 +46,8 @@ DeviceDatatype::DeviceDatatype(const Device& device, const Datatype& type, std::
   Parts parts = parts_of(device, type, count);
   leaves_ = uploaded(device, parts.leaves);
   bytes_ = parts.bytes;
+  contiguous_ = parts.contiguous;
+  displacement_ = parts.displacement;
   tables_ = std::move(parts.tables);
 }
 

@@ -25,6 +25,7 @@
 #include <dcgn/gpu/collectives.hpp>
 #include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/scope.hpp>
+#include <dcgn/gpu/typed_messages.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/calls.hpp>
 #include <dcgn/span.hpp>
@@ -40,9 +41,11 @@ namespace dcgn::detail {
 namespace dcgn::gpu {
 
 // One slot, a rank of a communicator: the world's, or one that split(), dup() or cart() made. Trivially copyable. Its
-// collectives are in collectives.hpp.
-class Slot : public Collectives<Slot> {
+// collectives are in collectives.hpp, messages with datatypes in typed_messages.hpp.
+class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
  public:
+  using TypedMessages<Slot>::send, TypedMessages<Slot>::recv, TypedMessages<Slot>::sendrecv;
+
   DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : port_(endpoint) {}
 
   // In the communicator; -1 where the slot is not of it.
@@ -244,7 +247,9 @@ class Slot : public Collectives<Slot> {
                                                    unsigned count);
   friend DCGN_HOST_DEVICE BlocksScope this_grid(const Context& context, const Slot& slot);
   friend class Collectives<Slot>;
+  friend class TypedMessages<Slot>;
   DCGN_HOST_DEVICE Slot(const message::Port& port, const collective::Group& group) : port_(port), group_(group) {}
+  DCGN_HOST_DEVICE message::Endpoint& endpoint() const { return *port_.me; }
   DCGN_HOST_DEVICE collective::Member member() const {
     return {port_, group_.is_world() ? collective::whole_world(port_) : group_};
   }

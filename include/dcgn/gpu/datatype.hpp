@@ -3,7 +3,8 @@
 //   dcgn::DeviceDatatype column(device, dcgn::Datatype::vector(rows, 1, columns, dcgn::Datatype::of<double>()));
 //   ... launch(..., column.handle(), matrix, packed);      // and in the kernel:
 //   dcgn::gpu::pack(dcgn::gpu::this_block(ctx), type, matrix, packed, type.bytes());
-//   me.send(block, dcgn::Span(packed, type.bytes()), peer);
+//
+// A slot sends and receives with such a handle: typed_messages.hpp.
 #pragma once
 
 #include <dcgn/datatype/places.hpp>
@@ -35,10 +36,14 @@ namespace gpu {
 class Datatype {
  public:
   Datatype() = default;
-  DCGN_HOST_DEVICE Datatype(const datatype::KernelLeaf* leaves, int count, std::int64_t bytes)
-      : leaves_(leaves), count_(count), bytes_(bytes) {}
+  DCGN_HOST_DEVICE Datatype(const datatype::KernelLeaf* leaves, int count, std::int64_t bytes, bool contiguous,
+                            std::int64_t displacement)
+      : leaves_(leaves), count_(count), contiguous_(contiguous), bytes_(bytes), displacement_(displacement) {}
 
   DCGN_HOST_DEVICE std::int64_t bytes() const { return bytes_; }  // when packed
+  // Whether these lie in memory one after the other, and then where the first of them is.
+  DCGN_HOST_DEVICE bool is_contiguous() const { return contiguous_; }
+  DCGN_HOST_DEVICE std::int64_t displacement() const { return displacement_; }
   DCGN_HOST_DEVICE const datatype::KernelLeaf* leaves() const { return leaves_; }
   // Which has the packed byte `at`.
   DCGN_HOST_DEVICE int leaf_of(std::int64_t at) const {
@@ -56,7 +61,8 @@ class Datatype {
  private:
   const datatype::KernelLeaf* leaves_ = nullptr;
   int count_ = 0;
-  std::int64_t bytes_ = 0;
+  bool contiguous_ = true;
+  std::int64_t bytes_ = 0, displacement_ = 0;
 };
 
 }  // namespace gpu

@@ -25,7 +25,8 @@ std::vector<DdtRow> measure_ddt(const DdtWork& work);
 bool ddt_has_peer(const std::string& name, const DdtShape& shape, const std::string& place);
 // Throws Error(io), saying what is missing, where its program is not built.
 void find_ddt_peer(const std::string& name);
-// The same work by a peer. Throws Error(io) where its program fails.
-std::vector<DdtRow> run_ddt_peer(const std::string& name, const DdtWork& work);
+// The same work by a peer, for each of these shapes. Throws Error(io) where its program fails.
+std::vector<DdtRow> run_ddt_peer(const std::string& name, const std::vector<DdtShape>& shapes, std::int64_t bytes,
+                                 double seconds);
 
 }  // namespace dcgn::bench

@@ -55,6 +55,36 @@ void for_each_block(const DdtShape& shape, std::int64_t bytes, Block&& block) {
   for (std::size_t i = 0; i < blocks.lengths.size(); ++i) block(blocks.displacements[i], blocks.lengths[i]);
 }
 
+// The layout's bytes of `memory`, in packed order; and `memory` with these in it.
+inline Bytes packed_by_blocks(const DdtShape& shape, std::int64_t bytes, const Bytes& memory) {
+  Bytes packed;
+  for_each_block(shape, bytes, [&](std::int64_t displacement, std::int64_t length) {
+    packed.insert(packed.end(), memory.begin() + displacement, memory.begin() + displacement + length);
+  });
+  return packed;
+}
+inline Bytes spread_by_blocks(const DdtShape& shape, std::int64_t bytes, Bytes memory, const Bytes& packed) {
+  std::size_t at = 0;
+  for_each_block(shape, bytes, [&](std::int64_t displacement, std::int64_t length) {
+    std::memcpy(memory.data() + displacement, packed.data() + at, static_cast<std::size_t>(length));
+    at += static_cast<std::size_t>(length);
+  });
+  return memory;
+}
+
+// Bytes from the first to the last of a layout, and those that it packs.
+struct DdtExtent {
+  std::int64_t extent = 0, size = 0;
+};
+inline DdtExtent extent_of(const DdtShape& shape, std::int64_t bytes) {
+  DdtExtent e;
+  for_each_block(shape, bytes, [&](std::int64_t displacement, std::int64_t length) {
+    e.extent = std::max(e.extent, displacement + length);
+    e.size += length;
+  });
+  return e;
+}
+
 // What passes between a GPU's memory and its cache for a layout: on an H200, whatever is read of 64 bytes brings all of
 // them; 32 bytes that are written whole are 32, and of those of which a part is written the others are read before
 // (counted by Nsight Compute for rows of 4 to 128 bytes: docs/guide/datatypes.md).
@@ -87,7 +117,8 @@ struct Timed {
   std::function<void()> finish;
 };
 
-inline void time_rounds(DdtRow& row, double seconds, const Timed& timed) {
+// `each`: what a round has of what the row counts; a message to and fro is two.
+inline void time_rounds(DdtRow& row, double seconds, const Timed& timed, int each = 1) {
   const auto run = [&](std::uint64_t rounds) {
     const auto start = std::chrono::steady_clock::now();
     timed.begin(rounds);
@@ -100,7 +131,7 @@ inline void time_rounds(DdtRow& row, double seconds, const Timed& timed) {
   const std::uint64_t blocks = std::min<std::uint64_t>(20, total / 5 + 1), rounds = (total - 1) / blocks + 1;
   std::vector<double> us;
   for (std::uint64_t k = 0; k < blocks; ++k)
-    us.push_back(static_cast<double>(run(rounds)) * 1e-3 / static_cast<double>(rounds));
+    us.push_back(static_cast<double>(run(rounds)) * 1e-3 / static_cast<double>(rounds) / each);
   set_figures(row, us, rounds);
 }
 
@@ -109,22 +140,13 @@ struct DdtBuffers {
   Bytes memory, packed, memory_after, packed_after;
 
   DdtBuffers(const DdtShape& shape, std::int64_t bytes) {
-    std::int64_t extent = 0, size = 0;
-    for_each_block(shape, bytes, [&](std::int64_t displacement, std::int64_t length) {
-      extent = std::max(extent, displacement + length);
-      size += length;
-    });
-    memory.resize(static_cast<std::size_t>(extent));
-    packed.resize(static_cast<std::size_t>(size));
+    const DdtExtent e = extent_of(shape, bytes);
+    memory.resize(static_cast<std::size_t>(e.extent));
+    packed.resize(static_cast<std::size_t>(e.size));
     fill(memory, 1);
     fill(packed, 2);
-    memory_after = memory;
-    packed_after.reserve(packed.size());
-    for_each_block(shape, bytes, [&](std::int64_t displacement, std::int64_t length) {
-      std::memcpy(memory_after.data() + displacement, packed.data() + packed_after.size(),
-                  static_cast<std::size_t>(length));
-      packed_after.insert(packed_after.end(), memory.begin() + displacement, memory.begin() + displacement + length);
-    });
+    memory_after = spread_by_blocks(shape, bytes, memory, packed);
+    packed_after = packed_by_blocks(shape, bytes, memory);
   }
 };
 
@@ -137,6 +159,7 @@ struct DdtWork {
   // anew each time, or kept.
   std::int64_t unit_bytes = 0;
   bool cached = false;
+  int blocks = 0;  // of the library's kernels at most; 0: as many as suit
 };
 
 // What is measured: each of these brings about one round, which finish() waits for; found_*() bring what was made. An

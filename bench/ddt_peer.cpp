@@ -67,10 +67,13 @@ void find_ddt_peer(const std::string& name) {
                 fmt::format("--peers {}: there is no {}; it is built {}", name, program, peer.where));
 }
 
-std::vector<DdtRow> run_ddt_peer(const std::string& name, const DdtWork& work) {
+std::vector<DdtRow> run_ddt_peer(const std::string& name, const std::vector<DdtShape>& shapes, std::int64_t bytes,
+                                 double seconds) {
   const DdtPeer& peer = ddt_peer_of(name);
+  std::string names;
+  for (const DdtShape& shape : shapes) names += (names.empty() ? "" : ",") + shape.name;
   const std::string command = fmt::format("{}{} {} {} {}", peer.before, quoted(beside_this(peer.program)),
-                                          quoted(work.shape.name), work.bytes, work.seconds);
+                                          bench::quoted(names), bytes, seconds);
   const std::string who = "--peers " + name + ": ";
   try {
     std::vector<DdtRow> rows;

@@ -14,8 +14,9 @@ namespace dcgn::bench {
 struct DdtRow {
   std::string whose{};     // "dcgn 0.1.0", "limit: memcpy", "CUDA 13.0, cudaMemcpy2DAsync"
   std::string shape{};     // as ddt_shape.hpp has it
-  std::string action{};    // "copy", "pack", "unpack"; "launch", an empty kernel's
-  std::string place{};     // "device", "host"
+  std::string action{};    // "copy", "pack", "unpack"; "launch", an empty kernel's; "message", half a round trip
+  std::string place{};     // "device", "host"; of messages "one-gpu" and its kin (ddt_messages.hpp)
+  std::string other{};     // of messages, the shape at the other end
   std::int64_t about = 0;  // bytes that were asked for
   std::int64_t bytes = 0;  // that the shape has then
   std::int64_t moved = 0;  // between a GPU's memory and its cache; 0: not known
@@ -34,9 +35,12 @@ inline void set_figures(DdtRow& row, const std::vector<double>& us, std::uint64_
 }
 
 inline nlohmann::ordered_json to_json(const DdtRow& r) {
-  return {{"whose", r.whose}, {"shape", r.shape},   {"action", r.action}, {"place", r.place}, {"about", r.about},
-          {"bytes", r.bytes}, {"moved", r.moved},   {"rounds", r.rounds}, {"p50", r.p50_us},  {"p99", r.p99_us},
-          {"unit", "us"},     {"GBps", r.gb_per_s}, {"wrong", r.wrong}};
+  nlohmann::ordered_json j = {{"whose", r.whose}, {"shape", r.shape}, {"action", r.action}, {"place", r.place},
+                              {"about", r.about}, {"bytes", r.bytes}, {"moved", r.moved},   {"rounds", r.rounds},
+                              {"p50", r.p50_us},  {"p99", r.p99_us},  {"unit", "us"},       {"GBps", r.gb_per_s},
+                              {"wrong", r.wrong}};
+  if (!r.other.empty()) j["other"] = r.other;
+  return j;
 }
 
 inline DdtRow ddt_row_from(const nlohmann::ordered_json& j) {
@@ -44,6 +48,7 @@ inline DdtRow ddt_row_from(const nlohmann::ordered_json& j) {
           .shape = j.at("shape"),
           .action = j.at("action"),
           .place = j.at("place"),
+          .other = j.value("other", std::string()),
           .about = j.at("about"),
           .bytes = j.at("bytes"),
           .moved = j.value("moved", std::int64_t{0}),

@@ -1,5 +1,7 @@
 // dcgn bench ddt
-#include "bench/ddt.hpp"
+#include "tool/bench_ddt.hpp"
+
+#include "bench/ddt_messages.hpp"
 #include "bench/sizes.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"
@@ -21,28 +23,26 @@
 
 namespace dcgn::tool {
 
-namespace {
-
-using bench::DdtRow, bench::DdtShape, bench::DdtWork;
-
-struct Arguments {
-  std::string shapes =
-      "rows:512/1024,rows:4096/8192,triangle,stair:256,transpose:8,transpose:4,random:8-4096,rows:40/64,rows:12/24,"
-      "rows:8/256,scatter:4";
-  std::string sizes, places = "device", peers = "none", units;
-  double seconds = 0.2;
-  JsonOption json;
-};
-
-std::vector<DdtShape> shapes_of(const std::string& text) {
-  std::vector<DdtShape> shapes;
+std::vector<bench::DdtShape> ddt_shapes_of(const std::string& option, const std::string& text) {
+  std::vector<bench::DdtShape> shapes;
   for (const std::string& word : split(text, ',')) {
-    const std::optional<DdtShape> shape = bench::parse_ddt_shape(word);
-    if (!shape) refuse(fmt::format("--shapes {}: expected {}", word, bench::ddt_shape_words));
+    const std::optional<bench::DdtShape> shape = bench::parse_ddt_shape(word);
+    if (!shape) refuse(fmt::format("{} {}: expected {}", option, word, bench::ddt_shape_words));
     shapes.push_back(*shape);
   }
   return shapes;
 }
+
+std::vector<std::int64_t> ddt_sizes_of(const DdtArguments& a, bool slow) {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& word : split(a.sizes.empty() ? slow ? "1M" : "256M" : a.sizes, ','))
+    sizes.push_back(parse_message_bytes("--size", word));
+  return sizes;
+}
+
+namespace {
+
+using bench::DdtRow, bench::DdtShape, bench::DdtWork;
 
 // The paper's scheme: units of so many bytes.
 struct Units {
@@ -84,16 +84,19 @@ void line(const DdtRow& row, double copied) {
   std::fflush(stdout);
 }
 
-int run(Arguments& a) {
-  const std::vector<DdtShape> shapes = shapes_of(a.shapes);
+int run(DdtArguments& a) {
+  if (!a.messages.empty()) return run_ddt_messages(a);
+  if (a.sweep) return run_ddt_sweep(a);
+  const std::vector<DdtShape> shapes = ddt_shapes_of("--shapes", a.shapes);
   const std::vector<std::string> places = split(a.places, ',');
   const bool on_device = a.places.find("device") != std::string::npos;
   if (on_device && Device::count() == 0)
     refuse("ddt: this machine has no GPU; DCGN_EMULATED_GPUS=1 gives it an emulated one, --places host does without");
   const bool slow = !on_device || Device(0).kind() == DeviceKind::emulated;
-  std::vector<std::int64_t> sizes;
-  for (const std::string& word : split(a.sizes.empty() ? slow ? "1M" : "256M" : a.sizes, ','))
-    sizes.push_back(parse_message_bytes("--size", word));
+  const std::vector<std::int64_t> sizes = ddt_sizes_of(a, slow);
+  const double seconds = a.seconds > 0 ? a.seconds : 0.2;
+  const std::vector<int> blocks =
+      a.blocks.empty() ? std::vector<int>{} : parse_numbers("--blocks", a.blocks, 1, 1 << 20);
 
   const std::vector<std::string> peers = parse_peers(a.peers, {"mpi", "cuda", "torch"});
   for (const std::string& name : peers) bench::find_ddt_peer(name);
@@ -106,7 +109,7 @@ int run(Arguments& a) {
     if (!document.quiet()) head(place);
     for (const DdtShape& shape : shapes)
       for (const std::int64_t bytes : sizes) {
-        const DdtWork work{.shape = shape, .bytes = bytes, .place = place, .seconds = a.seconds};
+        const DdtWork work{.shape = shape, .bytes = bytes, .place = place, .seconds = seconds};
         double copied = 0;
         std::map<std::string, std::int64_t> moved;  // by action; peers do not count it
         const auto add = [&](std::vector<DdtRow> rows) {
@@ -125,9 +128,15 @@ int run(Arguments& a) {
           by_units.cached = one.cached;
           add(bench::measure_ddt(by_units));
         }
+        for (const int count : blocks) {
+          if (place != "device") break;
+          DdtWork by_few = work;
+          by_few.blocks = count;
+          add(bench::measure_ddt(by_few));
+        }
         for (const std::string& name : peers)
           if (bench::ddt_has_peer(name, shape, place)) {
-            add(bench::run_ddt_peer(name, work));
+            add(bench::run_ddt_peer(name, {shape}, bytes, seconds));
             idle.erase(name);
           }
       }
@@ -153,39 +162,84 @@ constexpr const char* description =
     "of what the copy's traffic would give if it went into what this layout makes a GPU's memory move: 64 bytes for\n"
     "whatever is read of them, 32 more for 32 of which a part is written.";
 
+constexpr const char* examples =
+    "Examples:\n"
+    "  dcgn bench ddt\n"
+    "  dcgn bench ddt --shapes transpose:8 --size 512M --json transpose.json\n"
+    "  dcgn bench ddt --places host --size 64M --peers mpi\n"
+    "  dcgn bench ddt --sweep 200 --size 64K,16M --peers cuda,torch\n\n"
+    "Figures of the 2016 paper, which `dcgn bench plot` draws:\n"
+    "  dcgn bench ddt --shapes rows:4096/8192,triangle --size 1M,4M,16M,64M,256M --units 1K:cached     # 6, 7\n"
+    "  dcgn bench ddt --shapes rows:64/128,rows:512/1024,rows:4096/8192 --peers cuda                   # 8\n"
+    "  dcgn bench ddt --messages one-gpu,two-gpus,host --shapes rows:4096/8192,triangle --size 1M,16M  # 9, 10\n"
+    "  dcgn bench ddt --messages two-gpus --shapes rows:4096/8192 --other contiguous                   # 11\n"
+    "  dcgn bench ddt --messages two-gpus --shapes contiguous --other transpose:8                      # 12\n"
+    "  dcgn bench ddt --shapes rows:4096/8192,triangle --blocks 1,2,4,8,16,32,64                       # 13, 14\n"
+    "  dcgn bench ddt --messages two-gpus --shapes rows:4096/8192 --occupied 0,25,50,100               # 15\n\n";
+
 }  // namespace
 
 void add_bench_ddt(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<DdtArguments>();
+  a->shapes =
+      "rows:512/1024,rows:4096/8192,triangle,stair:256,transpose:8,transpose:4,random:8-4096,rows:40/64,rows:12/24,"
+      "rows:8/256,scatter:4";
   CLI::App* app = parent.add_subcommand("ddt", description);
-  app->add_option("--shapes", a->shapes, "Which layouts")->type_name("WORDS")->capture_default_str();
+  CLI::Option* shapes =
+      app->add_option("--shapes", a->shapes, "Which layouts")->type_name("WORDS")->capture_default_str();
   app->add_option("--size", a->sizes, "About so many packed bytes, 1G at most [256M; emulated and host: 1M]")
       ->type_name("BYTES,...");
-  app->add_option("--places", a->places, "Where: device, host")
-      ->check(words_of({"device", "host"}))
+  CLI::Option* places = app->add_option("--places", a->places, "Where: device, host")
+                            ->check(words_of({"device", "host"}))
+                            ->type_name("WORDS")
+                            ->capture_default_str();
+  CLI::Option* units =
+      app->add_option(
+             "--units", a->units,
+             "Beside ours, the scheme of the 2016 paper: units of so many bytes for a warp each, in a list that "
+             "is made while\n"
+             "kernels are at work, or kept, as in 1K,1K:cached,4K:cached")
+          ->type_name("BYTES[:cached],...");
+  CLI::Option* blocks =
+      app->add_option("--blocks", a->blocks, "Beside ours, our kernels of so many blocks at most")->type_name("N,...");
+  CLI::Option* peers = app->add_option("--peers", a->peers,
+                                       "The same by others, beside ours: mpi on the host; cuda, torch on the device")
+                           ->check(words_of({"none", "mpi", "cuda", "torch"}))
+                           ->type_name("WORDS")
+                           ->capture_default_str();
+  CLI::Option* messages =
+      app->add_option("--messages", a->messages,
+                      "Instead, messages between two CPU ranks, whose buffers are on the host, on one GPU or on two: "
+                      "host, one-gpu,\n"
+                      "two-gpus, two-gpus-staged, which goes through the host's memory")
+          ->check(words_of(names_of(bench::all_ddt_paths)))
+          ->type_name("WORDS")
+          ->excludes(places)
+          ->excludes(units)
+          ->excludes(blocks)
+          ->excludes(peers);
+  app->add_option("--other", a->other, "Of messages, the shape at the other end, one or one for each [the same]")
       ->type_name("WORDS")
-      ->capture_default_str();
-  app->add_option("--units", a->units,
-                  "Beside ours, the scheme of the 2016 paper: units of so many bytes for a warp each, in a list that "
-                  "is made while\n"
-                  "kernels are at work, or kept, as in 1K,1K:cached,4K:cached")
-      ->type_name("BYTES[:cached],...");
-  app->add_option("--peers", a->peers, "The same by others, beside ours: mpi on the host; cuda, torch on the device")
-      ->check(words_of({"none", "mpi", "cuda", "torch"}))
-      ->type_name("WORDS")
-      ->capture_default_str();
-  app->add_option("--seconds", a->seconds, "That each row should take")
+      ->needs(messages);
+  app->add_option("--occupied", a->occupied,
+                  "Of messages, while other kernels take so many per cent of the GPUs' blocks")
+      ->type_name("N,...")
+      ->capture_default_str()
+      ->needs(messages);
+  app->add_option("--sweep", a->sweep,
+                  "Instead, so many layouts that peers can say as well, and in how many of them one is faster")
+      ->type_name("N")
+      ->check(whole_number(1, 10'000))
+      ->excludes(messages)
+      ->excludes(shapes)
+      ->excludes(places)
+      ->excludes(units)
+      ->excludes(blocks);
+  app->add_option("--seconds", a->seconds, "That each row should take [0.2; of a sweep 0.02]")
       ->type_name("S")
-      ->check(positive_number())
-      ->capture_default_str();
+      ->check(positive_number());
   a->json.add_to(*app, "All rows, with machine, commit, date and command,");
-  app->footer(std::string("Examples:\n"
-                          "  dcgn bench ddt\n"
-                          "  dcgn bench ddt --shapes transpose:8 --size 512M --json transpose.json\n"
-                          "  dcgn bench ddt --shapes rows:4096/8192,triangle --size 1M,4M,16M,64M,256M --units "
-                          "1K:cached --json figure7.json\n"
-                          "  dcgn bench ddt --places host --size 64M --peers mpi\n\n") +
-              exit_codes_help);
+  app->footer(std::string(examples) + exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

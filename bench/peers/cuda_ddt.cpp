@@ -61,8 +61,7 @@ class Batch {
   std::unique_ptr<OnDevice<std::byte>> scratch_;
 };
 
-std::vector<DdtRow> measured(int argc, char** argv) {
-  const DdtWork work = peer::ddt_work(argc, argv, "device");
+std::vector<DdtRow> measured(const DdtWork& work) {
   const DdtBuffers b(work.shape, work.bytes);
   const OnDevice<std::byte> memory(b.memory), packed(b.packed), made(b.packed.size());
   int version = 0;
@@ -114,6 +113,4 @@ std::vector<DdtRow> measured(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return peer::print_ddt_rows("dcgn_peer_cuda_ddt", [&] { return measured(argc, argv); });
-}
+int main(int argc, char** argv) { return peer::print_ddt_rows("dcgn_peer_cuda_ddt", "device", argc, argv, measured); }

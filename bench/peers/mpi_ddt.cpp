@@ -56,8 +56,7 @@ std::string library() {
 #endif
 }
 
-std::vector<DdtRow> measured(int argc, char** argv) {
-  const DdtWork work = peer::ddt_work(argc, argv, "host");
+std::vector<DdtRow> measured(const DdtWork& work) {
   const DdtBuffers b(work.shape, work.bytes);
   Bytes memory = b.memory, made(b.packed.size());
   MPI_Datatype type = type_of(work.shape, work.bytes);
@@ -85,6 +84,6 @@ std::vector<DdtRow> measured(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
-  const int code = peer::print_ddt_rows("dcgn_peer_mpi_ddt", [&] { return measured(argc, argv); });
+  const int code = peer::print_ddt_rows("dcgn_peer_mpi_ddt", "host", argc, argv, measured);
   return MPI_Finalize() == MPI_SUCCESS ? code : 1;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's strided copy, as `dcgn bench ddt` has it: SHAPE BYTES SECONDS; prints rows as JSON."""
+"""PyTorch's strided copy, as `dcgn bench ddt` has it: SHAPE[,SHAPE...] BYTES SECONDS; prints rows as JSON."""
 import json
 import math
 import re
@@ -44,8 +44,7 @@ def times(act, seconds):
     return sorted(run(rounds) / rounds * 1e6 for _ in range(blocks)), blocks * rounds
 
 
-def main():
-    shape, size, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+def measured(shape, size, seconds):
     sizes, strides, kind, extent = views(shape, size)
     device = torch.device("cuda", 0)
     torch.manual_seed(1)
@@ -65,7 +64,12 @@ def main():
         rows.append({"whose": f"PyTorch {torch.__version__} copy_", "shape": shape, "action": action, "place": "device",
                      "about": size, "bytes": bytes_, "rounds": rounds, "p50": p50, "p99": us[math.ceil(len(us) * 0.99) - 1],
                      "unit": "us", "GBps": bytes_ * 1e-3 / p50, "wrong": wrong})
-    print(json.dumps(rows))
+    return rows
+
+
+def main():
+    size, seconds = int(sys.argv[2]), float(sys.argv[3])
+    print(json.dumps([row for shape in sys.argv[1].split(",") for row in measured(shape, size, seconds)]))
 
 
 if __name__ == "__main__":

@@ -28,12 +28,13 @@ MEASURES = {
     "bidirectional": "Bandwidth: both ways at once, of each way",
     "pack": "Packing",
     "unpack": "Unpacking",
+    "message": "Messages between layouts, half a round trip",
     "rate": "Message rate",
     "any-source": "Receiving from any source",
 }
-THROUGHPUT = ("bandwidth", "bidirectional", "pack", "unpack")
+THROUGHPUT = ("bandwidth", "bidirectional", "pack", "unpack", "message")
 BARS = ("rate", "barrier")
-LAYOUTS = ("pack", "unpack")  # bars where each has one size
+LAYOUTS = ("pack", "unpack", "message")  # bars where each has one size
 
 # Colours that the colour-blind tell apart (Okabe and Ito): ours by the kind of the two ranks, lighter where fewer
 # threads take part, darker where several blocks do; peers by their name.

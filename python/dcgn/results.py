@@ -138,7 +138,8 @@ def series(documents: Iterable[Document]) -> list[Series]:
 def _layouts(rows: list[Any]) -> list[Any]:
     """
     Rows of packing and unpacking, with the layout as their path, at the size that was asked for: each layout's own is near
-    that. A plain copy of each size is the limit of both.
+    that. A plain copy of each size is the limit of both. Messages have the layouts of both ends; copies between these have
+    their path as scope.
     """
     found: list[Any] = []
     copied = set()
@@ -149,6 +150,14 @@ def _layouts(rows: list[Any]) -> list[Any]:
         if row.get("action") == "launch":
             continue
         plain = row | {"bytes": row.get("about"), "scope": row.get("place")}
+        if "other" in row:
+            ends = dict.fromkeys(str(row.get(end)) for end in ("shape", "other"))
+            key = (row.get("place"), row.get("about"), row.get("whose"))
+            if list(ends) == ["contiguous"] and key in copied:  # one for all layouts of a size
+                continue
+            copied.add(key)
+            found.append(plain | {"path": " to ".join(ends), "measure": "message"})
+            continue
         if row.get("action") != "copy":
             found.append(plain | {"path": row.get("shape"), "measure": row.get("action")})
         elif (key := (row.get("place"), row.get("about"))) not in copied:

@@ -60,6 +60,25 @@ class Load(unittest.TestCase):
         )
         self.assertEqual([(p.x, p.gb_per_s) for p in found[2].points], [(1000.0, 0.5)])
 
+    def test_messages_have_the_layouts_of_both_ends(self) -> None:
+        both = {"place": "two-gpus", "about": 1000, "bytes": 1000, "p50": 2.0, "GBps": 0.5, "wrong": 0}
+        ours = both | {"whose": "dcgn 0.1.0", "action": "message"}
+        plain = ours | {"shape": "contiguous", "other": "contiguous"}
+        copy = plain | {"whose": "limit: copy engine", "action": "copy"}
+        rows = [copy, plain, ours | {"shape": "triangle", "other": "triangle"}]
+        rows += [copy, plain, ours | {"shape": "contiguous", "other": "transpose:8"}]
+        text = json.dumps({"what": "ddt", "machine": "m", "commit": "c", "rows": rows})
+        self.file.write_text(text, encoding="utf-8")
+        self.assertEqual(
+            [(one.measure, one.whose, one.path, one.scope) for one in series([load(str(self.file))])],
+            [
+                ("message", "limit: copy engine", "contiguous", "two-gpus"),
+                ("message", "dcgn 0.1.0", "contiguous", "two-gpus"),
+                ("message", "dcgn 0.1.0", "triangle", "two-gpus"),
+                ("message", "dcgn 0.1.0", "contiguous to transpose:8", "two-gpus"),
+            ],
+        )
+
     def test_others_are_refused(self) -> None:
         head = {"machine": "m", "commit": "c"}
         for content, said in (

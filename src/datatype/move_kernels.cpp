@@ -85,26 +85,35 @@ int loop_along(const PieceSide& side, std::int64_t word_bytes) {
   return -1;
 }
 
-void launch(const Device& device, Stream& stream, std::int64_t blocks, unsigned threads, std::size_t shared_bytes,
+// Where kernels go, and of how many blocks at most they are; 0: as many as suit.
+struct Queue {
+  const Device& device;
+  Stream& stream;
+  int most_blocks;
+};
+
+void launch(const Queue& queue, std::int64_t blocks, unsigned threads, std::size_t shared_bytes,
             detail::KernelImage image, Keep keep) {
   // cudaFree() waits for kernels; an emulated GPU's memory goes at once.
   if (!keep.empty())
     image.emulated = [run = std::move(image.emulated), keep = std::move(keep)](gpu::Context& context) { run(context); };
   // A tile a block, where a block costs less than it takes for blocks with several to come to the end together.
-  const std::int64_t most = device.kind() == DeviceKind::emulated
-                                ? std::int64_t{8} * device.properties().multiprocessors
-                                : std::numeric_limits<std::int32_t>::max();
-  device.launch(stream,
-                {.grid = static_cast<unsigned>(std::min(blocks, most)),
-                 .block = threads,
-                 .shared_bytes = shared_bytes,
-                 .resident = false},
-                image);
+  std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (queue.most_blocks > 0)
+    most = queue.most_blocks;
+  else if (queue.device.kind() == DeviceKind::emulated)
+    most = std::int64_t{8} * queue.device.properties().multiprocessors;
+  queue.device.launch(queue.stream,
+                      {.grid = static_cast<unsigned>(std::min(blocks, most)),
+                       .block = threads,
+                       .shared_bytes = shared_bytes,
+                       .resident = false},
+                      image);
 }
 
 template <int WordBytes, class Index>
-void launch_tiles(const Device& device, Stream& stream, int along, bool pack, const PieceSide& tiled,
-                  const PieceSide& other, std::int64_t words) {
+void launch_tiles(const Queue& queue, int along, bool pack, const PieceSide& tiled, const PieceSide& other,
+                  std::int64_t words) {
   using Kernel = MoveTiles<WordBytes, Index>;
   const Leaf& leaf = *tiled.leaf;
   Keep keep;
@@ -134,9 +143,9 @@ void launch_tiles(const Device& device, Stream& stream, int along, bool pack, co
   kernel.tiles = static_cast<Index>(tiles);
   kernel.first = static_cast<Index>(tiled.begin / WordBytes);
   kernel.words = static_cast<Index>(words);
-  kernel.other = places_of<Index>(device, other, WordBytes, keep);
+  kernel.other = places_of<Index>(queue.device, other, WordBytes, keep);
   kernel.pack = pack;
-  launch(device, stream, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
+  launch(queue, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
 }
 
 // Inside one leaf on either side; `begin` of both, and `words`, are whole words.
@@ -147,7 +156,7 @@ struct Piece {
 
 // Those of one word and one index, of sides of these patterns.
 template <int WordBytes, class Index, Pattern From, Pattern To, int Most, int Ahead = words_ahead(WordBytes, From, To)>
-void launch_words(const Device& device, Stream& stream, const std::vector<Piece>& pieces) {
+void launch_words(const Queue& queue, const std::vector<Piece>& pieces) {
   using Kernel = MoveWords<WordBytes, Index, From, To, Ahead, Most>;
   for (std::size_t next = 0; next < pieces.size();) {
     Keep keep;
@@ -155,70 +164,69 @@ void launch_words(const Device& device, Stream& stream, const std::vector<Piece>
     std::int64_t tiles = 0;
     for (; next < pieces.size() && kernel.count < Most; ++next) {
       const Piece& piece = pieces[next];
-      kernel.pieces[kernel.count++] = {places_of<Index>(device, piece.from, WordBytes, keep),
-                                       places_of<Index>(device, piece.to, WordBytes, keep),
+      kernel.pieces[kernel.count++] = {places_of<Index>(queue.device, piece.from, WordBytes, keep),
+                                       places_of<Index>(queue.device, piece.to, WordBytes, keep),
                                        static_cast<Index>(piece.words), static_cast<Index>(tiles)};
       tiles += (piece.words - 1) / Kernel::tile_words + 1;
     }
     kernel.tiles = static_cast<Index>(tiles);
     kernel.prefetch = From == Pattern::flat && is_better_prefetched(pieces.front().to);
-    launch(device, stream, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel),
-           std::move(keep));
+    launch(queue, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
   }
 }
 
 template <int WordBytes, class Index, Pattern From, Pattern To>
-void launch_one(const Device& device, Stream& stream, const Piece& piece) {
+void launch_one(const Queue& queue, const Piece& piece) {
   if constexpr (From == Pattern::loop && (WordBytes == 4 || WordBytes == 8))
-    if (is_sparse(piece.from)) return launch_words<WordBytes, Index, From, To, 1, 1>(device, stream, {piece});
-  launch_words<WordBytes, Index, From, To, 1>(device, stream, {piece});
+    if (is_sparse(piece.from)) return launch_words<WordBytes, Index, From, To, 1, 1>(queue, {piece});
+  launch_words<WordBytes, Index, From, To, 1>(queue, {piece});
 }
 
 // A kernel for each pattern where the other side has no gaps: there is nothing to decide as it runs.
 template <int WordBytes, class Index>
-void launch_one(const Device& device, Stream& stream, const Piece& piece) {
+void launch_one(const Queue& queue, const Piece& piece) {
   constexpr Pattern flat = Pattern::flat, any = Pattern::any;
   if constexpr (sizeof(Index) == 4) {
     if (pattern_of(piece.to) == flat) switch (pattern_of(piece.from)) {
-        case Pattern::flat: return launch_one<WordBytes, Index, flat, flat>(device, stream, piece);
-        case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, flat>(device, stream, piece);
-        case Pattern::loops: return launch_one<WordBytes, Index, Pattern::loops, flat>(device, stream, piece);
-        case Pattern::rows: return launch_one<WordBytes, Index, Pattern::rows, flat>(device, stream, piece);
-        case Pattern::table: return launch_one<WordBytes, Index, Pattern::table, flat>(device, stream, piece);
-        case Pattern::triangle: return launch_one<WordBytes, Index, Pattern::triangle, flat>(device, stream, piece);
+        case Pattern::flat: return launch_one<WordBytes, Index, flat, flat>(queue, piece);
+        case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, flat>(queue, piece);
+        case Pattern::loops: return launch_one<WordBytes, Index, Pattern::loops, flat>(queue, piece);
+        case Pattern::rows: return launch_one<WordBytes, Index, Pattern::rows, flat>(queue, piece);
+        case Pattern::table: return launch_one<WordBytes, Index, Pattern::table, flat>(queue, piece);
+        case Pattern::triangle: return launch_one<WordBytes, Index, Pattern::triangle, flat>(queue, piece);
         case Pattern::any: break;
       }
     if (pattern_of(piece.from) == flat) switch (pattern_of(piece.to)) {
         case Pattern::flat: break;
-        case Pattern::loop: return launch_one<WordBytes, Index, flat, Pattern::loop>(device, stream, piece);
-        case Pattern::loops: return launch_one<WordBytes, Index, flat, Pattern::loops>(device, stream, piece);
-        case Pattern::rows: return launch_one<WordBytes, Index, flat, Pattern::rows>(device, stream, piece);
-        case Pattern::table: return launch_one<WordBytes, Index, flat, Pattern::table>(device, stream, piece);
-        case Pattern::triangle: return launch_one<WordBytes, Index, flat, Pattern::triangle>(device, stream, piece);
+        case Pattern::loop: return launch_one<WordBytes, Index, flat, Pattern::loop>(queue, piece);
+        case Pattern::loops: return launch_one<WordBytes, Index, flat, Pattern::loops>(queue, piece);
+        case Pattern::rows: return launch_one<WordBytes, Index, flat, Pattern::rows>(queue, piece);
+        case Pattern::table: return launch_one<WordBytes, Index, flat, Pattern::table>(queue, piece);
+        case Pattern::triangle: return launch_one<WordBytes, Index, flat, Pattern::triangle>(queue, piece);
         case Pattern::any: break;
       }
   }
-  launch_one<WordBytes, Index, any, any>(device, stream, piece);
+  launch_one<WordBytes, Index, any, any>(queue, piece);
 }
 
 template <int WordBytes, class Index>
-void launch_pieces(const Device& device, Stream& stream, const std::vector<Piece>& pieces) {
+void launch_pieces(const Queue& queue, const std::vector<Piece>& pieces) {
   constexpr int most = 16;  // of which a kernel's parameters have room for more
   std::vector<Piece> in_words;
   for (const Piece& piece : pieces) {
     const int of_from = loop_along(piece.from, WordBytes), of_to = loop_along(piece.to, WordBytes);
     if (of_from >= 0)
-      launch_tiles<WordBytes, Index>(device, stream, of_from, true, piece.from, piece.to, piece.words);
+      launch_tiles<WordBytes, Index>(queue, of_from, true, piece.from, piece.to, piece.words);
     else if (of_to >= 0)
-      launch_tiles<WordBytes, Index>(device, stream, of_to, false, piece.to, piece.from, piece.words);
+      launch_tiles<WordBytes, Index>(queue, of_to, false, piece.to, piece.from, piece.words);
     else
       in_words.push_back(piece);
   }
   if (in_words.empty()) return;
   if (in_words.size() == 1)
-    launch_one<WordBytes, Index>(device, stream, in_words.front());
+    launch_one<WordBytes, Index>(queue, in_words.front());
   else
-    launch_words<WordBytes, Index, Pattern::any, Pattern::any, most>(device, stream, in_words);
+    launch_words<WordBytes, Index, Pattern::any, Pattern::any, most>(queue, in_words);
 }
 
 // Arithmetic in 32 bits can name the words of so many.
@@ -243,7 +251,7 @@ std::int64_t last_word(const PieceSide& side, std::int64_t words, std::int64_t w
 }
 
 template <int WordBytes>
-void launch_pieces(const Device& device, Stream& stream, const std::vector<Piece>& pieces) {
+void launch_pieces(const Queue& queue, const std::vector<Piece>& pieces) {
   if (pieces.empty()) return;
   std::vector<Piece> shorter, longer;
   for (Piece piece : pieces) {
@@ -260,8 +268,8 @@ void launch_pieces(const Device& device, Stream& stream, const std::vector<Piece
       piece.to.begin += piece.words * WordBytes;
     }
   }
-  if (!shorter.empty()) launch_pieces<WordBytes, std::uint32_t>(device, stream, shorter);
-  if (!longer.empty()) launch_pieces<WordBytes, std::uint64_t>(device, stream, longer);
+  if (!shorter.empty()) launch_pieces<WordBytes, std::uint32_t>(queue, shorter);
+  if (!longer.empty()) launch_pieces<WordBytes, std::uint64_t>(queue, longer);
 }
 
 // What is to be moved, by the bytes of its words.
@@ -282,12 +290,12 @@ class Plan {
     take(1, bytes);
   }
 
-  void launch(const Device& device, Stream& stream) {
-    launch_pieces<16>(device, stream, pieces_of(16));
-    launch_pieces<8>(device, stream, pieces_of(8));
-    launch_pieces<4>(device, stream, pieces_of(4));
-    launch_pieces<2>(device, stream, pieces_of(2));
-    launch_pieces<1>(device, stream, pieces_of(1));
+  void launch(const Queue& queue) {
+    launch_pieces<16>(queue, pieces_of(16));
+    launch_pieces<8>(queue, pieces_of(8));
+    launch_pieces<4>(queue, pieces_of(4));
+    launch_pieces<2>(queue, pieces_of(2));
+    launch_pieces<1>(queue, pieces_of(1));
   }
 
  private:
@@ -299,7 +307,7 @@ class Plan {
 
 }  // namespace
 
-void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers) {
+void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers, int most_blocks) {
   Plan plan;
   for (const Transfer& transfer : transfers)
     for (std::int64_t at = 0; at < transfer.bytes;) {
@@ -308,7 +316,7 @@ void move(const Device& device, Stream& stream, const std::vector<Transfer>& tra
       plan.add(source, target, piece);
       at += piece;
     }
-  plan.launch(device, stream);
+  plan.launch({device, stream, most_blocks});
 }
 
 }  // namespace dcgn::datatype

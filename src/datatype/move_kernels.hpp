@@ -24,7 +24,8 @@ struct Transfer {
 };
 
 // In the stream's order, in as few launches as may be; the memory of all sides must be such as the device's kernels
-// reach. The layouts may go once this returns.
-void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers);
+// reach. Kernels of so many blocks at most, where that is not 0: the rest of the device is left to others. The layouts
+// may go once this returns.
+void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers, int most_blocks = 0);
 
 }  // namespace dcgn::datatype

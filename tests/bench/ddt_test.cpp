@@ -1,6 +1,10 @@
 // Shapes by name, and their measurement on an emulated GPU and the host.
 #include "bench/ddt.hpp"
+#include "bench/ddt_messages.hpp"
+#include "bench/ddt_sweep.hpp"
 #include "tests/sanitized.hpp"
+
+#include <dcgn/device.hpp>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +98,73 @@ TEST(Ddt, UnitsOfThePaperMoveTheSame) {
       for (const DdtRow& row : rows) EXPECT_EQ(row.wrong, 0u) << row.action;
       EXPECT_EQ(rows[0].whose, cached ? "units of 1K, cached" : "units of 1K");
     }
+}
+
+TEST(Ddt, KernelsOfFewBlocksMoveTheSame) {
+  for (const char* name : few_or({"triangle", "transpose:8", "rows:12/24", "random:1-99", "contiguous"}))
+    for (const int blocks : {1, 3}) {
+      SCOPED_TRACE(name);
+      const std::vector<DdtRow> rows = measure_ddt({.shape = *parse_ddt_shape(name),
+                                                    .bytes = test::sanitized ? 9000 : 100000,
+                                                    .place = "device",
+                                                    .seconds = 0.002,
+                                                    .blocks = blocks});
+      ASSERT_EQ(rows.size(), 2u);
+      for (const DdtRow& row : rows) EXPECT_EQ(row.wrong, 0u) << row.action;
+      EXPECT_NE(rows[0].whose.find(blocks == 1 ? ", 1 block" : ", 3 blocks"), std::string::npos);
+    }
+}
+
+TEST(Ddt, MessagesBringEveryByteToItsPlace) {
+  struct Ends {
+    const char *shape, *other;
+  };
+  for (const DdtPath path : all_ddt_paths) {
+    if (gpus_of(path) > dcgn::Device::count()) continue;
+    for (const Ends ends : {Ends{"rows:40/64", "rows:40/64"}, Ends{"triangle", "contiguous"},
+                            Ends{"contiguous", "transpose:8"}, Ends{"contiguous", "contiguous"}}) {
+      SCOPED_TRACE(std::string(name_of(path)) + " " + ends.shape + " " + ends.other);
+      const DdtMessage message{.shape = *parse_ddt_shape(ends.shape),
+                               .other = *parse_ddt_shape(ends.other),
+                               .bytes = test::sanitized ? 3000 : 200000,
+                               .path = path,
+                               .seconds = 0.002};
+      ASSERT_TRUE(fit(message));
+      const std::vector<DdtRow> rows = measure_ddt_message(message);
+      int messages = 0;
+      for (const DdtRow& row : rows) {
+        EXPECT_EQ(row.wrong, 0u) << row.whose;
+        EXPECT_GT(row.gb_per_s, 0) << row.whose;
+        messages += row.action == "message";
+        EXPECT_EQ(ddt_row_from(to_json(row)).other, row.other);
+      }
+      EXPECT_EQ(messages, std::string(ends.shape) == ends.other && ends.other[0] == 'c' ? 1 : 2);
+      EXPECT_EQ(rows.back().shape, ends.shape);
+      EXPECT_EQ(rows.back().other, ends.other);
+    }
+  }
+  EXPECT_FALSE(fit({.shape = *parse_ddt_shape("triangle"), .other = *parse_ddt_shape("transpose:8"), .bytes = 99999}));
+}
+
+TEST(Ddt, MessagesBesideOthersKernels) {
+  const std::vector<DdtRow> rows = measure_ddt_message({.shape = *parse_ddt_shape("rows:40/64"),
+                                                        .other = *parse_ddt_shape("rows:40/64"),
+                                                        .bytes = 3000,
+                                                        .path = DdtPath::one_gpu,
+                                                        .seconds = 0.002,
+                                                        .occupied = 50});
+  ASSERT_EQ(rows.size(), 2u);
+  for (const DdtRow& row : rows) EXPECT_EQ(row.wrong, 0u) << row.whose;
+  EXPECT_NE(rows[0].whose.find("50 % occupied"), std::string::npos);
+}
+
+TEST(Ddt, ASweepHasShapesThatAreSo) {
+  const std::vector<DdtShape> shapes = ddt_sweep(200);
+  ASSERT_EQ(shapes.size(), 200u);
+  int transposes = 0;
+  for (const DdtShape& shape : shapes) transposes += shape.kind == DdtShape::Kind::transpose;
+  EXPECT_EQ(transposes, 10);
+  EXPECT_EQ(ddt_sweep(3)[2].name, shapes[2].name);
 }
 
 }  // namespace

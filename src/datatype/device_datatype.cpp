@@ -42,7 +42,7 @@ DeviceBuffer<datatype::KernelLeaf> uploaded(const Device& device, const std::vec
 }  // namespace
 
 DeviceDatatype::DeviceDatatype(const Device& device, const Datatype& type, std::int64_t count)
-    : leaves_(device, 0), bytes_(0) {
+    : type_(type), count_(count), leaves_(device, 0), bytes_(0) {
   Parts parts = parts_of(device, type, count);
   leaves_ = uploaded(device, parts.leaves);
   bytes_ = parts.bytes;

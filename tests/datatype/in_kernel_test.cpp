@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <dcgn/device_datatype.hpp>
 #include <dcgn/gpu/datatype.hpp>
+#include <dcgn/operation.hpp>
 #include <dcgn/pack.hpp>
 
+#include "expect.hpp"
 #include "sanitized.hpp"
 
 #include <algorithm>
@@ -99,11 +101,14 @@ TEST(InKernel, RandomTypesAsByHand) {
   }
 }
 
+struct TripleLess {
+  DCGN_HOST_DEVICE int operator()(int a, int b) const { return a * 3 - b; }
+};
+
 struct AddUp {
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Datatype type, Span<const int> packed, int* memory,
                                    std::int64_t begin, std::int64_t* count) const {
-    const auto op = [](int a, int b) { return a * 3 - b; };
-    const std::int64_t n = gpu::unpack(gpu::this_block(ctx), type, packed, memory, op, begin);
+    const std::int64_t n = gpu::unpack(gpu::this_block(ctx), type, packed, memory, TripleLess{}, begin);
     if (ctx.thread_rank() == 0) *count = n;
   }
 };
@@ -143,7 +148,26 @@ TEST(InKernel, UnpackingWithAnOperation) {
       memory_there.download(memory.data());
       EXPECT_EQ(found, done);
       EXPECT_EQ(memory, expected) << begin << ", " << count;
+
+      // The same by a kernel of the library's, which refuses what there is no room for.
+      memory = places;
+      memory_there.upload(memory.data());
+      const Span<const int> given(packed_there.data(), static_cast<std::size_t>(count));
+      const auto add_up = [&] { unpack(device, stream, given, there, memory_there.data(), TripleLess{}, begin); };
+      if (done < count) {
+        EXPECT_EQ(error_of(add_up).code(), Code::truncated);
+        continue;
+      }
+      add_up();
+      stream.synchronize();
+      memory_there.download(memory.data());
+      EXPECT_EQ(memory, expected) << begin << ", " << count;
     }
+  const Error mismatch = error_of([&] {
+    const DeviceBuffer<float> floats(device, 1);
+    unpack(device, stream, Span<const float>(floats.data(), 1), there, floats.data(), Sum{});
+  });
+  EXPECT_EQ(mismatch.code(), Code::mismatch);
 }
 
 }  // namespace

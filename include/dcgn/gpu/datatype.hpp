@@ -165,7 +165,7 @@ DCGN_HOST_DEVICE std::int64_t unpack(const Scope& scope, const Datatype& type, S
   const std::int64_t count = given < all - begin ? given : all - begin;
   scope.sync();
   int l = type.leaf_of(begin * size);
-  for (std::int64_t i = scope.rank(); i < count; i += scope.size()) {
+  for (auto i = static_cast<std::int64_t>(scope.rank()); i < count; i += static_cast<std::int64_t>(scope.size())) {
     const std::int64_t at = (begin + i) * size;
     while (type.leaves()[l].begin + type.leaves()[l].bytes <= at) ++l;
     const auto& leaf = type.leaves()[l];

@@ -25,7 +25,7 @@ namespace dcgn::tool {
 
 namespace {
 
-using bench::DdtRow, bench::DdtShape, bench::DdtWork;
+using bench::DdtRow, bench::DdtShape;
 
 // Ours beside the fastest of the others: above 1 they are faster.
 struct Compared {

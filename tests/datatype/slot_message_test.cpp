@@ -139,20 +139,17 @@ TEST(SlotTypedMessages, BetweenSlotsInAnyInterleaving) {
   const DeviceDatatype row(device, Datatype::of<double>(), n);
   ASSERT_TRUE(row.handle().is_contiguous());
   ASSERT_FALSE(column.handle().is_contiguous());
-  std::vector<double> first(slots * n * n), expected;
+  std::vector<double> first(std::size_t{slots} * n * n);
   for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<double>(i);
-  expected = first;
-  const auto at = [&](int rank, int i, int j) -> double& {
-    return expected[static_cast<std::size_t>((rank * n + i) * n + j)];
-  };
+  const auto place = [](int rank, int i, int j) { return (static_cast<std::size_t>(rank) * n + i) * n + j; };
+  std::vector<double> expected = first, before;
   for (int t = 0; t < times; ++t) {
-    const std::vector<double> before = expected;
+    before = expected;
     for (int r = 0; r < slots; ++r)
-      for (int i = 0; i < n; ++i)
-        at(r, i, 0) = before[static_cast<std::size_t>(((r + slots - 1) % slots * n + i) * n + n - 1)];
-    const std::vector<double> between = expected;
+      for (int i = 0; i < n; ++i) expected[place(r, i, 0)] = before[place((r + slots - 1) % slots, i, n - 1)];
+    before = expected;
     for (int r = 0; r < slots; ++r)
-      for (int i = 0; i < n; ++i) at(r, i, 1) = between[static_cast<std::size_t>((r + 1) % slots * n * n + i)];
+      for (int i = 0; i < n; ++i) expected[place(r, i, 1)] = before[place((r + 1) % slots, 0, i)];
   }
   const bool emulated = device.kind() == DeviceKind::emulated;
   const std::uint64_t seeds = !emulated ? 1 : sanitized ? 5 : 60;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <dcgn/collective/buffers.hpp>
+#include <dcgn/message/call.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/span.hpp>
@@ -30,10 +31,6 @@
 namespace dcgn {
 
 class Comm;
-
-namespace message {
-enum class Call : std::uint32_t;  // message/endpoint.hpp
-}
 
 class CommCollectives {
   using Counts = Span<const std::int64_t>;

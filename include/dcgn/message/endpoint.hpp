@@ -8,6 +8,7 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/arena.hpp>
+#include <dcgn/message/call.hpp>
 #include <dcgn/message/cell.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/gathering.hpp>
@@ -24,48 +25,6 @@ inline constexpr std::uint32_t collective_context = 1;
 DCGN_HOST_DEVICE constexpr bool is_collective(std::uint32_t context) { return context & 1; }
 // Pairs: a small message's header has room for as many.
 inline constexpr std::int32_t most_communicators = 256;
-
-// The public call that a rank is in; for reports.
-enum class Call : std::uint32_t {
-  none,
-  send,
-  ssend,
-  bsend,
-  isend,
-  recv,
-  irecv,
-  sendrecv,
-  sendrecv_replace,
-  probe,
-  iprobe,
-  test,
-  wait,
-  wait_any,
-  wait_all,
-  finish,
-  // Collectives, from here to the end: messages of theirs say in their tag which.
-  barrier,
-  broadcast,
-  reduce,
-  all_reduce,
-  reduce_scatter,
-  reduce_scatterv,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  all_gather,
-  all_gatherv,
-  all_to_all,
-  all_to_allv,
-  scan,
-  exclusive_scan,
-  split,
-  dup,
-  cart,
-};
-
-DCGN_HOST_DEVICE constexpr bool is_collective(Call call) { return call >= Call::barrier; }
 
 struct Envelope {
   std::int32_t peer = any_source;

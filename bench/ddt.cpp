@@ -3,9 +3,6 @@
 #include "bench/ddt_units.hpp"
 #include "bench/sizes.hpp"
 
-#include "datatype/layout.hpp"
-#include "datatype/move_kernels.hpp"
-
 #include <dcgn/device.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/version.hpp>
@@ -69,26 +66,15 @@ std::vector<DdtRow> measure_on_device(const DdtWork& work) {
                     [&] { return back(made); },
                     [&] { return back(memory); }});
   }
-  if (work.blocks) {
-    const auto layout = datatype::layout_of(typed.type(), 1);
-    const datatype::Side spread{layout.get(), typed.memory(), 0};
-    const auto bytes = static_cast<std::int64_t>(packed.size());
-    const auto act = [&](const datatype::Side& from, const datatype::Side& to) {
-      datatype::move(device, stream, {{from, to, bytes}}, work.blocks);
-    };
+  if (work.blocks)
     return measure(work, b, fmt::format("{}, {} block{}", name(), work.blocks, work.blocks == 1 ? "" : "s"),
                    {{},
                     {},
-                    [&] {
-                      act(spread, {nullptr, made.data(), 0});
-                    },
-                    [&] {
-                      act({nullptr, packed.data(), 0}, spread);
-                    },
+                    [&] { pack_by_few(device, stream, work.blocks, typed, made.data()); },
+                    [&] { unpack_by_few(device, stream, work.blocks, packed.data(), typed); },
                     [&] { stream.synchronize(); },
                     [&] { return back(made); },
                     [&] { return back(memory); }});
-  }
   return measure(work, b, name(),
                  {[&] { launch_nothing(device, stream); },
                   [&] { device.copy(stream, made.data(), packed.data(), b.packed.size()); },

@@ -3,6 +3,7 @@
 #include "bench/ddt_units_kernel.hpp"
 
 #include "datatype/layout.hpp"
+#include "datatype/move_kernels.hpp"
 
 #include <algorithm>
 
@@ -73,6 +74,15 @@ void UnitEngine::pack(const std::byte* spread, std::byte* packed) {
 }
 void UnitEngine::unpack(const std::byte* packed, std::byte* spread) {
   move(spread, const_cast<std::byte*>(packed), false);
+}
+
+void pack_by_few(const Device& device, Stream& stream, int blocks, const TypedBuffer& from, std::byte* packed) {
+  const auto layout = datatype::layout_of(from.type(), from.count());
+  datatype::move(device, stream, {{{layout.get(), from.memory(), 0}, {nullptr, packed, 0}, from.bytes()}}, blocks);
+}
+void unpack_by_few(const Device& device, Stream& stream, int blocks, std::byte* packed, const TypedBuffer& to) {
+  const auto layout = datatype::layout_of(to.type(), to.count());
+  datatype::move(device, stream, {{{nullptr, packed, 0}, {layout.get(), to.memory(), 0}, to.bytes()}}, blocks);
 }
 
 void launch_nothing(const Device& device, Stream& stream) {

@@ -6,7 +6,9 @@
 
 #include <dcgn/datatype.hpp>
 #include <dcgn/device.hpp>
+#include <dcgn/pack.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -42,6 +44,10 @@ class UnitEngine {
   std::unique_ptr<DeviceBuffer<Unit>> cached_;
   std::vector<Piece> ring_;  // where it is not cached: one is filled while others are at work
 };
+
+// pack() and unpack() of all bytes by the library's kernels, of so many blocks at most.
+void pack_by_few(const Device& device, Stream& stream, int blocks, const TypedBuffer& from, std::byte* packed);
+void unpack_by_few(const Device& device, Stream& stream, int blocks, std::byte* packed, const TypedBuffer& to);
 
 // An empty kernel: what a launch takes.
 void launch_nothing(const Device& device, Stream& stream);

@@ -9,12 +9,13 @@ constexpr int rows = 300, columns = 200;            // of the matrix, row by row
 constexpr int height = 40, width = 30;              // of the block,
 constexpr int first_row = 100, first_column = 150;  // which begins there
 
-// What comes to a slot is the block's elements, one after the other.
+// A slot has a layout of its own for what comes, too.
 struct Add {
-  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, double* room) const {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, dcgn::gpu::Datatype type,
+                                   double* room) const {
     const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
     const dcgn::gpu::BlockScope block = dcgn::gpu::this_block(ctx);
-    me.recv(block, dcgn::Span<double>(room, height * width), 0);
+    me.recv(block, type, room, 0);
     if (ctx.thread_rank() == 0)
       for (int i = 1; i < height * width; ++i) room[0] += room[i];
     ctx.sync_block();
@@ -58,6 +59,7 @@ int main() {
       for (int j = 0; j < width; ++j) wrong += host[j * height + i] != (first_row + i) * columns + first_column + j;
     std::printf("%d x %d doubles, transposed on their way: %d wrong\n", height, width, wrong);
   });
-  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32}, Add{}, room.data());
+  const dcgn::DeviceDatatype columns_of_height(device, column, height);
+  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32}, Add{}, columns_of_height.handle(), room.data());
   job.run();
 }

@@ -7,7 +7,7 @@
 namespace dcgn::memnet {
 
 enum class Routing : std::uint8_t {
-  minimal,   // dimension order on grids, fixed shortest paths elsewhere: one route per pair of terminals
+  minimal,   // dimension order on grids, shortest paths elsewhere; of parallel channels the one with least waiting
   valiant,   // minimal to a random router, from there minimal
   ugal,      // of a minimal and a Valiant route the one that promises less waiting
   adaptive,  // minimal, over the channel and local HMC into the network that promise least waiting
@@ -34,9 +34,9 @@ struct Parameters {
   // Routing.
   Routing routing = Routing::minimal;
   double ugal_threshold = 0;  // flits; larger prefers minimal routes
-  bool replies = true;        // packets of class 0 cause packets of the next class: part of the deadlock check
-
-  // Terminals.
+  // Packets of class 0 cause packets of the next class (of the same where there is one class): part of the deadlock
+  // check. Runs with requests and replies set it.
+  bool replies = false;
   int source_queue_flits = 0;  // per terminal and message class; 0: without bound
 
   // Runs.

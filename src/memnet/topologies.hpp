@@ -37,19 +37,19 @@ std::string_view to_string(MemoryTopology kind) noexcept;  // "dDFLY", "sMESH-2x
 struct MemoryNetwork {
   MemoryTopology kind = MemoryTopology::sliced_butterfly;
   int gpus = 4;
-  int cpus = 0;                  // clusters 0 .. cpus - 1, which come before the GPUs'
-  int hmcs_per_cluster = 4;      // also the number of slices
-  int channels_per_node = 8;     // of a GPU or CPU, spread evenly over its HMCs
-  int vault_ports = 8;           // of an HMC's logic layer, each a flit a cycle
-  int channels_per_hmc = 8;      // refused where the topology needs more; 0: as many as it takes
-  bool two_dimensional = false;  // slices as a 2D grid of clusters, near square; the paper's from 16 GPUs on
+  int cpus = 0;               // clusters 0 .. cpus - 1, which come before the GPUs'
+  int hmcs_per_cluster = 4;   // also the number of slices
+  int channels_per_node = 8;  // of a GPU or CPU, spread evenly over its HMCs
+  int vault_ports = 8;        // of an HMC's logic layer, each a flit a cycle
+  int channels_per_hmc = 8;   // refused where the topology needs more; 0: as many as it takes
+  int clusters_per_row = 4;   // a slice of more is a grid of rows, where it divides: 8 are 4 x 2, 16 are 4 x 4
 };
 
 // Terminals are the processors in the order of their clusters, then the HMCs, cluster by cluster.
 Topology memory_network(const MemoryNetwork& network);
 
-// Bidirectional channels between routers by formula, for one-dimensional slices (Figure 12).
-int channel_count_formula(MemoryTopology kind, int clusters, int hmcs_per_cluster);
+// Bidirectional channels between routers by formula (Figure 12).
+int channel_count_formula(MemoryTopology kind, int clusters, int hmcs_per_cluster, int clusters_per_row = 4);
 
 // A PCIe tree: a root complex with the CPU, switches of `gpus_per_switch` GPUs below it; 0: all GPUs on the one switch
 // of Figure 1(a). The bandwidth is in flits per cycle (15.75 GB/s are 0.7875 at 1.25 GHz).

@@ -37,6 +37,7 @@ Network::Core::Core(const Topology& topology, const Parameters& parameters)
       random_(parameters.seed ^ 0x6e6574776f726bULL),
       classes_(parameters.message_classes),
       vcs_(parameters.vcs()),
+      shift_(std::bit_width(static_cast<unsigned>(parameters.vcs() - 1))),
       class_mask_(parameters.vcs_per_class == 64 ? ~std::uint64_t{0}
                                                  : (std::uint64_t{1} << parameters.vcs_per_class) - 1),
       normal_(pipeline_of(parameters.stages)),
@@ -118,20 +119,20 @@ void Network::Core::build_ports() {
   const std::size_t senders = latency_.size();
   const std::size_t inputs = input_router_.size();
   const std::uint64_t all = vcs_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << vcs_) - 1;
-  if (senders * vcs_ >= sink_bit) fail("the network has more than 2^31 virtual channels, expected fewer");
+  if ((senders << shift_) >= sink_bit) fail("the network has more than 2^31 virtual channels, expected fewer");
   busy_until_.assign(senders, 0);
   free_vcs_.assign(senders, all);
   credit_vcs_.assign(senders, all);
-  credits_.assign(senders * vcs_, static_cast<std::uint16_t>(depth_));
+  credits_.assign(senders << shift_, static_cast<std::uint16_t>(depth_));
   used_.assign(senders, 0);
   blocked_.assign(senders, 0);
-  vc_grant_.assign(senders * vcs_, 0);
+  vc_grant_.assign(senders << shift_, 0);
   switch_grant_.assign(senders, 0);
   sent_flits_.assign(senders, 0);
-  input_vcs_.resize(inputs * vcs_);
-  flits_.assign(inputs * vcs_ * depth_, 0);
-  accept_output_.assign(inputs * vcs_, 0);
-  accept_vc_.assign(inputs * vcs_, 0);
+  input_vcs_.resize(inputs << shift_);
+  flits_.assign((inputs << shift_) * depth_, 0);
+  accept_output_.assign(inputs << shift_, 0);
+  accept_vc_.assign(inputs << shift_, 0);
   vc_waiting_.assign(inputs, 0);
   vc_ready_.assign(inputs, 0);
   switch_vc_.assign(inputs, 0);
@@ -237,8 +238,8 @@ void Network::Core::check_conservation() const {
   for (std::size_t i = 0; i < credits_.size(); ++i) held[i] = credits_[i];
   std::int64_t flits = 0;
   for (std::size_t i = 0; i < input_vcs_.size(); ++i) {
-    const std::size_t input = i / vcs_;
-    held[static_cast<std::size_t>(input_sender_[input]) * vcs_ + i % vcs_] += input_vcs_[i].count;
+    const int input = port_of(static_cast<std::uint32_t>(i));
+    held[place_of(input_sender_[input], vc_of(static_cast<std::uint32_t>(i)))] += input_vcs_[i].count;
     flits += input_vcs_[i].count;
   }
   for (const Slot& events : slots_) {
@@ -248,15 +249,15 @@ void Network::Core::check_conservation() const {
       if ((event.place & sink_bit) != 0) {
         ++held[place];
       } else {
-        ++held[static_cast<std::size_t>(input_sender_[place / vcs_]) * vcs_ + place % vcs_];
+        ++held[place_of(input_sender_[port_of(place)], vc_of(place))];
       }
     }
     for (const std::uint32_t credit : events.credits) ++held[credit];
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (held[i] != depth_) {
-      fail("sender " + std::to_string(i / vcs_) + " accounts for " + std::to_string(held[i]) + " credits of VC " +
-           std::to_string(i % vcs_) + ", expected " + std::to_string(depth_));
+      fail("sender " + std::to_string(i >> shift_) + " accounts for " + std::to_string(held[i]) + " credits of VC " +
+           std::to_string(vc_of(static_cast<std::uint32_t>(i))) + ", expected " + std::to_string(depth_));
     }
   }
   if (flits != counters_.injected_flits - counters_.delivered_flits) {

@@ -57,6 +57,7 @@ class Network::Core {
   int router_outputs_ = 0;                    // senders below are routers', those from here on the ports'
   int classes_ = 0;
   int vcs_ = 0;
+  int shift_ = 0;                 // a port's VCs take up a power of two of places
   std::uint64_t class_mask_ = 0;  // the VCs of message class 0
 
  private:
@@ -121,6 +122,12 @@ class Network::Core {
   void build_ports();
   void build_attachments();
   int add_sender(const Link& link);
+  // Numbers of VCs, at inputs or at senders.
+  std::uint32_t place_of(int port, int vc) const {
+    return static_cast<std::uint32_t>(port) << shift_ | static_cast<std::uint32_t>(vc);
+  }
+  int port_of(std::uint32_t place) const { return static_cast<int>(place >> shift_); }
+  int vc_of(std::uint32_t place) const { return static_cast<int>(place & ((1U << shift_) - 1)); }
   Slot& slot(std::int64_t cycle) { return slots_[cycle & slot_mask_]; }
 
   int new_packet(const Packet& packet, std::int64_t created);

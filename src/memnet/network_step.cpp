@@ -38,8 +38,8 @@ void Network::Core::step() {
       if (waiting_inputs_[router] != 0) allocate_vcs(router);
       if (ready_inputs_[router] != 0) allocate_switch(router);
       for (const std::uint32_t input_vc : allocated_) {
-        const int input = static_cast<int>(input_vc) / vcs_;
-        vc_ready_[input] |= std::uint64_t{1} << (input_vc - input * vcs_);
+        const int input = port_of(input_vc);
+        vc_ready_[input] |= std::uint64_t{1} << vc_of(input_vc);
         ready_inputs_[router] |= std::uint64_t{1} << (input - input_begin_[router]);
       }
       if (waiting_inputs_[router] == 0 && ready_inputs_[router] == 0)
@@ -52,15 +52,15 @@ void Network::Core::step() {
 
 void Network::Core::arrive(const Slot& events) {
   for (const std::uint32_t credit : events.credits) {
-    const std::uint32_t sender = credit / vcs_;
+    const int sender = port_of(credit);
     ++credits_[credit];
     --used_[sender];
-    credit_vcs_[sender] |= std::uint64_t{1} << (credit - sender * vcs_);
+    credit_vcs_[sender] |= std::uint64_t{1} << vc_of(credit);
   }
   for (const std::uint32_t input_vc : events.routed) {
-    const int input = static_cast<int>(input_vc) / vcs_;
+    const int input = port_of(input_vc);
     const int router = input_router_[input];
-    vc_waiting_[input] |= std::uint64_t{1} << (input_vc - input * vcs_);
+    vc_waiting_[input] |= std::uint64_t{1} << vc_of(input_vc);
     waiting_inputs_[router] |= std::uint64_t{1} << (input - input_begin_[router]);
     activate(router);
   }
@@ -74,13 +74,13 @@ void Network::Core::arrive(const Slot& events) {
     if (tail >= depth_) tail -= depth_;
     flits_[static_cast<std::size_t>(event.place) * depth_ + tail] = event.flit;
     if (++state.count > 1) continue;
-    const int input = static_cast<int>(event.place) / vcs_;
+    const int input = port_of(event.place);
     const int router = input_router_[input];
     if (!state.busy) {
       route_head(router, event.place, now_);
     } else {
       // A body flit that its packet, which has an output VC, was waiting for.
-      vc_ready_[input] |= std::uint64_t{1} << (event.place - input * vcs_);
+      vc_ready_[input] |= std::uint64_t{1} << vc_of(event.place);
       ready_inputs_[router] |= std::uint64_t{1} << (input - input_begin_[router]);
       activate(router);
     }
@@ -88,7 +88,7 @@ void Network::Core::arrive(const Slot& events) {
 }
 
 void Network::Core::sink(std::uint32_t place, std::uint32_t flit) {
-  const int sender = static_cast<int>(place) / vcs_;
+  const int sender = port_of(place);
   slot(now_ + 1 + latency_[sender] + parameters_.credit_delay).credits.push_back(place);
   ++pending_events_;
   ++counters_.delivered_flits;
@@ -128,9 +128,8 @@ void Network::Core::send_from_port(int port) {
     std::uint32_t flit = static_cast<std::uint32_t>(source.first) << 2;
     if (source.sent == 0) flit |= head_bit;
     if (source.sent + 1 == state.packet.flits) flit |= tail_bit;
-    const std::uint32_t place = static_cast<std::uint32_t>(sender) * vcs_ + source.vc;
-    slot(now_ + 1 + latency_[sender])
-        .flits.push_back({static_cast<std::uint32_t>(receiver_[sender]) * vcs_ + source.vc, flit});
+    const std::uint32_t place = place_of(sender, source.vc);
+    slot(now_ + 1 + latency_[sender]).flits.push_back({place_of(receiver_[sender], source.vc), flit});
     ++pending_events_;
     if (--credits_[place] == 0) credit_vcs_[sender] &= ~(std::uint64_t{1} << source.vc);
     ++used_[sender];
@@ -156,7 +155,7 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
   InputVc& state = input_vcs_[input_vc];
   const std::uint32_t flit = flits_[static_cast<std::size_t>(input_vc) * depth_ + state.head];
   PacketState& packet = packets_[flit >> 2];
-  const int input = static_cast<int>(input_vc) / vcs_;
+  const int input = port_of(input_vc);
   const int base = packet.packet.message_class * parameters_.vcs_per_class;
   ++packet.hops;
   int sender = -1;
@@ -192,7 +191,7 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
     ++pending_events_;
     return;
   }
-  vc_waiting_[input] |= std::uint64_t{1} << (input_vc - input * vcs_);
+  vc_waiting_[input] |= std::uint64_t{1} << vc_of(input_vc);
   waiting_inputs_[router] |= std::uint64_t{1} << (input - input_begin_[router]);
   activate(router);
 }
@@ -208,7 +207,7 @@ void Network::Core::allocate_vcs(int router) {
     const int input = first_input + local;
     for (std::uint64_t bits = vc_waiting_[input]; bits != 0; bits &= bits - 1) {
       const int vc = std::countr_zero(bits);
-      const std::uint32_t input_vc = static_cast<std::uint32_t>(input) * vcs_ + vc;
+      const std::uint32_t input_vc = place_of(input, vc);
       const InputVc& state = input_vcs_[input_vc];
       const int sender = first_output + state.output;
       const std::uint64_t open = state.request & free_vcs_[sender] & ~blocked_[sender];
@@ -233,7 +232,7 @@ void Network::Core::grant_vcs(int router, int output) {
     const int count = (input_begin_[router + 1] - input_begin_[router]) * vcs_;
     for (std::uint64_t bits = open; bits != 0; bits &= bits - 1) {
       const int vc = std::countr_zero(bits);
-      const int turn = vc_grant_[static_cast<std::size_t>(sender) * vcs_ + vc];
+      const int turn = vc_grant_[place_of(sender, vc)];
       int best = -1;
       int least = count;
       for (int i = first; i >= 0; i = requests_[i].next) {
@@ -253,15 +252,15 @@ void Network::Core::grant_vcs(int router, int output) {
     const int vc = next_bit(requests_[i].granted, start);
     const int count = (input_begin_[router + 1] - input_begin_[router]) * vcs_;
     const int next = requests_[i].number + 1;
-    vc_grant_[static_cast<std::size_t>(sender) * vcs_ + vc] = static_cast<std::uint16_t>(next == count ? 0 : next);
+    vc_grant_[place_of(sender, vc)] = static_cast<std::uint16_t>(next == count ? 0 : next);
     take_vc(router, output, input_vc, vc);
   }
 }
 
 void Network::Core::take_vc(int router, int output, std::uint32_t input_vc, int vc) {
   const int sender = output_begin_[router] + output;
-  const int input = static_cast<int>(input_vc) / vcs_;
-  const int input_vc_local = static_cast<int>(input_vc) - input * vcs_;
+  const int input = port_of(input_vc);
+  const int input_vc_local = vc_of(input_vc);
   InputVc& state = input_vcs_[input_vc];
   state.output_vc = static_cast<std::uint8_t>(vc);
   free_vcs_[sender] &= ~(std::uint64_t{1} << vc);
@@ -294,7 +293,7 @@ void Network::Core::allocate_switch(int router) {
   for (std::uint64_t inputs = ready_inputs_[router]; inputs != 0; inputs &= inputs - 1) {
     const int local = std::countr_zero(inputs);
     const int input = first_input + local;
-    const InputVc* states = &input_vcs_[static_cast<std::size_t>(input) * vcs_];
+    const InputVc* states = &input_vcs_[place_of(input, 0)];
     const std::uint64_t ready = vc_ready_[input];
     const std::uint64_t later = ready & (~std::uint64_t{0} << switch_vc_[input]);
     std::uint64_t seen = 0;
@@ -335,7 +334,7 @@ void Network::Core::allocate_switch(int router) {
 
 // A flit leaves its VC for the switch; its place is the upstream sender's again.
 void Network::Core::traverse(int router, int input, int output, int vc) {
-  const std::uint32_t input_vc = static_cast<std::uint32_t>(input) * vcs_ + vc;
+  const std::uint32_t input_vc = place_of(input, vc);
   InputVc& state = input_vcs_[input_vc];
   const std::uint32_t flit = flits_[static_cast<std::size_t>(input_vc) * depth_ + state.head];
   state.head = static_cast<std::uint16_t>(state.head + 1 == depth_ ? 0 : state.head + 1);
@@ -343,11 +342,10 @@ void Network::Core::traverse(int router, int input, int output, int vc) {
   switch_vc_[input] = static_cast<std::uint8_t>(vc + 1 == vcs_ ? 0 : vc + 1);
 
   const int st = state.pass ? pass_.st : normal_.st;
-  const std::uint32_t place = static_cast<std::uint32_t>(output) * vcs_ + state.output_vc;
+  const std::uint32_t place = place_of(output, state.output_vc);
   const int receiver = receiver_[output];
   slot(now_ + st + 1 + latency_[output])
-      .flits.push_back(
-          {receiver < 0 ? place | sink_bit : static_cast<std::uint32_t>(receiver) * vcs_ + state.output_vc, flit});
+      .flits.push_back({receiver < 0 ? place | sink_bit : place_of(receiver, state.output_vc), flit});
   if (--credits_[place] == 0) credit_vcs_[output] &= ~(std::uint64_t{1} << state.output_vc);
   ++used_[output];
   ++sent_flits_[output];
@@ -357,8 +355,7 @@ void Network::Core::traverse(int router, int input, int output, int vc) {
   }
 
   const int upstream = input_sender_[input];
-  slot(now_ + 1 + latency_[upstream] + parameters_.credit_delay)
-      .credits.push_back(static_cast<std::uint32_t>(upstream) * vcs_ + vc);
+  slot(now_ + 1 + latency_[upstream] + parameters_.credit_delay).credits.push_back(place_of(upstream, vc));
   pending_events_ += 2;
 
   const bool tail = (flit & tail_bit) != 0;

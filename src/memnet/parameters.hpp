@@ -29,7 +29,7 @@ struct Parameters {
   int message_classes = 2;  // requests and replies; 1 .. 4
   int vcs_per_class = 6;    // at most 64 VCs in all
   int vc_buffer_bytes = 512;
-  int credit_delay = 0;  // cycles a router takes over a credit, beyond the link's
+  int credit_delay = 2;  // cycles that a router takes over a credit, beyond the link's
 
   // Routing.
   Routing routing = Routing::minimal;

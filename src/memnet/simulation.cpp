@@ -34,6 +34,7 @@ class Injection {
       }
       ports_.push_back(ports);
       chance_.push_back(chance);
+      per_log_.push_back(chance > 0 && chance < 1 ? 1 / std::log1p(-chance) : 0);
       if (chance > 0) events_.emplace(gap(static_cast<int>(i)) - 1, static_cast<int>(i));
     }
   }
@@ -60,7 +61,7 @@ class Injection {
  private:
   std::int64_t gap(int index) {
     if (chance_[index] >= 1) return 1;
-    const double trials = std::log1p(-random_.uniform()) / std::log1p(-chance_[index]);
+    const double trials = std::log1p(-random_.uniform()) * per_log_[index];
     return 1 + static_cast<std::int64_t>(std::min(trials, 1e15));
   }
 
@@ -80,6 +81,7 @@ class Injection {
   int message_class_;
   std::vector<int> ports_;
   std::vector<double> chance_;
+  std::vector<double> per_log_;  // 1 / log(1 - chance)
   std::priority_queue<std::pair<std::int64_t, int>, std::vector<std::pair<std::int64_t, int>>, Later> events_{
       Later{&ports_}};
 };
@@ -283,20 +285,21 @@ class Run {
 LatencySummary summarize(std::vector<std::int64_t> samples) {
   LatencySummary summary;
   if (samples.empty()) return summary;
-  std::sort(samples.begin(), samples.end());
   double sum = 0;
   for (const std::int64_t sample : samples) sum += static_cast<double>(sample);
   const double count = static_cast<double>(samples.size());
   // The nearest rank: the smallest sample that so large a share does not exceed.
-  const auto percentile = [&](double share) {
+  const auto percentile = [&samples, count](double share) {
     const std::size_t rank = static_cast<std::size_t>(std::ceil(share * count));
-    return static_cast<double>(samples[std::min(samples.size(), std::max<std::size_t>(rank, 1)) - 1]);
+    const auto at = samples.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(rank, 1, samples.size()) - 1);
+    std::nth_element(samples.begin(), at, samples.end());
+    return static_cast<double>(*at);
   };
   summary.packets = static_cast<std::int64_t>(samples.size());
   summary.mean = sum / count;
   summary.p50 = percentile(0.5);
   summary.p99 = percentile(0.99);
-  summary.max = static_cast<double>(samples.back());
+  summary.max = static_cast<double>(*std::max_element(samples.begin(), samples.end()));
   return summary;
 }
 

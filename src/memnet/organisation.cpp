@@ -77,6 +77,7 @@ Parameters parameters_of(const SystemModel& model, bool pcie) {
   Parameters parameters;
   parameters.seed = model.seed;
   parameters.routing = model.routing;
+  parameters.ugal_threshold = model.ugal_threshold;
   // PCIe's flow control covers its long round trip; the paper's buffers are those of HMCs.
   if (pcie) parameters.vc_buffer_bytes = 4096;
   return parameters;
@@ -106,27 +107,31 @@ std::vector<int> terminals_of(const Topology& topology, TerminalKind kind) {
 // What every GPU of a phase does.
 struct Demand {
   double requests = 0;  // all GPUs together
+  int launches = 1;     // that share the requests evenly; each waits for the one before
   double gap_ns = 0;    // of one GPU, from a request to the next
   int window = 1;
-  AccessPattern pattern;  // count, start and seed are filled in
-  std::vector<double> weights;
+  AccessPattern pattern;                     // count, start and seed are filled in
+  std::vector<std::vector<double>> weights;  // of the clusters: for all GPUs, or for each its own
 };
 
-// Simulates a sample and scales it: what goes beyond the sample goes at the pace of its middle.
+// Simulates a sample of a launch and scales it: what goes beyond the sample goes at the pace of its middle, and every
+// launch fills and drains the network anew.
 Phase simulate(const Topology& topology, const Parameters& parameters, const SystemModel& model,
                const std::vector<int>& terminals, const Demand& demand) {
   Phase phase;
   phase.requests = std::ceil(demand.requests);
   if (phase.requests < 1) return phase;
   const auto n = static_cast<std::int64_t>(terminals.size());
-  const auto each = static_cast<std::int64_t>(std::ceil(phase.requests / static_cast<double>(n)));
+  const double launches = std::min<double>(demand.launches, phase.requests);
+  const double a_launch = phase.requests / launches;
+  const auto each = static_cast<std::int64_t>(std::ceil(a_launch / static_cast<double>(n)));
   const std::int64_t sample = std::min(each, model.sample_requests);
   MemorySystem memory;
   memory.timing = model.dram;
   AddressMap map;
-  map.clusters = static_cast<std::uint32_t>(demand.weights.size());
+  map.clusters = static_cast<std::uint32_t>(demand.weights.front().size());
   map.locals = static_cast<std::uint32_t>(model.hmcs_per_cluster);
-  memory.placements.emplace_back(map, demand.weights, model.seed);
+  for (const std::vector<double>& weights : demand.weights) memory.placements.emplace_back(map, weights, model.seed);
   std::vector<Requester> requesters;
   for (std::int64_t i = 0; i < n; ++i) {
     AccessPattern pattern = demand.pattern;
@@ -139,14 +144,15 @@ Phase simulate(const Topology& topology, const Parameters& parameters, const Sys
     requester.window = demand.window;
     requester.gap_cycles = demand.gap_ns * parameters.clock_ghz;
     requester.source = pattern_accesses(pattern);
+    if (demand.weights.size() > 1) requester.placement = static_cast<int>(i);
     requesters.push_back(std::move(requester));
   }
   phase.sampled = run_closed_loop(topology, parameters, memory, requesters);
 
   const ClosedLoopResult& result = phase.sampled;
   const auto simulated = static_cast<double>(result.requests);
-  const double beyond = std::max(0.0, phase.requests - simulated);
-  const double cycles = static_cast<double>(result.cycles) + beyond * result.cycles_per_request;
+  const double beyond = std::max(0.0, a_launch - simulated);
+  const double cycles = launches * (static_cast<double>(result.cycles) + beyond * result.cycles_per_request);
   phase.ns = cycles / parameters.clock_ghz;
   // Flits grow with requests, slots with time; what is no flit is idle.
   const double bits = 8.0 * parameters.flit_bytes;
@@ -163,6 +169,7 @@ Phase simulate(const Topology& topology, const Parameters& parameters, const Sys
 Demand kernel_demand(const SystemModel& model, int gpus, const Workload& workload) {
   Demand demand;
   demand.requests = request_count(workload);
+  demand.launches = workload.launches;
   demand.gap_ns = compute_ns(workload, gpus, model.gpu) / (demand.requests / gpus);
   demand.window = request_window(workload, gpus, model.gpu);
   demand.pattern.read_share = read_share(workload);
@@ -173,9 +180,18 @@ Demand kernel_demand(const SystemModel& model, int gpus, const Workload& workloa
   return demand;
 }
 
-std::vector<double> host_only(const SystemModel& model) {
+std::vector<std::vector<double>> host_only(const SystemModel& model) {
   std::vector<double> weights(static_cast<std::size_t>(model.gpus) + 1, 0.0);
   weights[0] = 1;
+  return {weights};
+}
+
+// Each GPU's CTAs have data of their own, so that each has a busiest cluster of its own: the one after its own.
+std::vector<std::vector<double>> by_gpu(const Workload& workload, int gpus, int clusters) {
+  if (workload.imbalance <= 1) return {cluster_weights(workload, clusters, 0)};
+  std::vector<std::vector<double>> weights;
+  for (int g = 0; g < gpus; ++g)
+    weights.push_back(cluster_weights(workload, clusters, (g + clusters - gpus + 1) % clusters));
   return weights;
 }
 
@@ -229,31 +245,62 @@ Phase kernel_phase(Organisation organisation, const SystemModel& model, const Wo
   const bool pcie = on_pcie(organisation, false);
   const Topology topology = organisation_topology(organisation, model);
   Demand demand = kernel_demand(model, model.gpus, workload);
-  const std::vector<double> weights =
-      cluster_weights(workload, organisation == Organisation::umn ? model.gpus + 1 : model.gpus);
   if (is_zero_copy(organisation)) {
     demand.weights = host_only(model);
   } else {
-    demand.weights = weights;
+    demand.weights = by_gpu(workload, model.gpus, organisation == Organisation::umn ? model.gpus + 1 : model.gpus);
     // Copied data are in the GPUs' memories alone.
     if (organisation == Organisation::pcie || organisation == Organisation::cmn) {
-      demand.weights.insert(demand.weights.begin(), 0.0);
+      for (std::vector<double>& weights : demand.weights) weights.insert(weights.begin(), 0.0);
     }
   }
   return simulate(topology, parameters_of(model, pcie), model, terminals_of(topology, TerminalKind::gpu), demand);
 }
 
+Topology figure_topology(const MemoryNetwork& network) {
+  const Topology plain = memory_network(network);
+  const std::vector<int>& extents = plain.shape().extents;
+  Topology topology(plain.name(), plain.shape());
+  for (const Router& router : plain.routers()) topology.add_router(router);
+  for (std::size_t c = 0; c < plain.channels().size(); c += 2) {
+    const Channel& channel = plain.channels()[c];
+    topology.add_channel(channel.from, channel.to, channel.link);
+    const std::vector<int>& a = plain.routers()[channel.from].coordinates;
+    const std::vector<int>& b = plain.routers()[channel.to].coordinates;
+    for (std::size_t d = 0; d < std::min(a.size(), extents.size()); ++d) {
+      if (a[d] != b[d] && extents[d] == 2) topology.add_channel(channel.from, channel.to, channel.link);
+    }
+  }
+  const int serdes = Parameters().serdes_cycles();
+  for (const Terminal& terminal : plain.terminals()) {
+    const int t = topology.add_terminal(terminal.name, terminal.kind, terminal.cluster);
+    for (const Port& port : terminal.ports) {
+      Link link = port.link;
+      if (terminal.kind == TerminalKind::cpu && !plain.overlays().empty() && !link.pass_through) {
+        // A request pays SerDes at the HMC where it leaves the path, a reply at the CPU. The network has the former;
+        // half of the latter on each direction of the port makes the round trip exact.
+        link.pass_through = true;
+        link.extra_latency += serdes / 2;
+      }
+      topology.attach(t, port.router, link);
+    }
+  }
+  for (const std::vector<int>& path : plain.overlays()) topology.add_overlay(path);
+  topology.set_processors_talk(plain.processors_talk());
+  return topology;
+}
+
 Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {
-  const Topology topology = memory_network(network);
+  const Topology topology = figure_topology(network);
   SystemModel its = model;
   its.hmcs_per_cluster = network.hmcs_per_cluster;
   Demand demand = kernel_demand(its, network.gpus, workload);
-  demand.weights = cluster_weights(workload, network.gpus + network.cpus);
+  demand.weights = by_gpu(workload, network.gpus, network.gpus + network.cpus);
   return simulate(topology, parameters_of(its, false), its, terminals_of(topology, TerminalKind::gpu), demand);
 }
 
 Phase network_host(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {
-  const Topology topology = memory_network(network);
+  const Topology topology = figure_topology(network);
   SystemModel its = model;
   its.hmcs_per_cluster = network.hmcs_per_cluster;
   Demand demand;
@@ -263,7 +310,7 @@ Phase network_host(const MemoryNetwork& network, const SystemModel& model, const
   demand.pattern.line_bytes = 64;
   demand.pattern.random_share = 1;
   demand.pattern.bytes = 64 << 20;
-  demand.weights.assign(static_cast<std::size_t>(network.gpus + network.cpus), 1.0);
+  demand.weights.emplace_back(static_cast<std::size_t>(network.gpus + network.cpus), 1.0);
   return simulate(topology, parameters_of(its, false), its, terminals_of(topology, TerminalKind::cpu), demand);
 }
 

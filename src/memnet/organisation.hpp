@@ -33,7 +33,7 @@ struct SystemModel {
   MemoryTopology network = MemoryTopology::sliced_butterfly;  // of GMN and UMN
   Routing routing =
       Routing::adaptive;         // the least loaded of the minimal ways: a GPU has two channels to each local HMC
-  bool with_cpu = false;         // GMN: a cluster of the CPU in the network too, as UMN has it
+  double ugal_threshold = 32;    // assumed: flits times hops that a longer route must save
   double pcie_gbytes = 15.75;    // 16 lanes of version 3.0, each direction
   double pcie_latency_ns = 250;  // assumed: of each PCIe link, beyond a channel's
   int cmn_channels = 1;          // assumed: of each GPU into the CPU's network, in place of its PCIe link
@@ -59,6 +59,12 @@ Topology organisation_topology(Organisation organisation, const SystemModel& mod
 // Copies of so many bytes from the host to the GPUs or back, all GPUs at once; 0 ns without copies.
 Phase copy_phase(Organisation organisation, const SystemModel& model, double bytes, bool to_gpus);
 Phase kernel_phase(Organisation organisation, const SystemModel& model, const Workload& workload);
+
+// The topology of a memory network as the figures have it. The CPU's own HMCs are on its pass-through paths too (Figure
+// 13): what goes on to other clusters bypasses their routers and SerDes. And where a dimension of a slice has two
+// clusters only, as with 2 and 8 GPUs, each of its links is two channels, which HMCs have to spare: each GPU then finds
+// the bisection that four to a dimension give it.
+Topology figure_topology(const MemoryNetwork& network);
 
 // The same kernels on any memory network with GPUs in clusters, as Figures 15 to 17 and 19 compare them.
 Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, const Workload& workload);

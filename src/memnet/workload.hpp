@@ -18,7 +18,9 @@ struct Workload {
   double written = 0;        // bytes that kernels write to memory: caches write through
   int write_bytes = 128;     // of one write: 128 coalesced, 32 scattered
   double operations = 0;     // issue slots of a thread each, those included that diverging warps leave empty
+  int launches = 1;          // of kernels, each of which waits for the one before
   double blocks = 0;         // CTAs of a launch, of the kernel that takes longest
+  int block_lines = 8;       // lines that a resident CTA has outstanding: 8 for coalesced warps, else one a thread
   double random = 0;         // share of accesses to random lines; the rest walk through arrays
   double imbalance = 1;      // traffic of the busiest HMC over that of the least busy
   double host_misses = 0;    // cache lines that the host's part reads; 0 where the host computes next to nothing
@@ -38,7 +40,6 @@ struct GpuModel {
   int blocks_per_core = 8;
   double clock_ghz = 1.4;
   double issue_share = 0.5;  // assumed: of issue slots that a kernel fills
-  int lines_per_block = 8;   // assumed: outstanding to memory, for each CTA that is resident
   int lines = 512;           // assumed: outstanding to memory, of a GPU
 };
 
@@ -51,7 +52,8 @@ int request_window(const Workload& workload, int gpus, const GpuModel& gpu = {})
 double request_count(const Workload& workload, int line_bytes = 128);
 double read_share(const Workload& workload, int line_bytes = 128);
 
-// Weights of page placement over the clusters with the workload's imbalance: geometric, first the busiest.
-std::vector<double> cluster_weights(const Workload& workload, int clusters);
+// Weights of page placement over the clusters for one GPU's data: one is busier than the others by the workload's
+// imbalance.
+std::vector<double> cluster_weights(const Workload& workload, int clusters, int busiest);
 
 }  // namespace dcgn::memnet

@@ -183,7 +183,7 @@ void RouteTable::set_scheme(Scheme scheme) {
           most = std::max(most, steps);
         }
       }
-      classes = scheme == Scheme::hops ? std::max(1, legs_ * most) : legs_ * most + 1;
+      classes = scheme == Scheme::hops ? std::max(1, legs_ * most) : legs_ * (most + 1);
       break;
     }
   }
@@ -243,8 +243,8 @@ Hop RouteTable::next(int router, int target, RouteState& state) const {
   if (kind_ == ShapeKind::irregular) {
     const Group& group = groups_[table_[static_cast<std::size_t>(router) * routers_ + goal]];
     if (scheme_ == Scheme::single) return {&group_channels_[group.first], group.count, limited(state.leg)};
-    // A channel belongs to the class of the steps before it.
-    const int vc_class = limited(state.steps);
+    // A channel belongs to the class of the steps before it. Both legs may have hops in the intermediate cluster.
+    const int vc_class = limited(state.steps + (scheme_ == Scheme::clusters ? state.leg : 0));
     if (scheme_ == Scheme::hops || group.between_clusters) ++state.steps;
     return {&group_channels_[group.first], group.count, vc_class};
   }

@@ -375,7 +375,8 @@ Saturation find_saturation(const Topology& topology, const Parameters& parameter
     return saturation.points.back();
   };
   int ports = 1;
-  for (const int source : Destinations(topology, traffic).sources()) {
+  const Destinations destinations(topology, traffic);
+  for (const int source : destinations.sources()) {
     ports = std::max(ports, static_cast<int>(topology.terminals()[source].ports.size()));
   }
   double low = 0;

@@ -184,6 +184,7 @@ Topology memory_network(const MemoryNetwork& network) {
     }
     if (overlay) {
       std::vector<int> path;
+      path.reserve(order.size());
       for (const int c : order) path.push_back(c * slices + s);
       topology.add_overlay(std::move(path));
     }

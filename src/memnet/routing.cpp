@@ -222,7 +222,7 @@ int RouteTable::overlay_distance(int from, int to) const {
 RouteState RouteTable::start(int intermediate, bool overlay) const {
   RouteState state;
   state.intermediate = intermediate;
-  state.leg = static_cast<std::int8_t>(intermediate < 0 ? legs_ - 1 : 0);
+  state.leg = static_cast<std::uint8_t>(intermediate < 0 ? legs_ - 1 : 0);
   state.overlay = overlay;
   return state;
 }

@@ -19,7 +19,7 @@ namespace dcgn::memnet {
 // Where a packet is on its way.
 struct RouteState {
   std::int32_t intermediate = -1;  // the router that a Valiant route goes to first; -1: none, or passed
-  std::int8_t leg = 0;             // 0 before the intermediate router, 1 after it; 1 from the start without one
+  std::uint8_t leg = 0;            // 0 before the intermediate router, 1 after it; 1 from the start without one
   std::int8_t dimension = -1;      // of the last hop
   std::uint8_t crossing = 0;       // of the last hop's ring: the wrap channel is on the way
   std::uint8_t steps = 0;          // hops, or channels between clusters, so far: as the class scheme counts

@@ -24,6 +24,7 @@ struct Request {
   Location place;
   Access access;
   std::int64_t issued = 0;
+  std::int64_t arrived_ps = 0;  // at its cube
   int hops = 0;
 };
 
@@ -62,6 +63,7 @@ class System {
   void issue(std::size_t index);
   void arrive(const Delivery& delivery);
   void complete(const Delivery& delivery);
+  void fill(std::size_t v, bool now);
   void serve_vaults();
   void send_replies();
   std::int64_t next_cycle() const;
@@ -217,37 +219,45 @@ void System::issue(std::size_t index) {
 void System::arrive(const Delivery& delivery) {
   Request& request = requests_[delivery.packet.tag];
   request.hops = delivery.hops;
+  request.arrived_ps = to_ps(delivery.delivered);
   Cube& cube = cubes_[request.cube];
   const auto vault = static_cast<std::size_t>(request.cube) * vaults_per_cube_ + request.place.vault;
   waiting_[vault].push_back(delivery.packet.tag);
   ++cube.waiting;
-  wake_[vault] = std::min(wake_[vault], to_ps(network_.now()));
+  wake_[vault] = std::min(wake_[vault], request.arrived_ps);
+}
+
+void System::fill(std::size_t v, bool now) {
+  Vault& vault = vaults_[v];
+  while (!waiting_[v].empty() && !vault.full()) {
+    const std::uint64_t tag = waiting_[v].front();
+    waiting_[v].pop_front();
+    --cubes_[v / vaults_per_cube_].waiting;
+    const Request& request = requests_[tag];
+    const std::uint32_t columns = (request.access.bytes + AddressMap::column_bytes - 1) / AddressMap::column_bytes;
+    vault.push({.bank = request.place.bank,
+                .row = request.place.row,
+                .columns = columns,
+                .write = request.access.write,
+                .tag = tag},
+               now ? to_ps(network_.now()) : request.arrived_ps);
+  }
 }
 
 void System::serve_vaults() {
-  const std::int64_t now = network_.now(), now_ps = to_ps(now);
+  const std::int64_t now_ps = to_ps(network_.now());
   for (std::size_t v = 0; v < vaults_.size(); ++v) {
     if (wake_[v] > now_ps) continue;
     Vault& vault = vaults_[v];
-    Cube& cube = cubes_[v / vaults_per_cube_];
+    // What has come since the last time, while the queue had room, was there at its own time; what waited for room,
+    // now.
+    fill(v, false);
     replies_.clear();
     vault.advance(now_ps, replies_);
     for (const VaultReply& reply : replies_) {
       ready_.push({(reply.done_ps + cycle_ps_ - 1) / cycle_ps_, ready_order_++, reply.tag});
     }
-    while (!waiting_[v].empty() && !vault.full()) {
-      const std::uint64_t tag = waiting_[v].front();
-      waiting_[v].pop_front();
-      --cube.waiting;
-      const Request& request = requests_[tag];
-      const std::uint32_t columns = (request.access.bytes + AddressMap::column_bytes - 1) / AddressMap::column_bytes;
-      vault.push({.bank = request.place.bank,
-                  .row = request.place.row,
-                  .columns = columns,
-                  .write = request.access.write,
-                  .tag = tag},
-                 now_ps);
-    }
+    fill(v, true);
     wake_[v] = vault.next_ps();
   }
   for (Cube& cube : cubes_) {

@@ -33,7 +33,7 @@ struct SystemModel {
   MemoryTopology network = MemoryTopology::sliced_butterfly;  // of GMN and UMN
   Routing routing =
       Routing::adaptive;         // the least loaded of the minimal ways: a GPU has two channels to each local HMC
-  double ugal_threshold = 32;    // assumed: flits times hops that a longer route must save
+  double ugal_threshold = 0;     // Parameters::ugal_threshold
   double pcie_gbytes = 15.75;    // 16 lanes of version 3.0, each direction
   double pcie_latency_ns = 250;  // assumed: of each PCIe link, beyond a channel's
   int cmn_channels = 1;          // assumed: of each GPU into the CPU's network, in place of its PCIe link

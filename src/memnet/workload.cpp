@@ -181,10 +181,10 @@ Workload walsh_transform() {
 }
 
 // Conjugate gradient, class S. Derived: 1400 rows, 78 K non-zeros of 12 bytes; 15 iterations of 26 products, each with
-// some ten passes over vectors, counted into its launch; caches start each kernel empty, since nothing keeps them coherent. From
-// the paper's text: the busiest HMC gets 11.7 times the least busy one's traffic. Assumed: each GPU has one busiest
-// cluster and the others are equal (of two shapes tried the one with which routing matters as Figure 15 says; a
-// geometric series gains less); 64 rows a CTA, a thread and thus a line each; the host reads the matrix once an
+// some ten passes over vectors, counted into its launch; caches start each kernel empty, since nothing keeps them
+// coherent. From the paper's text: the busiest HMC gets 11.7 times the least busy one's traffic. Assumed: each GPU has
+// one busiest cluster and the others are equal (of two shapes tried the one with which routing matters as Figure 15
+// says; a geometric series gains less); 64 rows a CTA, a thread and thus a line each; the host reads the matrix once an
 // iteration and the vectors after each product, and misses on all of it because GPUs have written since.
 Workload conjugate_gradient() {
   const double matrix = 78148 * 12, vector = 1400 * 8;

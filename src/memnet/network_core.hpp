@@ -31,11 +31,12 @@ class Network::Core {
   bool quiet() const { return packets_in_network_ == 0 && pending_events_ == 0; }
 
   struct Source {             // of one message class at one terminal port
-    std::int32_t first = -1;  // packets, linked
+    std::int32_t first = -1;  // of the queue, linked
     std::int32_t last = -1;
-    std::int32_t flits = 0;  // queued, those of the first that have left not counted
-    std::int32_t sent = 0;   // of the first
-    std::int16_t vc = -1;    // of the first, once its head has left
+    std::int32_t packet = -1;  // that is entering the network
+    std::int32_t flits = 0;    // queued, and those of the packet that have not left
+    std::int32_t sent = 0;     // of the packet
+    std::int16_t vc = -1;      // of the packet
     std::int16_t last_vc = -1;
   };
 
@@ -70,14 +71,24 @@ class Network::Core {
   };
   static Pipeline pipeline_of(int stages);
 
+  // Past saturation source queues grow without bound: what routers look at is kept apart from what waits there, so that
+  // it stays in the cache.
+  struct QueuedPacket {
+    Packet packet;
+    std::int64_t created = 0;
+    RouteState route;
+    std::int32_t target = 0;  // router
+    std::int32_t next = -1;   // of the queue, or of the free ones
+  };
+
   struct PacketState {
     Packet packet;
     std::int64_t created = 0;
     std::int64_t injected = 0;
     RouteState route;
-    std::int32_t target = 0;  // router
-    std::int32_t next = -1;   // in a source queue, or in the list of free ones
+    std::int32_t target = 0;
     std::int32_t hops = 0;
+    std::int32_t next = -1;  // of the free ones
   };
 
   struct InputVc {
@@ -130,7 +141,8 @@ class Network::Core {
   int vc_of(std::uint32_t place) const { return static_cast<int>(place & ((1U << shift_) - 1)); }
   Slot& slot(std::int64_t cycle) { return slots_[cycle & slot_mask_]; }
 
-  int new_packet(const Packet& packet, std::int64_t created);
+  int new_queued();
+  void enter(Source& source);
   Entry choose_entry(int source, int destination);
   void choose_late(PacketState& state);
   int draw_intermediate(int from, int target);
@@ -149,6 +161,8 @@ class Network::Core {
   bool link_free(int sender, const InputVc& state) const;
   void activate(int router) { active_[router >> 6] |= std::uint64_t{1} << (router & 63); }
 
+  std::vector<QueuedPacket> queue_;
+  std::int32_t free_queued_ = -1;
   std::vector<PacketState> packets_;
   std::int32_t free_packet_ = -1;
 

@@ -8,21 +8,33 @@
 
 namespace dcgn::memnet {
 
-int Network::Core::new_packet(const Packet& packet, std::int64_t created) {
-  int index = free_packet_;
-  if (index < 0) {
-    index = static_cast<int>(packets_.size());
-    packets_.emplace_back();
-  } else {
-    free_packet_ = packets_[index].next;
+int Network::Core::new_queued() {
+  if (free_queued_ < 0) {
+    queue_.emplace_back();
+    return static_cast<int>(queue_.size()) - 1;
   }
-  PacketState& state = packets_[index];
-  state.packet = packet;
-  state.created = created;
-  state.injected = 0;
-  state.next = -1;
-  state.hops = 0;
+  const int index = free_queued_;
+  free_queued_ = queue_[index].next;
   return index;
+}
+
+// The first of a source's queue becomes a packet of the network.
+void Network::Core::enter(Source& source) {
+  if (free_packet_ < 0) {
+    free_packet_ = static_cast<std::int32_t>(packets_.size());
+    packets_.emplace_back();
+  }
+  PacketState& state = packets_[free_packet_];
+  QueuedPacket& queued = queue_[source.first];
+  source.packet = free_packet_;
+  source.sent = 0;
+  free_packet_ = state.next;
+  state = {queued.packet, queued.created, now_, queued.route, queued.target, 0, -1};
+  const std::int32_t next = queued.next;
+  queued.next = free_queued_;
+  free_queued_ = source.first;
+  source.first = next;
+  choose_late(state);
 }
 
 void Network::Core::inject(const Packet& packet, std::int64_t created) {
@@ -40,18 +52,16 @@ void Network::Core::inject(const Packet& packet, std::int64_t created) {
   if (parameters_.source_queue_flits > 0 && queued > 0 && queued + packet.flits > parameters_.source_queue_flits) {
     fail("the source queue of " + topology_.terminals()[packet.source].name + " is full, expected can_inject()");
   }
-  const int index = new_packet(packet, created);
   const Entry entry = choose_entry(packet.source, packet.destination);
-  PacketState& state = packets_[index];
-  state.target = entry.target;
-  state.route = routes_.start(entry.intermediate, entry.overlay);
+  const int index = new_queued();
+  queue_[index] = {packet, created, routes_.start(entry.intermediate, entry.overlay), entry.target, -1};
   ++turn_[packet.source];
 
   Source& source = sources_[static_cast<std::size_t>(entry.port) * classes_ + packet.message_class];
   if (source.first < 0) {
     source.first = index;
   } else {
-    packets_[source.last].next = index;
+    queue_[source.last].next = index;
   }
   source.last = index;
   source.flits += packet.flits;

@@ -110,24 +110,22 @@ void Network::Core::send_from_port(int port) {
     int message_class = source_turn_[port] + i;
     if (message_class >= classes_) message_class -= classes_;
     Source& source = sources_[static_cast<std::size_t>(port) * classes_ + message_class];
-    if (source.first < 0) continue;
+    if (source.packet < 0 && source.first < 0) continue;
     queued = true;
-    PacketState& state = packets_[source.first];
     const int base = message_class * parameters_.vcs_per_class;
-    if (source.sent == 0) {
+    if (source.packet < 0) {
       const std::uint64_t open = (free_vcs_[sender] & credit_vcs_[sender]) >> base & class_mask_;
       if (open == 0) continue;
       source.vc = static_cast<std::int16_t>(next_bit(open, source.last_vc + 1) + base);
       source.last_vc = static_cast<std::int16_t>(source.vc - base);
       free_vcs_[sender] &= ~(std::uint64_t{1} << source.vc);
-      state.injected = now_;
-      choose_late(state);
+      enter(source);
     } else if ((credit_vcs_[sender] >> source.vc & 1) == 0) {
       continue;
     }
-    std::uint32_t flit = static_cast<std::uint32_t>(source.first) << 2;
+    std::uint32_t flit = static_cast<std::uint32_t>(source.packet) << 2;
     if (source.sent == 0) flit |= head_bit;
-    if (source.sent + 1 == state.packet.flits) flit |= tail_bit;
+    if (source.sent + 1 == packets_[source.packet].packet.flits) flit |= tail_bit;
     const std::uint32_t place = place_of(sender, source.vc);
     slot(now_ + 1 + latency_[sender]).flits.push_back({place_of(receiver_[sender], source.vc), flit});
     ++pending_events_;
@@ -141,8 +139,7 @@ void Network::Core::send_from_port(int port) {
     ++source.sent;
     if ((flit & tail_bit) != 0) {
       free_vcs_[sender] |= std::uint64_t{1} << source.vc;
-      source.first = state.next;
-      source.sent = 0;
+      source.packet = -1;
     }
     source_turn_[port] = static_cast<std::uint8_t>(message_class + 1 == classes_ ? 0 : message_class + 1);
     return;

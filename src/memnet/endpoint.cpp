@@ -93,6 +93,7 @@ class System {
 
   std::vector<std::int64_t> latencies_, reply_cycles_;
   std::int64_t issued_ = 0, hops_ = 0;
+  std::int64_t exhausted_ = -1;  // when the first requester had no more to ask for
   std::vector<std::int64_t> done_;
   std::vector<int> peak_;
 };
@@ -168,6 +169,7 @@ void System::check(const MemorySystem& memory) const {
 
 void System::fetch(std::size_t index) {
   sources_[index].has_next = requesters_[index].source->next(sources_[index].next);
+  if (!sources_[index].has_next && exhausted_ < 0) exhausted_ = network_.now();
 }
 
 void System::issue(std::size_t index) {
@@ -346,10 +348,19 @@ ClosedLoopResult System::result(bool finished) {
   out.cycles = finished ? *std::max_element(done_.begin(), done_.end()) : network_.now();
   out.requests = issued_;
   out.replies = static_cast<std::int64_t>(latencies_.size());
-  const std::size_t first = reply_cycles_.size() / 5, last = reply_cycles_.size() * 4 / 5;
-  if (last > first) {
+  // Windows are full until the first requester has asked for all it will; the second half of that time is steady.
+  const auto replies_by = [this](std::int64_t cycle) {
+    return static_cast<std::size_t>(std::upper_bound(reply_cycles_.begin(), reply_cycles_.end(), cycle) -
+                                    reply_cycles_.begin());
+  };
+  std::size_t first = replies_by(exhausted_ / 2), last = replies_by(exhausted_);
+  if (last < first + requesters_.size() * 16) {
+    first = reply_cycles_.size() / 5;
+    last = reply_cycles_.size() * 4 / 5;
+  }
+  if (last > first + 1) {
     out.cycles_per_request =
-        static_cast<double>(reply_cycles_[last] - reply_cycles_[first]) / static_cast<double>(last - first);
+        static_cast<double>(reply_cycles_[last - 1] - reply_cycles_[first]) / static_cast<double>(last - 1 - first);
   }
   out.latency = summarize(std::move(latencies_));
   out.done = done_;

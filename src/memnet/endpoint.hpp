@@ -71,7 +71,7 @@ struct ClosedLoopResult {
   std::int64_t requests = 0;
   std::int64_t replies = 0;
   bool finished = true;            // false: stopped at max_cycles
-  double cycles_per_request = 0;   // of all requesters together, from a fifth to four fifths of the replies
+  double cycles_per_request = 0;   // of all requesters together, while their windows are full
   LatencySummary latency;          // from issue to reply
   double hops = 0;                 // routers passed by a request and its reply
   std::vector<std::int64_t> done;  // by requester: the cycle of its last reply

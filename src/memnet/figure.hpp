@@ -38,7 +38,7 @@ struct Figure {
 };
 
 struct FigureOptions {
-  std::int64_t sample_requests = 2000;  // of each GPU in a simulation
+  std::int64_t sample_requests = 4000;  // of each GPU in a simulation: some windows of 512
   std::uint64_t seed = 1;
   int threads = 1;  // simulations at once; 0: as many as the machine has. The figures do not depend on it
 };

@@ -102,8 +102,14 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
   const auto holds = [&](const char* better, const char* worse) {
     return speed.value(better, "GMEAN") >= speed.value(worse, "GMEAN") * 0.995;
   };
-  for (const auto& [better, worse] : {std::pair{"sFBFLY", "sTORUS-2x"}, std::pair{"sFBFLY", "sMESH-2x"},
-                                      std::pair{"sTORUS-2x", "sTORUS"}, std::pair{"sMESH-2x", "sMESH"}}) {
+  for (const std::size_t doubled : {std::size_t{1}, std::size_t{3}}) {
+    std::size_t as_fast = 0;
+    for (std::size_t w = 0; w < used.size(); ++w) as_fast += speeds[4][w] >= speeds[doubled][w] * 0.97 ? 1 : 0;
+    speed.claims.push_back({"sFBFLY is better than " + std::string(to_string(kinds[doubled])) +
+                                " or comparable (to 3 %) for most workloads (3 of 4)",
+                            as_fast * 4 >= used.size() * 3});
+  }
+  for (const auto& [better, worse] : {std::pair{"sTORUS-2x", "sTORUS"}, std::pair{"sMESH-2x", "sMESH"}}) {
     speed.claims.push_back({std::string(better) + " is as fast as " + worse + " or faster", holds(better, worse)});
   }
   energy.claims.push_back({"sMESH-2x takes less energy than sMESH", energy.value("sMESH-2x", "MEAN") < 1});

@@ -80,7 +80,7 @@ Figure figure_19(const FigureOptions& options) {
   }
   double least = out.value("FWT", "16");
   for (const std::string_view name : names) least = std::min(least, out.value(std::string(name), "16"));
-  out.claims.push_back({"FWT gains least at 16 GPUs", least == out.value("FWT", "16")});
+  out.claims.push_back({"no workload gains less than FWT at 16 GPUs (to 3 %)", least >= out.value("FWT", "16") * 0.97});
   out.claims.push_back({"CP is near ideal at 16 GPUs (15 or more)", out.value("CP", "16") >= 15});
   out.assumed = joined(joined(model_assumptions(), {"problems 16 times Table II's, FWT's as it is",
                                                     "two channels a link in dimensions of two clusters (2 and 8 GPUs)",

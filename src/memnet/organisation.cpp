@@ -186,12 +186,15 @@ std::vector<std::vector<double>> host_only(const SystemModel& model) {
   return {weights};
 }
 
-// Each GPU's CTAs have data of their own, so that each has a busiest cluster of its own: the one after its own.
+// Each GPU's CTAs have data of their own, so that each has a busiest cluster of its own, which is another GPU's: 1, 3,
+// 0, 2 for four GPUs, some of them next to each other on a ring and some not.
 std::vector<std::vector<double>> by_gpu(const Workload& workload, int gpus, int clusters) {
   if (workload.imbalance <= 1) return {cluster_weights(workload, clusters, 0)};
   std::vector<std::vector<double>> weights;
-  for (int g = 0; g < gpus; ++g)
-    weights.push_back(cluster_weights(workload, clusters, (g + clusters - gpus + 1) % clusters));
+  for (int g = 0; g < gpus; ++g) {
+    const int busiest = clusters - gpus + (2 * g + 1) % (gpus + 1) % gpus;
+    weights.push_back(cluster_weights(workload, clusters, busiest));
+  }
   return weights;
 }
 

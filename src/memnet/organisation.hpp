@@ -39,7 +39,7 @@ struct SystemModel {
   int cmn_channels = 1;          // assumed: of each GPU into the CPU's network, in place of its PCIe link
   GpuModel gpu;
   DramTiming dram;
-  std::int64_t sample_requests = 3000;  // of each GPU in a simulation; a phase with fewer is simulated in full
+  std::int64_t sample_requests = 4000;  // of each GPU in a simulation; a phase with fewer is simulated in full
   std::uint64_t seed = 1;
 };
 

@@ -91,8 +91,8 @@ Workload k_means() {
 }
 
 // Barnes-Hut. Derived: 8 K bodies of 10 floats and as many tree cells of 12 words. Assumed: two time steps of six
-// kernels, each of which loads bodies and tree into each of four L2s once; 1500 interactions a body; a fifth of the
-// lanes active in the tree walks.
+// kernels, each of which loads bodies and tree into each of four L2s once; a warp walks the union of its bodies' paths
+// through the tree, 1500 cells, with all lanes.
 Workload barnes_hut() {
   const double bodies = 8192, tree = bodies * (10 + 12) * 4;
   const int steps = 2;
@@ -103,11 +103,11 @@ Workload barnes_hut() {
           .read = steps * 6 * 4 * tree,
           .written = steps * 3 * bodies * 32,
           .write_bytes = 32,
-          .operations = steps * bodies * 1500 * 20 * 5,
+          .operations = steps * bodies * 1500 * 20,
           .launches = steps * 6,
           .blocks = 192,
           .random = 1,
-          .assumed = "2 steps, 1500 interactions a body, 1/5 of lanes active"};
+          .assumed = "2 steps, 1500 cells of the tree a body, sorted bodies"};
 }
 
 // Survey propagation. Derived: 300 K edges of a 3-SAT formula with 16 bytes each, 100 K clauses and 300 K literals with
@@ -205,7 +205,7 @@ Workload conjugate_gradient() {
           .host_window = 1,
           .assumed =
               "64 rows a CTA; imbalance 11.7 is the paper's, its shape is not: each GPU has one busiest cluster, "
-              "the next one, and the others are equal"};
+              "another GPU's, and the others are equal"};
 }
 
 // Fast Fourier transform, class S. Derived: 64^3 complex numbers of 16 bytes; a transform forward and six iterations,

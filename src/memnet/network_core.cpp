@@ -44,6 +44,9 @@ Network::Core::Core(const Topology& topology, const Parameters& parameters)
       pass_(pipeline_of(parameters.pass_through_stages)),
       depth_(parameters.vc_buffer_flits()),
       serdes_(parameters.serdes_cycles()) {
+  for (int vc = 0; vc < vcs_; ++vc) {
+    class_base_[vc] = static_cast<std::uint8_t>(vc - vc % parameters.vcs_per_class);
+  }
   build_ports();
   build_attachments();
   int longest = 0;

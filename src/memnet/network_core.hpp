@@ -58,8 +58,9 @@ class Network::Core {
   int router_outputs_ = 0;                    // senders below are routers', those from here on the ports'
   int classes_ = 0;
   int vcs_ = 0;
-  int shift_ = 0;                 // a port's VCs take up a power of two of places
-  std::uint64_t class_mask_ = 0;  // the VCs of message class 0
+  int shift_ = 0;                              // a port's VCs take up a power of two of places
+  std::uint64_t class_mask_ = 0;               // the VCs of message class 0
+  std::array<std::uint8_t, 64> class_base_{};  // by VC: the first VC of its message class
 
  private:
   // Route computation takes `rc` cycles, the switch is allocated in the same cycle as the VC or in the next, and the
@@ -81,13 +82,19 @@ class Network::Core {
     std::int32_t next = -1;   // of the queue, or of the free ones
   };
 
-  struct PacketState {
+  struct PacketState {  // half a cache line: routers read one for every head
+    RouteState route;
+    std::int32_t target = 0;
+    std::int32_t source = 0;  // terminals
+    std::int32_t destination = 0;
+    std::int32_t flits = 0;
+    std::int32_t hops = 0;
+  };
+
+  struct PacketRecord {  // what its delivery tells, at the packet's index
     Packet packet;
     std::int64_t created = 0;
     std::int64_t injected = 0;
-    RouteState route;
-    std::int32_t target = 0;
-    std::int32_t hops = 0;
     std::int32_t next = -1;  // of the free ones
   };
 
@@ -164,6 +171,7 @@ class Network::Core {
   std::vector<QueuedPacket> queue_;
   std::int32_t free_queued_ = -1;
   std::vector<PacketState> packets_;
+  std::vector<PacketRecord> records_;
   std::int32_t free_packet_ = -1;
 
   std::vector<Slot> slots_;

@@ -23,13 +23,17 @@ void Network::Core::enter(Source& source) {
   if (free_packet_ < 0) {
     free_packet_ = static_cast<std::int32_t>(packets_.size());
     packets_.emplace_back();
+    records_.emplace_back();
   }
-  PacketState& state = packets_[free_packet_];
   QueuedPacket& queued = queue_[source.first];
   source.packet = free_packet_;
   source.sent = 0;
-  free_packet_ = state.next;
-  state = {queued.packet, queued.created, now_, queued.route, queued.target, 0, -1};
+  PacketState& state = packets_[source.packet];
+  PacketRecord& record = records_[source.packet];
+  free_packet_ = record.next;
+  const Packet& packet = queued.packet;
+  state = {queued.route, queued.target, packet.source, packet.destination, packet.flits, 0};
+  record = {packet, queued.created, now_, -1};
   const std::int32_t next = queued.next;
   queued.next = free_queued_;
   free_queued_ = source.first;
@@ -181,7 +185,7 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
 void Network::Core::choose_late(PacketState& state) {
   if (parameters_.routing == Routing::minimal || parameters_.routing == Routing::adaptive || state.route.overlay)
     return;
-  const int source = state.packet.source;
+  const int source = state.source;
   if (port_begin_[source + 1] - port_begin_[source] != 1) return;
   const int from = attachments_[attachment_begin_[source]].router;
   const int middle = from == state.target ? -1 : draw_intermediate(from, state.target);

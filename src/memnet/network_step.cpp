@@ -94,9 +94,9 @@ void Network::Core::sink(std::uint32_t place, std::uint32_t flit) {
   ++counters_.delivered_flits;
   if ((flit & tail_bit) == 0) return;
   const int index = static_cast<int>(flit >> 2);
-  PacketState& state = packets_[index];
-  deliveries_.push_back({state.packet, state.created, state.injected, now_, state.hops});
-  state.next = free_packet_;
+  PacketRecord& record = records_[index];
+  deliveries_.push_back({record.packet, record.created, record.injected, now_, packets_[index].hops});
+  record.next = free_packet_;
   free_packet_ = index;
   --packets_in_network_;
   ++counters_.delivered_packets;
@@ -125,7 +125,7 @@ void Network::Core::send_from_port(int port) {
     }
     std::uint32_t flit = static_cast<std::uint32_t>(source.packet) << 2;
     if (source.sent == 0) flit |= head_bit;
-    if (source.sent + 1 == packets_[source.packet].packet.flits) flit |= tail_bit;
+    if (source.sent + 1 == packets_[source.packet].flits) flit |= tail_bit;
     const std::uint32_t place = place_of(sender, source.vc);
     slot(now_ + 1 + latency_[sender]).flits.push_back({place_of(receiver_[sender], source.vc), flit});
     ++pending_events_;
@@ -153,17 +153,17 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
   const std::uint32_t flit = flits_[static_cast<std::size_t>(input_vc) * depth_ + state.head];
   PacketState& packet = packets_[flit >> 2];
   const int input = port_of(input_vc);
-  const int base = packet.packet.message_class * parameters_.vcs_per_class;
+  const int base = class_base_[vc_of(input_vc)];
   ++packet.hops;
   int sender = -1;
   const bool pending = packet.route.intermediate >= 0 && packet.route.intermediate != router;
   if (router == packet.target && !pending) {
-    const int destination = packet.packet.destination;
+    const int destination = packet.destination;
     for (int a = attachment_begin_[destination];; ++a) {
       const Attachment& attachment = attachments_[a];
       if (attachment.router != router) continue;
       for (int i = 0; i < attachment.count; ++i) {
-        const int place = (i + packet.packet.source) % attachment.count;
+        const int place = (i + packet.source) % attachment.count;
         const int candidate = eject_sender_[attached_ports_[attachment.first + place]];
         if (sender < 0 || used_[candidate] < used_[sender]) sender = candidate;
       }
@@ -172,7 +172,7 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
     state.request = class_mask_ << base;
   } else {
     const Hop hop = routes_.next(router, packet.target, packet.route);
-    sender = channel_sender_[hop.count == 1 ? hop.channels[0] : emptiest(hop, packet.packet.source)];
+    sender = channel_sender_[hop.count == 1 ? hop.channels[0] : emptiest(hop, packet.source)];
     state.request = routes_.vc_mask(hop.vc_class) << base;
   }
   state.output = static_cast<std::uint8_t>(sender - output_begin_[router]);

@@ -1,6 +1,7 @@
 // Channels of distributor-based and sliced flattened butterflies.
 #include "memnet/figure_parts.hpp"
 
+#include <cmath>
 #include <string>
 
 namespace dcgn::memnet {
@@ -26,7 +27,7 @@ Figure figure_12() {
     out.rows.push_back({"saving", label, 1 - static_cast<double>(sliced) / distributed, paper});
     if (paper) {
       const double saved = out.rows.back().ours;
-      out.claims.push_back({"sFBFLY saves " + std::to_string(static_cast<int>(*paper * 100 + 0.5)) + " % at " + label,
+      out.claims.push_back({"sFBFLY saves " + std::to_string(std::lround(*paper * 100)) + " % at " + label,
                             saved > *paper - 0.005 && saved < *paper + 0.005});
     }
   }

@@ -59,6 +59,7 @@ Figure figure_14(const FigureOptions& options) {
 
   const auto speedup = [&](Organisation over, Organisation on) {
     std::vector<double> ratios;
+    ratios.reserve(totals.size());
     for (const auto& total : totals) ratios.push_back(total[index(over)] / total[index(on)]);
     return geometric_mean(ratios);
   };

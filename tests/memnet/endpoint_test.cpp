@@ -41,6 +41,12 @@ Requester requester(int terminal, int window, std::int64_t count, double read_sh
   return it;
 }
 
+// Of GPUs 0 .. 3.
+std::vector<Requester> four(int window, std::int64_t count, double read_share) {
+  return {requester(0, window, count, read_share), requester(1, window, count, read_share),
+          requester(2, window, count, read_share), requester(3, window, count, read_share)};
+}
+
 class Once : public AccessSource {
  public:
   explicit Once(const Access& access) : access_(access) {}
@@ -84,9 +90,7 @@ TEST(Endpoint, TheWindowIsUsedAndNeverExceeded) {
   const Topology topology = memory_network({});
   double last = 0;
   for (const int window : {1, 4, 32, 200}) {
-    std::vector<Requester> gpus;
-    for (int g = 0; g < 4; ++g) gpus.push_back(requester(g, window, 600, 0.7));
-    const ClosedLoopResult result = run_closed_loop(topology, {}, memory_of(4), gpus);
+    const ClosedLoopResult result = run_closed_loop(topology, {}, memory_of(4), four(window, 600, 0.7));
     EXPECT_TRUE(result.finished);
     for (const int peak : result.peak) EXPECT_EQ(peak, window);
     // More at once is faster, and by Little's law no faster than the latency allows.
@@ -100,25 +104,21 @@ TEST(Endpoint, TheWindowIsUsedAndNeverExceeded) {
 TEST(Endpoint, EveryRequestGetsOneReply) {
   const Topology topology = memory_network({});
   for (const double reads : {0.0, 0.5, 1.0}) {
-    std::vector<Requester> gpus;
-    for (int g = 0; g < 4; ++g) gpus.push_back(requester(g, 64, 500 + g, reads));
-    const ClosedLoopResult result = run_closed_loop(topology, {}, memory_of(4), gpus);
-    EXPECT_EQ(result.requests, 2006);
-    EXPECT_EQ(result.replies, 2006);
-    EXPECT_EQ(result.latency.packets, 2006);
-    EXPECT_EQ(result.counters.delivered_packets, 2 * 2006);
-    EXPECT_EQ(result.counters.delivered_flits, 2006 * 10);  // 1 and 9, whichever way
+    const ClosedLoopResult result = run_closed_loop(topology, {}, memory_of(4), four(64, 500, reads));
+    EXPECT_EQ(result.requests, 2000);
+    EXPECT_EQ(result.replies, 2000);
+    EXPECT_EQ(result.latency.packets, 2000);
+    EXPECT_EQ(result.counters.delivered_packets, 2 * 2000);
+    EXPECT_EQ(result.counters.delivered_flits, 2000 * 10);  // 1 and 9, whichever way
   }
 }
 
 TEST(Endpoint, CubesThatAreBusyHoldRequestsBack) {
   // One page: 8 lines of each cube, all in one row. Closed cubes leave requests in the network, and none is lost.
   const Topology topology = memory_network({});
-  std::vector<Requester> gpus;
-  for (int g = 0; g < 4; ++g) {
-    Requester one = requester(g, 512, 0);
+  std::vector<Requester> gpus = four(512, 0, 1);
+  for (Requester& one : gpus) {
     one.source = pattern_accesses({.count = 1000, .random_share = 1, .bytes = 4096, .seed = 1});
-    gpus.push_back(std::move(one));
   }
   MemorySystem memory = memory_of(4);
   memory.cube_queue = 1;
@@ -139,11 +139,7 @@ TEST(Endpoint, ComputingLimitsTheRate) {
 
 TEST(Endpoint, SameArgumentsSameResult) {
   const Topology topology = memory_network({});
-  const auto run = [&] {
-    std::vector<Requester> gpus;
-    for (int g = 0; g < 4; ++g) gpus.push_back(requester(g, 100, 500, 0.6));
-    return run_closed_loop(topology, {}, memory_of(4, {3, 1, 1, 1}), gpus);
-  };
+  const auto run = [&] { return run_closed_loop(topology, {}, memory_of(4, {3, 1, 1, 1}), four(100, 500, 0.6)); };
   const ClosedLoopResult one = run(), two = run();
   EXPECT_EQ(one.cycles, two.cycles);
   EXPECT_EQ(one.latency.mean, two.latency.mean);
@@ -154,8 +150,7 @@ TEST(Endpoint, SameArgumentsSameResult) {
 TEST(Endpoint, ARecordedTraceReplaysAsItWas) {
   const Topology topology = memory_network({});
   auto trace = std::make_shared<Trace>();
-  std::vector<Requester> gpus;
-  for (int g = 0; g < 4; ++g) gpus.push_back(requester(g, 50, 300, 0.5));
+  std::vector<Requester> gpus = four(50, 300, 0.5);
   const ClosedLoopResult first = run_closed_loop(topology, {}, memory_of(4), gpus, 1000000, trace.get());
   ASSERT_EQ(trace->records.size(), 1200U);
   EXPECT_EQ(trace->sources, 4U);

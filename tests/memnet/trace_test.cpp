@@ -13,8 +13,7 @@
 #include <random>
 #include <string>
 
-using dcgn::memnet::read_trace, dcgn::memnet::Trace, dcgn::memnet::TraceKind, dcgn::memnet::TraceRecord,
-    dcgn::memnet::write_trace;
+using dcgn::memnet::read_trace, dcgn::memnet::Trace, dcgn::memnet::TraceKind, dcgn::memnet::write_trace;
 using dcgn::test::contains, dcgn::test::error_of;
 namespace fs = std::filesystem;
 

@@ -6,6 +6,13 @@
 // the deadlock check finds sound: one for all; the channels between clusters taken so far; the hops taken so far. The
 // two legs of a Valiant route have classes of their own. The VCs of a message class are divided evenly between its
 // classes; where there are fewer VCs than classes the last classes share, and the deadlock check decides.
+//
+// UGAL's rule: a packet takes its minimal route unless
+//   hops_minimal * queue_minimal > hops_other * queue_other + Parameters::ugal_threshold,
+// hops being channels, queue the flits on and beyond the first channel of a route (the credits that are out), and the
+// other route one over a random router. A terminal with one port decides when a packet leaves it. One with several
+// decides when a packet comes: hops are routers then, the queue counts what waits at the port too, and each port's
+// minimal route is a candidate as well. Adaptive routing is that choice without the random router.
 #pragma once
 
 #include "memnet/parameters.hpp"

@@ -33,7 +33,7 @@ std::string refusal(const Topology& topology, const Parameters& parameters) {
 std::vector<std::string> routers_of(const std::string& text) {
   std::vector<std::string> routers;
   for (std::size_t at = text.find("router "); at != std::string::npos; at = text.find("router ", at + 1)) {
-    routers.push_back(text.substr(at + 7, text.find_first_of(" ", at + 7) - at - 7));
+    routers.push_back(text.substr(at + 7, text.find_first_of(' ', at + 7) - at - 7));
   }
   return routers;
 }

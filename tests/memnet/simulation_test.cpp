@@ -204,6 +204,45 @@ TEST(OpenLoop, GoesRoundAFullChannelByUgal) {
   EXPECT_NEAR(balanced.accepted, 0.4, 0.01);
 }
 
+// One GPU to one remote HMC: a minimal route has the one channel of the HMC's slice, others come over the other HMCs of
+// either cluster.
+TEST(OpenLoop, SpreadsOverLocalHmcsWhereRoutingIsAdaptive) {
+  MemoryNetwork shape;
+  shape.kind = MemoryTopology::flattened_butterfly;
+  const Topology topology = memory_network(shape);
+  const std::size_t count = topology.terminals().size();
+  Traffic traffic;
+  traffic.pattern = Pattern::matrix;
+  traffic.sources = {0};
+  traffic.weights.assign(count * count, 0);
+  traffic.weights[4 + 9] = 1;
+  Parameters parameters;
+  parameters.measure_cycles = 2000;
+  const Result minimal = run_open_loop(topology, parameters, traffic, 1.5);
+  EXPECT_TRUE(minimal.saturated);
+  EXPECT_NEAR(minimal.accepted, 1.0, 0.02);
+  for (const Routing routing : {Routing::adaptive, Routing::ugal}) {
+    parameters.routing = routing;
+    const Result spread = run_open_loop(topology, parameters, traffic, 1.5);
+    EXPECT_FALSE(spread.saturated) << to_string(routing);
+    EXPECT_NEAR(spread.accepted, 1.5, 0.05) << to_string(routing);
+  }
+}
+
+TEST(OpenLoop, UsesBothOfTwoParallelChannels) {
+  MemoryNetwork shape;
+  shape.kind = MemoryTopology::sliced_mesh_2x;
+  const Topology topology = memory_network(shape);
+  Parameters parameters;
+  parameters.measure_cycles = 3000;
+  const Result result = run_open_loop(topology, parameters, Traffic(), 1.0);
+  for (std::size_t c = 0; c + 2 < topology.channels().size(); c += 4) {
+    ASSERT_EQ(topology.channels()[c].to, topology.channels()[c + 2].to);
+    EXPECT_GT(result.channel_load[c], 0.1);
+    EXPECT_NEAR(result.channel_load[c], result.channel_load[c + 2], 0.25 * result.channel_load[c]);
+  }
+}
+
 TEST(Destinations, DrawWhatAPatternSays) {
   const Topology topology = mesh({4, 4});
   const auto draw = [&](Pattern pattern, int source) {

@@ -37,7 +37,7 @@ Value = Union[bool, int, float, str, Sequence[object]]  # of a configuration's k
 Row = dict[str, Any]
 
 # Okabe and Ito's, which the colour-blind tell apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999933", "#000000")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999933", "#882255")
 GREY = "#707070"
 PARTS = (" memcpy", " kernel")  # of a bar
 
@@ -261,8 +261,9 @@ def _draw_sweep(document: Document) -> Figure:
         axes.set_axisbelow(True)
         axes.legend(frameon=False)
     if isinstance(found, dict):
-        text = f" saturation {found['load']:.3g}"
-        above.annotate(text, (found["load"], 0.95), xycoords=("data", "axes fraction"), fontsize=8)
+        text = f"saturation {found['load']:.3g} "
+        place = ("data", "axes fraction")
+        above.annotate(text, (found["load"], 0.95), xycoords=place, fontsize=8, ha="right")
     drawn.suptitle(document.title, fontsize=10, x=0.01, ha="left")
     return drawn
 
@@ -294,7 +295,7 @@ def _draw_figure(document: Document) -> Figure:
     panel = list(grid.flat)
     if bars:
         _draw_groups(panel[0], bars, labels, groups)
-        panel[0].set_ylabel(str(document.content.get("unit", "")))
+        panel[0].set_ylabel(str(document.content.get("unit", "")).split(";")[0])  # then that of ratios
     if ratios:
         _draw_ratios(panel[-1], ratios)
     title = f"Figure {document.content.get('figure')}: {document.title}"
@@ -310,46 +311,55 @@ def _group(series: str) -> str:
 
 
 def _draw_groups(axes: Axes, rows: Sequence[Row], labels: Sequence[str], groups: Sequence[str]) -> None:
+    from matplotlib.patches import Patch
+
     wide = 0.8 / len(groups)
     papers: list[tuple[float, float]] = []
-    seen: set[str] = set()
     bottoms: dict[tuple[str, str], float] = {}
+    colours = {group: COLOURS[i % len(COLOURS)] for i, group in enumerate(groups)}
+    hatched = False
     for row in rows:
         group = _group(row["series"])
         place = (group, row["label"])
         x = labels.index(row["label"]) + (groups.index(group) - (len(groups) - 1) / 2) * wide
         bottom = bottoms.get(place, 0.0)
-        # Of a bar of parts, copies are hatched.
+        copies = row["series"].endswith(PARTS[0])
+        hatched = hatched or copies
         axes.bar(
             x,
             row["ours"],
             0.92 * wide,
             bottom=bottom,
-            color=COLOURS[groups.index(group) % len(COLOURS)],
-            label=None if group in seen else group,
-            hatch="////" if row["series"].endswith(PARTS[0]) else "",
+            color=colours[group],
+            hatch="////" if copies else "",
             edgecolor="white",
             linewidth=0.3,
         )
-        seen.add(group)
         bottoms[place] = bottom + row["ours"]
         if row.get("paper") is not None:
             papers.append((x, row["paper"]))
+    handles: list[Any] = [Patch(color=colours[group], label=group) for group in groups]
+    if hatched:
+        handles.append(Patch(facecolor="#999999", edgecolor="white", hatch="////", label="of it memcpy"))
     if papers:
-        axes.plot(*zip(*papers), "D", color="black", markersize=4, label="paper", zorder=4)
-    if any(row["series"].endswith(PARTS[0]) for row in rows):
-        axes.bar(0, 0, hatch="////", color="#cccccc", edgecolor="white", label="of it memcpy")
+        handles += axes.plot(*zip(*papers), "D", color="black", markersize=4, label="paper", zorder=4)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
     axes.set_xticks(range(len(labels)), labels)
     axes.tick_params(axis="x", length=0)
     axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.legend(frameon=False, ncols=min(8, len(groups) + 1), loc="lower left", bbox_to_anchor=(0, 1))
+    across = max(4, int(axes.figure.get_figwidth() / 1.15))
+    place_of_legend = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+    axes.legend(handles=handles, frameon=False, ncols=min(len(handles), across), **place_of_legend)
 
 
 def _draw_ratios(axes: Axes, rows: Sequence[Row]) -> None:
     heights = list(range(len(rows), 0, -1))
-    ours = axes.barh(heights, [row["ours"] for row in rows], height=0.6, color=COLOURS[0], label="ours")
-    axes.bar_label(ours, [f"{row['ours']:.3g}" for row in rows], padding=8, fontsize=8)
+    axes.barh(heights, [row["ours"] for row in rows], height=0.6, color=COLOURS[0], label="ours")
+    for row, y in zip(rows, heights):
+        end = max(row["ours"], row.get("paper") or 0.0)
+        text = f"   {row['ours']:.3g}"
+        axes.annotate(text, (end, y), va="center", fontsize=8)
     stated = [(row["paper"], y) for row, y in zip(rows, heights) if row.get("paper") is not None]
     if stated:
         axes.plot(*zip(*stated), "D", color="black", markersize=4, label="paper")

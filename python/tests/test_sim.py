@@ -127,7 +127,7 @@ class Pictures(unittest.TestCase):
         bars, ratios = sim.draw(figure_document()).axes
         self.assertEqual([text.get_text() for text in bars.get_xticklabels()], ["BP", "BFS"])
         tops = {round(patch.get_y() + patch.get_height(), 6) for patch in bars.patches}
-        self.assertEqual(tops, {0.5, 1.0, 0.1, 0.2, 0.0})  # parts stand on each other
+        self.assertEqual(tops, {0.5, 1.0, 0.1, 0.2})  # parts stand on each other
         stated = next(line for line in ratios.lines if line.get_label() == "paper")
         self.assertEqual(list(stated.get_xdata()), [8.5])
 

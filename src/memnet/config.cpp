@@ -43,9 +43,9 @@ std::string content_of(const std::string& path) {
 }
 
 // The enumerator of that name; the values have made sure that there is one.
-template <class Enum, std::size_t n>
-Enum named(const std::string& name, const std::array<Enum, n>& all) {
-  for (const Enum one : all) {
+template <class Names>
+auto named(const std::string& name, const Names& all) {
+  for (const auto one : all) {
     if (to_string(one) == name) return one;
   }
   fail("no " + name + " is known");

@@ -127,9 +127,8 @@ struct Unit {
 };
 
 std::vector<Unit> units_of(KeyType type, double clock_ghz, double gbytes_per_flit) {
-  const std::vector<Unit> bandwidths = {
-      {"GB/s", 1}, {"MB/s", 1e-3}, {"TB/s", 1e3}, {"Gbit/s", 0.125}, {"Mbit/s", 0.125e-3}};
-  const std::vector<Unit> times = {{"ns", 1}, {"ps", 1e-3}, {"us", 1e3}, {"ms", 1e6}};
+  std::vector<Unit> bandwidths = {{"GB/s", 1}, {"MB/s", 1e-3}, {"TB/s", 1e3}, {"Gbit/s", 0.125}, {"Mbit/s", 0.125e-3}};
+  std::vector<Unit> times = {{"ns", 1}, {"ps", 1e-3}, {"us", 1e3}, {"ms", 1e6}};
   switch (type) {
     case KeyType::bandwidth: return bandwidths;
     case KeyType::time: return times;

@@ -60,6 +60,10 @@ std::string known_keys(std::string_view name) {
   return "expected a key of the sections " + keys;
 }
 
+[[noreturn]] void fail_unknown(const std::string& where, const std::string& what, const std::string& name) {
+  fail(where + ": unknown " + what + ", " + known_keys(name));
+}
+
 }  // namespace
 
 struct ConfigValues::Content {
@@ -81,7 +85,7 @@ struct ConfigValues::Content {
       const std::string name = prefix + std::string(key.str());
       const std::string where = file + ":" + std::to_string(node.source().begin.line);
       if (const toml::table* inner = node.as_table(); inner != nullptr && prefix.empty()) {
-        if (describe_section(name).empty()) fail(where + ": unknown section [" + name + "], " + known_keys(name));
+        if (describe_section(name).empty()) fail_unknown(where, "section [" + name + "]", name);
         flatten(*inner, name + ".");
         continue;
       }
@@ -90,7 +94,7 @@ struct ConfigValues::Content {
   }
 
   void add(const std::string& name, const toml::node& node, const std::string& where) {
-    if (find_config_key(name) == nullptr) fail(where + ": unknown key " + name + ", " + known_keys(name));
+    if (find_config_key(name) == nullptr) fail_unknown(where, "key " + name, name);
     entries.insert_or_assign(name, Entry{&node, where});
   }
 

@@ -85,8 +85,9 @@ class Network {
   void check_conservation() const;
 
   // The latency of a packet without others in its way: 2 + (stages + 1) * R + extra link cycles + (flits - 1) on
-  // one-cycle links without SerDes, R routers on the way. For minimal routing; links slower than a flit a cycle and
-  // pass-through paths are counted.
+  // one-cycle links without SerDes, R routers on the way. For minimal routing, and packets that fit a VC or VCs that
+  // hold what a link and the way of its credits take: other packets wait for credits even alone. Links slower than a
+  // flit a cycle and pass-through paths are counted.
   std::int64_t zero_load_latency(int source, int destination, int flits) const;
   int routers_on_route(int source, int destination) const;
 

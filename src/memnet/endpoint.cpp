@@ -168,8 +168,17 @@ void System::check(const MemorySystem& memory) const {
 }
 
 void System::fetch(std::size_t index) {
-  sources_[index].has_next = requesters_[index].source->next(sources_[index].next);
-  if (!sources_[index].has_next && exhausted_ < 0) exhausted_ = network_.now();
+  Source& source = sources_[index];
+  source.has_next = requesters_[index].source->next(source.next);
+  if (!source.has_next) {
+    if (exhausted_ < 0) exhausted_ = network_.now();
+    return;
+  }
+  const std::uint32_t line = placements_.front().map().line_bytes;
+  if (source.next.bytes < 1 || source.next.address % line + source.next.bytes > line) {
+    fail("an access of " + std::to_string(source.next.bytes) + " bytes at " + std::to_string(source.next.address) +
+         ", expected 1.." + std::to_string(line) + " within a line");
+  }
 }
 
 void System::issue(std::size_t index) {

@@ -84,7 +84,7 @@ struct ClosedLoopResult {
 
 // Runs until every access has its reply. Parameters need 2 message classes or more. With `record`, what was asked for
 // is appended to it. The same arguments give the same result. Throws Error(configuration) for requesters that are no
-// processors of the topology, cubes that do not fit the map, a window below 1.
+// processors of the topology, cubes that do not fit the map, a window below 1, an access that is not within a line.
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                                  const std::vector<Requester>& requesters, std::int64_t max_cycles = 100000000,
                                  Trace* record = nullptr);

@@ -63,10 +63,12 @@ std::vector<std::string> workload_assumptions(const std::vector<Workload>& used)
 }
 
 std::vector<std::string> model_assumptions() {
-  return {"kernels are traffic models, not run: bytes, instructions and CTAs are derived from the problem's size",
-          "each GPU simulates a sample of a launch's requests; the rest goes at the pace of the sample's middle",
-          "1/2 of a GPU's issue slots filled, 8 lines outstanding a CTA (one a thread where rows are apart), 512 a GPU",
-          "pages placed at random over the clusters; a row of 2 KB, columns of 32 bytes"};
+  return {
+      "kernels are traffic models, not run: bytes and CTAs are derived from the problem's size, instructions estimated",
+      "each GPU simulates a sample of a launch's requests; the rest goes at the pace of the sample's middle",
+      "computing and memory accesses overlap fully; 1/2 of a GPU's issue slots filled, 8 lines outstanding a CTA (one "
+      "a thread where rows are apart), 512 a GPU",
+      "pages placed at random over the clusters; a row of 2 KB, columns of 32 bytes"};
 }
 
 std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {

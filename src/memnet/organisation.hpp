@@ -31,12 +31,11 @@ struct SystemModel {
   int gpus = 4;
   int hmcs_per_cluster = 4;
   MemoryTopology network = MemoryTopology::sliced_butterfly;  // of GMN and UMN
-  Routing routing =
-      Routing::adaptive;         // the least loaded of the minimal ways: a GPU has two channels to each local HMC
-  double ugal_threshold = 0;     // Parameters::ugal_threshold
-  double pcie_gbytes = 15.75;    // 16 lanes of version 3.0, each direction
-  double pcie_latency_ns = 250;  // assumed: of each PCIe link, beyond a channel's
-  int cmn_channels = 1;          // assumed: of each GPU into the CPU's network, in place of its PCIe link
+  Routing routing = Routing::adaptive;  // minimal, over the less loaded of a GPU's two channels to an HMC
+  double ugal_threshold = 0;            // Parameters::ugal_threshold
+  double pcie_gbytes = 15.75;           // 16 lanes of version 3.0, each direction
+  double pcie_latency_ns = 250;         // assumed: of each PCIe link, beyond a channel's
+  int cmn_channels = 1;                 // assumed: of each GPU into the CPU's network, in place of its PCIe link
   GpuModel gpu;
   DramTiming dram;
   std::int64_t sample_requests = 4000;  // of each GPU in a simulation; a phase with fewer is simulated in full

@@ -1,7 +1,6 @@
 // The traffic of each workload. M is 2^20 where the problem is a power of two. "Derived" follows from the problem's
 // size and the benchmark's arrays and passes; "assumed" is a guess at what size and source do not say, and is repeated
-// in Workload::assumed, which figures print. Instructions are counted from the benchmarks' inner loops to about a
-// quarter.
+// in Workload::assumed, which figures print. Instructions an element are estimates from the algorithms' inner loops.
 #include "memnet/workload.hpp"
 
 #include <dcgn/error.hpp>
@@ -209,9 +208,8 @@ Workload conjugate_gradient() {
 }
 
 // Fast Fourier transform, class S. Derived: 64^3 complex numbers of 16 bytes; a transform forward and six iterations,
-// each a pass of evolution and three of transforms. Assumed: 64 lines of 64 points a CTA, a thread and
-// thus a memory line each; the host reads the field once
-// an iteration.
+// each a pass of evolution and three of transforms. Assumed: 64 lines of 64 points a CTA, a thread and thus a memory
+// line each; the host reads the field once an iteration.
 Workload fourier_transform() {
   const double points = 64.0 * 64 * 64, field = points * 16;
   const int passes = 3 + 6 * 4;

@@ -209,6 +209,9 @@ TEST(Endpoint, NamesWhatCannotBe) {
   EXPECT_TRUE(contains(error(memory_of(4), {requester(7, 1, 1)}, {}), "terminal 7 is no processor"));
   EXPECT_TRUE(contains(error(memory_of(4), {requester(0, 0, 1)}, {}), "window is 0, expected 1 or more"));
   EXPECT_TRUE(contains(error(memory_of(5), {requester(0, 1, 1)}, {}), "16 HMCs, expected 5 clusters of 4"));
+  Requester across = requester(0, 1, 1);
+  across.source = std::make_shared<Once>(Access{.address = 4096 + 64, .bytes = 65});
+  EXPECT_TRUE(contains(error(memory_of(4), {across}, {}), "65 bytes at 4160, expected 1..128 within a line"));
   Parameters parameters;
   parameters.message_classes = 1;
   parameters.replies = false;

@@ -27,6 +27,7 @@ void add_sim_run(CLI::App& parent, Action& chosen);
 void add_sim_sweep(CLI::App& parent, Action& chosen);
 void add_sim_topo(CLI::App& parent, Action& chosen);
 void add_sim_figure(CLI::App& parent, Action& chosen);
+void add_sim_host(CLI::App& parent, Action& chosen);
 void add_sim_keys(CLI::App& parent, Action& chosen);
 #endif
 

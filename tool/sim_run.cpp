@@ -143,6 +143,26 @@ int run_closed_loop(const Configuration& c, Arguments& a, BenchDocument& documen
   return document.finish();
 }
 
+int run_replay(const Configuration& c, Arguments& a, BenchDocument& document) {
+  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [replay]");
+  const memnet::Trace trace = memnet::read_trace(c.packets);
+  const std::vector<memnet::Delivery> deliveries =
+      with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, trace); });
+  const memnet::ReportRow row = memnet::report_row(c, deliveries);
+  document.add(to_json(row), 0);
+  a.csv.write(memnet::to_csv({row}));
+  if (!document.quiet()) {
+    fmt::print("\n# {}: {} packets of {}\n\n", c.title, deliveries.size(), c.packets);
+    Table table({{"", Table::Align::left}, {""}});
+    for (const auto& [name, cell] : row) {
+      const auto* real = std::get_if<double>(&cell);
+      table.add({name, real != nullptr ? fmt::format("{:.2f}", *real) : memnet::to_text(cell)});
+    }
+    fmt::print("{}", table.text());
+  }
+  return document.finish();
+}
+
 int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
   if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [system]");
   const memnet::SystemPlan& plan = c.system;
@@ -177,9 +197,9 @@ int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
   document["assumed"] = std::string(plan.workload.assumed);
   a.csv.write(memnet::to_csv(rows));
   if (!document.quiet()) {
-    fmt::print("\n# {} ({}) on {}, {} GPUs and a CPU: {} requests of each GPU simulated, the rest scaled\n",
-               plan.workload.name, plan.workload.problem, memnet::to_string(plan.organisation), plan.model.gpus,
-               plan.model.sample_requests);
+    fmt::print("\n# {}: {} ({}) on {}, {} GPUs and a CPU; {} requests of each GPU simulated, the rest scaled\n",
+               c.title, plan.workload.name, plan.workload.problem, memnet::to_string(plan.organisation),
+               plan.model.gpus, plan.model.sample_requests);
     fmt::print("# assumed of the workload: {}\n\n{}", plan.workload.assumed, table.text());
   }
   return document.finish();
@@ -196,6 +216,7 @@ int run(Arguments& a) {
   switch (c.kind) {
     case memnet::RunKind::open_loop: return run_open_loop(c, a, document);
     case memnet::RunKind::closed_loop: return run_closed_loop(c, a, document);
+    case memnet::RunKind::replay: return run_replay(c, a, document);
     case memnet::RunKind::system: return run_system(c, a, document);
   }
   return exit_job_failed;
@@ -203,10 +224,12 @@ int run(Arguments& a) {
 
 constexpr const char* description =
     "One run of a network that a TOML file describes\n\n"
-    "With [traffic], or neither of these, an open loop: packets at a rate. With [requests] a closed loop: processors\n"
-    "that read and write memory, so many requests at once. With [system] a workload of the paper on one of its\n"
-    "organisations. Latencies are in cycles of the network's clock. `dcgn sim keys` explains every key. The same seed\n"
-    "gives the same result.";
+    "With [traffic], or none of these, an open loop: packets at a rate. With [requests] a closed loop: processors\n"
+    "that read and write memory, so many requests at once. With [replay] the packets of a trace. With [system] a "
+    "workload\n"
+    "of the paper on one of its organisations. Latencies are in cycles of the network's clock. `dcgn sim keys` "
+    "explains\n"
+    "every key. The same seed gives the same result.";
 
 }  // namespace
 

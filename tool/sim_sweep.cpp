@@ -121,7 +121,7 @@ int run(Arguments& a) {
   const Configuration c = a.input.read();
   if (c.kind != memnet::RunKind::open_loop)
     throw Error(Code::configuration, "sim",
-                fmt::format("sweep of {}: expected an open loop, without [requests] and [system]", c.file));
+                fmt::format("sweep of {}: expected an open loop, without [requests], [replay] and [system]", c.file));
   const std::vector<double> loads = loads_of(a.loads);
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;

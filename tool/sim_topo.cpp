@@ -170,8 +170,8 @@ void add_sim_keys(CLI::App& parent, Action& chosen) {
       "keys",
       "Every key of a configuration, with its unit, its default and what it means\n\n"
       "Quantities are numbers in the unit that is shown, or texts with one: channel_bandwidth = 20 or \"20 GB/s\".\n"
-      "Which sections a file has says what is simulated: [requests] a closed loop, [system] a workload on an\n"
-      "organisation, neither an open loop. Keys that mean nothing for that are refused.");
+      "Which sections a file has says what is simulated: [requests] a closed loop, [replay] a trace, [system] a\n"
+      "workload on an organisation, none of these an open loop. Keys that mean nothing for that are refused.");
   app->add_option("SECTION", a->section, "Of this section only")->type_name("");
   app->add_flag("--markdown", a->markdown, "As the table that the guide has");
   a->json.add_to(*app, "The same");

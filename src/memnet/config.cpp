@@ -1,6 +1,7 @@
 #include "memnet/config.hpp"
 
 #include "memnet/config_keys.hpp"
+#include "memnet/config_parts.hpp"
 #include "memnet/config_values.hpp"
 #include "memnet/topologies.hpp"
 
@@ -20,13 +21,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& text) { throw Error(Code::configuration, "configuration", text); }
 
-// The error without what it begins with.
-std::string detail_of(const Error& error) {
-  std::string text = error.what();
-  const std::string prefix = "dcgn: " + error.operation() + ": ";
-  return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
-}
-
 std::string content_of(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), &std::fclose);
   std::string content;
@@ -42,26 +36,12 @@ std::string content_of(const std::string& path) {
   return content;
 }
 
-// The enumerator of that name; the values have made sure that there is one.
-template <class Names>
-auto named(const std::string& name, const Names& all) {
-  for (const auto one : all) {
-    if (to_string(one) == name) return one;
-  }
-  fail("no " + name + " is known");
-}
-
-constexpr std::array memory_topologies = {MemoryTopology::dragonfly,        MemoryTopology::flattened_butterfly,
-                                          MemoryTopology::sliced_butterfly, MemoryTopology::sliced_mesh,
-                                          MemoryTopology::sliced_torus,     MemoryTopology::sliced_mesh_2x,
-                                          MemoryTopology::sliced_torus_2x,  MemoryTopology::overlay};
 constexpr std::array routings = {Routing::minimal, Routing::valiant, Routing::ugal, Routing::adaptive};
 constexpr std::array patterns = {Pattern::uniform,   Pattern::transpose, Pattern::bit_complement, Pattern::tornado,
                                  Pattern::neighbour, Pattern::hotspot,   Pattern::matrix};
 constexpr std::array organisations = {
     Organisation::pcie, Organisation::pcie_zero_copy, Organisation::cmn, Organisation::cmn_zero_copy,
     Organisation::gmn,  Organisation::gmn_zero_copy,  Organisation::umn};
-constexpr std::array terminal_kinds = {TerminalKind::node, TerminalKind::gpu, TerminalKind::cpu, TerminalKind::hmc};
 
 class Builder {
  public:
@@ -74,11 +54,13 @@ class Builder {
       read_system();
     } else {
       read_parameters();
-      made_.topology = read_topology();
+      made_.topology = read_topology(values_, made_.parameters);
+      kind_ = values_.word("topology.kind");
       validate_topology();
     }
     if (made_.kind == RunKind::open_loop) read_traffic();
     if (made_.kind == RunKind::closed_loop) read_requests();
+    if (made_.kind == RunKind::replay) made_.packets = values_.word("replay.trace");
     values_.refuse_unused(why());
     if (made_.title.empty()) made_.title = made_.topology.name();
     for (const char* key :
@@ -91,32 +73,27 @@ class Builder {
 
  private:
   void choose_kind() {
-    const bool requests = values_.has_section("requests"), system = values_.has_section("system");
-    if (requests && system) fail(made_.file + ": has [requests] and [system], expected at most one of them");
-    if ((requests || system) && values_.has_section("traffic")) {
-      fail(made_.file + ": has [traffic] and " + (system ? "[system]" : "[requests]") + ", expected one of them");
+    const std::pair<const char*, RunKind> kinds[] = {{"traffic", RunKind::open_loop},
+                                                     {"requests", RunKind::closed_loop},
+                                                     {"replay", RunKind::replay},
+                                                     {"system", RunKind::system}};
+    std::string found;
+    for (const auto& [section, kind] : kinds) {
+      if (!values_.has_section(section)) continue;
+      if (!found.empty()) fail(made_.file + ": has [" + found + "] and [" + section + "], expected one of them");
+      found = section;
+      made_.kind = kind;
     }
-    made_.kind = system ? RunKind::system : requests ? RunKind::closed_loop : RunKind::open_loop;
   }
 
   std::string why() const {
     switch (made_.kind) {
       case RunKind::system: return "where [system] says what is simulated";
-      case RunKind::closed_loop: return "with topology.kind = " + values_word_ + " and [requests]";
+      case RunKind::closed_loop: return "with topology.kind = " + kind_ + " and [requests]";
+      case RunKind::replay: return "with topology.kind = " + kind_ + " and [replay]";
       case RunKind::open_loop: break;
     }
-    return "with topology.kind = " + values_word_ + (pattern_.empty() ? "" : " and traffic.pattern = " + pattern_);
-  }
-
-  // Repeats what `make` throws with the place of a key.
-  template <class Make>
-  auto at(const char* key, Make&& make) {
-    try {
-      return make();
-    } catch (const Error& error) {
-      if (error.operation() == "configuration") throw;  // names a key already
-      throw Error(error.code(), "configuration", values_.where(key) + ": " + detail_of(error));
-    }
+    return "with topology.kind = " + kind_ + (pattern_.empty() ? "" : " and traffic.pattern = " + pattern_);
   }
 
   void read_parameters() {
@@ -144,7 +121,7 @@ class Builder {
     p.active_pj_per_bit = values_.number("energy.active");
     p.idle_pj_per_bit = values_.number("energy.idle");
     p.seed = static_cast<std::uint64_t>(values_.wide("run.seed"));
-    p.max_cycles = values_.wide("run.max");
+    if (made_.kind != RunKind::replay) p.max_cycles = values_.wide("run.max");
     if (made_.kind != RunKind::open_loop) return;
     p.warmup_cycles = values_.wide("run.warmup");
     p.measure_cycles = values_.wide("run.measure");
@@ -157,102 +134,9 @@ class Builder {
     if (routing == Routing::ugal) threshold = values_.number("routing.ugal_threshold");
   }
 
-  Topology read_topology() {
-    const std::string kind = values_.word("topology.kind");
-    values_word_ = kind;
-    const auto concentration = [&] { return values_.whole("topology.concentration"); };
-    if (kind == "mesh") {
-      return at("topology.extents", [&] { return mesh(values_.counts("topology.extents"), concentration()); });
-    }
-    if (kind == "torus") {
-      return at("topology.extents", [&] {
-        return torus(values_.counts("topology.extents"), concentration(), values_.whole("topology.extra_latency"));
-      });
-    }
-    if (kind == "flattened_butterfly") {
-      return at("topology.extents", [&] {
-        return flattened_butterfly(values_.counts("topology.extents"), concentration(),
-                                   values_.flag("topology.on_chip"));
-      });
-    }
-    if (kind == "dragonfly") {
-      return at("topology.kind", [&] {
-        return dragonfly(values_.whole("topology.nodes_per_router"), values_.whole("topology.routers_per_group"),
-                         values_.whole("topology.global_channels"));
-      });
-    }
-    if (kind == "pcie_tree") {
-      return at("topology.kind", [&] {
-        return pcie_tree(values_.whole("topology.gpus"), values_.whole("topology.gpus_per_switch"), bandwidth(),
-                         latency());
-      });
-    }
-    if (kind == "nvlink_switch") {
-      return at("topology.kind", [&] {
-        return nvlink_switch(values_.whole("topology.gpus"), values_.whole("topology.planes"),
-                             values_.whole("topology.links_per_plane"), bandwidth(), latency());
-      });
-    }
-    if (kind == "graph") return read_graph();
-    MemoryNetwork network;
-    network.kind = named(kind, memory_topologies);
-    network.gpus = values_.whole("topology.gpus");
-    network.cpus = values_.whole("topology.cpus");
-    network.hmcs_per_cluster = values_.whole("topology.hmcs_per_cluster");
-    network.channels_per_node = values_.whole("topology.channels_per_node");
-    network.vault_ports = values_.whole("topology.vault_ports");
-    network.channels_per_hmc = values_.whole("topology.channels_per_hmc");
-    network.clusters_per_row = values_.whole("topology.clusters_per_row");
-    return at("topology.kind", [&] { return memory_network(network); });
-  }
-
-  // Of a channel, in flits a cycle.
-  double bandwidth() {
-    const double flits = values_.number("topology.bandwidth") / made_.parameters.flits_to_gbytes();
-    if (flits > 1 + 1e-9) {
-      values_.refuse("topology.bandwidth", "at most network.channel_bandwidth: more is several channels in parallel");
-    }
-    return std::min(flits, 1.0);
-  }
-
-  int latency() {
-    return static_cast<int>(std::ceil(values_.number("topology.latency") * made_.parameters.clock_ghz - 1e-9));
-  }
-
-  Topology read_graph() {
-    Topology topology("graph");
-    Link link;
-    if (values_.given("topology.bandwidth")) link.bandwidth = bandwidth();
-    link.extra_latency = latency();
-    link.serdes = values_.flag("topology.serdes");
-    const int routers = values_.whole("topology.routers");
-    for (int r = 0; r < routers; ++r) {
-      // In a circle, as pictures show it.
-      const double angle = 6.28318530717958648 * r / routers, radius = routers / 6.28318530717958648;
-      topology.add_router({std::to_string(r), {}, -1, -1, radius * std::cos(angle), radius * std::sin(angle)});
-    }
-    for (const std::vector<int>& ends : values_.lists("topology.channels")) {
-      if (ends.size() != 2) values_.refuse("topology.channels", "two routers for each channel");
-      at("topology.channels", [&] { return topology.add_channel(ends[0], ends[1], link); });
-    }
-    const std::vector<std::string> kinds = values_.words("topology.kinds");
-    const std::vector<std::vector<int>> terminals = values_.lists("topology.terminals");
-    if (!kinds.empty() && kinds.size() != terminals.size()) {
-      values_.refuse("topology.kinds", "as many as topology.terminals has: " + std::to_string(terminals.size()));
-    }
-    for (std::size_t t = 0; t < terminals.size(); ++t) {
-      const TerminalKind kind = kinds.empty() ? TerminalKind::node : named(kinds[t], terminal_kinds);
-      const int terminal = topology.add_terminal(std::string(to_string(kind)) + " " + std::to_string(t), kind);
-      for (const int router : terminals[t]) {
-        at("topology.terminals", [&] { return topology.attach(terminal, router); });
-      }
-    }
-    return topology;
-  }
-
   void validate_topology() {
     const char* key = values_.given("topology.channels") ? "topology.channels" : "topology.kind";
-    at(key, [&] {
+    at_key(values_, key, [&] {
       made_.topology.validate();
       return 0;
     });
@@ -296,7 +180,7 @@ class Builder {
     }
     if (t.pattern == Pattern::matrix) t.weights = values_.reals("traffic.weights");
     made_.load = values_.number("traffic.load");
-    at("traffic.pattern", [&] { return Destinations(made_.topology, t); });
+    at_key(values_, "traffic.pattern", [&] { return Destinations(made_.topology, t); });
   }
 
   void read_dram(DramTiming& dram) {
@@ -347,18 +231,37 @@ class Builder {
     std::vector<double> weights = values_.reals("requests.cluster_weights");
     if (weights.empty()) weights.assign(map.clusters, 1.0);
     const char* key = values_.given("requests.cluster_weights") ? "requests.cluster_weights" : "topology.kind";
-    at(key, [&] {
+    at_key(values_, key, [&] {
       made_.memory.placements.emplace_back(map, weights, made_.parameters.seed);
       return 0;
     });
     made_.parameters.replies = true;
   }
 
+  Workload read_workload() {
+    Workload w;
+    w.name = "[workload]";
+    w.problem = "as the file says";
+    w.assumed = "nothing";
+    w.copied_in = values_.number("workload.copied_in");
+    w.copied_out = values_.number("workload.copied_out");
+    w.read = values_.number("workload.read");
+    w.written = values_.number("workload.written");
+    w.write_bytes = static_cast<int>(values_.wide("workload.write"));
+    w.operations = values_.number("workload.operations");
+    w.launches = values_.whole("workload.launches");
+    w.blocks = values_.number("workload.blocks");
+    w.block_lines = values_.whole("workload.block_lines");
+    w.random = values_.number("workload.random");
+    w.imbalance = values_.number("workload.imbalance");
+    return w;
+  }
+
   void read_system() {
     SystemPlan& system = made_.system;
     SystemModel& model = system.model;
     system.organisation = named(values_.word("system.organisation"), organisations);
-    system.workload = workload(values_.word("system.workload"));
+    system.workload = values_.has_section("workload") ? read_workload() : workload(values_.word("system.workload"));
     model.gpus = values_.whole("system.gpus");
     model.hmcs_per_cluster = values_.whole("system.hmcs_per_cluster");
     if (system.organisation == Organisation::gmn || system.organisation == Organisation::umn) {
@@ -372,12 +275,13 @@ class Builder {
     model.seed = static_cast<std::uint64_t>(values_.wide("run.seed"));
     read_dram(model.dram);
     made_.parameters.seed = model.seed;
-    made_.topology = at("system.organisation", [&] { return organisation_topology(system.organisation, model); });
+    made_.topology =
+        at_key(values_, "system.organisation", [&] { return organisation_topology(system.organisation, model); });
   }
 
   ConfigValues& values_;
   Configuration made_;
-  std::string values_word_;  // the topology's kind
+  std::string kind_;  // the topology's kind
   std::string pattern_;
 };
 
@@ -387,6 +291,7 @@ std::string_view to_string(RunKind kind) noexcept {
   switch (kind) {
     case RunKind::open_loop: return "open loop";
     case RunKind::closed_loop: return "closed loop";
+    case RunKind::replay: return "replay";
     case RunKind::system: return "system";
   }
   return "unknown";
@@ -440,51 +345,6 @@ Configuration parse_configuration(const std::string& content, const std::string&
 
 Configuration load_configuration(const std::string& file, const std::vector<std::string>& settings) {
   return parse_configuration(content_of(file), file, settings);
-}
-
-std::string configuration_of(std::string_view short_form) {
-  const std::size_t colon = short_form.find(':');
-  if (colon == std::string_view::npos) return {};
-  const std::string kind(short_form.substr(0, colon));
-  const std::string_view rest = short_form.substr(colon + 1);
-  std::vector<std::string> numbers;
-  std::optional<std::size_t> second;  // where the part after another colon begins
-  std::string number;
-  for (const char c : std::string(rest) + ",") {
-    if (c >= '0' && c <= '9') {
-      number += c;
-    } else if (!number.empty() && (c == ',' || c == 'x' || c == ':')) {
-      numbers.push_back(std::exchange(number, {}));
-      if (c == ':') second = numbers.size();
-    } else {
-      return {};
-    }
-  }
-  std::string text = "[topology]\nkind = \"" + kind + "\"\n";
-  const auto assign = [&](std::initializer_list<const char*> keys) {
-    std::size_t i = 0;
-    if (numbers.size() > keys.size()) return std::string();
-    for (const char* key : keys) {
-      if (i < numbers.size()) text += std::string(key) + " = " + numbers[i] + "\n";
-      ++i;
-    }
-    return text;
-  };
-  if (kind == "mesh" || kind == "torus" || kind == "flattened_butterfly") {
-    const std::size_t extents = second.value_or(numbers.size());
-    if (numbers.size() > extents + 1) return {};
-    text += "extents = [";
-    for (std::size_t i = 0; i < extents; ++i) text += (i ? ", " : "") + numbers[i];
-    text += "]\n";
-    if (second && numbers.size() > extents) text += "concentration = " + numbers.back() + "\n";
-    return text;
-  }
-  if (second) return {};
-  if (kind == "dragonfly") return assign({"nodes_per_router", "routers_per_group", "global_channels"});
-  if (kind == "pcie_tree") return assign({"gpus", "gpus_per_switch"});
-  if (kind == "nvlink_switch") return assign({"gpus", "planes", "links_per_plane"});
-  if (kind == "graph") return {};
-  return assign({"gpus", "cpus", "hmcs_per_cluster"});
 }
 
 }  // namespace dcgn::memnet

@@ -17,9 +17,9 @@
 
 namespace dcgn::memnet {
 
-// Which sections the file has says what is simulated: [requests] a closed loop, [system] a workload on an organisation,
-// neither an open loop.
-enum class RunKind : std::uint8_t { open_loop, closed_loop, system };
+// Which sections the file has says what is simulated: [requests] a closed loop, [replay] the packets of a trace,
+// [system] a workload on an organisation, none of these an open loop.
+enum class RunKind : std::uint8_t { open_loop, closed_loop, replay, system };
 std::string_view to_string(RunKind kind) noexcept;
 
 // [requests]: what each of `terminals` asks for.
@@ -49,6 +49,7 @@ struct Configuration {
   double load = 0;      // of an open loop: flits per source and cycle
   RequestPlan plan;     // of a closed loop
   MemorySystem memory;  // of a closed loop
+  std::string packets;  // of a replay: the trace file
   SystemPlan system;
   std::map<std::string, std::string, std::less<>> places;  // "FILE:LINE: KEY" of what errors may be about
 

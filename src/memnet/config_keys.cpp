@@ -38,7 +38,7 @@ const std::vector<Key>& table() {
       {"topology.clusters_per_row", count, "4", 1, 256, "", "memory networks: slices of more are grids of such rows"},
       {"topology.gpus_per_switch", count, "0", 0, 256, "", "pcie_tree: GPUs on each switch; 0: one switch for all"},
       {"topology.bandwidth", bandwidth, "15.75", 1e-3, 1e4, "",
-       "pcie_tree, nvlink_switch, graph: of a channel, each way"},
+       "pcie_tree, nvlink_switch, graph: of a channel, each way; a graph's are full channels without it"},
       {"topology.latency", time, "0", 0, 1e5, "", "pcie_tree, nvlink_switch, graph: of a channel, beyond its cycle"},
       {"topology.planes", count, "4", 1, 64, "", "nvlink_switch: parallel switches"},
       {"topology.links_per_plane", count, "4", 1, 64, "", "nvlink_switch: channels from a GPU to each switch"},
@@ -99,6 +99,8 @@ const std::vector<Key>& table() {
       {"requests.trace", text, R"("")", 0, 0, "", "a file of accesses in place of all these, by the trace format"},
       {"requests.record", text, R"("")", 0, 0, "", "a file to write what was asked for to"},
 
+      {"replay.trace", text, "", 0, 0, "", "a file of packets, by the trace format, which are sent at their cycles"},
+
       {"dram.tck", time, R"("1.25 ns")", 1e-3, 1000, "", "DRAM clock; the others are in its periods"},
       {"dram.trp", count, "11", 1, 1000, "", "precharge to activate"},
       {"dram.tccd", count, "4", 1, 1000, "", "column command to column command"},
@@ -108,7 +110,8 @@ const std::vector<Key>& table() {
       {"dram.tras", count, "22", 1, 1000, "", "activate to precharge"},
 
       {"system.organisation", word, "", 0, 0, "PCIe|PCIe-ZC|CMN|CMN-ZC|GMN|GMN-ZC|UMN", "Table III; ZC: zero-copy"},
-      {"system.workload", word, "", 0, 0, "BP|BFS|SRAD|KMN|BH|SP|SCAN|3DFD|FWT|CG.S|FT.S|RAY|STO|CP", "Table II"},
+      {"system.workload", word, "", 0, 0, "BP|BFS|SRAD|KMN|BH|SP|SCAN|3DFD|FWT|CG.S|FT.S|RAY|STO|CP",
+       "Table II; or the section [workload]"},
       {"system.gpus", count, "4", 1, 64, "", "beside one CPU"},
       {"system.hmcs_per_cluster", count, "4", 1, 64, "", "of each GPU and the CPU"},
       {"system.network", word, R"("sFBFLY")", 0, 0, "dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay",
@@ -117,6 +120,18 @@ const std::vector<Key>& table() {
       {"system.pcie_latency", time, R"("250 ns")", 0, 1e5, "", "of each PCIe link"},
       {"system.cmn_channels", count, "1", 1, 64, "", "CMN: of each GPU into the CPU's network"},
       {"system.sample_requests", count, "4000", 10, many, "", "of each GPU that are simulated; the rest is scaled"},
+
+      {"workload.copied_in", bytes, "0", 0, 1e15, "", "host to GPUs, before and between kernels"},
+      {"workload.copied_out", bytes, "0", 0, 1e15, "", "GPUs to host"},
+      {"workload.read", bytes, "", 1, 1e15, "", "that kernels of all GPUs read from memory, in lines of 128 bytes"},
+      {"workload.written", bytes, "0", 0, 1e15, "", "that they write"},
+      {"workload.write", bytes, R"("128 B")", 32, 128, "", "of one write"},
+      {"workload.operations", real, "0", 0, 1e18, "", "issue slots of a thread each"},
+      {"workload.launches", count, "1", 1, many, "", "of kernels, each of which waits for the one before"},
+      {"workload.blocks", count, "4096", 1, many, "", "CTAs of a launch"},
+      {"workload.block_lines", count, "8", 1, 1024, "", "lines that a resident CTA has outstanding"},
+      {"workload.random", real, "0", 0, 1, "", "share of accesses to random lines; the rest walks through arrays"},
+      {"workload.imbalance", real, "1", 1, 1000, "", "traffic of the busiest HMC over that of the least busy"},
   };
   return keys;
 }
@@ -223,8 +238,10 @@ std::string_view describe_section(std::string_view section) {
   if (section == "traffic") return "open loop: packets at a rate, whatever the network does";
   if (section == "run") return "how long, and from which seed";
   if (section == "requests") return "closed loop: processors with windows of requests to memory";
+  if (section == "replay") return "packets of a trace, at their cycles";
   if (section == "dram") return "of the vaults that serve requests: Table I";
   if (section == "system") return "a workload of Table II on an organisation of Table III";
+  if (section == "workload") return "of a system, in place of one of Table II";
   return {};
 }
 

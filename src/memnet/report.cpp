@@ -169,6 +169,39 @@ ReportRow report_row(const Configuration& configuration, const ClosedLoopResult&
   return row;
 }
 
+ReportRow report_row(const Configuration& configuration, const std::vector<Delivery>& deliveries) {
+  const Parameters& p = configuration.parameters;
+  std::vector<std::int64_t> latency, network;
+  std::vector<std::vector<std::int64_t>> by_class(p.message_classes);
+  std::int64_t end = 0, hops = 0, flits = 0;
+  for (const Delivery& one : deliveries) {
+    latency.push_back(one.delivered - one.created);
+    network.push_back(one.delivered - one.injected);
+    by_class[one.packet.message_class].push_back(latency.back());
+    end = std::max(end, one.delivered);
+    hops += one.hops;
+    flits += one.packet.flits;
+  }
+  const auto count = static_cast<std::int64_t>(deliveries.size());
+  const double ns = static_cast<double>(end) / p.clock_ghz;
+  ReportRow row = {{"packets", count},
+                   {"flits", flits},
+                   {"cycles", end},
+                   {"ns", ns},
+                   {"throughput_gbytes", ns > 0 ? static_cast<double>(flits) * p.flit_bytes / ns : 0.0}};
+  add_latency(row, "latency", summarize(std::move(latency)));
+  add_latency(row, "network_latency", summarize(std::move(network)));
+  for (std::size_t c = 0; c < by_class.size(); ++c) {
+    const std::string prefix = "class" + std::to_string(c);
+    const LatencySummary one = summarize(std::move(by_class[c]));
+    row.emplace_back(prefix + "_packets", one.packets);
+    row.emplace_back(prefix + "_latency_mean", one.mean);
+    row.emplace_back(prefix + "_latency_p99", one.p99);
+  }
+  row.emplace_back("hops", count > 0 ? static_cast<double>(hops) / static_cast<double>(count) : 0.0);
+  return row;
+}
+
 ReportRow report_row(const SystemPlan& plan, const std::string& phase, const Phase& result) {
   ReportRow row = {{"organisation", std::string(to_string(plan.organisation))},
                    {"workload", std::string(plan.workload.name)},

@@ -22,6 +22,8 @@ using ReportRow = std::vector<std::pair<std::string, Cell>>;
 ReportRow report_row(const Configuration& configuration, const Result& result);
 // A closed-loop run: cycles until the last reply, GB/s of requests and replies together.
 ReportRow report_row(const Configuration& configuration, const ClosedLoopResult& result);
+// A replay of packets: cycles until the last delivery.
+ReportRow report_row(const Configuration& configuration, const std::vector<Delivery>& deliveries);
 // A phase of a workload on an organisation: "copy in", "kernel", "copy out", "total".
 ReportRow report_row(const SystemPlan& plan, const std::string& phase, const Phase& result);
 // A channel or port in one direction, of a run: those of routers, then of terminals into the network and out of it.

@@ -88,6 +88,22 @@ TEST(Config, DefaultsOfMemoryAndSystemsAreTheirs) {
   EXPECT_EQ(system.system.model.sample_requests, model.sample_requests);
 }
 
+TEST(Config, WorkloadsOfTheUsersOwn) {
+  const Configuration c = parse(
+      "[system]\norganisation = \"GMN\"\n[workload]\nread = \"1 MiB\"\nwritten = \"512 KiB\"\nwrite = 32\n"
+      "copied_in = \"2 MiB\"\nlaunches = 3\nimbalance = 2\n");
+  const Workload& w = c.system.workload;
+  EXPECT_EQ(w.read, 1 << 20);
+  EXPECT_EQ(w.written, 1 << 19);
+  EXPECT_EQ(w.copied_in, 1 << 21);
+  EXPECT_EQ(w.launches, 3);
+  EXPECT_EQ(w.imbalance, 2);
+  EXPECT_EQ(request_count(w), (1 << 20) / 128 + (1 << 19) / 32);
+  EXPECT_NE(error_of("[system]\norganisation = \"GMN\"\nworkload = \"BP\"\n[workload]\nread = 1\n")
+                .find("net.toml:3: system.workload"),
+            std::string::npos);
+}
+
 TEST(Config, QuantitiesAreNumbersOrTextsWithUnits) {
   const Configuration c = parse(mesh_text +
                                 "[network]\nclock = \"2000 MHz\"\nchannel_bandwidth = \"64 GB/s\"\nserdes = \"2 ns\"\n"

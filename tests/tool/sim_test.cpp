@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -114,6 +115,32 @@ TEST_F(Sim, ClosedLoopsAndSystemsRun) {
   ASSERT_EQ(system.code, 0) << system.err;
   EXPECT_TRUE(has(system.out, "assumed")) << system.out;
   EXPECT_TRUE(has(content_of("umn.csv"), "\nGMN,BP,total,"));
+}
+
+TEST_F(Sim, TracesOfPacketsAreReplayed) {
+  // One record: terminal 0 sends 3 flits of class 0 to terminal 5 at cycle 10. See src/memnet/trace.hpp.
+  std::string bytes = "DCGNTRAC";
+  const auto add = [&bytes](std::uint64_t value, int size) {
+    for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+  };
+  add(1, 4), add(16, 4), add(1, 8);
+  add(10, 8), add(5, 8), add(0, 4), add(3, 2), add(2, 1), add(0, 1);
+  std::ofstream(scratch_folder() + "/packets.trace", std::ios::binary) << bytes;
+  std::ofstream(scratch_folder() + "/packets.toml")
+      << "[topology]\nkind = \"mesh\"\nextents = [4, 4]\n[replay]\ntrace = \"packets.trace\"\n";
+  const Result r = run_dcgn("sim run packets.toml --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  // Three routers of four stages, three flits: 2 + 5 * 3 + 2 cycles.
+  EXPECT_TRUE(has(r.out, "\"latency_mean\": 19.0")) << r.out;
+  EXPECT_TRUE(has(r.out, "\"cycles\": 29,")) << r.out;
+  EXPECT_TRUE(has(run_dcgn("sim run packets.toml").out, "packets.trace"));
+}
+
+TEST_F(Sim, TheHostIsPredicted) {
+  const Result r = run_dcgn("sim host --csv host.csv");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "predicted")) << r.out;
+  EXPECT_EQ(content_of("host.csv").rfind("what,measured,model,unit,deviation,calibrates\n", 0), 0U);
 }
 
 TEST_F(Sim, TopologiesAreSummedUpAndDrawn) {

@@ -27,7 +27,7 @@ std::string package_folder(const std::string& who, const std::string& file) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string installed = (self.parent_path() / DCGN_PYTHON_INSTALLED).lexically_normal().string();
   for (const std::string& folder : {installed, std::string(DCGN_PYTHON_SOURCE)})
-    if (std::filesystem::exists(folder + "/dcgn/" + file, error)) return folder;
+    if (std::filesystem::exists(std::filesystem::path(folder) / "dcgn" / file, error)) return folder;
   throw Error(Code::io, who,
               fmt::format("there is no dcgn/{}: expected it in {} or {}", file, installed, DCGN_PYTHON_SOURCE));
 }

@@ -49,6 +49,16 @@ nlohmann::ordered_json to_json(const memnet::ReportRow& row) {
   return json;
 }
 
+CLI::Validator svg_file() {
+  return CLI::Validator(
+      [](const std::string& name) {
+        const bool svg = name.size() > 4 && name.compare(name.size() - 4, 4, ".svg") == 0;
+        return svg || name.rfind("/dev/", 0) == 0 ? std::string()
+                                                  : fmt::format("'{}': expected a name that ends in .svg", name);
+      },
+      "");
+}
+
 std::string energy_text(double nanojoules) {
   constexpr const char* units[] = {"nJ", "uJ", "mJ", "J", "kJ"};
   int unit = 0;

@@ -53,6 +53,9 @@ auto with_places(const memnet::Configuration& configuration, Work&& work) {
   }
 }
 
+// Names of pictures that are SVG.
+CLI::Validator svg_file();
+
 // "12.3 uJ" from nanojoules.
 std::string energy_text(double nanojoules);
 

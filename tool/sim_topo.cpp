@@ -153,7 +153,7 @@ void add_sim_topo(CLI::App& parent, Action& chosen) {
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  a->svg.add_to(*app, "--svg", "A picture of it", "FILE");
+  a->svg.add_to(*app, "--svg", "A picture of it", "FILE.svg")->check(svg_file());
   a->csv.add_to(*app, "--csv", "The row, under a line of names", "FILE");
   a->json.add_to(*app, "The row and the whole graph, with machine, commit, date and command,");
   app->footer(std::string("Examples:\n"

@@ -62,7 +62,7 @@ class Picture {
     draw_routers();
     draw_processors();
     // Curves go beyond what stands at their ends.
-    const double dx = margin - least_.x, dy = top - least_.y;
+    const double dx = margin - least_.x, dy = (run_ == nullptr ? 62 : 84) - least_.y;
     const double width = std::max(420.0, most_.x + dx + margin), height = most_.y + dy + margin;
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" +
                       number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) +
@@ -73,7 +73,7 @@ class Picture {
   }
 
  private:
-  static constexpr double margin = 40, top = 84;
+  static constexpr double margin = 40;
 
   void place_terminals() {
     double low = 0, high = 0, bottom = 0;

@@ -200,6 +200,7 @@ TEST_F(Sim, MistakesAreOneLineThatNamesThem) {
       {"sweep mesh.toml --load 0.1:0.5", 2, "--load 0.1:0.5: expected FIRST:LAST:STEP"},
       {"sweep mesh.toml --load 0.1:0.5:0", 2, "--load"},
       {"sweep mesh.toml --threads -1", 2, "--threads"},
+      {"run mesh.toml --links loads.png", 2, "'loads.png': expected a name that ends in .svg"},
       {"topo ring:4", 2, "ring"},
       {"topo mesh:1x1", 2, "mesh:1x1:3: topology.extents"},
       {"figure 13", 2, "'13': expected 12, 14"},

@@ -117,7 +117,11 @@ def call(*words: str) -> Document:
 
 
 def _settings(settings: Mapping[str, Value] | None) -> list[str]:
-    return [word for key, value in (settings or {}).items() for word in ("--set", f"{key}={toml(value)}")]
+    return [
+        word
+        for key, value in (settings or {}).items()
+        for word in ("--set", f"{key}={toml(value)}")
+    ]
 
 
 def run(
@@ -218,7 +222,9 @@ def draw(document: Document) -> Figure:
 def _draw_sweep(document: Document) -> Figure:
     import matplotlib.pyplot as plt
 
-    drawn, (above, below) = plt.subplots(2, 1, figsize=(6.8, 6.6), sharex=True, layout="constrained")
+    drawn, (above, below) = plt.subplots(
+        2, 1, figsize=(6.8, 6.6), sharex=True, layout="constrained"
+    )
     rows = sorted(document.rows, key=lambda row: float(row["load"]))
     loads = [row["load"] for row in rows]
     for name, label, style in (
@@ -240,8 +246,17 @@ def _draw_sweep(document: Document) -> Figure:
         above.set_ylim(bottom=0)
     above.set_ylabel("cycles")
     above.set_title("Latency; hollow: saturated")
-    below.plot(loads, loads, color=GREY, linewidth=0.8, linestyle=(0, (1, 1.6)), label="all that is offered")
-    below.plot(loads, [row["throughput"] for row in rows], "o-", color=COLOURS[2], label="delivered")
+    below.plot(
+        loads,
+        loads,
+        color=GREY,
+        linewidth=0.8,
+        linestyle=(0, (1, 1.6)),
+        label="all that is offered",
+    )
+    below.plot(
+        loads, [row["throughput"] for row in rows], "o-", color=COLOURS[2], label="delivered"
+    )
     below.plot(
         loads,
         [row["channel_load_max"] for row in rows],
@@ -295,7 +310,8 @@ def _draw_figure(document: Document) -> Figure:
     panel = list(grid.flat)
     if bars:
         _draw_groups(panel[0], bars, labels, groups)
-        panel[0].set_ylabel(str(document.content.get("unit", "")).split(";")[0])  # then that of ratios
+        unit = str(document.content.get("unit", ""))
+        panel[0].set_ylabel(unit.split(";")[0])  # what follows is that of ratios
     if ratios:
         _draw_ratios(panel[-1], ratios)
     title = f"Figure {document.content.get('figure')}: {document.title}"
@@ -310,7 +326,9 @@ def _group(series: str) -> str:
     return series
 
 
-def _draw_groups(axes: Axes, rows: Sequence[Row], labels: Sequence[str], groups: Sequence[str]) -> None:
+def _draw_groups(
+    axes: Axes, rows: Sequence[Row], labels: Sequence[str], groups: Sequence[str]
+) -> None:
     from matplotlib.patches import Patch
 
     wide = 0.8 / len(groups)
@@ -340,9 +358,13 @@ def _draw_groups(axes: Axes, rows: Sequence[Row], labels: Sequence[str], groups:
             papers.append((x, row["paper"]))
     handles: list[Any] = [Patch(color=colours[group], label=group) for group in groups]
     if hatched:
-        handles.append(Patch(facecolor="#999999", edgecolor="white", hatch="////", label="of it memcpy"))
+        handles.append(
+            Patch(facecolor="#999999", edgecolor="white", hatch="////", label="of it memcpy")
+        )
     if papers:
-        handles += axes.plot(*zip(*papers), "D", color="black", markersize=4, label="paper", zorder=4)
+        handles += axes.plot(
+            *zip(*papers), "D", color="black", markersize=4, label="paper", zorder=4
+        )
     axes.set_xlim(-0.6, len(labels) - 0.4)
     axes.set_xticks(range(len(labels)), labels)
     axes.tick_params(axis="x", length=0)

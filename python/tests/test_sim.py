@@ -37,7 +37,11 @@ def available() -> bool:
 def sweep_document() -> sim.Document:
     rows = []
     for k in range(1, 6):
-        row: dict[str, Any] = {"load": k / 10, "latency_mean": 20.0 + k * k, "latency_p99": 40.0 + k}
+        row: dict[str, Any] = {
+            "load": k / 10,
+            "latency_mean": 20.0 + k * k,
+            "latency_p99": 40.0 + k,
+        }
         row |= {"throughput": min(k, 4) / 10, "channel_load_max": k / 12, "saturated": k == 5}
         rows.append(row)
     found = {"load": 0.42, "resolution": 0.01, "latency_at_zero": 20.0, "runs": 7}
@@ -49,7 +53,9 @@ def figure_document() -> sim.Document:
     for label in ("BP", "BFS"):
         for part in ("memcpy", "kernel"):
             for group, value in (("PCIe", 0.5), ("UMN", 0.1)):
-                rows.append({"series": f"{group} {part}", "label": label, "ours": value, "paper": None})
+                rows.append(
+                    {"series": f"{group} {part}", "label": label, "ours": value, "paper": None}
+                )
     rows.append({"series": "PCIe total / UMN", "label": "GMEAN", "ours": 5.0, "paper": 8.5})
     return sim.Document(
         {"what": "sim figure", "figure": 14, "title": "run time", "unit": "share", "rows": rows}
@@ -64,7 +70,13 @@ class Values(unittest.TestCase):
         self.assertEqual(sim.toml([[0, 1], [1, 2]]), "[[0, 1], [1, 2]]")
 
     def test_documents_that_are_none_are_refused(self) -> None:
-        for text in ("no", "[]", "{}", '{"what": "sim run", "rows": []}', '{"what": "p2p", "rows": [1]}'):
+        for text in (
+            "no",
+            "[]",
+            "{}",
+            '{"what": "sim run", "rows": []}',
+            '{"what": "p2p", "rows": [1]}',
+        ):
             with self.subTest(text), self.assertRaises(Failure) as caught:
                 sim.parse(text, "it.json")
             self.assertIn("it.json: expected a result of dcgn sim", str(caught.exception))
@@ -87,7 +99,9 @@ class Command(unittest.TestCase):
         self.config.write_text(MESH, encoding="utf-8")
 
     def test_a_run_has_its_load_and_settings(self) -> None:
-        done = sim.run(self.config, load=0.2, settings={"traffic.pattern": "neighbour", "run.seed": 3})
+        done = sim.run(
+            self.config, load=0.2, settings={"traffic.pattern": "neighbour", "run.seed": 3}
+        )
         self.assertEqual(done.what, "sim run")
         self.assertEqual(done.row["load"], 0.2)
         self.assertAlmostEqual(done.row["throughput"], 0.2, delta=0.05)

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -246,12 +248,30 @@ TEST(Config, EveryKeyHasItsDefaultAndItsLimits) {
     }
     if (key.most > key.least) {
       for (const double outside : {key.least - 1, key.most * 2 + 1}) {
-        std::string value = std::to_string(std::llround(outside));
-        if (key.type == KeyType::counts || key.type == KeyType::reals) value = "[" + value + "]";
-        if (key.type == KeyType::lists) value = "[[" + value + "]]";
-        if (key.type == KeyType::terminals) value = "[" + value + "]";
-        ConfigValues wrong("", "x", {name + "=" + value});
-        EXPECT_THROW(read(wrong), Error) << value;
+        const std::int64_t number = std::llround(outside);
+        std::ostringstream setting;
+        setting << name << '=';
+        switch (key.type) {
+          case KeyType::counts:
+          case KeyType::reals:
+          case KeyType::terminals: setting << '[' << number << ']'; break;
+          case KeyType::lists: setting << "[[" << number << "]]"; break;
+          case KeyType::text:
+          case KeyType::word:
+          case KeyType::flag:
+          case KeyType::count:
+          case KeyType::real:
+          case KeyType::load:
+          case KeyType::bandwidth:
+          case KeyType::time:
+          case KeyType::cycles:
+          case KeyType::bytes:
+          case KeyType::frequency:
+          case KeyType::energy:
+          case KeyType::words: setting << number; break;
+        }
+        ConfigValues wrong("", "x", {setting.str()});
+        EXPECT_THROW(read(wrong), Error) << setting.str();
       }
     }
   }

@@ -94,6 +94,7 @@ struct ConfigValues::Content {
   }
 
   void add(const std::string& name, const toml::node& node, const std::string& where) {
+    if (!describe_section(name).empty()) fail(where + ": " + name + " is no table, expected a section [" + name + "]");
     if (find_config_key(name) == nullptr) fail_unknown(where, "key " + name, name);
     entries.insert_or_assign(name, Entry{&node, where});
   }

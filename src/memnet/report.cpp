@@ -37,39 +37,35 @@ int sources_of(const Configuration& configuration) {
   return static_cast<int>(Destinations(configuration.topology, configuration.traffic).sources().size());
 }
 
-// Channels to every router from one; -1: none.
-std::vector<int> distances(const Topology& topology, const std::vector<std::vector<int>>& outputs, int from) {
-  std::vector<int> distance(topology.routers().size(), -1);
-  std::vector<int> queue = {from};
-  distance[from] = 0;
+// Channels to every router from the nearest of a terminal's; -1: none.
+void find_distances(const Topology& topology, const std::vector<std::vector<int>>& outputs, const Terminal& from,
+                    std::vector<int>& distance) {
+  distance.assign(topology.routers().size(), -1);
+  std::vector<int> queue;
+  const auto reach = [&](int router, int channels) {
+    if (distance[router] >= 0) return;
+    distance[router] = channels;
+    queue.push_back(router);
+  };
+  for (const Port& port : from.ports) reach(port.router, 0);
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    for (const int channel : outputs[queue[i]]) {
-      const int next = topology.channels()[channel].to;
-      if (distance[next] >= 0) continue;
-      distance[next] = distance[queue[i]] + 1;
-      queue.push_back(next);
-    }
+    for (const int channel : outputs[queue[i]]) reach(topology.channels()[channel].to, distance[queue[i]] + 1);
   }
-  return distance;
 }
 
 // The diameter and the mean of hops.
 void measure_paths(const Topology& topology, TopologySummary& summary) {
   const auto outputs = topology.outputs();
-  std::vector<std::vector<int>> from(topology.routers().size());
+  std::vector<int> distance;
   double hops = 0, pairs = 0;
   for (int a = 0; a < summary.terminals; ++a) {
-    for (const Port& port : topology.terminals()[a].ports) {
-      if (from[port.router].empty()) from[port.router] = distances(topology, outputs, port.router);
-    }
+    find_distances(topology, outputs, topology.terminals()[a], distance);
     for (int b = 0; b < summary.terminals; ++b) {
       if (!topology.may_talk(a, b)) continue;
       int least = -1;
-      for (const Port& out : topology.terminals()[a].ports) {
-        for (const Port& in : topology.terminals()[b].ports) {
-          const int d = from[out.router][in.router];
-          if (d >= 0 && (least < 0 || d < least)) least = d;
-        }
+      for (const Port& port : topology.terminals()[b].ports) {
+        const int d = distance[port.router];
+        if (d >= 0 && (least < 0 || d < least)) least = d;
       }
       if (least < 0) continue;
       summary.diameter = std::max(summary.diameter, least);

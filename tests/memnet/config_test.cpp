@@ -177,6 +177,8 @@ TEST(Config, MistakesNameFileLineAndKey) {
       {"[system]\norganisation = \"UMN\"\nworkload = \"BP\"\n[router]\nstages = 3\n", "net.toml:5: router.stages",
        "means nothing where [system]"},
       {"[topology\n", "net.toml:1: ", ""},
+      {"topology = 3\n", "net.toml:1: topology is no table", "a section [topology]"},
+      {"", "net.toml: topology.kind is missing", "one of mesh"},
       {mesh_text + "extents = [3]\n", "net.toml:4: ", "extents"},
   };
   for (const auto& mistake : mistakes) {

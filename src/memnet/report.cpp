@@ -48,8 +48,10 @@ void find_distances(const Topology& topology, const std::vector<std::vector<int>
     queue.push_back(router);
   };
   for (const Port& port : from.ports) reach(port.router, 0);
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    for (const int channel : outputs[queue[i]]) reach(topology.channels()[channel].to, distance[queue[i]] + 1);
+  std::size_t next = 0;
+  while (next < queue.size()) {
+    const int router = queue[next++];
+    for (const int channel : outputs[router]) reach(topology.channels()[channel].to, distance[router] + 1);
   }
 }
 

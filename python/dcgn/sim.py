@@ -128,12 +128,14 @@ def run(
     config: str | os.PathLike[str],
     load: float | str | None = None,
     settings: Mapping[str, Value] | None = None,
+    links: str | os.PathLike[str] | None = None,
 ) -> Document:
     """
     One run of a configuration. `load` is in flits per source and cycle, or a text as "8 GB/s"; `settings` come before
-    what the file says: {"router.stages": 3}.
+    what the file says: {"router.stages": 3}. `links` names an SVG picture of the channels' loads to write.
     """
     words = ["run", os.fspath(config), *_settings(settings)]
+    words += [] if links is None else ["--links", os.fspath(links)]
     return call(*words, *([] if load is None else ["--load", str(load)]))
 
 
@@ -154,10 +156,16 @@ def sweep(
 
 
 def topology(
-    config: str | os.PathLike[str], settings: Mapping[str, Value] | None = None
+    config: str | os.PathLike[str],
+    settings: Mapping[str, Value] | None = None,
+    svg: str | os.PathLike[str] | None = None,
 ) -> Document:
-    """What a topology is, by a file or in short ("sFBFLY:4"); content["graph"] has its routers and channels."""
-    return call("topo", os.fspath(config), *_settings(settings))
+    """
+    What a topology is, by a file or in short ("sFBFLY:4"); content["graph"] has its routers and channels. `svg` names a
+    picture to write.
+    """
+    picture = [] if svg is None else ["--svg", os.fspath(svg)]
+    return call("topo", os.fspath(config), *_settings(settings), *picture)
 
 
 def figure(number: int, samples: int = 2000, seed: int = 1, threads: int = 0) -> Document:

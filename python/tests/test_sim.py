@@ -115,7 +115,9 @@ class Command(unittest.TestCase):
         self.assertEqual(curve.rows, sim.sweep(self.config, "0.1:0.3:0.2", threads=1).rows)
 
     def test_topologies_have_their_graph(self) -> None:
-        one = sim.topology("sFBFLY:4")
+        picture = self.config.with_name("it.svg")
+        one = sim.topology("sFBFLY:4", svg=picture)
+        self.assertIn("gpu 3", picture.read_text(encoding="utf-8"))
         self.assertEqual(one.row["channels"], 24)
         self.assertEqual(len(one.content["graph"]["channels"]), 24)
         self.assertEqual(sim.figure(12).content["figure"], 12)

@@ -131,7 +131,7 @@ class Builder {
 
   void read_routing(Routing& routing, double& threshold) {
     routing = named(values_.word("routing.algorithm"), routings);
-    if (routing == Routing::ugal) threshold = values_.number("routing.ugal_threshold");
+    if (routing == Routing::ugal || routing == Routing::adaptive) threshold = values_.number("routing.ugal_threshold");
   }
 
   void validate_topology() {

@@ -62,7 +62,8 @@ const std::vector<Key>& table() {
 
       {"routing.algorithm", word, R"("minimal")", 0, 0, "minimal|valiant|ugal|adaptive",
        "adaptive: minimal, over whichever channel and local HMC promise least waiting"},
-      {"routing.ugal_threshold", real, "0", -many, many, "", "flits times hops; more prefers minimal routes"},
+      {"routing.ugal_threshold", real, "0", -many, many, "",
+       "ugal, adaptive: hops times flits that a longer way must save"},
 
       {"energy.active", energy, R"("2.0 pJ/bit")", 0, 1e6, "",
        "of a flit on a channel between routers or of a processor"},

@@ -61,7 +61,7 @@ const std::vector<Key>& table() {
       {"router.credit_delay", cycles, "2", 0, 1000, "", "that a router takes over a credit, beyond its link's cycle"},
 
       {"routing.algorithm", word, R"("minimal")", 0, 0, "minimal|valiant|ugal|adaptive",
-       "adaptive: minimal, over whichever channel and local HMC promise least waiting"},
+       "adaptive: minimal, over whichever channel and local HMC promise least waiting; what [system] has by default"},
       {"routing.ugal_threshold", real, "0", -many, many, "",
        "ugal, adaptive: hops times flits that a longer way must save"},
 

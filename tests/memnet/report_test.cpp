@@ -21,8 +21,9 @@ int count(const std::string& text, const std::string& word) {
 }
 
 TEST(Report, CsvQuotesWhatItMust) {
-  const std::vector<ReportRow> rows = {{{"name", std::string("a,b")}, {"value", 0.1}, {"flag", true}},
-                                       {{"name", std::string("say \"c\"")}, {"value", std::monostate()}, {"flag", false}}};
+  const std::vector<ReportRow> rows = {
+      {{"name", std::string("a,b")}, {"value", 0.1}, {"flag", true}},
+      {{"name", std::string("say \"c\"")}, {"value", std::monostate()}, {"flag", false}}};
   EXPECT_EQ(to_csv(rows), "name,value,flag\n\"a,b\",0.1,true\n\"say \"\"c\"\"\",,false\n");
   EXPECT_EQ(to_csv({}), "");
   EXPECT_EQ(to_text(std::int64_t{1} << 60), "1152921504606846976");

@@ -23,6 +23,12 @@ void add_bench_ddt(CLI::App& parent, Action& chosen);
 void add_bench_ablation(CLI::App& parent, Action& chosen);
 void add_bench_gates(CLI::App& parent, Action& chosen);
 void add_bench_plot(CLI::App& parent, Action& chosen);
+void add_sim_run(CLI::App& parent, Action& chosen);
+void add_sim_sweep(CLI::App& parent, Action& chosen);
+void add_sim_topo(CLI::App& parent, Action& chosen);
+void add_sim_figure(CLI::App& parent, Action& chosen);
+void add_sim_host(CLI::App& parent, Action& chosen);
+void add_sim_keys(CLI::App& parent, Action& chosen);
 #endif
 
 }  // namespace dcgn::tool

@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
                          "  dcgn demo mandelbrot            the main job, and two pictures of it\n"
                          "  dcgn demo pingpong --between cpu,slot\n"
                          "  dcgn bench p2p --peers mpi      latency and bandwidth beside MPI\n"
+                         "  dcgn sim topo sFBFLY:4          a network of memory cubes, which sim run simulates\n"
                          "  dcgn demo mandelbrot --help     every level explains itself\n\n") +
              exit_codes_help);
   Action chosen;
@@ -84,6 +85,22 @@ int run(int argc, char** argv) {
   bench->callback([bench, &chosen] {
     if (!bench->got_subcommand("plot")) chosen = [measure = chosen] { return alone(measure); };
   });
+  CLI::App* sim = app.add_subcommand("sim", "The memory-network simulator: run, sweep, topo, figure, host, keys");
+  sim->require_subcommand(1);
+  sim->footer(
+      "Examples:\n"
+      "  dcgn sim run examples/sim/mesh_8x8.toml              latency, throughput, energy of one run\n"
+      "  dcgn sim sweep examples/sim/mesh_8x8.toml --load 0.05:0.45:0.05 --plot sweep.png\n"
+      "  dcgn sim topo sFBFLY:4 --svg sfbfly.svg              a topology's numbers, and a picture of it\n"
+      "  dcgn sim figure 12                                   a figure of the 2014 paper, ours beside the paper's\n"
+      "  dcgn sim host                                        8 GPUs on NVLink: the model beside the measurements\n"
+      "  dcgn sim keys router                                 what a configuration may say\n");
+  add_sim_run(*sim, chosen);
+  add_sim_sweep(*sim, chosen);
+  add_sim_topo(*sim, chosen);
+  add_sim_figure(*sim, chosen);
+  add_sim_host(*sim, chosen);
+  add_sim_keys(*sim, chosen);
 #endif
 
   try {

@@ -1,1 +1,1 @@
-"""What goes with Decagon in Python: pictures of what `dcgn bench` measured."""
+"""What goes with Decagon in Python: pictures of what `dcgn bench` measured, and the simulator of memory networks."""

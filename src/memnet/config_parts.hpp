@@ -1,0 +1,53 @@
+// What the files that read configurations have in common.
+#pragma once
+
+#include "memnet/config_values.hpp"
+#include "memnet/organisation.hpp"
+#include "memnet/parameters.hpp"
+#include "memnet/topologies.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <array>
+#include <string>
+
+namespace dcgn::memnet {
+
+constexpr std::array memory_topologies = {MemoryTopology::dragonfly,        MemoryTopology::flattened_butterfly,
+                                          MemoryTopology::sliced_butterfly, MemoryTopology::sliced_mesh,
+                                          MemoryTopology::sliced_torus,     MemoryTopology::sliced_mesh_2x,
+                                          MemoryTopology::sliced_torus_2x,  MemoryTopology::overlay};
+inline constexpr std::array terminal_kinds = {TerminalKind::node, TerminalKind::gpu, TerminalKind::cpu,
+                                              TerminalKind::hmc};
+
+// The enumerator of that name; the values have made sure that there is one.
+template <class Names>
+auto named(const std::string& name, const Names& all) {
+  for (const auto one : all) {
+    if (to_string(one) == name) return one;
+  }
+  throw Error(Code::configuration, "configuration", "no " + name + " is known");
+}
+
+// The error without what it begins with.
+inline std::string detail_of(const Error& error) {
+  std::string text = error.what();
+  const std::string prefix = "dcgn: " + error.operation() + ": ";
+  return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
+}
+
+// Repeats what `make` throws with the place of a key.
+template <class Make>
+auto at_key(const ConfigValues& values, const char* key, Make&& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (error.operation() == "configuration") throw;  // names a key already
+    throw Error(error.code(), "configuration", values.where(key) + ": " + detail_of(error));
+  }
+}
+
+// [topology].
+Topology read_topology(ConfigValues& values, const Parameters& parameters);
+
+}  // namespace dcgn::memnet

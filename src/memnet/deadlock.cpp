@@ -1,0 +1,226 @@
+// The graph of channel dependencies, and a search for a cycle in it.
+#include "memnet/deadlock.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace dcgn::memnet {
+namespace {
+
+class Dependencies {
+ public:
+  Dependencies(const Topology& topology, const Parameters& parameters, const RouteTable& routes)
+      : topology_(topology),
+        routes_(routes),
+        classes_(routes.vc_classes()),
+        legs_(parameters.routing == Routing::valiant || parameters.routing == Routing::ugal ? 2 : 1),
+        replies_share_(parameters.replies && parameters.message_classes == 1),
+        channel_nodes_(static_cast<int>(topology.channels().size()) * classes_) {
+    successors_.resize(channel_nodes_ + topology.terminals().size());
+    visited_.assign(channel_nodes_, 0);
+    terminals_at_.resize(topology.routers().size());
+    for (std::size_t t = 0; t < topology.terminals().size(); ++t) {
+      for (const Port& port : topology.terminals()[t].ports) {
+        auto& here = terminals_at_[port.router];
+        if (here.empty() || here.back() != static_cast<int>(t)) here.push_back(static_cast<int>(t));
+      }
+    }
+  }
+
+  std::string find() {
+    add_direct();
+    if (legs_ == 2) add_valiant();
+    add_overlays();
+    return first_cycle();
+  }
+
+ private:
+  // Where a route came to: the channels of its last hop, and how many steps it had taken.
+  struct End {
+    std::vector<int> nodes;
+    int steps = 0;
+  };
+
+  void link(int from, int to) {
+    auto& list = successors_[from];
+    if (std::find(list.begin(), list.end(), to) == list.end()) list.push_back(to);
+  }
+
+  void nodes_of(const Hop& hop, std::vector<int>& nodes) const {
+    nodes.clear();
+    for (int i = 0; i < hop.count; ++i) nodes.push_back(hop.channels[i] * classes_ + hop.vc_class);
+  }
+
+  bool talk(int from, int to) const {
+    // Terminals of a router are of few kinds: the first of each speaks for all.
+    for (const int a : terminals_at_[from]) {
+      for (const int b : terminals_at_[to]) {
+        if (topology_.may_talk(a, b)) return true;
+      }
+      if (topology_.terminals()[a].kind == TerminalKind::node) break;
+    }
+    return false;
+  }
+
+  // Follows a route to its goal, or until it joins one that this stamp has been over. False where it joined one.
+  bool follow(int router, int target, RouteState state, int goal, std::vector<int>* first, End* end) {
+    previous_.clear();
+    while (router != goal) {
+      const Hop hop = routes_.next(router, target, state);
+      nodes_of(hop, current_);
+      if (previous_.empty() && first != nullptr) *first = current_;
+      for (const int from : previous_) {
+        for (const int to : current_) link(from, to);
+      }
+      const bool known = visited_[current_[0]] == stamp_;
+      for (const int node : current_) visited_[node] = stamp_;
+      if (known) return false;
+      std::swap(previous_, current_);
+      router = topology_.channels()[hop.channels[0]].to;
+    }
+    if (end != nullptr) *end = {previous_, state.steps};
+    return !previous_.empty();
+  }
+
+  void add_direct() {
+    const int routers = static_cast<int>(topology_.routers().size());
+    std::vector<int> first;
+    for (int target = 0; target < routers; ++target) {
+      if (terminals_at_[target].empty()) continue;
+      ++stamp_;
+      for (int source = 0; source < routers; ++source) {
+        if (source == target || routes_.distance(source, target) < 0 || !talk(source, target)) continue;
+        End end;
+        const bool came = follow(source, target, routes_.start(-1, false), target, &first, &end);
+        if (!replies_share_) continue;
+        for (const int terminal : terminals_at_[source]) {
+          for (const int node : first) link(channel_nodes_ + terminal, node);
+        }
+        for (const int terminal : terminals_at_[target]) {
+          if (!came) break;  // the route that it joined has added its end
+          for (const int node : end.nodes) link(node, channel_nodes_ + terminal);
+        }
+      }
+    }
+  }
+
+  // Any first leg into a router may be followed by any second leg out of it.
+  void add_valiant() {
+    const int routers = static_cast<int>(topology_.routers().size());
+    std::vector<int> first;
+    for (int middle = 0; middle < routers; ++middle) {
+      std::vector<End> ends;
+      ++stamp_;
+      for (int source = 0; source < routers; ++source) {
+        if (source == middle || terminals_at_[source].empty() || routes_.distance(source, middle) < 0) continue;
+        End end;
+        if (!follow(source, middle, routes_.start(middle, false), middle, nullptr, &end)) continue;
+        const auto same = std::find_if(ends.begin(), ends.end(), [&](const End& e) { return e.steps == end.steps; });
+        if (same == ends.end()) {
+          ends.push_back(end);
+          continue;
+        }
+        for (const int node : end.nodes) {
+          if (std::find(same->nodes.begin(), same->nodes.end(), node) == same->nodes.end()) same->nodes.push_back(node);
+        }
+      }
+      for (int target = 0; target < routers; ++target) {
+        if (target == middle || terminals_at_[target].empty() || routes_.distance(middle, target) < 0) continue;
+        for (const End& end : ends) {
+          RouteState state = routes_.start(-1, false);
+          state.steps = static_cast<std::uint8_t>(end.steps);
+          ++stamp_;
+          follow(middle, target, state, target, &first, nullptr);
+          for (const int from : end.nodes) {
+            for (const int to : first) link(from, to);
+          }
+        }
+      }
+    }
+  }
+
+  void add_overlays() {
+    for (const std::vector<int>& path : topology_.overlays()) {
+      for (const int source : path) {
+        for (const int target : path) {
+          if (source == target) continue;
+          ++stamp_;
+          follow(source, target, routes_.start(-1, true), target, nullptr, nullptr);
+        }
+      }
+    }
+  }
+
+  std::string first_cycle() const {
+    enum : std::uint8_t { fresh, open, done };
+    std::vector<std::uint8_t> mark(successors_.size(), fresh);
+    std::vector<std::pair<int, std::size_t>> path;
+    for (int root = 0; root < static_cast<int>(successors_.size()); ++root) {
+      if (mark[root] != fresh) continue;
+      path.assign(1, {root, 0});
+      mark[root] = open;
+      while (!path.empty()) {
+        const int node = path.back().first;
+        if (path.back().second == successors_[node].size()) {
+          mark[node] = done;
+          path.pop_back();
+          continue;
+        }
+        const int next = successors_[node][path.back().second++];
+        if (mark[next] == open) {
+          std::vector<int> cycle;
+          std::size_t i = path.size();
+          while (path[--i].first != next) {
+          }
+          for (; i < path.size(); ++i) cycle.push_back(path[i].first);
+          return printed(cycle);
+        }
+        if (mark[next] == fresh) {
+          mark[next] = open;
+          path.emplace_back(next, 0);
+        }
+      }
+    }
+    return {};
+  }
+
+  std::string printed(const std::vector<int>& cycle) const {
+    std::string text;
+    if (cycle[0] < channel_nodes_) text = "router " + std::to_string(topology_.channels()[cycle[0] / classes_].from);
+    for (const int node : cycle) {
+      if (!text.empty()) text += " -> ";
+      text += name(node);
+    }
+    if (cycle[0] >= channel_nodes_) text += " -> " + name(cycle[0]);
+    return text;
+  }
+
+  std::string name(int node) const {
+    if (node >= channel_nodes_) return topology_.terminals()[node - channel_nodes_].name;
+    return "router " + std::to_string(topology_.channels()[node / classes_].to) + " (VC " +
+           std::to_string(std::countr_zero(routes_.vc_mask(node % classes_))) + ")";
+  }
+
+  const Topology& topology_;
+  const RouteTable& routes_;
+  int classes_;
+  int legs_;
+  bool replies_share_;
+  int channel_nodes_;  // channel * classes + class; terminals follow
+  std::vector<std::vector<int>> successors_;
+  std::vector<int> visited_;  // by node, the stamp of the last walk over it
+  int stamp_ = 0;
+  std::vector<std::vector<int>> terminals_at_;
+  std::vector<int> previous_;
+  std::vector<int> current_;
+};
+
+}  // namespace
+
+std::string find_dependency_cycle(const Topology& topology, const Parameters& parameters, const RouteTable& routes) {
+  return Dependencies(topology, parameters, routes).find();
+}
+
+}  // namespace dcgn::memnet

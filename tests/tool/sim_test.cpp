@@ -1,0 +1,235 @@
+// `dcgn sim`: runs, sweeps, topologies and figures as a user types them; short ones.
+#include "command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+
+namespace {
+
+std::string content_of(const std::string& name) {
+  std::ostringstream text;
+  text << std::ifstream(scratch_folder() + "/" + name).rdbuf();
+  return text.str();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The part of a document that runs repeat: from "rows" on.
+std::string rows_of(const std::string& document) {
+  const std::size_t at = document.find("\"rows\"");
+  return at == std::string::npos ? "no rows" : document.substr(at);
+}
+
+class Sim : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (run_dcgn("sim --help").code == 2) GTEST_SKIP() << "built without measurements";
+    std::ofstream(scratch_folder() + "/mesh.toml")
+        << "title = \"small mesh\"\n[topology]\nkind = \"mesh\"\nextents = [4, 4]\n[run]\nmeasure = 2000\n";
+  }
+};
+
+TEST_F(Sim, RunPrintsATableAndWritesWhatIsAsked) {
+  const Result r = run_dcgn("sim run mesh.toml --load 0.2 --json run.json --csv run.csv --links links.svg");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  for (const char* part : {"small mesh", "latency, cycles", "p99", "throughput", "hops", "channel load", "energy",
+                           "saturated     no", "busiest channels", "# commit"})
+    EXPECT_TRUE(has(r.out, part)) << part << "\n" << r.out;
+  const std::string json = content_of("run.json");
+  for (const char* part : {"\"what\": \"sim run\"", "\"machine\"", "\"commit\"", "\"command\"", "\"date\"", "\"rows\"",
+                           "\"latency_p99\"", "\"loads\"", "\"saturated\": false"})
+    EXPECT_TRUE(has(json, part)) << part;
+  const std::string csv = content_of("run.csv");
+  EXPECT_EQ(csv.rfind("load,offered,throughput,throughput_gbytes,packets,latency_mean,latency_p50,latency_p99,", 0), 0U)
+      << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
+  EXPECT_TRUE(has(content_of("links.svg"), "</svg>"));
+}
+
+TEST_F(Sim, JsonOnStdoutIsAlone) {
+  const Result r = run_dcgn("sim run mesh.toml --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out.front(), '{');
+  EXPECT_EQ(r.out.substr(r.out.size() - 2), "}\n");
+}
+
+TEST_F(Sim, RowsDoNotDependOnThreads) {
+  const Result one = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --threads 1 --json");
+  const Result four = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --threads 4 --json");
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(rows_of(one.out), rows_of(four.out));
+  EXPECT_TRUE(has(one.out, "\"load\": 0.3"));
+  const Result other = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --set run.seed=2 --json");
+  EXPECT_NE(rows_of(one.out), rows_of(other.out));
+  // A point is what a run gives.
+  run_dcgn("sim sweep mesh.toml --load 0.1,0.3 --csv sweep.csv");
+  run_dcgn("sim run mesh.toml --load 0.3 --csv run.csv");
+  const std::string sweep = content_of("sweep.csv"), run = content_of("run.csv");
+  EXPECT_EQ(sweep.substr(sweep.rfind("\n0.3,")), run.substr(run.rfind("\n0.3,")));
+}
+
+TEST_F(Sim, SaturationIsFlaggedAndFound) {
+  const Result r = run_dcgn(
+      "sim sweep mesh.toml --load 0.2,1 --saturation --resolution 0.05 --set traffic.pattern=bit_complement --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "\"saturated\": true"));
+  EXPECT_TRUE(has(r.out, "\"saturated\": false"));
+  // Each half's eight nodes send all over the four channels between the halves.
+  const std::size_t at = r.out.find("\"saturation\": {\n  \"load\": ");
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const double load = std::stod(r.out.substr(at + 27));
+  EXPECT_GT(load, 0.2);
+  EXPECT_LE(load, 0.5);
+}
+
+TEST_F(Sim, ClosedLoopsAndSystemsRun) {
+  std::ofstream(scratch_folder() + "/gmn.toml")
+      << "[topology]\nkind = \"sFBFLY\"\n[requests]\ncount = 50\nrecord = \"asked.trace\"\n";
+  const Result r = run_dcgn("sim run gmn.toml --json gmn.json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "request to reply")) << r.out;
+  EXPECT_TRUE(has(content_of("gmn.json"), "\"requests\": 200,"));
+  EXPECT_TRUE(std::filesystem::exists(scratch_folder() + "/asked.trace"));
+  const Result again =
+      run_dcgn("sim run gmn.toml --set requests.trace=asked.trace --set requests.record=x --set requests.window=64");
+  EXPECT_EQ(again.code, 2) << again.out;  // requests.count means nothing beside a trace
+  EXPECT_TRUE(has(again.err, "requests.count")) << again.err;
+  std::ofstream(scratch_folder() + "/replay.toml")
+      << "[topology]\nkind = \"sFBFLY\"\n[requests]\ntrace = \"asked.trace\"\n";
+  const Result replayed = run_dcgn("sim run replay.toml --json");
+  ASSERT_EQ(replayed.code, 0) << replayed.err;
+  EXPECT_TRUE(has(replayed.out, "\"requests\": 200,"));
+  std::ofstream(scratch_folder() + "/umn.toml")
+      << "[system]\norganisation = \"GMN\"\nworkload = \"BP\"\nsample_requests = 50\n";
+  const Result system = run_dcgn("sim run umn.toml --csv umn.csv");
+  ASSERT_EQ(system.code, 0) << system.err;
+  EXPECT_TRUE(has(system.out, "assumed")) << system.out;
+  EXPECT_TRUE(has(content_of("umn.csv"), "\nGMN,BP,total,"));
+}
+
+TEST_F(Sim, TracesOfPacketsAreReplayed) {
+  // One record: terminal 0 sends 3 flits of class 0 to terminal 5 at cycle 10. See src/memnet/trace.hpp.
+  std::string bytes = "DCGNTRAC";
+  const auto add = [&bytes](std::uint64_t value, int size) {
+    for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+  };
+  add(1, 4), add(16, 4), add(1, 8);
+  add(10, 8), add(5, 8), add(0, 4), add(3, 2), add(2, 1), add(0, 1);
+  std::ofstream(scratch_folder() + "/packets.trace", std::ios::binary) << bytes;
+  std::ofstream(scratch_folder() + "/packets.toml")
+      << "[topology]\nkind = \"mesh\"\nextents = [4, 4]\n[replay]\ntrace = \"packets.trace\"\n";
+  const Result r = run_dcgn("sim run packets.toml --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  // Three routers of four stages, three flits: 2 + 5 * 3 + 2 cycles.
+  EXPECT_TRUE(has(r.out, "\"latency_mean\": 19.0")) << r.out;
+  EXPECT_TRUE(has(r.out, "\"cycles\": 29,")) << r.out;
+  EXPECT_TRUE(has(run_dcgn("sim run packets.toml").out, "packets.trace"));
+}
+
+TEST_F(Sim, TheHostIsPredicted) {
+  const Result r = run_dcgn("sim host --csv host.csv");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "predicted")) << r.out;
+  EXPECT_EQ(content_of("host.csv").rfind("what,measured,model,unit,deviation,calibrates\n", 0), 0U);
+}
+
+TEST_F(Sim, TopologiesAreSummedUpAndDrawn) {
+  const Result r = run_dcgn("sim topo sFBFLY:4 --svg sfbfly.svg --json topo.json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  for (const char* part : {"routers              16", "channels             24", "bisection            16 channels"})
+    EXPECT_TRUE(has(r.out, part)) << r.out;
+  EXPECT_TRUE(has(content_of("sfbfly.svg"), "gpu 3"));
+  EXPECT_TRUE(has(content_of("topo.json"), "\"graph\""));
+  EXPECT_EQ(run_dcgn("sim topo mesh.toml --csv topo.csv").code, 0);
+  EXPECT_TRUE(has(content_of("topo.csv"), "\n4x4 mesh,16,24,0,16,16,5,6,"));
+  EXPECT_EQ(run_dcgn("sim topo dFBFLY:8").code, 2);
+  EXPECT_EQ(run_dcgn("sim topo dFBFLY:8 --set topology.channels_per_hmc=0").code, 0);
+}
+
+TEST_F(Sim, FiguresStandBesideThePaper) {
+  const Result r = run_dcgn("sim figure 12 --csv f.csv --json f.json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  for (const char* part : {"Figure 12", "saving", "holds", "Assumed", "deviation"})
+    EXPECT_TRUE(has(r.out, part)) << r.out;
+  EXPECT_EQ(content_of("f.csv").rfind("figure,series,label,ours,paper,deviation\n", 0), 0U);
+  EXPECT_TRUE(has(content_of("f.json"), "\"claims\""));
+}
+
+TEST_F(Sim, KeysAreExplained) {
+  const Result r = run_dcgn("sim keys router");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "router.vcs_per_class"));
+  EXPECT_FALSE(has(r.out, "traffic.load"));
+  EXPECT_EQ(run_dcgn("sim keys rooter").code, 2);
+  EXPECT_TRUE(has(run_dcgn("sim keys --json").out, "\"key\": \"traffic.load\""));
+}
+
+TEST_F(Sim, MistakesAreOneLineThatNamesThem) {
+  std::ofstream(scratch_folder() + "/zero.toml")
+      << "[topology]\nkind = \"mesh\"\nextents = [2, 2]\n[router]\nvcs_per_class = 0\n";
+  std::ofstream(scratch_folder() + "/apart.toml") << "[topology]\nkind = \"graph\"\nrouters = 2\nchannels = []\n"
+                                                  << "terminals = [[0], [1]]\n";
+  // A ring of one VC: packets wait for each other all round it.
+  std::ofstream(scratch_folder() + "/ring.toml")
+      << "[topology]\nkind = \"torus\"\nextents = [5]\n[router]\nmessage_classes = 1\nvcs_per_class = 1\n";
+  const struct {
+    const char* arguments;
+    int code;
+    const char* named;
+  } mistakes[] = {
+      {"run zero.toml", 2, "zero.toml:5: router.vcs_per_class = 0: expected a whole number from 1 to 64"},
+      {"run apart.toml", 2, "apart.toml:4: topology.channels"},
+      {"run ring.toml", 2, "router 0 -> router 1"},
+      {"run ring.toml", 2, "ring.toml"},
+      {"run none.toml", 3, "none.toml"},
+      {"run", 2, "CONFIG"},
+      {"run mesh.toml --set router.stage=3", 2, "--set: unknown key router.stage"},
+      {"run mesh.toml --load 2", 2, "traffic.load"},
+      {"run mesh.toml --load \"2 GHz\"", 2, "traffic.load"},
+      {"run mesh.toml --csv /nonexistent/x.csv", 3, "/nonexistent/x.csv"},
+      {"sweep mesh.toml --load 0.1:0.5", 2, "--load 0.1:0.5: expected FIRST:LAST:STEP"},
+      {"sweep mesh.toml --load 0.1:0.5:0", 2, "--load"},
+      {"sweep mesh.toml --threads -1", 2, "--threads"},
+      {"run mesh.toml --links loads.png", 2, "'loads.png': expected a name that ends in .svg"},
+      {"topo ring:4", 2, "ring"},
+      {"topo mesh:1x1", 2, "mesh:1x1:3: topology.extents"},
+      {"figure 13", 2, "'13': expected 12, 14"},
+      {"draw", 2, "draw"},
+  };
+  for (const auto& m : mistakes) {
+    SCOPED_TRACE(m.arguments);
+    const Result r = run_dcgn(std::string("sim ") + m.arguments);
+    EXPECT_EQ(r.code, m.code) << r.out << r.err;
+    EXPECT_TRUE(is_one_line(r.err)) << r.err;
+    EXPECT_TRUE(has(r.err, m.named)) << r.err;
+  }
+}
+
+TEST_F(Sim, PlotsOrSaysWhatIsMissing) {
+  if (std::system("python3 -c '' 2>/dev/null") != 0) GTEST_SKIP() << "no python3";
+  const Result r = run_dcgn("sim sweep mesh.toml --load 0.1,0.2 --plot sweep.svg");
+  if (std::system("python3 -c 'import matplotlib' 2>/dev/null") == 0) {
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(has(content_of("sweep.svg"), "</svg>"));
+    const Result wrong = run_dcgn("sim figure 12 --plot figure.nothing");
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_TRUE(is_one_line(wrong.err)) << wrong.err;
+  } else {
+    EXPECT_EQ(r.code, 3);
+    EXPECT_EQ(r.out, "");
+    EXPECT_TRUE(is_one_line(r.err)) << r.err;
+    EXPECT_TRUE(has(r.err, "matplotlib")) << r.err;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,72 @@
+// What the subcommands of dcgn sim have in common: the configuration, rows as JSON and as CSV, files to write.
+#pragma once
+
+#include "base/output_file.hpp"
+#include "memnet/config.hpp"
+#include "memnet/report.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+// CONFIG.toml, --set and, for open loops, --load.
+struct SimInput {
+  std::string config, load;
+  std::vector<std::string> settings;
+
+  void add_to(CLI::App& app, bool with_load);
+  // Throws Error(configuration) with file, line and key; Error(io).
+  memnet::Configuration read() const;
+};
+
+// An option that names a file, which is known to be writable before the work.
+struct FileOption {
+  std::string name;
+  std::optional<base::OutputFile> output;
+
+  CLI::Option* add_to(CLI::App& app, const std::string& option, const std::string& help, const std::string& type);
+  bool given() const { return !name.empty(); }
+  // Throws Error(io).
+  void open() {
+    if (given()) output.emplace(name);
+  }
+  void write(const std::string& content) {
+    if (output) output->write(content);
+  }
+};
+
+nlohmann::ordered_json to_json(const memnet::Cell& cell);
+nlohmann::ordered_json to_json(const memnet::ReportRow& row);
+
+// Calls `work`; an error about the configuration gets the place in the file that it is about.
+template <class Work>
+auto with_places(const memnet::Configuration& configuration, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw configuration.explain(error);
+  }
+}
+
+// Names of pictures that are SVG.
+CLI::Validator svg_file();
+
+// "12.3 uJ" from nanojoules.
+std::string energy_text(double nanojoules);
+
+// The picture of a document by python/dcgn/sim.py: --plot.
+struct PlotOption {
+  std::string name;
+
+  void add_to(CLI::App& app, const std::string& help);
+  // Whether it can be drawn, before the work: an exit code, and if it is not 0, a line on stderr that says why.
+  int check() const;
+  int draw(const nlohmann::ordered_json& document) const;
+};
+
+}  // namespace dcgn::tool

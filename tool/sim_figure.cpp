@@ -1,0 +1,129 @@
+// dcgn sim figure
+#include "memnet/figure.hpp"
+#include "tool/bench_document.hpp"
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/progress.hpp"
+#include "tool/sim.hpp"
+#include "tool/table.hpp"
+#include "tool/values.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+namespace {
+
+using memnet::Figure, memnet::FigureRow;
+
+struct Arguments {
+  std::string number;
+  memnet::FigureOptions options;
+  std::int64_t seed = 1;
+  JsonOption json;
+  FileOption csv;
+  PlotOption plot;
+};
+
+void print(const Figure& figure) {
+  fmt::print("\n# Figure {}: {}; in {}\n\n", figure.number, figure.title, figure.unit);
+  Table table({{"series", Table::Align::left}, {"", Table::Align::left}, {"ours"}, {"paper"}, {"deviation"}});
+  for (const FigureRow& row : figure.rows) {
+    table.add({row.series, row.label, fmt::format("{:.4g}", row.ours),
+               row.paper ? fmt::format("{:.4g}", *row.paper) : "-",
+               row.paper ? fmt::format("{:+.1f} %", 100 * *row.deviation()) : "-"});
+  }
+  fmt::print("{}", table.text());
+  if (!figure.claims.empty()) fmt::print("\nWhat the paper says of it:\n");
+  for (const memnet::FigureClaim& claim : figure.claims)
+    fmt::print("  {}  {}\n", claim.holds ? "holds " : "FAILS ", claim.text);
+  if (!figure.assumed.empty()) fmt::print("\nAssumed, because the paper does not say it:\n");
+  for (const std::string& one : figure.assumed) fmt::print("  {}\n", one);
+}
+
+int run(Arguments& a) {
+  const int number = std::stoi(a.number);
+  a.options.seed = static_cast<std::uint64_t>(a.seed);
+  a.csv.open();
+  if (const int refused = a.plot.check(); refused != exit_ok) return refused;
+  BenchDocument document("sim figure", a.json);
+  Figure figure;
+  {
+    Progress progress(fmt::format("figure {}", number));
+    progress.update(0, 1);
+    figure = memnet::figure(number, a.options);
+  }
+  document["figure"] = figure.number;
+  document["title"] = figure.title;
+  document["unit"] = figure.unit;
+  nlohmann::ordered_json claims = nlohmann::ordered_json::array(), plain = claims;
+  for (const memnet::FigureClaim& claim : figure.claims)
+    claims.push_back({{"text", claim.text}, {"holds", claim.holds}});
+  document["claims"] = claims;
+  document["assumed"] = figure.assumed;
+  std::vector<memnet::ReportRow> rows;
+  for (const FigureRow& row : figure.rows) {
+    rows.push_back(memnet::report_row(figure, row));
+    plain.push_back(document.add(to_json(rows.back()), 0));
+  }
+  a.csv.write(memnet::to_csv(rows));
+  if (!document.quiet()) print(figure);
+  const nlohmann::ordered_json drawn = {{"what", "sim figure"},
+                                        {"figure", figure.number},
+                                        {"title", figure.title},
+                                        {"unit", figure.unit},
+                                        {"rows", plain}};
+  const int result = document.finish();
+  return result == exit_ok ? a.plot.draw(drawn) : result;
+}
+
+constexpr const char* description =
+    "The figures of the 2014 paper, simulated again, with the paper's values beside\n\n"
+    "Ours, what the paper's text states, the deviation, whether the orderings that it states hold, and which inputs\n"
+    "are assumed. GPU kernels are not run: a workload is the traffic that its problem's size makes.\n"
+    "  12  channels of dFBFLY and sFBFLY              14  run times on PCIe, CMN, GMN, UMN\n"
+    "  15  minimal and adaptive routing               16  run times on sliced networks\n"
+    "  17  their energy                               18  the host's part, with the overlay\n"
+    "  19  speedup over the number of GPUs";
+
+}  // namespace
+
+void add_sim_figure(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<Arguments>();
+  CLI::App* app = parent.add_subcommand("figure", description);
+  app->add_option("NUMBER", a->number, "12, 14, 15, 16, 17, 18 or 19")
+      ->type_name("")
+      ->check(word_of({"12", "14", "15", "16", "17", "18", "19"}))
+      ->required();
+  app->add_option("--samples", a->options.sample_requests,
+                  "Requests of each GPU that are simulated; the rest is scaled")
+      ->type_name("N")
+      ->check(whole_number(10, 1000000000))
+      ->capture_default_str();
+  app->add_option("--seed", a->seed, "Of all random numbers")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 52))
+      ->capture_default_str();
+  a->options.threads = 0;
+  app->add_option("--threads", a->options.threads, "Simulations at once; 0: as many as the machine has cores")
+      ->type_name("N")
+      ->check(whole_number(0, 1024))
+      ->capture_default_str();
+  a->json.add_to(*app, "Rows, claims and assumptions, with machine, commit, date and command,");
+  a->csv.add_to(*app, "--csv", "The rows, under a line of names", "FILE");
+  a->plot.add_to(*app, "A picture, the paper's values as black marks");
+  app->footer(std::string("Examples:\n"
+                          "  dcgn sim figure 12\n"
+                          "  dcgn sim figure 16 --plot figure16.png\n"
+                          "  dcgn sim figure 19 --samples 500 --json figure19.json\n\n") +
+              exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+}  // namespace dcgn::tool

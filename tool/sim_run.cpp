@@ -1,0 +1,255 @@
+// dcgn sim run
+#include "memnet/picture.hpp"
+#include "memnet/trace.hpp"
+#include "tool/bench_document.hpp"
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/progress.hpp"
+#include "tool/sim.hpp"
+#include "tool/table.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+namespace {
+
+using memnet::Configuration, memnet::LatencySummary, memnet::Result;
+
+struct Arguments {
+  SimInput input;
+  JsonOption json;
+  FileOption csv, links;
+};
+
+std::string count_text(double value) {
+  return value >= 1e6 ? fmt::format("{:.3g} million", value / 1e6) : fmt::format("{:.0f}", value);
+}
+
+void print_latency(const std::vector<std::pair<std::string, LatencySummary>>& rows, double ns_per_cycle) {
+  Table table({{"latency, cycles", Table::Align::left}, {"mean"}, {"p50"}, {"p99"}, {"max"}, {"mean ns"}, {"packets"}});
+  for (const auto& [name, one] : rows) {
+    table.add({name, fmt::format("{:.2f}", one.mean), fmt::format("{:.0f}", one.p50), fmt::format("{:.0f}", one.p99),
+               fmt::format("{:.0f}", one.max), fmt::format("{:.1f}", one.mean * ns_per_cycle),
+               fmt::to_string(one.packets)});
+  }
+  fmt::print("\n{}\n", table.text());
+}
+
+void print_energy(double active, double idle) {
+  fmt::print("energy        {} active, {} idle\n", energy_text(active / 1000), energy_text(idle / 1000));
+}
+
+// The channels that carry most.
+void print_busiest(const memnet::Topology& topology, const Result& result) {
+  std::vector<memnet::ReportRow> rows = memnet::report_loads(topology, result);
+  const auto use = [](const memnet::ReportRow& row) { return std::get<double>(row[4].second); };
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return use(a) > use(b); });
+  Table table({{"busiest channels", Table::Align::left}, {"to", Table::Align::left}, {"flits/cycle"}, {"use"}});
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, rows.size()); ++i) {
+    table.add({memnet::to_text(rows[i][0].second), memnet::to_text(rows[i][1].second),
+               fmt::format("{:.3f}", std::get<double>(rows[i][3].second)),
+               fmt::format("{:.1f} %", 100 * use(rows[i]))});
+  }
+  fmt::print("\n{}", table.text());
+}
+
+void print(const Configuration& c, const Result& r) {
+  const double sources = static_cast<double>(memnet::Destinations(c.topology, c.traffic).sources().size());
+  fmt::print("\n# {}: {}, {} of {} flit{}, {:.4g} flits/cycle from each of {:.0f} sources, seed {}\n", c.title,
+             memnet::to_string(c.parameters.routing), memnet::to_string(c.traffic.pattern), c.traffic.flits,
+             c.traffic.flits == 1 ? "" : "s", r.rate, sources, c.parameters.seed);
+  std::vector<std::pair<std::string, LatencySummary>> rows = {{"from creation", r.latency},
+                                                              {"in the network", r.network_latency}};
+  for (std::size_t k = 0; k < r.by_class.size(); ++k)
+    if (r.by_class[k].packets > 0 && r.by_class[k].packets < r.latency.packets)
+      rows.emplace_back(fmt::format("class {}", k), r.by_class[k]);
+  print_latency(rows, 1 / c.parameters.clock_ghz);
+  const memnet::ReportRow row = memnet::report_row(c, r);
+  const auto of = [&row](const char* name) {
+    return std::get<double>(
+        std::find_if(row.begin(), row.end(), [&](const auto& cell) { return cell.first == name; })->second);
+  };
+  fmt::print("throughput    {:.4f} flits/cycle of each source, {:.1f} GB/s in all; offered {:.4f}\n", r.accepted,
+             of("throughput_gbytes"), r.offered);
+  fmt::print("hops          {:.3f} routers, mean\n", r.hops);
+  fmt::print(
+      "channel load  {:.4f} flits/cycle at most, {:.4f} mean; into the network {:.4f}, out of it {:.4f} at most\n",
+      of("channel_load_max"), of("channel_load_mean"), of("injection_load_max"), of("ejection_load_max"));
+  print_energy(r.energy.active_pj, r.energy.idle_pj);
+  fmt::print("saturated     {}\n", r.saturated ? "yes: what is offered does not all come through" : "no");
+  fmt::print("simulated     {} cycles: {} of warm-up, {} measured; {} flit-hops, {} a second\n", r.cycles,
+             r.warmup_cycles, r.measured_cycles, count_text(static_cast<double>(r.flit_hops)),
+             count_text(static_cast<double>(r.flit_hops) / std::max(r.seconds, 1e-9)));
+  print_busiest(c.topology, r);
+}
+
+void print(const Configuration& c, const memnet::ClosedLoopResult& r) {
+  fmt::print("\n# {}: {}, {} requests by {} GPUs or CPUs, windows of {}, seed {}\n", c.title,
+             memnet::to_string(c.parameters.routing), r.requests, c.plan.terminals.size(), c.plan.window,
+             c.parameters.seed);
+  print_latency({{"request to reply", r.latency}}, 1 / c.parameters.clock_ghz);
+  const memnet::ReportRow row = memnet::report_row(c, r);
+  fmt::print("time          {} cycles, {:.2f} us; {:.3f} cycles a request in the middle of the run\n", r.cycles,
+             static_cast<double>(r.cycles) / c.parameters.clock_ghz / 1000, r.cycles_per_request);
+  fmt::print("throughput    {:.1f} GB/s, requests and replies\n", std::get<double>(row[5].second));
+  fmt::print("hops          {:.3f} routers, there and back, mean\n", r.hops);
+  fmt::print("row hits      {:.1f} % of the DRAM accesses\n", 100 * r.row_hit_share);
+  print_energy(r.energy.active_pj, r.energy.idle_pj);
+  fmt::print("finished      {}\n", r.finished ? "yes" : "no: stopped at run.max");
+}
+
+int run_open_loop(const Configuration& c, Arguments& a, BenchDocument& document) {
+  Progress progress("simulating");
+  progress.update(0, 1);
+  const Result result =
+      with_places(c, [&] { return memnet::run_open_loop(c.topology, c.parameters, c.traffic, c.load); });
+  progress.update(1, 1);
+  const memnet::ReportRow row = memnet::report_row(c, result);
+  document.add(to_json(row), 0);
+  nlohmann::ordered_json loads = nlohmann::ordered_json::array();
+  for (const memnet::ReportRow& one : memnet::report_loads(c.topology, result)) loads.push_back(to_json(one));
+  document["loads"] = loads;
+  document["seconds"] = result.seconds;
+  a.csv.write(memnet::to_csv({row}));
+  a.links.write(memnet::topology_svg(
+      c.topology, fmt::format("{}, {} at {:.4g} flits/cycle", c.title, memnet::to_string(c.traffic.pattern), c.load),
+      &result));
+  if (!document.quiet()) print(c, result);
+  return document.finish();
+}
+
+int run_closed_loop(const Configuration& c, Arguments& a, BenchDocument& document) {
+  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [requests]");
+  memnet::Trace record;
+  const bool records = !c.plan.record.empty();
+  const memnet::ClosedLoopResult result = with_places(c, [&] {
+    return memnet::run_closed_loop(c.topology, c.parameters, c.memory, c.requesters(), c.parameters.max_cycles,
+                                   records ? &record : nullptr);
+  });
+  if (records) memnet::write_trace(c.plan.record, record);
+  const memnet::ReportRow row = memnet::report_row(c, result);
+  document.add(to_json(row), 0);
+  a.csv.write(memnet::to_csv({row}));
+  if (!document.quiet()) print(c, result);
+  return document.finish();
+}
+
+int run_replay(const Configuration& c, Arguments& a, BenchDocument& document) {
+  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [replay]");
+  const memnet::Trace trace = memnet::read_trace(c.packets);
+  const std::vector<memnet::Delivery> deliveries =
+      with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, trace); });
+  const memnet::ReportRow row = memnet::report_row(c, deliveries);
+  document.add(to_json(row), 0);
+  a.csv.write(memnet::to_csv({row}));
+  if (!document.quiet()) {
+    fmt::print("\n# {}: {} packets of {}\n\n", c.title, deliveries.size(), c.packets);
+    Table table({{"", Table::Align::left}, {""}});
+    for (const auto& [name, cell] : row) {
+      const auto* real = std::get_if<double>(&cell);
+      table.add({name, real != nullptr ? fmt::format("{:.2f}", *real) : memnet::to_text(cell)});
+    }
+    fmt::print("{}", table.text());
+  }
+  return document.finish();
+}
+
+int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
+  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [system]");
+  const memnet::SystemPlan& plan = c.system;
+  Progress progress("simulating");
+  std::vector<std::pair<std::string, memnet::Phase>> phases;
+  progress.update(0, 3);
+  phases.emplace_back("copy in", copy_phase(plan.organisation, plan.model, plan.workload.copied_in, true));
+  progress.update(1, 3);
+  phases.emplace_back("kernel", kernel_phase(plan.organisation, plan.model, plan.workload));
+  progress.update(2, 3);
+  phases.emplace_back("copy out", copy_phase(plan.organisation, plan.model, plan.workload.copied_out, false));
+  progress.update(3, 3);
+  memnet::Phase total;
+  for (const auto& [name, phase] : phases) {
+    total.ns += phase.ns;
+    total.requests += phase.requests;
+    total.energy.active_pj += phase.energy.active_pj;
+    total.energy.idle_pj += phase.energy.idle_pj;
+  }
+  phases.emplace_back("total", total);
+  std::vector<memnet::ReportRow> rows;
+  Table table({{"phase", Table::Align::left}, {"us"}, {"requests"}, {"latency, cycles"}, {"hops"}, {"energy"}});
+  for (const auto& [name, phase] : phases) {
+    rows.push_back(memnet::report_row(plan, name, phase));
+    document.add(to_json(rows.back()), 0);
+    const bool sampled = phase.sampled.requests > 0;
+    table.add({name, fmt::format("{:.1f}", phase.ns / 1000), count_text(phase.requests),
+               sampled ? fmt::format("{:.1f}", phase.sampled.latency.mean) : "-",
+               sampled ? fmt::format("{:.2f}", phase.sampled.hops) : "-",
+               energy_text((phase.energy.active_pj + phase.energy.idle_pj) / 1000)});
+  }
+  document["assumed"] = std::string(plan.workload.assumed);
+  a.csv.write(memnet::to_csv(rows));
+  if (!document.quiet()) {
+    fmt::print("\n# {}: {} ({}) on {}, {} GPUs and a CPU; {} requests of each GPU simulated, the rest scaled\n",
+               c.title, plan.workload.name, plan.workload.problem, memnet::to_string(plan.organisation),
+               plan.model.gpus, plan.model.sample_requests);
+    fmt::print("# assumed of the workload: {}\n\n{}", plan.workload.assumed, table.text());
+  }
+  return document.finish();
+}
+
+int run(Arguments& a) {
+  const Configuration c = a.input.read();
+  a.csv.open();
+  a.links.open();
+  BenchDocument document("sim run", a.json);
+  document["config"] = c.file;
+  document["title"] = c.title;
+  document["kind"] = std::string(memnet::to_string(c.kind));
+  switch (c.kind) {
+    case memnet::RunKind::open_loop: return run_open_loop(c, a, document);
+    case memnet::RunKind::closed_loop: return run_closed_loop(c, a, document);
+    case memnet::RunKind::replay: return run_replay(c, a, document);
+    case memnet::RunKind::system: return run_system(c, a, document);
+  }
+  return exit_job_failed;
+}
+
+constexpr const char* description =
+    "One run of a network that a TOML file describes\n\n"
+    "With [traffic], or none of these, an open loop: packets at a rate. With [requests] a closed loop: processors\n"
+    "that read and write memory, so many requests at once. With [replay] the packets of a trace. With [system] a "
+    "workload\n"
+    "of the paper on one of its organisations. Latencies are in cycles of the network's clock. `dcgn sim keys` "
+    "explains\n"
+    "every key. The same seed gives the same result.";
+
+}  // namespace
+
+void add_sim_run(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<Arguments>();
+  CLI::App* app = parent.add_subcommand("run", description);
+  a->input.add_to(*app, true);
+  a->json.add_to(*app, "The row and each channel's load, with machine, commit, date and command,");
+  a->csv.add_to(*app, "--csv", "The row, under a line of names", "FILE");
+  a->links.add_to(*app, "--links", "A picture of the network, its channels coloured by their load", "FILE.svg")
+      ->check(svg_file());
+  app->footer(
+      std::string("Examples:\n"
+                  "  dcgn sim run examples/sim/mesh_8x8.toml\n"
+                  "  dcgn sim run examples/sim/mesh_8x8.toml --load 0.3 --set traffic.pattern=transpose --links "
+                  "loads.svg\n"
+                  "  dcgn sim run examples/sim/sfbfly_4gpu.toml --set router.vcs_per_class=2 --json run.json\n"
+                  "  dcgn sim run examples/sim/umn_kmn.toml\n\n") +
+      exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+}  // namespace dcgn::tool

@@ -1,0 +1,185 @@
+// dcgn sim topo, dcgn sim keys
+#include "memnet/config_keys.hpp"
+#include "memnet/picture.hpp"
+#include "tool/bench_document.hpp"
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/sim.hpp"
+#include "tool/table.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dcgn::tool {
+
+namespace {
+
+using memnet::Configuration, memnet::Topology;
+
+struct TopoArguments {
+  std::string what;
+  std::vector<std::string> settings;
+  JsonOption json;
+  FileOption csv, svg;
+};
+
+constexpr const char* short_forms =
+    "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, pcie_tree:GPUS,PER_SWITCH, "
+    "nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so dDFLY, dFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, "
+    "overlay";
+
+Configuration read(const TopoArguments& a) {
+  // A file's name may have a colon, too.
+  const std::string text = memnet::configuration_of(a.what);
+  if (!text.empty()) return memnet::parse_configuration(text, a.what, a.settings);
+  if (a.what.find(':') != std::string::npos && a.what.find('/') == std::string::npos &&
+      a.what.find(".toml") == std::string::npos)
+    throw Error(Code::configuration, "sim", fmt::format("{}: expected a TOML file, or one of {}", a.what, short_forms));
+  return memnet::load_configuration(a.what, a.settings);
+}
+
+nlohmann::ordered_json graph_of(const Topology& topology) {
+  nlohmann::ordered_json routers = nlohmann::ordered_json::array(), channels = routers, terminals = routers;
+  for (const memnet::Router& r : topology.routers())
+    routers.push_back({{"name", r.name}, {"cluster", r.cluster}, {"slice", r.slice}, {"x", r.x}, {"y", r.y}});
+  for (std::size_t c = 0; c < topology.channels().size(); c += 2) {
+    const memnet::Channel& channel = topology.channels()[c];
+    channels.push_back({{"from", channel.from},
+                        {"to", channel.to},
+                        {"bandwidth", channel.link.bandwidth},
+                        {"extra_latency", channel.link.extra_latency},
+                        {"serdes", channel.link.serdes},
+                        {"pass_through", channel.link.pass_through}});
+  }
+  for (const memnet::Terminal& t : topology.terminals()) {
+    nlohmann::ordered_json ports = nlohmann::ordered_json::array();
+    for (const memnet::Port& port : t.ports) ports.push_back(port.router);
+    terminals.push_back({{"name", t.name}, {"kind", std::string(to_string(t.kind))}, {"ports", ports}});
+  }
+  return {{"routers", routers}, {"channels", channels}, {"terminals", terminals}};
+}
+
+int run(TopoArguments& a) {
+  const Configuration c = read(a);
+  a.csv.open();
+  a.svg.open();
+  BenchDocument document("sim topo", a.json);
+  const memnet::TopologySummary s = memnet::summarize(c.topology);
+  document.add(to_json(memnet::report_row(s)), 0);
+  if (a.json.given()) document["graph"] = graph_of(c.topology);
+  a.csv.write(memnet::to_csv({memnet::report_row(s)}));
+  a.svg.write(memnet::topology_svg(c.topology, c.title));
+  if (!document.quiet()) {
+    const double gbytes = c.parameters.flits_to_gbytes();
+    fmt::print("\n# {}\n\n", s.name);
+    fmt::print("routers              {}, of {} channels at most\n", s.routers, s.largest_radix);
+    fmt::print("channels             {} between routers", s.channels);
+    if (s.intra_cluster_channels > 0) fmt::print(", {} of them within clusters", s.intra_cluster_channels);
+    fmt::print("; {} of nodes and processors\n", s.terminal_channels);
+    fmt::print("terminals            {}\n", s.terminals);
+    fmt::print("diameter             {}, in channels between routers\n", s.diameter);
+    fmt::print("mean hops            {:.4f} routers, over all that may talk\n", s.mean_hops);
+    if (s.channels > 0)
+      fmt::print("bisection            {} channels: {:.1f} GB/s each way\n", s.bisection, gbytes * s.bisection_flits);
+  }
+  return document.finish();
+}
+
+struct KeysArguments {
+  std::string section;
+  bool markdown = false;
+  JsonOption json;
+};
+
+std::string with_commas(std::string_view choices) {
+  std::string text;
+  for (const char c : choices) text += c == '|' ? std::string(", ") : std::string(1, c);
+  return text;
+}
+
+int run(KeysArguments& a) {
+  a.json.open();
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  Table table({{"key", Table::Align::left},
+               {"value", Table::Align::left},
+               {"default", Table::Align::left},
+               {"meaning", Table::Align::left}});
+  std::string markdown = "| key | value | default | meaning |\n|---|---|---|---|\n";
+  for (const memnet::Key& key : memnet::config_keys()) {
+    if (!a.section.empty() && key.section() != a.section) continue;
+    const std::string value(to_string(key.type)), fallback(key.fallback);
+    std::string meaning(key.meaning);
+    if (!key.choices.empty()) meaning += ": " + with_commas(key.choices);
+    all.push_back({{"key", std::string(key.name)},
+                   {"value", value},
+                   {"default", fallback},
+                   {"expected", memnet::expected_value(key)},
+                   {"meaning", meaning}});
+    table.add({std::string(key.name), value, fallback, meaning});
+    markdown += fmt::format("| `{}` | {} | {} | {} |\n", key.name, value,
+                            fallback.empty() ? fallback : fmt::format("`{}`", fallback), meaning);
+  }
+  if (all.empty())
+    throw Error(
+        Code::configuration, "sim",
+        fmt::format("keys {}: expected topology, network, router, routing, energy, traffic, run, requests, dram "
+                    "or system",
+                    a.section));
+  if (a.json.given()) a.json.write(nlohmann::ordered_json({{"what", "sim keys"}, {"rows", all}}).dump(1));
+  if (!a.json.on_stdout()) fmt::print("{}", a.markdown ? markdown : table.text());
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_sim_topo(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<TopoArguments>();
+  CLI::App* app = parent.add_subcommand(
+      "topo",
+      std::string("What a topology is: routers, channels, terminals, diameter, mean hops, bisection; and a picture\n\n"
+                  "Of a TOML file, or of a topology in short:\n") +
+          "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, "
+          "pcie_tree:GPUS,PER_SWITCH,\nnvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS (of a cluster) and so "
+          "dDFLY, dFBFLY, sMESH, sTORUS,\nsMESH-2x, sTORUS-2x, overlay. The bisection is the least of the cuts into "
+          "halves by each dimension, by cluster and by\nnumber. --set topology.KEY=VALUE changes the rest.");
+  app->add_option("TOPOLOGY", a->what, "A file, or KIND:ARGUMENTS")->type_name("")->required();
+  app->add_option("--set", a->settings, "As for dcgn sim run; again for more")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  a->svg.add_to(*app, "--svg", "A picture of it", "FILE.svg")->check(svg_file());
+  a->csv.add_to(*app, "--csv", "The row, under a line of names", "FILE");
+  a->json.add_to(*app, "The row and the whole graph, with machine, commit, date and command,");
+  app->footer(std::string("Examples:\n"
+                          "  dcgn sim topo sFBFLY:4 --svg sfbfly.svg\n"
+                          "  dcgn sim topo dFBFLY:8 --set topology.channels_per_hmc=0\n"
+                          "  dcgn sim topo examples/sim/mesh_8x8.toml --json\n\n") +
+              exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+void add_sim_keys(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<KeysArguments>();
+  CLI::App* app = parent.add_subcommand(
+      "keys",
+      "Every key of a configuration, with its unit, its default and what it means\n\n"
+      "Quantities are numbers in the unit that is shown, or texts with one: channel_bandwidth = 20 or \"20 GB/s\".\n"
+      "Which sections a file has says what is simulated: [requests] a closed loop, [replay] a trace, [system] a\n"
+      "workload on an organisation, none of these an open loop. Keys that mean nothing for that are refused.");
+  app->add_option("SECTION", a->section, "Of this section only")->type_name("");
+  app->add_flag("--markdown", a->markdown, "As the table that the guide has");
+  a->json.add_to(*app, "The same");
+  app->footer(std::string("Examples:\n"
+                          "  dcgn sim keys\n"
+                          "  dcgn sim keys router\n\n") +
+              exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+}  // namespace dcgn::tool

@@ -3,6 +3,7 @@
 #include "memnet/figure_parts.hpp"
 
 #include "tests/expect.hpp"
+#include "tests/sanitized.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,14 @@ FigureOptions quick(std::int64_t sample_requests) {
   options.sample_requests = sample_requests;
   return options;
 }
+
+// Takes a sanitizer half a minute each, over code that the shorter tests go through as well.
+class WholeFigure : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (dcgn::test::sanitized) GTEST_SKIP() << "a whole figure, under a sanitizer";
+  }
+};
 
 void expect_all_hold(const Figure& figure) {
   EXPECT_FALSE(figure.claims.empty());
@@ -49,7 +58,7 @@ TEST(Figure, TwelveCountsAsThePaper) {
   EXPECT_EQ(figure.value("sFBFLY", "8 GPUs"), 64);
 }
 
-TEST(Figure, FourteenRanksTheOrganisations) {
+TEST_F(WholeFigure, FourteenRanksTheOrganisations) {
   const Figure figure = figure_14(quick(1000));
   expect_all_hold(figure);
   // What is left is the assumed work of the kernels: the ratios of the paper to within a factor of two.
@@ -62,13 +71,13 @@ TEST(Figure, FourteenRanksTheOrganisations) {
   }
 }
 
-TEST(Figure, FifteenGainsByLoadBalancingWhereTrafficIsUneven) {
+TEST_F(WholeFigure, FifteenGainsByLoadBalancingWhereTrafficIsUneven) {
   const Figure figure = figure_15(quick(2000));
   expect_all_hold(figure);
   expect_near_the_paper(figure, 0.08);
 }
 
-TEST(Figure, SixteenAndSeventeenRankTheSlices) {
+TEST_F(WholeFigure, SixteenAndSeventeenRankTheSlices) {
   const std::vector<Figure> figures = figures_16_and_17(quick(2000));
   ASSERT_EQ(figures.size(), 2U);
   EXPECT_EQ(figures[0].number, 16);
@@ -79,7 +88,7 @@ TEST(Figure, SixteenAndSeventeenRankTheSlices) {
 
 TEST(Figure, EighteenFavoursTheOverlay) { expect_all_hold(figure_18(quick(1000))); }
 
-TEST(Figure, NineteenScalesToSixteen) {
+TEST_F(WholeFigure, NineteenScalesToSixteen) {
   const Figure figure = figure_19(quick(2000));
   expect_all_hold(figure);
   expect_near_the_paper(figure, 0.12);

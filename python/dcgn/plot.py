@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dcgn.model import Cost, fit
 from dcgn.results import IO, USAGE, Document, Failure, Series, load, series, size_text
+from dcgn.style import use_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -286,20 +287,7 @@ def labels_of(shown: Sequence[Series], documents: Sequence[Document]) -> list[st
 
 def draw(documents: Sequence[Document], shown: Sequence[Series], fits: bool) -> Figure:
     """A panel for each measure."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams.update(
-        {
-            "font.size": 9,
-            "axes.titlesize": 10,
-            "axes.titlelocation": "left",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "legend.fontsize": 8,
-            "svg.hashsalt": "dcgn",  # the same picture is the same file
-        }
-    )
+    use_style()
     import matplotlib.pyplot as plt
 
     measures = present(shown)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Union
 
 from dcgn.plot import Output, picture_format
 from dcgn.results import IO, USAGE, Failure
+from dcgn.style import use_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,20 +207,7 @@ def plot(document: Document, name: str | os.PathLike[str]) -> None:
 
 def draw(document: Document) -> Figure:
     """The picture as matplotlib has it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams.update(
-        {
-            "font.size": 9,
-            "axes.titlesize": 10,
-            "axes.titlelocation": "left",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "legend.fontsize": 8,
-            "svg.hashsalt": "dcgn",  # the same picture is the same file
-        }
-    )
+    use_style()
     if document.what == "sim sweep":
         return _draw_sweep(document)
     if document.what == "sim figure":

@@ -70,9 +70,12 @@ class Parser {
     const std::optional<Space> space = tokens_.at(TokenKind::word) ? space_of(tokens_.peek().text) : std::nullopt;
     if (!space) tokens_.fail(".entry, .func or a variable such as .global");
     tokens_.take();
-    for (Variable& variable : parse_variables(tokens_, *space, linkage))
+    std::vector<Variable> variables = parse_variables(tokens_, *space, linkage);
+    const std::size_t end = source().offset_of(tokens_.expect(";")) + 1;
+    for (Variable& variable : variables) {
+      variable.end = end;
       module_.variables.push_back(std::move(variable));
-    tokens_.expect(";");
+    }
   }
 
   Linkage linkage() {

@@ -85,6 +85,7 @@ int run(int argc, char** argv) {
     if (!bench->got_subcommand("plot")) chosen = [measure = chosen] { return alone(measure); };
   });
 #endif
+  add_vgpu(app, chosen);
 
   try {
     app.parse(argc, argv);

@@ -19,7 +19,9 @@ enum class Space : std::uint8_t { constant, global, local, parameter, shared, te
 // .version; 8.7 is {8, 7}.
 struct Version {
   int major = 0, minor = 0;
-  auto operator<=>(const Version&) const = default;
+  bool operator<(const Version& other) const {
+    return major != other.major ? major < other.major : minor < other.minor;
+  }
 };
 
 // What an initializer says of another variable's or function's address.

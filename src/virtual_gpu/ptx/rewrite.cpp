@@ -87,8 +87,8 @@ class Rewriter {
     std::string text;
     for (const std::size_t word : read) {
       const std::string name(index_registers[word]);
-      text +=
-          "\n\t.reg .b32 " + name + ";\n\tld.shared.u32 " + name + ", [dcgn_block+" + std::to_string(4 * word) + "];";
+      text.append("\n\t.reg .b32 ").append(name).append(";\n\tld.shared.u32 ").append(name);
+      text.append(", [dcgn_block+").append(std::to_string(4 * word)).append("];");
     }
     return text;
   }
@@ -156,7 +156,8 @@ class Rewriter {
       if (part == "_") continue;
       const std::size_t word = word_of(name, component);
       if (word < index_registers.size()) read.insert(word);
-      text += (text.empty() ? "" : " ") + guard + "mov.u32 " + part + ", " + std::string(value_of(word)) + ";";
+      if (!text.empty()) text += ' ';
+      text.append(guard).append("mov.u32 ").append(part).append(", ").append(value_of(word)).append(";");
     }
     edits_.replace(instruction.text, text);
   }

@@ -22,7 +22,7 @@ std::string_view linkage_word(Linkage linkage) {
     case Linkage::local: return "";
     case Linkage::visible: return ".visible ";
     case Linkage::external: return ".extern ";
-    case Linkage::weak: return ".weak ";
+    case Linkage::weak:
     case Linkage::common: return ".weak ";  // common ones have no initial value
   }
   return "";

@@ -60,14 +60,14 @@ TEST(Refusal, names_what_the_corpus_has) {
 TEST(Refusal, knows_each_construct) {
   EXPECT_TRUE(begins(why_not("mov.u64 %rd1, %gridid;"), "%gridid"));
   EXPECT_TRUE(begins(why_not("griddepcontrol.wait;"), "grid synchronisation"));
-  for (const char* cluster :
-       {"barrier.cluster.arrive;", "mov.u32 %r1, %cluster_ctarank;", "mov.u32 %r1, %nclusterid.x;",
-        "getctarank.u32 %r1, %r2;", "mapa.shared::cluster.u32 %r1, %r2, 1;", "ld.shared::cluster.u32 %r1, [%r2];",
-        "fence.acq_rel.cluster;",
-        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd2], 16, "
-        "[%r3], %h1;",
-        "clusterlaunchcontrol.try_cancel.async.b128 [%r1], [%r2];"})
+  const std::string bulk = "cp.async.bulk.shared::cluster.", barrier = "mbarrier::complete_tx::bytes";
+  for (const std::string& cluster :
+       {std::string("barrier.cluster.arrive;"), std::string("mov.u32 %r1, %cluster_ctarank;"),
+        std::string("mov.u32 %r1, %nclusterid.x;"), std::string("getctarank.u32 %r1, %r2;"),
+        std::string("mapa.shared::cluster.u32 %r1, %r2, 1;"), std::string("ld.shared::cluster.u32 %r1, [%r2];"),
+        std::string("fence.acq_rel.cluster;"), std::string("clusterlaunchcontrol.try_cancel.async.b128 [%r1], [%r2];"),
+        bulk + "shared::cta." + barrier + " [%r1], [%r2], 16, [%r3];",
+        bulk + "global." + barrier + ".multicast::cluster [%r1], [%rd2], 16, [%r3], %h1;"})
     EXPECT_TRUE(begins(why_not(cluster), "clusters: ")) << cluster;
   EXPECT_TRUE(begins(why_not("multimem.red.release.sys.global.add.f32 [%rd1], %f1;"), "multimem"));
   EXPECT_TRUE(begins(why_not("txq.width.b32 %r1, [%rd1];"), "textures"));
@@ -103,6 +103,22 @@ TEST(Refusal, tells_spin_waits_from_loops_that_look_alike) {
       EXPECT_EQ(why(name, innocent), "split") << name << innocent;
 }
 
+// Only what the loop itself reads may hold it.
+TEST(Refusal, looks_into_functions_that_a_loop_calls) {
+  const auto waits = [](const std::string& atomic) {
+    const std::string function =
+        ".func (.param .b32 r) f(.param .b64 p) { " + atomic + " st.param.b32 [r], %r1; ret; }\n";
+    const std::string kernel =
+        ".entry k() {\nagain: call (%r1), f, (%rd1); setp.eq.u32 %p1, %r1, 9; @%p1 bra again; ret; }";
+    return !rewrite(parse("x.ptx", ptx_module(function + kernel)), {}).kernels.front().split();
+  };
+  EXPECT_TRUE(waits("ld.acquire.gpu.u32 %r1, [%rd1];"));
+  EXPECT_TRUE(waits("atom.global.or.b32 %r1, [%rd1], 0;"));
+  EXPECT_TRUE(waits("atom.global.add.u32 %r1, [%rd1], 0;"));
+  EXPECT_FALSE(waits("atom.global.add.u32 %r1, [%rd1], 1;"));  // takes work off a counter
+  EXPECT_FALSE(waits("ld.global.u32 %r1, [%rd1];"));
+}
+
 TEST(Refusal, finds_spin_waits_in_other_forms) {
   // Through shared memory, by the block's first thread.
   EXPECT_TRUE(
@@ -125,6 +141,16 @@ TEST(Refusal, finds_spin_waits_in_other_forms) {
   EXPECT_TRUE(begins(why_not("again: ld.volatile.global.u64 %rd2, [%rd1]; setp.eq.s64 %p1, %rd2, 0; @%p1 bra again;\n"
                              "add.s64 %rd1, %rd1, 8; setp.lt.s64 %p2, %rd1, %rd3; @%p2 bra again; ret;"),
                      "spin-wait"));
+  // Through a barrier that reduces.
+  EXPECT_TRUE(begins(
+      why_not("again: ld.volatile.global.u32 %r1, [%rd1]; setp.ne.u32 %p1, %r1, 0; bar.red.or.pred %p2, 0, %p1;\n"
+              "@!%p2 bra again; ret;"),
+      "spin-wait"));
+  // By a branch that goes to one of several places.
+  EXPECT_TRUE(
+      begins(why_not("list: .branchtargets again, out;\nagain: ld.volatile.global.u32 %r1, [%rd1]; brx.idx %r1, list;\n"
+                     "out: ret;"),
+             "spin-wait"));
   // Innocent: tries so many times, then goes on without.
   EXPECT_EQ(
       why_not("again: add.u32 %r2, %r2, 1; setp.gt.u32 %p2, %r2, 9; @%p2 bra out; ld.volatile.global.u32 %r1, [%rd1];\n"

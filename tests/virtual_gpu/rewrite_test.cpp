@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -184,6 +184,12 @@ TEST(Rewrite, reports_variables_and_has_code_go_by_pointers) {
   EXPECT_TRUE(has(rewrite_corpus("separate_caller.ptx").text, "\n.extern .global .align 8 .u64 dcgn_at_total;"));
   EXPECT_TRUE(
       has(rewrite_corpus("separate_callee.ptx").text, "\n.visible .global .align 8 .u64 dcgn_at_total = total;"));
+  // Declared, then defined: one pointer, where the definition is.
+  const std::string twice = rewrite_text(ptx_module(".extern .global .u32 x;\n.visible .global .u32 x = 1;\n")).text;
+  EXPECT_EQ(
+      twice,
+      ptx_module(
+          ".extern .global .u32 x;\n.visible .global .u32 x = 1;\n.visible .global .align 8 .u64 dcgn_at_x = x;\n"));
   // x+4 where a register takes no offset; and a name that a function has for itself.
   const std::string text = rewrite_text(ptx_module(".global .b8 x[8];\n.entry k() { mov.u64 %rd1, x+4; }\n"
                                                    ".func f() { .local .b8 x[4]; mov.u64 %rd2, x; }"))
@@ -203,6 +209,31 @@ TEST(Rewrite, errors_name_what_is_wrong) {
       has(error_of([] { rewrite_text(".version 6.0\n.target sm_50\n.address_size 64\n"); }), "found target sm_50"));
   EXPECT_TRUE(
       has(error_of([] { rewrite_text(".version 6.0\n.target sm_70\n.address_size 32\n"); }), ".address_size 32"));
+}
+
+// Damaged files that still parse are rewritten, or refused with a line, never otherwise.
+TEST(Rewrite, survives_damage) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const auto names = corpus_names();
+  std::size_t rewritten = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::string text = corpus_text(names[random() % names.size()]);
+    for (unsigned changes = 1 + random() % 3; changes != 0; --changes) {
+      // Names, numbers and directives change places: what is left is more often PTX than after changes of letters.
+      const std::size_t from = random() % text.size(), to = random() % text.size(), length = random() % 12;
+      text.replace(to, length, text.substr(from, length));
+    }
+    const std::string error = error_of([&] {
+      rewrite_text(text, {round % 2 ? Mode::split : Mode::early_exit, {}});
+      ++rewritten;
+    });
+    if (!error.empty()) {
+      EXPECT_EQ(error.rfind("dcgn: ptx: x.ptx", 0), 0U) << error;
+    }
+  }
+  EXPECT_GT(rewritten, 100U);
 }
 
 TEST(Rewrite, split_kernels_assemble) { assemble_corpus(Mode::split); }

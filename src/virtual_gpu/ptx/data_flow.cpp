@@ -7,11 +7,12 @@ namespace dcgn::virtual_gpu::ptx {
 
 namespace {
 
-bool has_no_result(std::string_view opcode) {
-  constexpr std::array<std::string_view, 22> opcodes = {
-      "st",   "red",  "bra", "brx",   "bar",  "barrier", "membar",    "fence", "prefetch", "prefetchu", "ret",
-      "exit", "trap", "cp",  "brkpt", "sust", "sured",   "nanosleep", "wgmma", "discard",  "stmatrix",  "pmevent"};
-  return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
+bool has_no_result(const Instruction& i) {
+  constexpr std::array<std::string_view, 21> opcodes = {
+      "st",   "red",  "bra", "brx",   "bar",  "barrier",   "membar",  "fence",    "prefetch", "prefetchu", "ret",
+      "exit", "trap", "cp",  "brkpt", "sust", "nanosleep", "discard", "stmatrix", "pmevent",  "sured"};
+  const bool reduces = (i.opcode == "bar" || i.opcode == "barrier") && i.has(".red");
+  return !reduces && std::find(opcodes.begin(), opcodes.end(), i.opcode) != opcodes.end();
 }
 
 const Operand* address_of(const Instruction& i) {
@@ -43,7 +44,7 @@ Flow flow_of(const Instruction& i) {
   const bool call = i.opcode == "call";
   // Results: the first operand, or the first list of a call that has two operands or more before its arguments.
   const bool call_has_result = call && i.operands.size() > 1 && i.operands.front().kind == Operand::Kind::list;
-  const bool result_first = call ? call_has_result : !has_no_result(i.opcode);
+  const bool result_first = call ? call_has_result : !has_no_result(i);
   const bool store = i.opcode == "st" || i.opcode == "red";
   for (std::size_t o = 0; o < i.operands.size(); ++o) {
     const bool address = i.operands[o].kind == Operand::Kind::address;

@@ -31,8 +31,9 @@ std::string_view linkage_word(Linkage linkage) {
 }  // namespace
 
 SharedVariables::SharedVariables(const Module& module) : module_(module), constants_fit_(constants_fit(module)) {
+  // Of a definition and declarations of the same name the definition counts.
   for (const Variable& v : module.variables)
-    if (why_not(v).empty()) shared_[v.name] = &v;
+    if (why_not(v).empty() && (v.linkage != Linkage::external || shared_.count(v.name) == 0)) shared_[v.name] = &v;
 }
 
 std::string SharedVariables::why_not(const Variable& v) const {
@@ -53,8 +54,6 @@ std::string SharedVariables::pointer_of(const Variable& variable) const {
 void SharedVariables::declare(Edits& edits) const {
   for (const auto& [name, variable] : shared_) {
     const bool external = variable->linkage == Linkage::external;
-    // A definition may follow a declaration of the same name.
-    if (module_.find_variable(name) != variable && external) continue;
     edits.insert(variable->end, "\n" + std::string(linkage_word(variable->linkage)) +
                                     (in_constant_memory(*variable) ? ".const" : ".global") + " .align 8 .u64 dcgn_at_" +
                                     std::string(name) + (external ? ";" : " = " + std::string(name) + ";"));

@@ -4,7 +4,6 @@
 #include "virtual_gpu/ptx/data_flow.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -25,12 +24,23 @@ bool is_ordered_load(const Instruction& i) {
 
 bool is_atomic(const Instruction& i) { return i.opcode == "atom" && is_global(i); }
 
+bool is_zero(std::string_view number) {
+  return !number.empty() && number.find_first_not_of("0xXUbB") == std::string_view::npos;
+}
+
+// Whether an atomic goes on with each round, as a counter does. `third` is its third operand, where known a number.
+bool is_progress(const Instruction& i, std::string_view third) {
+  if (i.has(".inc") || i.has(".dec")) return true;
+  return (i.has(".add") || i.has(".sub") || i.has(".xor")) && !is_zero(third);
+}
+
 // Whether a function reads, by itself or by what it calls, what another block may be waited for by.
 bool polls(const Module& module, const CallGraph& calls, const std::vector<std::size_t>& functions) {
   for (const std::size_t start : functions)
     for (const std::size_t f : calls.reach(start))
       for (const Instruction& i : module.functions[f].instructions)
-        if (is_ordered_load(i) || is_atomic(i)) return true;
+        if (is_ordered_load(i) || (is_atomic(i) && i.operands.size() > 2 && !is_progress(i, i.operands[2].text)))
+          return true;
   return false;
 }
 
@@ -66,10 +76,10 @@ class Analysis {
         constants_[i.operands[0].name] = i.operands[1].text;
   }
 
-  bool is_zero(const Operand& operand) const {
-    std::string_view text = operand.text;
-    if (const auto constant = constants_.find(operand.name); constant != constants_.end()) text = constant->second;
-    return !text.empty() && text.find_first_not_of("0xXUbB") == std::string_view::npos;
+  // The number that `operand` is, or the register that it is holds; its text otherwise.
+  std::string_view constant(const Operand& operand) const {
+    const auto found = constants_.find(operand.name);
+    return found != constants_.end() ? found->second : operand.text;
   }
 
   bool on_every_round(std::size_t block) const {
@@ -143,8 +153,7 @@ class Analysis {
     if (i.opcode == "call") return polls(module_, calls_, calls_.targets(number_, i));
     if (!is_atomic(i) || i.operands.size() < 3) return false;
     if (i.has(".cas")) return !comparand_follows(index);
-    if (i.has(".add") || i.has(".sub") || i.has(".xor")) return is_zero(i.operands[2]);
-    return !i.has(".inc") && !i.has(".dec");
+    return !is_progress(i, constant(i.operands[2]));
   }
 
   // All that follows from what `reads` yield, by data, by predicates and by which way branches went.

@@ -158,6 +158,16 @@ void print_kernels(const std::vector<KernelReport>& kernels) {
   }
 }
 
+// Of the one that was asked for.
+void print_parameters(const KernelReport& k) {
+  using enum Table::Align;
+  Table table({{"parameter", left}, {"offset"}, {"bytes"}, {"alignment"}});
+  for (const auto* parameters : {&k.parameters, &k.added})
+    for (const ParameterReport& p : *parameters)
+      table.add({p.name, fmt::to_string(p.offset), fmt::to_string(p.bytes), fmt::to_string(p.alignment)});
+  fmt::print("\n{}", table.text());
+}
+
 void print_variables(const std::vector<VariableReport>& variables) {
   using enum Table::Align;
   Table table({{"variable", left}, {"bytes"}, {"alignment"}, {"content", left}, {"shared", left}});
@@ -185,6 +195,8 @@ int run(Arguments& a) {
   a.json.write(document_of(a, module, rewritten).dump(2));
   if (!a.json.on_stdout()) {
     print_kernels(rewritten.kernels);
+    for (const KernelReport& k : rewritten.kernels)
+      if (k.name == a.kernel) print_parameters(k);
     print_variables(rewritten.variables);
   }
   for (const KernelReport& k : rewritten.kernels)
@@ -204,7 +216,8 @@ void add_rewrite(CLI::App& parent, Action& chosen) {
       ->check(word_of({"split", "early-exit"}))
       ->type_name("WORD")
       ->capture_default_str();
-  app->add_option("--kernel", a->kernel, "Split this one only [all]; exit code 1 where it cannot be")
+  app->add_option("--kernel", a->kernel,
+                  "Split this one only, and show its parameters [all]; exit code 1 where it cannot be")
       ->type_name("NAME");
   a->json.add_to(*app, "The report");
   app->footer(std::string(examples) + exit_codes_help);

@@ -80,6 +80,8 @@ TEST(VgpuRewrite, a_kernel_that_was_asked_for_and_cannot_be_split_fails) {
   const Result result = run_dcgn("vgpu rewrite a.ptx --kernel good -o good.ptx");
   EXPECT_EQ(result.code, 0);
   EXPECT_NE(result.out.find("not asked"), std::string::npos);
+  EXPECT_NE(result.out.find("n                  8      4          4\ndcgn_first_x      12"), std::string::npos)
+      << result.out;
   EXPECT_EQ(result.out.find("cannot be split"), std::string::npos);
 }
 

@@ -60,14 +60,16 @@ TEST(Refusal, names_what_the_corpus_has) {
 TEST(Refusal, knows_each_construct) {
   EXPECT_TRUE(begins(why_not("mov.u64 %rd1, %gridid;"), "%gridid"));
   EXPECT_TRUE(begins(why_not("griddepcontrol.wait;"), "grid synchronisation"));
-  const std::string bulk = "cp.async.bulk.shared::cluster.", barrier = "mbarrier::complete_tx::bytes";
-  for (const std::string& cluster :
-       {std::string("barrier.cluster.arrive;"), std::string("mov.u32 %r1, %cluster_ctarank;"),
-        std::string("mov.u32 %r1, %nclusterid.x;"), std::string("getctarank.u32 %r1, %r2;"),
-        std::string("mapa.shared::cluster.u32 %r1, %r2, 1;"), std::string("ld.shared::cluster.u32 %r1, [%r2];"),
-        std::string("fence.acq_rel.cluster;"), std::string("clusterlaunchcontrol.try_cancel.async.b128 [%r1], [%r2];"),
-        bulk + "shared::cta." + barrier + " [%r1], [%r2], 16, [%r3];",
-        bulk + "global." + barrier + ".multicast::cluster [%r1], [%rd2], 16, [%r3], %h1;"})
+  const std::string to_others =
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];";
+  const std::string to_many =
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd2], 16, [%r3], "
+      "3;";
+  for (const char* cluster :
+       {"barrier.cluster.arrive;", "mov.u32 %r1, %cluster_ctarank;", "mov.u32 %r1, %nclusterid.x;",
+        "getctarank.u32 %r1, %r2;", "mapa.shared::cluster.u32 %r1, %r2, 1;", "ld.shared::cluster.u32 %r1, [%r2];",
+        "fence.acq_rel.cluster;", to_others.c_str(), to_many.c_str(),
+        "clusterlaunchcontrol.try_cancel.b128 [%r1], [%r2];"})
     EXPECT_TRUE(begins(why_not(cluster), "clusters: ")) << cluster;
   EXPECT_TRUE(begins(why_not("multimem.red.release.sys.global.add.f32 [%rd1], %f1;"), "multimem"));
   EXPECT_TRUE(begins(why_not("txq.width.b32 %r1, [%rd1];"), "textures"));

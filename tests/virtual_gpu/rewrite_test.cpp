@@ -154,9 +154,16 @@ TEST(Rewrite, functions_read_a_record_that_kernels_write) {
   EXPECT_TRUE(has(one.text, "st.shared.v4.u32 [dcgn_block]"));
   // The oracle needs none.
   EXPECT_FALSE(has(rewrite_corpus("device_function.ptx", {Mode::early_exit, {}}).text, "dcgn_block"));
-  const std::string full = ".shared .b8 s[49140];\n call f; ret; }\n.func f { mov.u32 %r1, %ctaid.x; ret; }";
-  EXPECT_EQ(rewrite_text(ptx_module(".entry k() {" + full)).kernels[0].reasons.at(0).construct.find("shared memory"),
-            0U);
+  const auto with_shared = [](int bytes) {
+    return ptx_module(".func f() { .reg .u32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n.entry k() { .shared .b8 s[" +
+                      std::to_string(bytes) + "]; .reg .u32 %r<2>; st.shared.u32 [s], %r1; call f; ret; }\n");
+  };
+  EXPECT_EQ(error_of([&] { rewrite_text(with_shared(49136)); }),
+            "dcgn: ptx: x.ptx:5:8: kernel k has 49136 bytes of static shared memory, expected at most 49120, as its "
+            "functions read the block's index");
+  if (const auto ptxas = find_ptxas()) {
+    EXPECT_EQ(assemble(*ptxas, rewrite_text(with_shared(49120)).text, "sm_90"), "");
+  }
 }
 
 TEST(Rewrite, reports_variables_and_has_code_go_by_pointers) {

@@ -167,6 +167,24 @@ bool Survey::has_record() const {
   return false;
 }
 
+// Of the functions themselves and of what they name in the module.
+std::uint64_t Survey::static_shared(const std::vector<std::size_t>& functions) const {
+  std::uint64_t bytes = 0;
+  const auto add = [&](const Variable& v) {
+    if (v.space == Space::shared) bytes = round_up(bytes, v.alignment) + v.bytes();
+  };
+  std::set<std::string_view> named;
+  for (const std::size_t f : functions) {
+    for (const Variable& v : module_.functions[f].variables) add(v);
+    for (const Instruction& instruction : module_.functions[f].instructions)
+      for (const Operand& operand : instruction.operands)
+        for_each_name(operand, [&](const Operand& name) { named.insert(name.name); });
+  }
+  for (const Variable& v : module_.variables)
+    if (named.count(v.name) != 0) add(v);
+  return bytes;
+}
+
 KernelReport Survey::report(std::size_t function) const {
   const Function& kernel = module_.functions[function];
   const Source& source = *module_.source;
@@ -189,13 +207,14 @@ KernelReport Survey::report(std::size_t function) const {
         reason("parameters: with those added more than " + std::to_string(limit) + " bytes", function, kernel.name));
   if (options_.mode == Mode::split && needs_record(function)) {
     report.record_bytes = record_bytes;
-    std::uint64_t shared = 0;
-    for (const std::size_t f : reached)
-      for (const Variable& v : module_.functions[f].variables)
-        if (v.space == Space::shared) shared = round_up(shared, v.alignment) + v.bytes();
+    const std::uint64_t shared = static_shared(reached);
+    // Left whole, it would need the record no less.
     if (round_up(shared, 16) + record_bytes > static_shared_limit)
-      report.reasons.push_back(
-          reason("shared memory: no room for the record of the block's index", function, kernel.name));
+      throw Error(Code::unsupported, "ptx",
+                  source.where(source.offset_of(kernel.name)) + ": kernel " + report.name + " has " +
+                      std::to_string(shared) + " bytes of static shared memory, expected at most " +
+                      std::to_string((static_shared_limit - record_bytes) / 16 * 16) +
+                      ", as its functions read the block's index");
   }
   if (!report.split()) report.added.clear();
 

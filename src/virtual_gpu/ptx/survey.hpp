@@ -35,6 +35,7 @@ class Survey {
   void check_names() const;
   std::vector<Reason> reasons_in(std::size_t function) const;
   Reason reason(std::string construct, std::size_t function, std::string_view where) const;
+  std::uint64_t static_shared(const std::vector<std::size_t>& functions) const;
   bool is_reader(std::size_t function) const { return !module_.functions[function].entry && readers_[function]; }
 
   const Module& module_;

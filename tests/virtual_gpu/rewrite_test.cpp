@@ -166,6 +166,20 @@ TEST(Rewrite, functions_read_a_record_that_kernels_write) {
   }
 }
 
+TEST(Rewrite, counts_what_it_did) {
+  const Rewritten r = rewrite_corpus("by_hand.ptx");
+  const KernelReport& forms = kernel(r, "forms");
+  ASSERT_TRUE(forms.split());
+  EXPECT_EQ(forms.changes.block_index, 5U);  // one in the function that it calls
+  EXPECT_EQ(forms.changes.grid_size, 2U);
+  EXPECT_EQ(forms.changes.atomics, 7U);
+  EXPECT_EQ(forms.changes.fences, 3U);
+  EXPECT_EQ(forms.changes.ordered_accesses, 2U);
+  EXPECT_EQ(forms.changes.variables, 4U);
+  EXPECT_EQ(variable(r, "addresses").addresses.size(), 2U);
+  EXPECT_EQ(variable(r, "addresses").addresses[1].offset, 8U);
+}
+
 TEST(Rewrite, reports_variables_and_has_code_go_by_pointers) {
   const Rewritten r = rewrite_corpus("device_globals.ptx");
   EXPECT_EQ(variable(r, "counter").pointer, "dcgn_at_counter");

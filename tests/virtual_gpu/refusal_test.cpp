@@ -96,11 +96,14 @@ TEST(Refusal, follows_calls_and_says_where) {
 }
 
 TEST(Refusal, tells_spin_waits_from_loops_that_look_alike) {
-  for (const char* waits : {"volatile_wait", "acquire_wait", "atomic_barrier", "lock", "look_back", "wait_by_function"})
-    EXPECT_TRUE(begins(why("spin_wait.ptx", waits), "spin-wait")) << waits;
-  for (const char* innocent : {"search", "find_root", "stoppable"})
-    EXPECT_EQ(why("spin_wait.ptx", innocent), "split") << innocent;
-  for (const char* name : {"histogram.ptx", "histogram.lines.ptx", "histogram.sm_80.ptx"})
+  for (const char* name : {"spin_wait.ptx", "spin_wait.debug.ptx"}) {
+    for (const char* waits :
+         {"volatile_wait", "acquire_wait", "atomic_barrier", "lock", "look_back", "wait_by_function"})
+      EXPECT_TRUE(begins(why(name, waits), "spin-wait")) << name << waits;
+    for (const char* innocent : {"search", "find_root", "stoppable"})
+      EXPECT_EQ(why(name, innocent), "split") << name << innocent;
+  }
+  for (const char* name : {"histogram.ptx", "histogram.lines.ptx", "histogram.sm_80.ptx", "histogram.debug.ptx"})
     for (const char* innocent : {"histogram", "largest", "multiply_all", "work_queue"})
       EXPECT_EQ(why(name, innocent), "split") << name << innocent;
 }

@@ -4,6 +4,7 @@
 #include "virtual_gpu/ptx/data_flow.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
@@ -34,14 +35,20 @@ bool is_progress(const Instruction& i, std::string_view third) {
   return (i.has(".add") || i.has(".sub") || i.has(".xor")) && !is_zero(third);
 }
 
-// Whether a function reads, by itself or by what it calls, what another block may be waited for by.
-bool polls(const Module& module, const CallGraph& calls, const std::vector<std::size_t>& functions) {
+enum class Polls : std::uint8_t { never, where_given_zero, always };
+
+// Whether a function reads, by itself or by what it calls, what another block may be waited for by. An atomic add of
+// what the function is given, as debug code has it, does so where that is 0.
+Polls polls(const Module& module, const CallGraph& calls, const std::vector<std::size_t>& functions) {
+  Polls found = Polls::never;
   for (const std::size_t start : functions)
     for (const std::size_t f : calls.reach(start))
-      for (const Instruction& i : module.functions[f].instructions)
-        if (is_ordered_load(i) || (is_atomic(i) && i.operands.size() > 2 && !is_progress(i, i.operands[2].text)))
-          return true;
-  return false;
+      for (const Instruction& i : module.functions[f].instructions) {
+        const bool atomic = is_atomic(i) && i.operands.size() > 2;
+        if (is_ordered_load(i) || (atomic && !is_progress(i, i.operands[2].text))) return Polls::always;
+        if (atomic && i.operands[2].kind != Operand::Kind::number) found = Polls::where_given_zero;
+      }
+  return found;
 }
 
 class Analysis {
@@ -105,7 +112,8 @@ class Analysis {
     for (const auto& [i, b] : members_)
       if (may_poll(i)) reads.push_back(i);
     if (reads.empty() || ends_by_exchange()) return std::nullopt;
-    polled_ = taint(reads);
+    decided_.clear();
+    polled_ = taint(reads, &decided_);
     if (ends_by_itself()) return std::nullopt;
     for (const std::size_t read : reads)
       if (!address_moves(read) && exit_depends(taint({read}))) return read;
@@ -150,14 +158,38 @@ class Analysis {
     const Instruction& i = at(index);
     if (is_ordered_load(i)) return true;
     if (i.opcode == "ld") return fenced_ && is_global(i) && !i.has(".nc");
-    if (i.opcode == "call") return polls(module_, calls_, calls_.targets(number_, i));
+    if (i.opcode == "call") return call_polls(index);
     if (!is_atomic(i) || i.operands.size() < 3) return false;
     if (i.has(".cas")) return !comparand_follows(index);
     return !is_progress(i, constant(i.operands[2]));
   }
 
+  bool call_polls(std::size_t index) const {
+    switch (polls(module_, calls_, calls_.targets(number_, at(index)))) {
+      case Polls::never: return false;
+      case Polls::always: return true;
+      case Polls::where_given_zero: break;
+    }
+    const auto& arguments = flows_[index].reads;
+    const auto is_argument = [&](std::string_view name) {
+      return std::find(arguments.begin(), arguments.end(), name) != arguments.end();
+    };
+    if (std::any_of(arguments.begin(), arguments.end(), [&](std::string_view name) {
+          const auto found = constants_.find(name);
+          return found != constants_.end() && is_zero(found->second);
+        }))
+      return true;
+    return std::any_of(members_.begin(), members_.end(), [&](const Definition& d) {
+      const Instruction& store = at(d.instruction);
+      const auto& writes = flows_[d.instruction].writes;
+      return store.opcode == "st" && store.has(".param") && is_zero(constant(store.operands.back())) &&
+             std::any_of(writes.begin(), writes.end(), is_argument);
+    });
+  }
+
   // All that follows from what `reads` yield, by data, by predicates and by which way branches went.
-  Names taint(const std::vector<std::size_t>& reads) const {
+  // `decided`: of these, those that a branch wrote or did not.
+  Names taint(const std::vector<std::size_t>& reads, Names* decided = nullptr) const {
     Names tainted;
     for (const std::size_t read : reads) tainted.insert(flows_[read].writes.begin(), flows_[read].writes.end());
     const auto is_tainted = [&](std::string_view name) { return tainted.count(name) != 0; };
@@ -174,6 +206,7 @@ class Analysis {
         });
         if (!by_branch && std::none_of(flow.reads.begin(), flow.reads.end(), is_tainted)) continue;
         for (const std::string_view name : flow.writes) changed = tainted.insert(name).second || changed;
+        if (by_branch && decided) decided->insert(flow.writes.begin(), flow.writes.end());
       }
     }
     return tainted;
@@ -205,7 +238,7 @@ class Analysis {
     const Names& from = closure(name);
     if (from.count(name) == 0) return false;
     for (const std::string_view source : from)
-      if (is_predicate(source) && polled_.count(source) != 0) return false;
+      if (decided_.count(source) != 0 || (is_predicate(source) && polled_.count(source) != 0)) return false;
     const auto& definitions = definitions_[name];
     return std::any_of(definitions.begin(), definitions.end(),
                        [&](const Definition& d) { return at(d.instruction).guard.empty() && on_every_round(d.block); });
@@ -259,7 +292,7 @@ class Analysis {
   std::vector<Definition> members_;
   std::map<std::string_view, std::vector<Definition>> definitions_;
   std::map<std::string_view, Names> closures_;
-  Names polled_;
+  Names polled_, decided_;
 };
 
 }  // namespace

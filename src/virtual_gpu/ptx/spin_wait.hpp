@@ -17,8 +17,8 @@ namespace dcgn::virtual_gpu::ptx {
 //      atomic that changes nothing new each round: add, sub or xor of 0; and, or, min, max, exch; cas whose comparand
 //      does not follow what the loop read;
 //   2. the address is the same each round. It moves where it follows from a register that each round sets anew from its
-//      value before; but not where a value that was polled decides, by a branch or a predicate, whether or how it does: so
-//      a look-back that goes on when its predecessor is ready is a wait, and a walk along a chain is none;
+//      value before; but not where a value that was polled decides, by a branch or a predicate, whether or how it does:
+//      so a look-back that goes on when its predecessor is ready is a wait, and a walk along a chain is none;
 //   3. a branch that leaves the loop depends on the value.
 //
 // It is none, for all that, where it ends by itself: a branch out of it, which each round passes, depends on a register

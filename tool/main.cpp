@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
   add_sim_host(*sim, chosen);
   add_sim_keys(*sim, chosen);
 #endif
+  add_vgpu(app, chosen);
 
   try {
     app.parse(argc, argv);

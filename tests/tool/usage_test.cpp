@@ -127,7 +127,8 @@ TEST(Usage, OutputThatCannotBeWrittenIsSaidInOneLine) {
 }
 
 TEST(Usage, EveryLevelHasHelpWithExamples) {
-  for (const char* level : {"", "info", "demo", "demo mandelbrot", "demo nbody", "demo cannon", "demo pingpong"}) {
+  for (const char* level :
+       {"", "info", "demo", "demo mandelbrot", "demo nbody", "demo cannon", "demo pingpong", "vgpu", "vgpu rewrite"}) {
     const Result r = run_dcgn(std::string(level) + " --help");
     EXPECT_EQ(r.code, 0) << level;
     EXPECT_EQ(r.err, "");

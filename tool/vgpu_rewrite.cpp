@@ -1,0 +1,238 @@
+// dcgn vgpu rewrite
+#include "tool/commands.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/table.hpp"
+#include "tool/values.hpp"
+#include "virtual_gpu/ptx/parser.hpp"
+#include "virtual_gpu/ptx/rewrite.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace virtual_gpu::ptx;
+
+constexpr const char* help =
+    "Rewrite PTX so that a kernel's blocks can be split over several GPUs\n\n"
+    "The block's index and the grid's size become those of the whole grid, in kernels and in device functions; "
+    "atomics, "
+    "fences\n"
+    "and ordered accesses get the scope of the system; code finds device variables by pointers. What cannot be split "
+    "stays whole,\n"
+    "and the report says why, with the line. No GPU is needed.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  nvcc -ptx -arch=compute_90 kernels.cu && dcgn vgpu rewrite kernels.ptx     the report alone\n"
+    "  dcgn vgpu rewrite kernels.ptx -o split.ptx && ptxas -arch=sm_90 split.ptx\n"
+    "  dcgn vgpu rewrite kernels.ptx --kernel dot --json                          one kernel, for programs\n"
+    "  dcgn vgpu rewrite kernels.ptx --mode early-exit -o oracle.ptx              the whole grid on each GPU\n\n";
+
+struct Arguments {
+  std::string file, output, kernel, mode = "split";
+  JsonOption json;
+};
+
+std::string read(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))  // a folder can be opened, but not read
+    throw Error(Code::io, "vgpu",
+                fmt::format("{}: {}: expected a file of PTX", path, errno ? std::strerror(errno) : "nothing to read"));
+  return text.str();
+}
+
+std::string why(const Reason& reason) {
+  return fmt::format("{} (line {}, in {}: {})", reason.construct, reason.line, reason.function, reason.instruction);
+}
+
+Json to_json(const std::vector<ParameterReport>& parameters) {
+  Json all = Json::array();
+  for (const ParameterReport& p : parameters)
+    all.push_back({{"name", p.name}, {"offset", p.offset}, {"bytes", p.bytes}, {"alignment", p.alignment}});
+  return all;
+}
+
+Json to_json(const KernelReport& k) {
+  Json reasons = Json::array();
+  for (const Reason& r : k.reasons)
+    reasons.push_back(
+        {{"construct", r.construct}, {"function", r.function}, {"line", r.line}, {"instruction", r.instruction}});
+  return {{"name", k.name},
+          {"line", k.line},
+          {"split", k.split()},
+          {"asked", k.asked},
+          {"reasons", reasons},
+          {"remarks", k.remarks},
+          {"parameters", to_json(k.parameters)},
+          {"added_parameters", to_json(k.added)},
+          {"record_bytes", k.record_bytes},
+          {"changes",
+           {{"block_index", k.changes.block_index},
+            {"grid_size", k.changes.grid_size},
+            {"atomics", k.changes.atomics},
+            {"fences", k.changes.fences},
+            {"ordered_accesses", k.changes.ordered_accesses},
+            {"variables", k.changes.variables}}}};
+}
+
+Json to_json(const VariableReport& v) {
+  Json addresses = Json::array();
+  for (const auto& a : v.addresses) addresses.push_back({{"symbol", a.symbol}, {"offset", a.offset}});
+  Json one = {
+      {"name", v.name},         {"bytes", v.bytes},     {"alignment", v.alignment}, {"initialized", v.initialized},
+      {"constant", v.constant}, {"managed", v.managed}, {"external", v.external},   {"addresses", addresses}};
+  if (v.pointer.empty())
+    one["not_shared"] = v.why_not;
+  else
+    one["pointer"] = v.pointer;
+  return one;
+}
+
+Json document_of(const Arguments& a, const Module& module, const Rewritten& rewritten) {
+  Json kernels = Json::array(), variables = Json::array();
+  for (const KernelReport& k : rewritten.kernels) kernels.push_back(to_json(k));
+  for (const VariableReport& v : rewritten.variables) variables.push_back(to_json(v));
+  return {{"what", "vgpu rewrite"},
+          {"file", a.file},
+          {"version", fmt::format("{}.{}", module.version.major, module.version.minor)},
+          {"target", module.targets.front()},
+          {"mode", a.mode},
+          {"kernels", kernels},
+          {"variables", variables}};
+}
+
+// "12 + 24": of the kernel itself and added.
+std::string parameter_bytes(const KernelReport& k) {
+  const auto end = [](const std::vector<ParameterReport>& p) {
+    return p.empty() ? 0 : p.back().offset + p.back().bytes;
+  };
+  if (k.added.empty()) return fmt::to_string(end(k.parameters));
+  return fmt::format("{} + {}", end(k.parameters), end(k.added) - k.added.front().offset);
+}
+
+void print_kernels(const std::vector<KernelReport>& kernels) {
+  using enum Table::Align;
+  Table table({{"kernel", left},
+               {"line"},
+               {"is", left},
+               {"parameters"},
+               {"index"},
+               {"grid"},
+               {"atomics"},
+               {"fences"},
+               {"accesses"},
+               {"variables"},
+               {"record"}});
+  for (const KernelReport& k : kernels) {
+    const Changes& c = k.changes;
+    table.add({k.name, fmt::to_string(k.line),
+               k.split() ? "split"
+               : k.asked ? "whole"
+                         : "not asked",
+               parameter_bytes(k), fmt::to_string(c.block_index), fmt::to_string(c.grid_size),
+               fmt::to_string(c.atomics), fmt::to_string(c.fences), fmt::to_string(c.ordered_accesses),
+               fmt::to_string(c.variables), fmt::to_string(k.record_bytes)});
+  }
+  fmt::print("{}", table.text());
+  for (const KernelReport& k : kernels) {
+    if (!k.asked) continue;
+    for (const Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", k.name, why(reason));
+    for (const std::string& remark : k.remarks) fmt::print("{}: {}\n", k.name, remark);
+  }
+}
+
+// Of the one that was asked for.
+void print_parameters(const KernelReport& k) {
+  using enum Table::Align;
+  Table table({{"parameter", left}, {"offset"}, {"bytes"}, {"alignment"}});
+  for (const auto* parameters : {&k.parameters, &k.added})
+    for (const ParameterReport& p : *parameters)
+      table.add({p.name, fmt::to_string(p.offset), fmt::to_string(p.bytes), fmt::to_string(p.alignment)});
+  fmt::print("\n{}", table.text());
+}
+
+void print_variables(const std::vector<VariableReport>& variables) {
+  using enum Table::Align;
+  Table table({{"variable", left}, {"bytes"}, {"alignment"}, {"content", left}, {"shared", left}});
+  for (const VariableReport& v : variables) {
+    std::string content = v.external ? "elsewhere" : v.initialized ? "set" : "zero";
+    if (v.managed) content += ", managed";
+    for (const auto& address : v.addresses) content += fmt::format(", {} at {}", address.symbol, address.offset);
+    table.add({v.name, fmt::to_string(v.bytes), fmt::to_string(v.alignment), content,
+               v.pointer.empty() ? "no: " + v.why_not : "by " + v.pointer});
+  }
+  if (!variables.empty()) fmt::print("\n{}", table.text());
+}
+
+int run(Arguments& a) {
+  const Module module = parse(a.file, read(a.file));
+  const Mode mode = a.mode == "split" ? Mode::split : Mode::early_exit;
+  const Rewritten rewritten = rewrite(module, {mode, a.kernel});
+  a.json.open();
+  std::optional<base::OutputFile> output;
+  if (!a.output.empty()) output.emplace(a.output);
+  if (output && a.json.output && output->same_file(*a.json.output))
+    throw Error(Code::configuration, "vgpu",
+                fmt::format("--json {}: expected another file than --output {}", a.json.file, a.output));
+  if (output) output->write(rewritten.text);
+  a.json.write(document_of(a, module, rewritten).dump(2));
+  if (!a.json.on_stdout()) {
+    print_kernels(rewritten.kernels);
+    for (const KernelReport& k : rewritten.kernels)
+      if (k.name == a.kernel) print_parameters(k);
+    print_variables(rewritten.variables);
+  }
+  for (const KernelReport& k : rewritten.kernels)
+    if (!a.kernel.empty() && k.asked && !k.split()) return exit_job_failed;
+  return exit_ok;
+}
+
+void add_rewrite(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<Arguments>();
+  CLI::App* app = parent.add_subcommand("rewrite", help);
+  app->add_option("FILE", a->file, "The PTX")->type_name("...")->required();
+  app->add_option("-o,--output", a->output, "Where the rewritten PTX goes [nowhere]")->type_name("OUT");
+  app->add_option(
+         "--mode", a->mode,
+         "split: launched with a chunk's blocks, in one dimension; early-exit: with the whole grid, and blocks\n"
+         "outside of the chunk return")
+      ->check(word_of({"split", "early-exit"}))
+      ->type_name("WORD")
+      ->capture_default_str();
+  app->add_option("--kernel", a->kernel,
+                  "Split this one only, and show its parameters [all]; exit code 1 where it cannot be")
+      ->type_name("NAME");
+  a->json.add_to(*app, "The report");
+  app->footer(std::string(examples) + exit_codes_help);
+  app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
+}
+
+}  // namespace
+
+void add_vgpu(CLI::App& parent, Action& chosen) {
+  CLI::App* app = parent.add_subcommand("vgpu", "One kernel over several GPUs: rewrite");
+  app->require_subcommand(1);
+  app->footer(
+      "Examples:\n"
+      "  dcgn vgpu rewrite kernels.ptx -o split.ptx\n");
+  add_rewrite(*app, chosen);
+}
+
+}  // namespace dcgn::tool

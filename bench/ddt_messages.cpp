@@ -63,7 +63,7 @@ class End {
  public:
   End(const std::optional<Device>& device, const DdtShape& shape, std::int64_t bytes, std::uint64_t seed)
       : shape_(shape), bytes_(bytes), first_(static_cast<std::size_t>(extent_of(shape, bytes).extent)) {
-    fill(first_, seed);
+    bench::fill(first_, seed);
     if (device) {
       on_device_ = std::make_unique<DeviceBuffer<std::byte>>(*device, first_.size());
       on_device_->upload(first_.data());

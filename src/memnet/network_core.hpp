@@ -40,6 +40,9 @@ class Network::Core {
     std::int16_t last_vc = -1;
   };
 
+ private:
+  friend class Network;  // whose state this is
+
   Topology topology_;
   Parameters parameters_;
   RouteTable routes_;
@@ -62,7 +65,6 @@ class Network::Core {
   std::uint64_t class_mask_ = 0;               // the VCs of message class 0
   std::array<std::uint8_t, 64> class_base_{};  // by VC: the first VC of its message class
 
- private:
   // Route computation takes `rc` cycles, the switch is allocated in the same cycle as the VC or in the next, and the
   // flit is on the link `st` cycles after that.
   struct Pipeline {

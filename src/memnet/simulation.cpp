@@ -282,6 +282,16 @@ class Run {
 
 }  // namespace
 
+std::string_view to_string(SaturationReason reason) noexcept {
+  switch (reason) {
+    case SaturationReason::none: return "none";
+    case SaturationReason::throughput: return "throughput";
+    case SaturationReason::latency: return "latency";
+    case SaturationReason::cycles: return "cycles";
+  }
+  return "unknown";
+}
+
 LatencySummary summarize(std::vector<std::int64_t> samples) {
   LatencySummary summary;
   if (samples.empty()) return summary;
@@ -318,7 +328,8 @@ Energy EnergyMeter::read(const Network& network) const {
   return energy;
 }
 
-Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate) {
+Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
+                     const Progress& progress) {
   parameters.validate();
   topology.validate();
   if (traffic.message_class < 0 || traffic.message_class >= parameters.message_classes) {
@@ -326,7 +337,9 @@ Result run_open_loop(const Topology& topology, const Parameters& parameters, con
                 "message_class is " + std::to_string(traffic.message_class) + ", expected 0.." +
                     std::to_string(parameters.message_classes - 1));
   }
-  return Run(topology, parameters, traffic, rate).all();
+  Result result = Run(topology, parameters, traffic, rate).all();
+  if (progress) progress(1);
+  return result;
 }
 
 std::vector<Result> sweep(const Topology& topology, const Parameters& parameters, const Traffic& traffic,
@@ -362,7 +375,7 @@ std::vector<Result> sweep(const Topology& topology, const Parameters& parameters
 }
 
 Saturation find_saturation(const Topology& topology, const Parameters& parameters, const Traffic& traffic,
-                           double resolution, double latency_factor) {
+                           double resolution, double latency_factor, const Progress& progress) {
   if (!(resolution > 0 && resolution < 1)) {
     throw Error(Code::configuration, "simulate",
                 "resolution is " + std::to_string(resolution) + ", expected more than 0, less than 1");
@@ -387,8 +400,10 @@ Saturation find_saturation(const Topology& topology, const Parameters& parameter
     const Result& result = run(rate);
     const bool saturated = result.saturated || result.latency.mean > latency_factor * saturation.latency_at_zero;
     (saturated ? high : low) = rate;
+    saturation.found = saturation.found || saturated;
   }
   saturation.rate = low;
+  if (progress) progress(1);
   return saturation;
 }
 

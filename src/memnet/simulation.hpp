@@ -75,7 +75,9 @@ class EnergyMeter {
 // Called now and then by the thread that runs, with the share that is done: 0 .. 1, never less than before.
 using Progress = std::function<void(double share)>;
 
-// `rate`: flits per source and cycle, 0 .. 1 per port. Throws Error(configuration).
+// `rate`: flits per source and cycle, 0 .. 1 per port. Throws Error(configuration), also where warm-up and
+// measurement leave nothing of Parameters::max_cycles. What finds its source queue full is dropped; a queue without a
+// bound is full where it has far more packets than the latency limit allows, and that run is saturated.
 Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
                      const Progress& progress = {});
 
@@ -91,8 +93,8 @@ struct Saturation {
   std::vector<Result> points;  // in the order tried
 };
 
-// Bisection to `resolution`: a run is taken for saturated where Result::saturated, or its mean latency is above
-// `latency_factor` times that near zero load.
+// Bisection to `resolution`, between 0 and a flit for each port of the source with fewest: a run is taken for saturated
+// where Result::saturated, or its mean latency is above `latency_factor` times that near zero load.
 Saturation find_saturation(const Topology& topology, const Parameters& parameters, const Traffic& traffic,
                            double resolution = 0.01, double latency_factor = 3, const Progress& progress = {});
 

@@ -39,7 +39,7 @@ std::string_view to_string(SaturationReason reason) noexcept;
 
 struct Result {
   double rate = 0;      // flits per source and cycle, as asked for
-  double offered = 0;   // as injected into the source queues, during the measurement
+  double offered = 0;   // as created during the measurement, dropped packets too
   double accepted = 0;  // as delivered, during the measurement
   LatencySummary latency;
   LatencySummary network_latency;

@@ -32,7 +32,7 @@ struct Arguments {
 };
 
 void print(const Figure& figure) {
-  fmt::print("\n# Figure {}: {}; in {}\n\n", figure.number, figure.title, figure.unit);
+  fmt::print("\n# Figure {}: {}; {}\n\n", figure.number, figure.title, figure.unit);
   Table table({{"series", Table::Align::left}, {"", Table::Align::left}, {"ours"}, {"paper"}, {"deviation"}});
   for (const FigureRow& row : figure.rows) {
     table.add({row.series, row.label, fmt::format("{:.4g}", row.ours),

@@ -16,6 +16,8 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dcgn::tool {
@@ -29,6 +31,12 @@ struct Arguments {
   JsonOption json;
   FileOption csv, links;
 };
+
+// An error's line without what it begins with.
+std::string text_of(const Error& error) {
+  const std::string text = error.what(), prefix = fmt::format("dcgn: {}: ", error.operation());
+  return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
+}
 
 std::string count_text(double value) {
   return value >= 1e6 ? fmt::format("{:.3g} million", value / 1e6) : fmt::format("{:.0f}", value);
@@ -107,6 +115,37 @@ void print(const Configuration& c, const memnet::ClosedLoopResult& r) {
   fmt::print("finished      {}\n", r.finished ? "yes" : "no: stopped at run.max");
 }
 
+// What is read and opened before the header is printed and the work begins.
+struct Inputs {
+  std::vector<memnet::Requester> requesters;  // of a closed loop
+  std::unique_ptr<base::OutputFile> record;
+  memnet::Trace packets;  // of a replay
+};
+
+Inputs inputs_of(const Configuration& c) {
+  Inputs inputs;
+  if (c.kind == memnet::RunKind::closed_loop) inputs.requesters = c.requesters();
+  if (c.kind == memnet::RunKind::replay) inputs.packets = c.packet_trace();
+  if (c.plan.record.empty()) return inputs;
+  try {
+    inputs.record = std::make_unique<base::OutputFile>(c.plan.record);
+  } catch (const Error& error) {
+    throw Error(error.code(), "configuration", c.places.find("requests.record")->second + ": " + text_of(error));
+  }
+  return inputs;
+}
+
+// The section that says what is simulated.
+std::string_view section_of(memnet::RunKind kind) {
+  switch (kind) {
+    case memnet::RunKind::open_loop: return "traffic";
+    case memnet::RunKind::closed_loop: return "requests";
+    case memnet::RunKind::replay: return "replay";
+    case memnet::RunKind::system: return "system";
+  }
+  return "";
+}
+
 int run_open_loop(const Configuration& c, Arguments& a, BenchDocument& document) {
   Progress progress("simulating");
   progress.update(0, 1);
@@ -127,15 +166,14 @@ int run_open_loop(const Configuration& c, Arguments& a, BenchDocument& document)
   return document.finish();
 }
 
-int run_closed_loop(const Configuration& c, Arguments& a, BenchDocument& document) {
-  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [requests]");
+int run_closed_loop(const Configuration& c, Arguments& a, const Inputs& inputs, BenchDocument& document) {
   memnet::Trace record;
-  const bool records = !c.plan.record.empty();
+  const bool records = inputs.record != nullptr;
   const memnet::ClosedLoopResult result = with_places(c, [&] {
-    return memnet::run_closed_loop(c.topology, c.parameters, c.memory, c.requesters(), c.parameters.max_cycles,
+    return memnet::run_closed_loop(c.topology, c.parameters, c.memory, inputs.requesters, c.parameters.max_cycles,
                                    records ? &record : nullptr);
   });
-  if (records) memnet::write_trace(c.plan.record, record);
+  if (records) memnet::write_trace(*inputs.record, record);
   const memnet::ReportRow row = memnet::report_row(c, result);
   document.add(to_json(row), 0);
   a.csv.write(memnet::to_csv({row}));
@@ -143,11 +181,9 @@ int run_closed_loop(const Configuration& c, Arguments& a, BenchDocument& documen
   return document.finish();
 }
 
-int run_replay(const Configuration& c, Arguments& a, BenchDocument& document) {
-  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [replay]");
-  const memnet::Trace trace = memnet::read_trace(c.packets);
+int run_replay(const Configuration& c, Arguments& a, const Inputs& inputs, BenchDocument& document) {
   const std::vector<memnet::Delivery> deliveries =
-      with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, trace); });
+      with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, inputs.packets); });
   const memnet::ReportRow row = memnet::report_row(c, deliveries);
   document.add(to_json(row), 0);
   a.csv.write(memnet::to_csv({row}));
@@ -164,7 +200,6 @@ int run_replay(const Configuration& c, Arguments& a, BenchDocument& document) {
 }
 
 int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
-  if (a.links.given()) throw Error(Code::configuration, "sim", "--links: expected a configuration without [system]");
   const memnet::SystemPlan& plan = c.system;
   Progress progress("simulating");
   std::vector<std::pair<std::string, memnet::Phase>> phases;
@@ -207,16 +242,21 @@ int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
 
 int run(Arguments& a) {
   const Configuration c = a.input.read();
+  if (a.links.given() && c.kind != memnet::RunKind::open_loop) {
+    throw Error(Code::configuration, "sim",
+                fmt::format("--links {}: expected a configuration without [{}]", a.links.name, section_of(c.kind)));
+  }
   a.csv.open();
   a.links.open();
+  const Inputs inputs = inputs_of(c);
   BenchDocument document("sim run", a.json);
   document["config"] = c.file;
   document["title"] = c.title;
   document["kind"] = std::string(memnet::to_string(c.kind));
   switch (c.kind) {
     case memnet::RunKind::open_loop: return run_open_loop(c, a, document);
-    case memnet::RunKind::closed_loop: return run_closed_loop(c, a, document);
-    case memnet::RunKind::replay: return run_replay(c, a, document);
+    case memnet::RunKind::closed_loop: return run_closed_loop(c, a, inputs, document);
+    case memnet::RunKind::replay: return run_replay(c, a, inputs, document);
     case memnet::RunKind::system: return run_system(c, a, document);
   }
   return exit_job_failed;

@@ -118,11 +118,12 @@ void line(const Configuration& c, const Result& r) {
 }
 
 int run(Arguments& a) {
-  const Configuration c = a.input.read();
+  Configuration c = a.input.read();
   if (c.kind != memnet::RunKind::open_loop)
     throw Error(Code::configuration, "sim",
                 fmt::format("sweep of {}: expected an open loop, without [requests], [replay] and [system]", c.file));
   const std::vector<double> loads = loads_of(a.loads);
+  c.places["traffic.load"] = "--load " + a.loads;  // the file's is not what runs
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
   BenchDocument document("sim sweep", a.json);

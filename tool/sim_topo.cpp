@@ -37,7 +37,7 @@ constexpr const char* short_forms =
 Configuration read(const TopoArguments& a) {
   // A file's name may have a colon, too.
   const std::string text = memnet::configuration_of(a.what);
-  if (!text.empty()) return memnet::parse_configuration(text, a.what, a.settings);
+  if (!text.empty()) return memnet::parse_configuration(text, a.what, a.settings, false);
   if (a.what.find(':') != std::string::npos && a.what.find('/') == std::string::npos &&
       a.what.find(".toml") == std::string::npos)
     throw Error(Code::configuration, "sim", fmt::format("{}: expected a TOML file, or one of {}", a.what, short_forms));
@@ -103,6 +103,18 @@ std::string with_commas(std::string_view choices) {
   return text;
 }
 
+// "topology, network, ...": those that keys have.
+std::string sections() {
+  std::string text;
+  std::string_view last;
+  for (const memnet::Key& key : memnet::config_keys()) {
+    if (key.section() == last) continue;
+    last = key.section();
+    text += (text.empty() ? "" : ", ") + std::string(last);
+  }
+  return text;
+}
+
 int run(KeysArguments& a) {
   a.json.open();
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -126,11 +138,7 @@ int run(KeysArguments& a) {
                             fallback.empty() ? fallback : fmt::format("`{}`", fallback), meaning);
   }
   if (all.empty())
-    throw Error(
-        Code::configuration, "sim",
-        fmt::format("keys {}: expected topology, network, router, routing, energy, traffic, run, requests, dram "
-                    "or system",
-                    a.section));
+    throw Error(Code::configuration, "sim", fmt::format("keys {}: expected one of {}", a.section, sections()));
   if (a.json.given()) a.json.write(nlohmann::ordered_json({{"what", "sim keys"}, {"rows", all}}).dump(1));
   if (!a.json.on_stdout()) fmt::print("{}", a.markdown ? markdown : table.text());
   return exit_ok;

@@ -85,20 +85,43 @@ std::unique_ptr<AccessSource> trace_accesses(std::shared_ptr<const Trace> trace,
   return std::make_unique<TraceAccesses>(std::move(trace), source);
 }
 
+void check_accesses(const Trace& trace, std::size_t requesters) {
+  if (trace.sources > requesters) {
+    throw Error(Code::configuration, "memnet",
+                "a trace of " + std::to_string(trace.sources) + " sources, expected at most " +
+                    std::to_string(requesters) + ", as many as ask for memory");
+  }
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    if (trace.records[i].kind != TraceKind::packet) continue;
+    throw Error(Code::configuration, "memnet",
+                "record " + std::to_string(i) + " is a packet, expected reads and writes alone");
+  }
+}
+
+void check_packets(const Topology& topology, const Parameters& parameters, const Trace& trace) {
+  const auto terminals = topology.terminals().size();
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    const TraceRecord& record = trace.records[i];
+    if (record.kind != TraceKind::packet) {
+      throw Error(Code::configuration, "memnet",
+                  "record " + std::to_string(i) + " is a read or write, expected packets alone");
+    }
+    if (record.source < terminals && record.address < terminals && record.message_class < parameters.message_classes) {
+      continue;
+    }
+    throw Error(Code::configuration, "memnet",
+                "record " + std::to_string(i) + " from " + std::to_string(record.source) + " to " +
+                    std::to_string(record.address) + " in class " + std::to_string(record.message_class) +
+                    ", expected terminals below " + std::to_string(terminals) + " and classes below " +
+                    std::to_string(parameters.message_classes));
+  }
+}
+
 std::vector<Delivery> replay_packets(const Topology& topology, const Parameters& parameters, const Trace& trace) {
+  check_packets(topology, parameters, trace);
   Network network(topology, parameters);
   for (std::size_t i = 0; i < trace.records.size(); ++i) {
     const TraceRecord& record = trace.records[i];
-    if (record.kind != TraceKind::packet) continue;
-    const auto terminals = topology.terminals().size();
-    if (record.source >= terminals || record.address >= terminals ||
-        record.message_class >= parameters.message_classes) {
-      throw Error(Code::configuration, "memnet",
-                  "record " + std::to_string(i) + " from " + std::to_string(record.source) + " to " +
-                      std::to_string(record.address) + " in class " + std::to_string(record.message_class) +
-                      ", expected terminals below " + std::to_string(terminals) + " and classes below " +
-                      std::to_string(parameters.message_classes));
-    }
     const Packet packet{.source = static_cast<int>(record.source),
                         .destination = static_cast<int>(record.address),
                         .message_class = record.message_class,

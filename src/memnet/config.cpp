@@ -11,8 +11,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace dcgn::memnet {
@@ -43,6 +45,16 @@ constexpr std::array organisations = {
     Organisation::pcie, Organisation::pcie_zero_copy, Organisation::cmn, Organisation::cmn_zero_copy,
     Organisation::gmn,  Organisation::gmn_zero_copy,  Organisation::umn};
 
+// What `read` throws, with the place of a key.
+template <class Read>
+Trace at_place(const Configuration& configuration, const char* key, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(error.code(), "configuration", configuration.places.find(key)->second + ": " + detail_of(error));
+  }
+}
+
 class Builder {
  public:
   Builder(ConfigValues& values, const std::string& file) : values_(values) { made_.file = file; }
@@ -63,15 +75,32 @@ class Builder {
     if (made_.kind == RunKind::replay) made_.packets = values_.word("replay.trace");
     values_.refuse_unused(why());
     if (made_.title.empty()) made_.title = made_.topology.name();
-    for (const char* key :
-         {"topology.kind", "topology.channels", "traffic.pattern", "traffic.load", "routing.algorithm",
-          "router.vcs_per_class", "router.message_classes", "requests.from", "requests.trace", "system.organisation"}) {
+    for (const char* key : {"topology.kind", "topology.channels", "traffic.pattern", "traffic.load",
+                            "routing.algorithm", "router.vcs_per_class", "router.message_classes", "requests.from",
+                            "requests.trace", "requests.record", "replay.trace", "system.organisation"}) {
       made_.places.emplace(key, values_.where(key));
     }
+    made_.places.emplace("deadlock", values_.where(first_given({"router.vcs_per_class", "routing.algorithm",
+                                                                "topology.channels", "topology.kind"})));
+    made_.places.emplace(
+        "ports",
+        values_.where(first_given({"topology.concentration", "topology.nodes_per_router", "topology.routers_per_group",
+                                   "topology.global_channels", "topology.vault_ports", "topology.channels_per_node",
+                                   "topology.channels_per_hmc", "topology.gpus_per_switch", "topology.gpus",
+                                   "topology.links_per_plane", "topology.extents", "topology.channels",
+                                   "topology.terminals", "topology.kind"})));
     return std::move(made_);
   }
 
  private:
+  // The first that was given; the last where none was.
+  const char* first_given(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      if (values_.given(key)) return key;
+    }
+    return *(keys.end() - 1);
+  }
+
   void choose_kind() {
     const std::pair<const char*, RunKind> kinds[] = {{"traffic", RunKind::open_loop},
                                                      {"requests", RunKind::closed_loop},
@@ -102,8 +131,10 @@ class Builder {
     const double bytes = values_.number("network.channel_bandwidth") / p.clock_ghz;
     p.flit_bytes = static_cast<int>(std::lround(bytes));
     if (p.flit_bytes < 1 || p.flit_bytes > 4096 || std::abs(bytes - p.flit_bytes) > 1e-6 * bytes) {
-      values_.refuse("network.channel_bandwidth", "a whole number of bytes, 1 to 4096, in a cycle of network.clock: " +
-                                                      std::to_string(bytes) + " is none");
+      const bool clock = values_.given("network.clock") && !values_.given("network.channel_bandwidth");
+      values_.refuse(clock ? "network.clock" : "network.channel_bandwidth",
+                     "a whole number of bytes, 1 to 4096, of network.channel_bandwidth in a cycle of network.clock: " +
+                         std::to_string(bytes) + " is none");
     }
     values_.set_scale(p.clock_ghz, p.flits_to_gbytes());
     p.serdes_ns = values_.number("network.serdes");
@@ -150,11 +181,31 @@ class Builder {
     return found;
   }
 
+  // Of a list: that there are such, each once.
+  void check_terminals(const char* key, const std::vector<int>& numbers) const {
+    const int count = static_cast<int>(made_.topology.terminals().size());
+    if (numbers.empty()) values_.refuse(key, "at least one terminal");
+    std::set<int> seen;
+    for (const int number : numbers) {
+      if (number >= count) {
+        values_.refuse(key,
+                       "terminals from 0 to " + std::to_string(count - 1) + ": there is no " + std::to_string(number));
+      }
+      if (!seen.insert(number).second) {
+        values_.refuse(key, "each terminal once: " + std::to_string(number) + " is there again");
+      }
+    }
+  }
+
   // Those that a word or a list means; none: all.
   std::vector<int> read_terminals(const char* key) {
     std::vector<int> numbers;
     const std::string word = values_.terminals(key, numbers);
-    if (word.empty() || word == "all") return numbers;
+    if (word == "all") return numbers;
+    if (word.empty()) {
+      check_terminals(key, numbers);
+      return numbers;
+    }
     numbers = terminals_of(named(word, terminal_kinds));
     if (numbers.empty()) values_.refuse(key, "terminals that " + made_.topology.name() + " has");
     return numbers;
@@ -176,11 +227,20 @@ class Builder {
     }
     if (t.pattern == Pattern::hotspot) {
       t.hotspots = values_.counts("traffic.hotspots");
+      check_terminals("traffic.hotspots", t.hotspots);
       t.hotspot_fraction = values_.number("traffic.hotspot_fraction");
     }
-    if (t.pattern == Pattern::matrix) t.weights = values_.reals("traffic.weights");
+    if (t.pattern == Pattern::matrix) {
+      t.weights = values_.reals("traffic.weights");
+      const std::size_t count = made_.topology.terminals().size();
+      if (t.weights.size() != count * count) {
+        values_.refuse("traffic.weights", std::to_string(count * count) + " numbers, one for each pair of terminals: " +
+                                              std::to_string(t.weights.size()) + " are there");
+      }
+    }
     made_.load = values_.number("traffic.load");
-    at_key(values_, "traffic.pattern", [&] { return Destinations(made_.topology, t); });
+    at_key(values_, first_given({"traffic.pattern", "traffic.destinations", "traffic.sources", "traffic.pattern"}),
+           [&] { return Destinations(made_.topology, t); });
   }
 
   void read_dram(DramTiming& dram) {
@@ -224,7 +284,15 @@ class Builder {
       pattern.bytes = static_cast<std::uint64_t>(values_.wide("requests.footprint")) / AddressMap::page_bytes *
                       AddressMap::page_bytes;
       pattern.line_bytes = static_cast<std::uint32_t>(values_.wide("requests.line"));
+      if (map.line_bytes % pattern.line_bytes != 0) values_.refuse("requests.line", "32, 64 or 128 bytes");
       pattern.write_bytes = static_cast<std::uint32_t>(values_.wide("requests.write"));
+      if (pattern.write_bytes > pattern.line_bytes) {
+        if (values_.given("requests.write")) {
+          values_.refuse("requests.write",
+                         "at most requests.line, which is " + std::to_string(pattern.line_bytes) + " bytes");
+        }
+        pattern.write_bytes = pattern.line_bytes;
+      }
       plan.gap_cycles = values_.number("requests.gap");
     }
     read_dram(made_.memory.timing);
@@ -297,9 +365,23 @@ std::string_view to_string(RunKind kind) noexcept {
   return "unknown";
 }
 
+Trace Configuration::packet_trace() const {
+  return at_place(*this, "replay.trace", [&] {
+    Trace read = read_trace(packets);
+    check_packets(topology, parameters, read);
+    return read;
+  });
+}
+
 std::vector<Requester> Configuration::requesters() const {
   std::shared_ptr<const Trace> trace;
-  if (!plan.trace.empty()) trace = std::make_shared<const Trace>(read_trace(plan.trace));
+  if (!plan.trace.empty()) {
+    trace = std::make_shared<const Trace>(at_place(*this, "requests.trace", [&] {
+      Trace read = read_trace(plan.trace);
+      check_accesses(read, plan.terminals.size());
+      return read;
+    }));
+  }
   std::vector<Requester> made;
   const std::uint64_t n = plan.terminals.size();
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -325,11 +407,15 @@ Error Configuration::explain(const Error& error) const {
   const std::string text = detail_of(error);
   const char* key = nullptr;
   if (text.find("deadlock") != std::string::npos) {
-    key = "routing.algorithm";
+    key = "deadlock";
+  } else if (text.find(" ports, expected at most") != std::string::npos) {
+    key = "ports";
   } else if (error.operation() == "topology") {
     key = "topology.kind";
   } else if (error.operation() == "traffic") {
     key = "traffic.pattern";
+  } else if (!plan.trace.empty() && (text.rfind("an access of ", 0) == 0 || text.rfind("address ", 0) == 0)) {
+    key = "requests.trace";
   } else if (text.rfind("rate ", 0) == 0) {
     key = "traffic.load";
   }
@@ -338,8 +424,8 @@ Error Configuration::explain(const Error& error) const {
 }
 
 Configuration parse_configuration(const std::string& content, const std::string& file,
-                                  const std::vector<std::string>& settings) {
-  ConfigValues values(content, file, settings);
+                                  const std::vector<std::string>& settings, bool lines) {
+  ConfigValues values(content, file, settings, lines);
   return Builder(values, file).build();
 }
 

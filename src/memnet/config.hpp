@@ -5,6 +5,7 @@
 #include "memnet/organisation.hpp"
 #include "memnet/parameters.hpp"
 #include "memnet/topology.hpp"
+#include "memnet/trace.hpp"
 #include "memnet/traffic.hpp"
 
 #include <dcgn/error.hpp>
@@ -51,10 +52,14 @@ struct Configuration {
   MemorySystem memory;  // of a closed loop
   std::string packets;  // of a replay: the trace file
   SystemPlan system;
-  std::map<std::string, std::string, std::less<>> places;  // "FILE:LINE: KEY" of what errors may be about
+  // "FILE:LINE: KEY" of what errors may be about: by the key, and for "deadlock" and "ports" of the one that decides.
+  std::map<std::string, std::string, std::less<>> places;
 
-  // The requesters of a closed loop, at their start. Throws Error(io) where a trace cannot be read.
+  // The requesters of a closed loop, at their start. Throws Error(io) where a trace cannot be read, and
+  // Error(configuration) where it is none of accesses or has more sources than there are requesters.
   std::vector<Requester> requesters() const;
+  // What a replay sends. Throws Error(io) where it cannot be read, Error(configuration) where it does not fit.
+  Trace packet_trace() const;
   // The error with the file, line and key that it is about in front, where those are known.
   Error explain(const Error& error) const;
 };
@@ -63,8 +68,9 @@ struct Configuration {
 // unknown key, a wrong type or unit, a value out of range, one that means nothing for the kind of run, terminals that
 // cannot reach each other. What needs the whole network, as a deadlock, is found when it is run: see explain().
 Configuration load_configuration(const std::string& file, const std::vector<std::string>& settings = {});
+// Without `lines` errors name no line of the content.
 Configuration parse_configuration(const std::string& content, const std::string& file,
-                                  const std::vector<std::string>& settings = {});
+                                  const std::vector<std::string>& settings = {}, bool lines = true);
 
 // A topology in short, as commands take it: KIND:ARGUMENTS, as in mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4,
 // dragonfly:2,4,2, sFBFLY:8 (GPUs), UMN forms with CPUs overlay:3,1. Empty where the text has no such form.

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace dcgn::memnet {
 
@@ -36,14 +37,18 @@ inline std::string detail_of(const Error& error) {
   return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
 }
 
-// Repeats what `make` throws with the place of a key.
+// The key that an error's text names by its name alone, as "channels_per_hmc", within the section of `key`; else `key`.
+std::string_view key_in(std::string_view text, std::string_view key);
+
+// Repeats what `make` throws with the place of a key: the one of its section that the text names, else `key`.
 template <class Make>
-auto at_key(const ConfigValues& values, const char* key, Make&& make) {
+auto at_key(const ConfigValues& values, std::string_view key, Make&& make) {
   try {
     return make();
   } catch (const Error& error) {
     if (error.operation() == "configuration") throw;  // names a key already
-    throw Error(error.code(), "configuration", values.where(key) + ": " + detail_of(error));
+    const std::string text = detail_of(error);
+    throw Error(error.code(), "configuration", values.where(key_in(text, key)) + ": " + text);
   }
 }
 

@@ -1,5 +1,6 @@
 // [topology] of a configuration, and topologies in short.
 #include "memnet/config.hpp"
+#include "memnet/config_keys.hpp"
 #include "memnet/config_parts.hpp"
 #include "memnet/config_values.hpp"
 #include "memnet/topologies.hpp"
@@ -47,7 +48,11 @@ Topology read_graph(ConfigValues& values, const Parameters& parameters) {
   if (!kinds.empty() && kinds.size() != terminals.size()) {
     values.refuse("topology.kinds", "as many as topology.terminals has: " + std::to_string(terminals.size()));
   }
+  if (terminals.empty()) values.refuse("topology.terminals", "at least one");
   for (std::size_t t = 0; t < terminals.size(); ++t) {
+    if (terminals[t].empty()) {
+      values.refuse("topology.terminals", "a router or more for each: number " + std::to_string(t) + " has none");
+    }
     const TerminalKind kind = kinds.empty() ? TerminalKind::node : named(kinds[t], terminal_kinds);
     const int terminal = topology.add_terminal(std::string(to_string(kind)) + " " + std::to_string(t), kind);
     for (const int router : terminals[t]) {
@@ -58,6 +63,20 @@ Topology read_graph(ConfigValues& values, const Parameters& parameters) {
 }
 
 }  // namespace
+
+std::string_view key_in(std::string_view text, std::string_view key) {
+  const auto is_part = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const std::string_view section = key.substr(0, key.find('.'));
+  for (const Key& one : config_keys()) {
+    const std::string_view name = one.name.substr(one.section().size() + 1);
+    // Names without an underscore are words of plain texts, too.
+    if (one.section() != section || name.find('_') == std::string_view::npos) continue;
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos || (at > 0 && is_part(text[at - 1]))) continue;
+    if (at + name.size() == text.size() || !is_part(text[at + name.size()])) return one.name;
+  }
+  return key;
+}
 
 Topology read_topology(ConfigValues& values, const Parameters& parameters) {
   const std::string kind = values.word("topology.kind");

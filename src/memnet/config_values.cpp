@@ -74,6 +74,7 @@ struct ConfigValues::Content {
   };
 
   std::string file;
+  bool lines = true;
   std::list<toml::table> tables;  // which own the nodes
   std::map<std::string, Entry, std::less<>> entries;
   std::map<std::string, toml::table, std::less<>> fallbacks;
@@ -83,7 +84,7 @@ struct ConfigValues::Content {
   void flatten(const toml::table& table, const std::string& prefix) {
     for (const auto& [key, node] : table) {
       const std::string name = prefix + std::string(key.str());
-      const std::string where = file + ":" + std::to_string(node.source().begin.line);
+      const std::string where = lines ? file + ":" + std::to_string(node.source().begin.line) : file;
       if (const toml::table* inner = node.as_table(); inner != nullptr && prefix.empty()) {
         if (describe_section(name).empty()) fail_unknown(where, "section [" + name + "]", name);
         flatten(*inner, name + ".");
@@ -192,9 +193,10 @@ std::optional<std::vector<Value>> list_of(const toml::node& node, Read&& read) {
 }  // namespace
 
 ConfigValues::ConfigValues(const std::string& content, const std::string& file,
-                           const std::vector<std::string>& settings)
+                           const std::vector<std::string>& settings, bool lines)
     : content_(std::make_unique<Content>()) {
   content_->file = file;
+  content_->lines = lines;
   content_->tables.push_back(parse_toml(content, file));
   content_->flatten(content_->tables.front(), "");
   for (const std::string& setting : settings) content_->set(setting);
@@ -221,8 +223,14 @@ std::string ConfigValues::where(std::string_view key) const {
 
 void ConfigValues::refuse(std::string_view key, const std::string& expected) const {
   const auto at = content_->entries.find(key);
-  fail(where(key) + (at == content_->entries.end() ? " is missing" : " = " + text_of(*at->second.node)) +
-       ": expected " + expected);
+  const std::string_view fallback = key_of(key).fallback;
+  std::string value = " is missing";
+  if (at != content_->entries.end()) {
+    value = " = " + text_of(*at->second.node);
+  } else if (!fallback.empty()) {
+    value = " is " + std::string(fallback) + " by default";
+  }
+  fail(where(key) + value + ": expected " + expected);
 }
 
 void ConfigValues::refuse_unused(const std::string& why) const {

@@ -15,8 +15,9 @@ namespace dcgn::memnet {
 class ConfigValues {
  public:
   // `settings`: "key=value", which come before what the file says; a value that is no TOML is taken for a text. `file`
-  // is what errors call the content.
-  ConfigValues(const std::string& content, const std::string& file, const std::vector<std::string>& settings);
+  // is what errors call the content; without `lines` they name no line of it, as where it was made from a short form.
+  ConfigValues(const std::string& content, const std::string& file, const std::vector<std::string>& settings,
+               bool lines = true);
   ConfigValues(const ConfigValues&) = delete;
   ConfigValues& operator=(const ConfigValues&) = delete;
   ~ConfigValues();
@@ -41,6 +42,7 @@ class ConfigValues {
 
   // "FILE:LINE: KEY"; without the line where the file does not have the key.
   std::string where(std::string_view key) const;
+  // "FILE:LINE: KEY = VALUE: expected ..."; of a key that was not given, its default stands there.
   [[noreturn]] void refuse(std::string_view key, const std::string& expected) const;
   // Refuses the first key that was given and never looked up; `why` as in "with topology.kind = mesh".
   void refuse_unused(const std::string& why) const;

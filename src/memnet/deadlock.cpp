@@ -30,8 +30,12 @@ class Dependencies {
   }
 
   std::string find() {
-    add_direct();
-    if (legs_ == 2) add_valiant();
+    if (separable()) {
+      add_grid();
+    } else {
+      add_direct();
+      if (legs_ == 2) add_valiant();
+    }
     add_overlays();
     return first_cycle();
   }
@@ -82,6 +86,78 @@ class Dependencies {
     }
     if (end != nullptr) *end = {previous_, state.steps};
     return !previous_.empty();
+  }
+
+  // Whether the dependencies of dimension order can be put together from those of single dimensions: every router of
+  // a whole grid has nodes, which send to all, and nodes wait for nobody.
+  bool separable() const {
+    const Shape& shape = topology_.shape();
+    if (shape.kind == ShapeKind::irregular || shape.sliced || replies_share_) return false;
+    std::size_t routers = 1;
+    for (const int extent : shape.extents) routers *= static_cast<std::size_t>(extent);
+    if (routers != topology_.routers().size()) return false;
+    for (std::size_t r = 0; r < routers; ++r) {
+      std::size_t stride = 1;
+      for (std::size_t d = 0; d < shape.extents.size(); ++d) {
+        const std::vector<int>& coordinates = topology_.routers()[r].coordinates;
+        if (coordinates[d] != static_cast<int>(r / stride) % shape.extents[d]) return false;
+        stride *= static_cast<std::size_t>(shape.extents[d]);
+      }
+      const std::vector<int>& here = terminals_at_[r];
+      if (here.empty() || topology_.terminals()[here[0]].kind != TerminalKind::node) return false;
+    }
+    return true;
+  }
+
+  // What a router's routes along one dimension begin with there, or end with.
+  void along(int router, std::size_t d, bool first_leg, std::vector<int>& ends, std::vector<int>& firsts) {
+    int stride = 1;
+    for (std::size_t i = 0; i < d; ++i) stride *= topology_.shape().extents[i];
+    const int here = topology_.routers()[router].coordinates[d];
+    const auto add = [](const std::vector<int>& nodes, std::vector<int>& to) {
+      for (const int node : nodes) {
+        if (std::find(to.begin(), to.end(), node) == to.end()) to.push_back(node);
+      }
+    };
+    ++stamp_;
+    for (int c = 0; c < topology_.shape().extents[d]; ++c) {
+      if (c == here) continue;
+      const int other = router + (c - here) * stride;
+      End end;
+      // A route that joins another one ends as that does.
+      if (follow(other, router, routes_.start(first_leg ? router : -1, false), router, nullptr, &end)) {
+        add(end.nodes, ends);
+      }
+      RouteState state = routes_.start(first_leg ? other : -1, false);
+      nodes_of(routes_.next(router, other, state), current_);
+      add(current_, firsts);
+    }
+  }
+
+  // Sets of the first leg come before those of the second. A route turns from one dimension into a later one, whatever
+  // it did before; any first leg of a Valiant route into a router may be followed by any second leg out of it. The cost
+  // is routers times the sum of the extents.
+  void add_grid() {
+    const int routers = static_cast<int>(topology_.routers().size());
+    const std::size_t dimensions = topology_.shape().extents.size();
+    std::vector<std::vector<int>> ends(dimensions * legs_);
+    std::vector<std::vector<int>> firsts(dimensions * legs_);
+    for (int router = 0; router < routers; ++router) {
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        ends[i].clear();
+        firsts[i].clear();
+        along(router, i % dimensions, legs_ == 2 && i < dimensions, ends[i], firsts[i]);
+      }
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        for (std::size_t j = i + 1; j < ends.size(); ++j) link_all(ends[i], firsts[j]);
+      }
+    }
+  }
+
+  void link_all(const std::vector<int>& from, const std::vector<int>& to) {
+    for (const int a : from) {
+      for (const int b : to) link(a, b);
+    }
   }
 
   void add_direct() {

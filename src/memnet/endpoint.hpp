@@ -46,7 +46,7 @@ struct AccessPattern {
 std::unique_ptr<AccessSource> pattern_accesses(const AccessPattern& pattern);
 
 // The accesses of one source of a trace, none before its cycle. Packets of the trace are left out: see
-// replay_packets().
+// check_accesses() and replay_packets().
 std::unique_ptr<AccessSource> trace_accesses(std::shared_ptr<const Trace> trace, std::uint32_t source);
 
 // A GPU or CPU.
@@ -92,6 +92,11 @@ ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& par
 // Sends a trace's packets at their cycles and waits for all: the deliveries in order. Throws Error(configuration),
 // naming the record, where one does not fit the topology.
 std::vector<Delivery> replay_packets(const Topology& topology, const Parameters& parameters, const Trace& trace);
+
+// Whether a trace is what `requesters` may ask for, or what replay_packets() may send. Throw Error(configuration),
+// naming the first record that is not.
+void check_accesses(const Trace& trace, std::size_t requesters);
+void check_packets(const Topology& topology, const Parameters& parameters, const Trace& trace);
 
 // Flits of a request and of its reply.
 int request_flits(const Access& access, int flit_bytes);

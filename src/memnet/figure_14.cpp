@@ -38,7 +38,9 @@ Figure figure_14(const FigureOptions& options) {
     kernel_ns[w][index(on)] = kernel_phase(on, model, used[w]).ns;
   });
 
-  Figure out{.number = 14, .title = "run time by organisation", .unit = "of the workload's total on PCIe; ratios: 1"};
+  Figure out{.number = 14,
+             .title = "run time by organisation",
+             .unit = "share of the workload's total on PCIe, or a ratio of two"};
   std::vector<std::vector<double>> totals(used.size(), std::vector<double>(organisations));
   for (std::size_t w = 0; w < used.size(); ++w) {
     kernel_ns[w][index(Organisation::gmn_zero_copy)] = kernel_ns[w][index(Organisation::pcie_zero_copy)];

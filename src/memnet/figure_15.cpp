@@ -43,7 +43,7 @@ Figure figure_15(const FigureOptions& options) {
     }
   }
   const double uneven = out.value("dFBFLY", "CG.S");
-  out.claims.push_back({"uniform workloads gain next to nothing (within 5 %)", little});
+  out.claims.push_back({"KMN and CP, whose traffic is uniform, gain next to nothing (within 5 %)", little});
   out.claims.push_back({"CG.S gains on dFBFLY", uneven > 1});
   out.claims.push_back({"CG.S gains more than KMN and CP on dFBFLY",
                         uneven > out.value("dFBFLY", "KMN") && uneven > out.value("dFBFLY", "CP")});

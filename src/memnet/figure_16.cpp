@@ -23,8 +23,8 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
   });
   const auto joules = [](const Phase& phase) { return phase.energy.active_pj + phase.energy.idle_pj; };
 
-  Figure speed{.number = 16, .title = "sliced topologies", .unit = "performance, sMESH is 1"};
-  Figure energy{.number = 17, .title = "energy of sliced topologies", .unit = "energy, sMESH is 1"};
+  Figure speed{.number = 16, .title = "sliced topologies", .unit = "performance over that of sMESH"};
+  Figure energy{.number = 17, .title = "energy of sliced topologies", .unit = "energy over that of sMESH"};
   std::vector<std::vector<double>> speeds(kinds.size()), energies(kinds.size());
   for (std::size_t w = 0; w < used.size(); ++w) {
     for (std::size_t k = 0; k < kinds.size(); ++k) {

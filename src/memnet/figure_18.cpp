@@ -21,7 +21,8 @@ Figure figure_18(const FigureOptions& options) {
     network.cpus = 1;
     ns[t] = network_host(network, system_of(options), workload(names[t / kinds.size()])).ns;
   });
-  Figure out{.number = 18, .title = "host performance, 1 CPU, 3 GPUs, 16 HMCs", .unit = "performance, sMESH is 1"};
+  Figure out{
+      .number = 18, .title = "host performance, 1 CPU, 3 GPUs, 16 HMCs", .unit = "performance over that of sMESH"};
   std::vector<Workload> used;
   for (std::size_t w = 0; w < names.size(); ++w) {
     used.push_back(workload(names[w]));

@@ -43,8 +43,8 @@ struct Parameters {
   std::uint64_t seed = 1;
   std::int64_t warmup_cycles = 0;  // 0: until the latency stands still
   std::int64_t measure_cycles = 10000;
-  std::int64_t max_cycles = 1000000;  // a run that takes longer is saturated
-  double latency_limit = 500;         // cycles; a mean above it is saturated
+  std::int64_t max_cycles = 1000000;  // more than warm-up and measurement; a run that takes longer is saturated
+  double latency_limit = 500;         // cycles by which the mean may exceed that at zero load, or twice the latter
 
   int vcs() const { return message_classes * vcs_per_class; }
   int vc_buffer_flits() const { return vc_buffer_bytes / flit_bytes; }

@@ -1,22 +1,24 @@
-// Open-loop runs.
+// One open-loop run.
 #include "memnet/simulation.hpp"
 
 #include <dcgn/error.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <exception>
-#include <functional>
-#include <mutex>
+#include <map>
 #include <queue>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace dcgn::memnet {
 namespace {
+
+// What was created, and of it the packets that found no room.
+struct Offer {
+  std::int64_t flits = 0;
+  std::int64_t dropped = 0;
+};
 
 // Packets at a rate: Bernoulli trials in as many slots a cycle as the source has ports, drawn as the gaps between
 // successes, so that a cycle without packets costs nothing.
@@ -27,10 +29,10 @@ class Injection {
     for (std::size_t i = 0; i < destinations_.sources().size(); ++i) {
       const int ports = static_cast<int>(topology.terminals()[destinations_.sources()[i]].ports.size());
       const double chance = rate / traffic.flits / ports;
-      if (!(rate >= 0 && chance <= 1)) {
-        throw Error(Code::configuration, "simulate",
-                    "rate is " + std::to_string(rate) + " flits per source and cycle, expected 0.." +
-                        std::to_string(ports * traffic.flits));
+      if (!(rate >= 0 && rate <= ports)) {
+        throw Error(
+            Code::configuration, "simulate",
+            "rate is " + std::to_string(rate) + " flits per source and cycle, expected 0.." + std::to_string(ports));
       }
       ports_.push_back(ports);
       chance_.push_back(chance);
@@ -39,23 +41,29 @@ class Injection {
     }
   }
 
+  const Destinations& destinations() const { return destinations_; }
   int sources() const { return static_cast<int>(destinations_.sources().size()); }
   // The next cycle with a packet.
   std::int64_t next() const { return events_.empty() ? INT64_MAX : events_.top().first / ports_[events_.top().second]; }
 
-  // Injects the packets of the network's cycle; the number of flits.
-  std::int64_t inject(Network& network, std::uint64_t tag) {
-    std::int64_t flits = 0;
+  // Injects the packets of the network's cycle. One that finds `room` flits in its source queue for each of its ports,
+  // or no room in a queue with a bound, is dropped.
+  void inject(Network& network, std::uint64_t tag, std::int64_t room, Offer& offer) {
     while (next() <= network.now()) {
       const auto [slot, index] = events_.top();
       events_.pop();
       events_.emplace(slot + gap(index), index);
       const int destination = destinations_.draw(index, random_);
       if (destination < 0) continue;
-      network.inject({destinations_.sources()[index], destination, message_class_, flits_, tag});
-      flits += flits_;
+      const int source = destinations_.sources()[index];
+      offer.flits += flits_;
+      if (network.source_queue_flits(source, message_class_) >= room * ports_[index] ||
+          !network.can_inject(source, message_class_, flits_)) {
+        ++offer.dropped;
+      } else {
+        network.inject({source, destination, message_class_, flits_, tag});
+      }
     }
-    return flits;
   }
 
  private:
@@ -143,49 +151,147 @@ double metered_capacity(const Topology& topology) {
   return capacity;
 }
 
-std::uint64_t point_seed(std::uint64_t seed, std::size_t point) {
-  Random random(seed ^ (0x706f696e74ULL + point * 0x9e3779b97f4a7c15ULL));
-  return random.next();
+// Latencies by value: what they take up grows with their range and not with the length of the run.
+class Latencies {
+ public:
+  void add(std::int64_t latency) {
+    if (latency >= near_limit) {
+      ++far_[latency];
+    } else {
+      if (static_cast<std::size_t>(latency) >= near_.size()) near_.resize(latency + 1, 0);
+      ++near_[latency];
+    }
+    ++packets_;
+    sum_ += latency;
+  }
+
+  std::int64_t packets() const { return packets_; }
+
+  LatencySummary summary() const {
+    LatencySummary summary;
+    if (packets_ == 0) return summary;
+    summary.packets = packets_;
+    summary.mean = static_cast<double>(sum_) / static_cast<double>(packets_);
+    summary.p50 = percentile(0.5);
+    summary.p99 = percentile(0.99);
+    summary.max = far_.empty() ? static_cast<double>(near_.size() - 1) : static_cast<double>(far_.rbegin()->first);
+    return summary;
+  }
+
+ private:
+  static constexpr std::int64_t near_limit = 1 << 16;
+
+  // The nearest rank, as summarize() has it.
+  double percentile(double share) const {
+    std::int64_t left = std::max<std::int64_t>(1, std::llround(std::ceil(share * static_cast<double>(packets_))));
+    for (std::size_t latency = 0; latency < near_.size(); ++latency) {
+      left -= near_[latency];
+      if (left <= 0) return static_cast<double>(latency);
+    }
+    for (const auto& [latency, count] : far_) {
+      left -= count;
+      if (left <= 0) return static_cast<double>(latency);
+    }
+    return 0;
+  }
+
+  std::vector<std::int64_t> near_;
+  std::map<std::int64_t, std::int64_t> far_;
+  std::int64_t packets_ = 0;
+  std::int64_t sum_ = 0;
+};
+
+// The mean over pairs drawn as the traffic draws them.
+double mean_zero_load(const Network& network, const Traffic& traffic, const Destinations& destinations) {
+  const Parameters& parameters = network.parameters();
+  const int sources = static_cast<int>(destinations.sources().size());
+  Random random(parameters.seed ^ 0x7a65726fULL);
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < 512; ++i) {
+    const int index = random.below(sources);
+    const int destination = destinations.draw(index, random);
+    if (destination < 0) continue;
+    sum += static_cast<double>(network.zero_load_latency(destinations.sources()[index], destination, traffic.flits));
+    ++count;
+  }
+  if (count == 0) return 0;
+  double mean = sum / count;
+  if (parameters.routing == Routing::valiant) mean += mean - (traffic.flits - 1);
+  // Flits that do not fit a VC wait for credits, at worst over the longest channel.
+  int longest = 0;
+  for (const Channel& channel : network.topology().channels()) {
+    longest = std::max(longest, channel.link.extra_latency + (channel.link.serdes ? parameters.serdes_cycles() : 0));
+  }
+  const double depth = parameters.vc_buffer_flits();
+  const double round_trip = 2.0 * (1 + longest) + parameters.stages + parameters.credit_delay + 1;
+  return mean + std::max(0.0, traffic.flits - depth) * std::max(0.0, round_trip / depth - 1);
 }
 
 // One run; the phases share what they count.
 class Run {
  public:
-  Run(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate)
+  Run(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
+      const Progress& progress)
       : parameters_(parameters),
         network_(topology, parameters),
         injection_(topology, traffic, rate, parameters.seed),
-        classes_(parameters.message_classes) {
+        progress_(progress),
+        flits_(traffic.flits),
+        report_interval_(
+            std::clamp<std::int64_t>(2000000 / static_cast<std::int64_t>(topology.routers().size()), 10, 1000)),
+        class_latency_(parameters.message_classes) {
     result_.rate = rate;
+    result_.zero_load_latency = mean_zero_load(network_, traffic, injection_.destinations());
+    result_.latency_limit =
+        result_.zero_load_latency + std::max(parameters.latency_limit, 2 * result_.zero_load_latency);
+    // Past saturation source queues would grow for as long as the run lasts. By Little's law one that stays this long
+    // belongs to a latency far above the limit, and a source with this many packets never runs dry.
+    const double most = std::max(1024.0, 4 * rate / flits_ * result_.latency_limit);
+    room_ = static_cast<std::int64_t>(most) * flits_;
   }
 
   Result all() {
     const auto start = std::chrono::steady_clock::now();
     warm_up();
     measure();
-    drain();
+    if (!result_.saturated) drain();
     summarize_all();
     result_.cycles = network_.now();
     result_.flit_hops = network_.counters().flit_hops;
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (progress_) progress_(1);
     return std::move(result_);
   }
 
  private:
-  // Goes on to a cycle, with packets of a tag; flits injected.
-  std::int64_t run_until(std::int64_t end, std::uint64_t tag) {
-    std::int64_t flits = 0;
+  // Goes on to a cycle, with packets of a tag.
+  Offer run_until(std::int64_t end, std::uint64_t tag) {
+    Offer offer;
     while (network_.now() < end) {
+      if (progress_ && network_.now() >= next_report_) report();
       const std::int64_t next = injection_.next();
       if (next > network_.now() && network_.idle()) {
         network_.advance(std::min(next, end));
         continue;
       }
-      if (next <= network_.now()) flits += injection_.inject(network_, tag);
+      if (next <= network_.now()) injection_.inject(network_, tag, room_, offer);
       network_.step();
       if (!network_.deliveries().empty()) collect();
     }
-    return flits;
+    return offer;
+  }
+
+  // How long a warm-up or a drain will take is not known: each has a part of its own.
+  void report() {
+    next_report_ = network_.now() + report_interval_;
+    const double now = static_cast<double>(network_.now());
+    const double measured = static_cast<double>(parameters_.measure_cycles);
+    const double warm = parameters_.warmup_cycles > 0 ? static_cast<double>(parameters_.warmup_cycles) : 30000;
+    const double first = parameters_.warmup_cycles > 0 ? warm / (warm + measured) : 4000 / (4000 + measured);
+    double share = first * std::min(1.0, now / warm);
+    if (measuring_) share = first + (1 - first) * (now - static_cast<double>(result_.warmup_cycles)) / measured;
+    progress_(std::min(share, 0.99));
   }
 
   void collect() {
@@ -194,9 +300,9 @@ class Run {
       window_sum_ += latency;
       ++window_packets_;
       if (delivery.packet.tag != measured_tag) continue;
-      latency_.push_back(latency);
-      network_latency_.push_back(delivery.delivered - delivery.injected);
-      class_latency_[delivery.packet.message_class].push_back(latency);
+      latency_.add(latency);
+      network_latency_.add(delivery.delivered - delivery.injected);
+      class_latency_[delivery.packet.message_class].add(latency);
       hops_ += delivery.hops;
     }
     network_.clear_deliveries();
@@ -208,48 +314,56 @@ class Run {
       run_until(parameters_.warmup_cycles, 0);
     } else {
       const std::int64_t window = 1000;
+      const std::int64_t most = parameters_.max_cycles - parameters_.measure_cycles;
       double previous = -1;
       int still = 0;
-      for (int i = 0; i < 30 && still < 2; ++i) {
+      for (int i = 0; i < 30 && still < 2 && network_.now() < most; ++i) {
         window_sum_ = 0;
         window_packets_ = 0;
-        run_until(network_.now() + window, 0);
+        run_until(std::min(most, network_.now() + window), 0);
         const double mean = window_packets_ > 0 ? static_cast<double>(window_sum_) / window_packets_ : 0;
         still = previous >= 0 && std::abs(mean - previous) <= 0.05 * mean ? still + 1 : 0;
         previous = mean;
-        if (mean > parameters_.latency_limit) break;
+        if (mean > result_.latency_limit) break;
       }
     }
     result_.warmup_cycles = network_.now();
   }
 
   void measure() {
+    measuring_ = true;
     const Loads before = read_loads(network_);
     const Counters counters = network_.counters();
     const EnergyMeter meter(network_);
-    const std::int64_t flits = run_until(network_.now() + parameters_.measure_cycles, measured_tag);
+    const Offer offer = run_until(network_.now() + parameters_.measure_cycles, measured_tag);
     const std::int64_t cycles = parameters_.measure_cycles;
     const double slots = static_cast<double>(cycles) * injection_.sources();
     const Loads after = read_loads(network_);
+    const double offered = static_cast<double>(offer.flits);
+    const double accepted = static_cast<double>(network_.counters().delivered_flits - counters.delivered_flits);
     result_.measured_cycles = cycles;
-    result_.offered = static_cast<double>(flits) / slots;
-    result_.accepted = static_cast<double>(network_.counters().delivered_flits - counters.delivered_flits) / slots;
+    result_.offered = offered / slots;
+    result_.accepted = accepted / slots;
+    result_.dropped_packets = offer.dropped;
     result_.channel_load = per_cycle(before.channels, after.channels, cycles);
     result_.injection_load = per_cycle(before.injection, after.injection, cycles);
     result_.ejection_load = per_cycle(before.ejection, after.ejection, cycles);
     result_.energy = meter.read(network_);
     measured_packets_ = network_.counters().injected_packets - counters.injected_packets;
-    // What was injected and not delivered is in the network, or, past saturation, in ever longer source queues.
-    result_.saturated = result_.accepted < 0.95 * result_.offered && result_.offered * slots > 1000;
+    // What was offered and not delivered was dropped, or is in the network or, past saturation, in ever longer source
+    // queues. Few packets differ by chance: by the square root of their number, and by a packet each.
+    const double by_chance = 3 * std::sqrt(offered / flits_) * flits_;
+    const bool overflowed = parameters_.source_queue_flits == 0 && offer.dropped > 0;
+    if (overflowed || offered - accepted > std::max(0.05 * offered, by_chance)) saturate(SaturationReason::throughput);
   }
 
   // Traffic goes on, so that the last packets measured meet what the first ones met.
   void drain() {
-    const std::int64_t end =
-        std::min(parameters_.max_cycles, network_.now() + 4 * std::max<std::int64_t>(parameters_.measure_cycles, 1000));
-    while (static_cast<std::int64_t>(latency_.size()) < measured_packets_) {
+    const std::int64_t most = network_.now() + 4 * std::max<std::int64_t>(parameters_.measure_cycles, 1000);
+    const std::int64_t end = std::min(parameters_.max_cycles, most);
+    while (latency_.packets() < measured_packets_) {
       if (network_.now() >= end) {
-        result_.saturated = true;
+        saturate(end < most ? SaturationReason::cycles : SaturationReason::throughput);
         break;
       }
       run_until(std::min(end, network_.now() + 100), 0);
@@ -257,11 +371,17 @@ class Run {
   }
 
   void summarize_all() {
-    if (!latency_.empty()) result_.hops = static_cast<double>(hops_) / static_cast<double>(latency_.size());
-    result_.latency = summarize(std::move(latency_));
-    result_.network_latency = summarize(std::move(network_latency_));
-    for (auto& samples : class_latency_) result_.by_class.push_back(summarize(std::move(samples)));
-    if (result_.latency.mean > parameters_.latency_limit) result_.saturated = true;
+    if (latency_.packets() > 0) result_.hops = static_cast<double>(hops_) / static_cast<double>(latency_.packets());
+    result_.latency = latency_.summary();
+    result_.network_latency = network_latency_.summary();
+    for (const Latencies& latencies : class_latency_) result_.by_class.push_back(latencies.summary());
+    if (result_.latency.mean > result_.latency_limit) saturate(SaturationReason::latency);
+  }
+
+  // The first reason is the one that is told.
+  void saturate(SaturationReason reason) {
+    if (!result_.saturated) result_.saturation_reason = reason;
+    result_.saturated = true;
   }
 
   static constexpr std::uint64_t measured_tag = 1;
@@ -269,11 +389,16 @@ class Run {
   Parameters parameters_;
   Network network_;
   Injection injection_;
-  int classes_;
+  const Progress& progress_;
+  int flits_;
+  std::int64_t report_interval_;
+  std::int64_t next_report_ = 0;
+  bool measuring_ = false;
+  std::int64_t room_ = 0;  // flits in a source queue, a port
   Result result_;
-  std::vector<std::int64_t> latency_;
-  std::vector<std::int64_t> network_latency_;
-  std::vector<std::vector<std::int64_t>> class_latency_ = std::vector<std::vector<std::int64_t>>(classes_);
+  Latencies latency_;
+  Latencies network_latency_;
+  std::vector<Latencies> class_latency_;
   std::int64_t hops_ = 0;
   std::int64_t measured_packets_ = 0;
   std::int64_t window_sum_ = 0;
@@ -281,6 +406,16 @@ class Run {
 };
 
 }  // namespace
+
+std::string_view to_string(SaturationReason reason) noexcept {
+  switch (reason) {
+    case SaturationReason::none: return "none";
+    case SaturationReason::throughput: return "throughput";
+    case SaturationReason::latency: return "latency";
+    case SaturationReason::cycles: return "cycles";
+  }
+  return "unknown";
+}
 
 LatencySummary summarize(std::vector<std::int64_t> samples) {
   LatencySummary summary;
@@ -318,7 +453,8 @@ Energy EnergyMeter::read(const Network& network) const {
   return energy;
 }
 
-Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate) {
+Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
+                     const Progress& progress) {
   parameters.validate();
   topology.validate();
   if (traffic.message_class < 0 || traffic.message_class >= parameters.message_classes) {
@@ -326,70 +462,14 @@ Result run_open_loop(const Topology& topology, const Parameters& parameters, con
                 "message_class is " + std::to_string(traffic.message_class) + ", expected 0.." +
                     std::to_string(parameters.message_classes - 1));
   }
-  return Run(topology, parameters, traffic, rate).all();
-}
-
-std::vector<Result> sweep(const Topology& topology, const Parameters& parameters, const Traffic& traffic,
-                          const std::vector<double>& rates, int threads) {
-  if (threads < 0) {
-    throw Error(Code::configuration, "simulate", "threads is " + std::to_string(threads) + ", expected 0 or more");
-  }
-  std::size_t count = threads > 0 ? static_cast<std::size_t>(threads) : std::thread::hardware_concurrency();
-  count = std::max<std::size_t>(1, std::min(count, rates.size()));
-  std::vector<Result> results(rates.size());
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr error;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < rates.size(); i = next++) {
-      try {
-        Parameters own = parameters;
-        own.seed = point_seed(parameters.seed, i);
-        results[i] = run_open_loop(topology, own, traffic, rates[i]);
-      } catch (...) {
-        const std::scoped_lock lock(mutex);
-        if (!error) error = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> workers;
-  workers.reserve(count - 1);
-  for (std::size_t t = 1; t < count; ++t) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
-  if (error) std::rethrow_exception(error);
-  return results;
-}
-
-Saturation find_saturation(const Topology& topology, const Parameters& parameters, const Traffic& traffic,
-                           double resolution, double latency_factor) {
-  if (!(resolution > 0 && resolution < 1)) {
+  if (parameters.measure_cycles >= parameters.max_cycles ||
+      parameters.warmup_cycles >= parameters.max_cycles - parameters.measure_cycles) {
     throw Error(Code::configuration, "simulate",
-                "resolution is " + std::to_string(resolution) + ", expected more than 0, less than 1");
+                "warmup_cycles + measure_cycles is " + std::to_string(parameters.warmup_cycles) + " + " +
+                    std::to_string(parameters.measure_cycles) + ", expected less than max_cycles, " +
+                    std::to_string(parameters.max_cycles));
   }
-  Saturation saturation;
-  const auto run = [&](double rate) {
-    Parameters own = parameters;
-    own.seed = point_seed(parameters.seed, saturation.points.size());
-    saturation.points.push_back(run_open_loop(topology, own, traffic, rate));
-    return saturation.points.back();
-  };
-  int ports = 1;
-  const Destinations destinations(topology, traffic);
-  for (const int source : destinations.sources()) {
-    ports = std::max(ports, static_cast<int>(topology.terminals()[source].ports.size()));
-  }
-  double low = 0;
-  double high = ports;
-  saturation.latency_at_zero = run(std::min(0.01, resolution) * ports).latency.mean;
-  while (high - low > resolution) {
-    const double rate = (low + high) / 2;
-    const Result& result = run(rate);
-    const bool saturated = result.saturated || result.latency.mean > latency_factor * saturation.latency_at_zero;
-    (saturated ? high : low) = rate;
-  }
-  saturation.rate = low;
-  return saturation;
+  return Run(topology, parameters, traffic, rate, progress).all();
 }
 
 }  // namespace dcgn::memnet

@@ -13,6 +13,11 @@ namespace {
 
 [[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "topology", detail); }
 
+// What a machine of today holds the buffers of. Routes of networks without dimensions are a table of all pairs, which
+// takes far more a router.
+constexpr int most_routers = 100000;
+constexpr int most_table_routers = 10000;
+
 void require_at_least(const char* what, int value, int least) {
   if (value < least) {
     fail(std::string(what) + " is " + std::to_string(value) + ", expected " + std::to_string(least) + " or more");
@@ -34,7 +39,9 @@ Topology grid(const std::string& name, ShapeKind kind, const std::vector<int>& e
   for (const int extent : extents) {
     require_at_least("the length of a dimension", extent, 2);
     count *= extent;
-    if (count > 1000000) fail(name + " has more than 1000000 routers, expected fewer");
+    if (count > most_routers) {
+      fail(name + " has more than " + std::to_string(most_routers) + " routers, expected at most so many");
+    }
   }
   require_at_least("concentration", concentration, 1);
   Topology topology(name, {kind, extents, false});
@@ -128,6 +135,15 @@ Topology dragonfly(int p, int a, int h) {
   require_at_least("nodes a router (p)", p, 1);
   require_at_least("routers a group (a)", a, 1);
   require_at_least("global channels a router (h)", h, 1);
+  const std::int64_t count = (static_cast<std::int64_t>(a) * h + 1) * a;
+  if (a > most_table_routers || h > most_table_routers || count > most_table_routers) {
+    fail("dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h) + " has more than " +
+         std::to_string(most_table_routers) + " routers, expected at most so many");
+  }
+  if (p > 64 || p + a - 1 + h > 64) {
+    fail("dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h) + " has " +
+         std::to_string(static_cast<std::int64_t>(p) + a - 1 + h) + " ports a router, expected at most 64");
+  }
   const int groups = a * h + 1;
   Topology topology("dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h));
   const double circle = groups * (a + 1) / 6.28318530717958648;

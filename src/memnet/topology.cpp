@@ -4,6 +4,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -136,22 +137,26 @@ void Topology::validate() const {
       }
     }
   }
-  // Which components each terminal's ports are in, so that the check costs terminals squared times ports, not paths.
+  // Terminals of one kind in the same components are alike: one of each sort speaks for all, and the check costs sorts
+  // squared. A sort's terminals have a port and so reach each other.
   const std::vector<int> component = components(*this);
-  std::vector<std::vector<int>> reach(terminals_.size());
+  std::map<std::pair<TerminalKind, std::vector<int>>, int> sorts;  // to the first terminal of each
   for (std::size_t t = 0; t < terminals_.size(); ++t) {
     if (terminals_[t].ports.empty()) fail("terminal " + terminals_[t].name + " has no port, expected at least one");
-    for (const Port& port : terminals_[t].ports) reach[t].push_back(component[port.router]);
-    std::sort(reach[t].begin(), reach[t].end());
-    reach[t].erase(std::unique(reach[t].begin(), reach[t].end()), reach[t].end());
+    std::vector<int> reach;
+    for (const Port& port : terminals_[t].ports) reach.push_back(component[port.router]);
+    std::sort(reach.begin(), reach.end());
+    reach.erase(std::unique(reach.begin(), reach.end()), reach.end());
+    sorts.emplace(std::pair(terminals_[t].kind, std::move(reach)), static_cast<int>(t));
   }
-  for (int a = 0; a < static_cast<int>(terminals_.size()); ++a) {
-    for (int b = 0; b < static_cast<int>(terminals_.size()); ++b) {
-      if (reach[a] == reach[b] || !may_talk(a, b)) continue;
-      const bool meet = std::any_of(reach[a].begin(), reach[a].end(),
-                                    [&](int c) { return std::binary_search(reach[b].begin(), reach[b].end(), c); });
+  for (const auto& [a, first] : sorts) {
+    for (const auto& [b, second] : sorts) {
+      if (first == second || !may_talk(first, second)) continue;
+      const std::vector<int>& there = b.second;
+      const bool meet = std::any_of(a.second.begin(), a.second.end(),
+                                    [&](int c) { return std::binary_search(there.begin(), there.end(), c); });
       if (!meet) {
-        fail(terminals_[b].name + " cannot be reached from " + terminals_[a].name + " in " + name_ +
+        fail(terminals_[second].name + " cannot be reached from " + terminals_[first].name + " in " + name_ +
              ", expected a path of channels");
       }
     }

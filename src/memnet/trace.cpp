@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view magic = "DCGNTRAC";
 constexpr std::uint32_t version = 1;
 constexpr std::size_t header_bytes = 24, record_bytes = 24;
+// Later ones leave no room for latencies in signed numbers of cycles.
+constexpr std::uint64_t most_cycle = (std::uint64_t{1} << 62) - 1;
 
 template <class Number>
 void put(std::string& out, Number number) {
@@ -44,6 +46,9 @@ struct Fault {
 std::optional<Fault> fault_of(const TraceRecord& record, std::uint32_t sources, std::uint64_t last_cycle) {
   if (record.cycle < last_cycle) {
     return Fault{0, "cycle " + std::to_string(record.cycle) + ", expected " + std::to_string(last_cycle) + " or later"};
+  }
+  if (record.cycle > most_cycle) {
+    return Fault{0, "cycle " + std::to_string(record.cycle) + ", expected less than 2^62"};
   }
   if (record.source >= sources) {
     return Fault{16, "source " + std::to_string(record.source) + ", expected less than " + std::to_string(sources)};
@@ -76,6 +81,11 @@ std::string content_of(const std::string& path) {
 }  // namespace
 
 void write_trace(const std::string& path, const Trace& trace) {
+  base::OutputFile file(path);
+  write_trace(file, trace);
+}
+
+void write_trace(base::OutputFile& file, const Trace& trace) {
   std::string out(magic);
   put(out, version);
   put(out, trace.sources);
@@ -85,7 +95,7 @@ void write_trace(const std::string& path, const Trace& trace) {
   for (std::size_t i = 0; i < trace.records.size(); ++i) {
     const TraceRecord& record = trace.records[i];
     if (const auto fault = fault_of(record, trace.sources, last_cycle)) {
-      throw Error(Code::invalid_size, "memnet", path + ": record " + std::to_string(i) + ": " + fault->text);
+      throw Error(Code::invalid_size, "memnet", file.path() + ": record " + std::to_string(i) + ": " + fault->text);
     }
     last_cycle = record.cycle;
     put(out, record.cycle);
@@ -95,7 +105,7 @@ void write_trace(const std::string& path, const Trace& trace) {
     put(out, static_cast<std::uint8_t>(record.kind));
     put(out, record.message_class);
   }
-  base::OutputFile(path).write(out);
+  file.write(out);
 }
 
 Trace read_trace(const std::string& path) {

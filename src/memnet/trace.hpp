@@ -7,7 +7,7 @@
 //            8  u32      version: 1
 //           12  u32      sources: the records' sources are 0 .. sources - 1
 //           16  u64      records
-//   record   0  u64      cycle
+//   record   0  u64      cycle, less than 2^62
 //            8  u64      address; of a packet, the terminal it goes to
 //           16  u32      source: of accesses the requester, of packets the terminal
 //           20  u16      size: of accesses bytes, of packets flits
@@ -18,6 +18,10 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+namespace dcgn::base {
+class OutputFile;
+}
 
 namespace dcgn::memnet {
 
@@ -42,6 +46,8 @@ struct Trace {
 // The file is there whole or not at all. Throws Error(io) where it cannot be written; Error(invalid_size), naming the
 // record, where a source is not below `sources`, a size is zero or cycles go back.
 void write_trace(const std::string& path, const Trace& trace);
+// The same to a file that is known to be writable already.
+void write_trace(base::OutputFile& file, const Trace& trace);
 
 // Throws Error(io), naming the file and the offset in bytes, where it cannot be read, is no trace, has another version,
 // is shorter or longer than its header says, or where a record is none that write_trace() would write.

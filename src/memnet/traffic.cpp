@@ -76,6 +76,10 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
   check_terminals("sources", traffic.sources, count);
   check_terminals("destinations", traffic.destinations, count);
   check_terminals("hotspots", traffic.hotspots, count);
+  std::vector<int> once = traffic.sources;
+  std::sort(once.begin(), once.end());
+  const auto twice = std::adjacent_find(once.begin(), once.end());
+  if (twice != once.end()) fail("sources has terminal " + std::to_string(*twice) + " twice, expected it once");
   if (traffic.flits < 1) fail("flits is " + std::to_string(traffic.flits) + ", expected 1 or more");
   if (!(traffic.hotspot_fraction >= 0 && traffic.hotspot_fraction <= 1)) {
     fail("hotspot_fraction is " + std::to_string(traffic.hotspot_fraction) + ", expected 0..1");

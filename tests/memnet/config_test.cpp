@@ -21,6 +21,8 @@ namespace {
 
 const std::string mesh_text = "[topology]\nkind = \"mesh\"\nextents = [2, 2]\n";
 
+const std::string cubes_text = "[topology]\nkind = \"sFBFLY\"\n[requests]\n";
+
 Configuration parse(const std::string& content, const std::vector<std::string>& settings = {}) {
   return parse_configuration(content, "net.toml", settings);
 }
@@ -158,14 +160,15 @@ TEST(Config, MistakesNameFileLineAndKey) {
       {"[topology]\nkind = \"mesh\"\n", "net.toml: topology.extents is missing", "a list of whole numbers"},
       {"[topology]\nkind = \"mesh\"\nextents = [8, 1]\n", "net.toml:3: topology.extents = [ 8, 1 ]", "from 2"},
       {mesh_text + "[traffic]\npattern = \"transposed\"\n", "net.toml:5: traffic.pattern = 'transposed'", "transpose"},
-      {mesh_text + "[traffic]\npattern = \"hotspot\"\nhotspots = [9]\n", "net.toml:5: traffic.pattern", "0..3"},
+      {mesh_text + "[traffic]\npattern = \"hotspot\"\nhotspots = [9]\n", "net.toml:6: traffic.hotspots = [ 9 ]",
+       "there is no 9"},
       {mesh_text + "[traffic]\nsources = \"gpu\"\n", "net.toml:5: traffic.sources = 'gpu'", "terminals that"},
       {mesh_text + "[traffic]\nmessage_class = 2\n", "net.toml:5: traffic.message_class = 2", "less than"},
       {mesh_text + "gpus = 4\n", "net.toml:4: topology.gpus = 4", "means nothing with topology.kind = mesh"},
       {mesh_text + "[traffic]\nhotspots = [1]\n", "net.toml:5: traffic.hotspots", "means nothing"},
-      {mesh_text + "[requests]\ncount = 1\n", "net.toml: requests.from is missing", "terminals that"},
+      {mesh_text + "[requests]\ncount = 1\n", "net.toml: requests.from is \"gpu\" by default", "terminals that"},
       {mesh_text + "[requests]\ncount = 1\n[traffic]\nload = 1\n", "net.toml: has [traffic] and [requests]", "one of"},
-      {"[topology]\nkind = \"dFBFLY\"\ngpus = 8\n", "net.toml:2: topology.kind", "channels_per_hmc"},
+      {"[topology]\nkind = \"dFBFLY\"\ngpus = 8\n", "net.toml: topology.channels_per_hmc", "at most channels_per_hmc"},
       {"[topology]\nkind = \"overlay\"\n", "net.toml:2: topology.kind", "a CPU"},
       {"[topology]\nkind = \"graph\"\nrouters = 4\nchannels = [[0, 1], [2, 3]]\nterminals = [[0], [1], [2]]\n",
        "net.toml:4: topology.channels: node 2 cannot be reached from node 0", "a path of channels"},
@@ -179,6 +182,22 @@ TEST(Config, MistakesNameFileLineAndKey) {
       {"[topology\n", "net.toml:1: ", ""},
       {"topology = 3\n", "net.toml:1: topology is no table", "a section [topology]"},
       {"", "net.toml: topology.kind is missing", "one of mesh"},
+      {mesh_text + "[network]\nclock = \"1.3 GHz\"\n", "net.toml:5: network.clock = '1.3 GHz'",
+       "a whole number of bytes"},
+      {mesh_text + "[traffic]\nsources = [99]\n", "net.toml:5: traffic.sources = [ 99 ]", "from 0 to 3"},
+      {mesh_text + "[traffic]\nsources = [0, 0]\n", "net.toml:5: traffic.sources = [ 0, 0 ]", "each terminal once"},
+      {mesh_text + "[traffic]\nsources = []\n", "net.toml:5: traffic.sources = []", "at least one"},
+      {mesh_text + "[traffic]\npattern = \"hotspot\"\n", "net.toml: traffic.hotspots is [] by default", "at least one"},
+      {mesh_text + "[traffic]\npattern = \"matrix\"\nweights = [1, 2]\n", "net.toml:6: traffic.weights = [ 1, 2 ]",
+       "16 numbers"},
+      {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1]]\nterminals = [[0], []]\n",
+       "net.toml:5: topology.terminals", "number 1 has none"},
+      {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1]]\nterminals = []\n",
+       "net.toml:5: topology.terminals", "at least one"},
+      {cubes_text + "line = 2048\n", "net.toml:4: requests.line = 2048", "from 32 to 128"},
+      {cubes_text + "line = 100\n", "net.toml:4: requests.line = 100", "32, 64 or 128"},
+      {cubes_text + "write = 2048\n", "net.toml:4: requests.write = 2048", "from 1 to 128"},
+      {cubes_text + "line = 32\nwrite = 64\n", "net.toml:5: requests.write = 64", "which is 32"},
       {mesh_text + "extents = [3]\n", "net.toml:4: ", "extents"},
   };
   for (const auto& mistake : mistakes) {
@@ -295,6 +314,47 @@ TEST(Config, ShortFormsAreTopologies) {
   }
   for (const char* text : {"mesh", "mesh:8y8", "dragonfly:1,2,3,4", "graph:4", "mesh.toml", "sFBFLY:4:4"})
     EXPECT_EQ(configuration_of(text), "") << text;
+}
+
+TEST(Config, ErrorsOfShortFormsNameNoLine) {
+  try {
+    parse_configuration(configuration_of("dFBFLY:8"), "dFBFLY:8", {}, false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("dcgn: configuration: dFBFLY:8: topology.channels_per_hmc: ", 0), 0U)
+        << error.what();
+  }
+}
+
+// What only the whole network shows.
+TEST(Config, ErrorsOfNetworksGetTheKeyThatDecides) {
+  const struct {
+    std::string content;
+    std::vector<std::string> settings;
+    const char* place;
+  } mistakes[] = {
+      {mesh_text, {"topology.concentration=64"}, "--set: topology.concentration: "},
+      {mesh_text + "concentration = 64\n", {}, "net.toml:4: topology.concentration: "},
+      {"[topology]\nkind = \"torus\"\nextents = [8]\n", {"router.vcs_per_class=1"}, "--set: router.vcs_per_class: "},
+      {"[topology]\nkind = \"torus\"\nextents = [8]\n[router]\nvcs_per_class = 1\n",
+       {},
+       "net.toml:5: router.vcs_per_class: "},
+  };
+  for (const auto& mistake : mistakes) {
+    SCOPED_TRACE(mistake.place);
+    const Configuration c = parse(mistake.content, mistake.settings);
+    try {
+      run_open_loop(c.topology, c.parameters, c.traffic, c.load);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(c.explain(error).what()).find(mistake.place), std::string::npos) << c.explain(error).what();
+    }
+  }
+}
+
+TEST(Config, WritesAreNoLongerThanLines) {
+  EXPECT_EQ(parse(cubes_text + "line = 32\n").plan.pattern.write_bytes, 32U);
+  EXPECT_EQ(parse(cubes_text + "line = 64\nwrite = 8\n").plan.pattern.write_bytes, 8U);
 }
 
 TEST(Config, ErrorsOfRunsGetTheirPlace) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,46 @@ TEST(Deadlock, DoesNotHappenInWhatIsNotRefused) {
   for (int cycle = 0; cycle < 20000 && !network.idle(); ++cycle) network.step();
   EXPECT_TRUE(network.idle());
   EXPECT_EQ(network.deliveries().size(), 2000U);
+}
+
+// Dependencies of whole grids are put together from single dimensions; a grid that lacks a node is walked pair by pair.
+TEST(Deadlock, VerdictsOnGridsAreThoseOfAllPairsOfRouters) {
+  const auto lacking = [](const Topology& whole) {
+    Topology topology(whole.name(), whole.shape());
+    for (const Router& router : whole.routers()) topology.add_router(router);
+    for (std::size_t c = 0; c < whole.channels().size(); c += 2) {
+      topology.add_channel(whole.channels()[c].from, whole.channels()[c].to);
+    }
+    for (std::size_t t = 1; t < whole.terminals().size(); ++t) {
+      topology.attach(topology.add_terminal(whole.terminals()[t].name, TerminalKind::node),
+                      whole.terminals()[t].ports[0].router);
+    }
+    return topology;
+  };
+  const std::vector<Topology> grids = {mesh({4, 4}),      torus({5, 5}),    torus({6}),
+                                       torus({4, 2, 5}),  torus({3, 3, 3}), flattened_butterfly({4, 4}, 1),
+                                       mesh({3, 4, 3}, 2)};
+  int refused = 0;
+  for (const Topology& grid : grids) {
+    for (const Routing routing : {Routing::minimal, Routing::valiant, Routing::ugal}) {
+      for (int vcs = 1; vcs <= 4; ++vcs) {
+        const bool whole = refusal(grid, with(routing, vcs)).empty();
+        EXPECT_EQ(whole, refusal(lacking(grid), with(routing, vcs)).empty())
+            << grid.name() << ", " << to_string(routing) << ", " << vcs << " VCs";
+        if (!whole) ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 10);
+}
+
+// Neither paths nor terminals are gone through in pairs.
+TEST(Deadlock, OfALargeGridIsLookedForInTimeLinearInIt) {
+  const std::clock_t start = std::clock();
+  const Topology topology = torus({150, 150});
+  topology.validate();
+  RouteTable(topology, with(Routing::ugal, 6));
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 20);
 }
 
 }  // namespace

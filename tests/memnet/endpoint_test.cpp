@@ -184,6 +184,18 @@ TEST(Endpoint, PacketsOfATraceAreSentAtTheirCycles) {
                        "record 2 from 2 to 20 in class 0, expected terminals below 20"));
 }
 
+TEST(Endpoint, TracesOfTheOtherKindAreRefused) {
+  const Topology topology = memory_network({});
+  const Trace accesses{.sources = 4, .records = {{.address = 128, .size = 128, .kind = TraceKind::read}}};
+  const Trace packets{.sources = 4, .records = {{.address = 5, .size = 3, .kind = TraceKind::packet}}};
+  EXPECT_TRUE(contains(error_of([&] { replay_packets(topology, {}, accesses); }).what(),
+                       "record 0 is a read or write, expected packets alone"));
+  EXPECT_TRUE(contains(error_of([&] { check_accesses(packets, 4); }).what(), "record 0 is a packet, expected reads"));
+  EXPECT_TRUE(
+      contains(error_of([&] { check_accesses(accesses, 2); }).what(), "a trace of 4 sources, expected at most 2"));
+  EXPECT_NO_THROW(check_accesses(accesses, 4));
+}
+
 TEST(Endpoint, ARunThatIsCutShortSaysSo) {
   const Topology topology = memory_network({});
   const ClosedLoopResult result = run_closed_loop(topology, {}, memory_of(4), {requester(0, 8, 1000)}, 500);

@@ -140,5 +140,12 @@ TEST(Topology, RefusesWhatCannotBe) {
   EXPECT_TRUE(contains(error_of([] { mesh({1, 4}); }).what(), "is 1, expected 2 or more"));
 }
 
+TEST(Generators, RefuseNetworksThatNoMachineHolds) {
+  EXPECT_TRUE(contains(error_of([] { mesh({1000, 1000}); }).what(), "more than 100000 routers"));
+  EXPECT_TRUE(contains(error_of([] { dragonfly(1000, 1000, 1000); }).what(), "more than 10000 routers"));
+  EXPECT_TRUE(contains(error_of([] { dragonfly(60, 8, 4); }).what(), "71 ports a router, expected at most 64"));
+  EXPECT_EQ(dragonfly(1, 4, 2).routers().size(), 36U);
+}
+
 }  // namespace
 }  // namespace dcgn::memnet

@@ -96,6 +96,7 @@ TEST_F(TraceTest, ABadFileIsRefusedWithTheOffset) {
   EXPECT_TRUE(contains(error_with(good + "x"), ": offset 16: 3 records, but 73 bytes follow"));
   EXPECT_TRUE(contains(error_with(good.substr(0, good.size() - 24)), ": offset 16: "));
   EXPECT_TRUE(contains(with(48, 0), ": offset 48: cycle 0, expected 1 or later"));
+  EXPECT_TRUE(contains(with(79, '\x40'), ": offset 72: cycle 46116860184273879"));
   EXPECT_TRUE(contains(with(64, 3), ": offset 64: source 3, expected less than 3"));
   EXPECT_TRUE(contains(with(68, 0), ": offset 68: size 0"));
   EXPECT_TRUE(contains(with(70, 3), ": offset 70: kind 3, expected 0..2"));

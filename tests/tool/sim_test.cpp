@@ -136,6 +136,33 @@ TEST_F(Sim, TracesOfPacketsAreReplayed) {
   EXPECT_TRUE(has(run_dcgn("sim run packets.toml").out, "packets.trace"));
 }
 
+// Before the header and the work, by the configuration's file, line and key.
+TEST_F(Sim, TracesThatDoNotFitAreRefused) {
+  const std::string cubes = "[topology]\nkind = \"sFBFLY\"\n[requests]\n";
+  std::ofstream(scratch_folder() + "/four.toml") << cubes << "count = 5\nrecord = \"four.trace\"\n";
+  ASSERT_EQ(run_dcgn("sim run four.toml").code, 0);
+  const struct {
+    std::string content;
+    const char* error;
+  } refused[] = {
+      {"[topology]\nkind = \"sFBFLY\"\ngpus = 2\n[requests]\ntrace = \"four.trace\"\n",
+       "two.toml:5: requests.trace: a trace of 4 sources, expected at most 2"},
+      {cubes + "trace = \"none.trace\"\n", "two.toml:4: requests.trace: none.trace: cannot be read"},
+      {cubes + "record = \"nowhere/x\"\n", "two.toml:4: requests.record: nowhere/x: "},
+      {"[topology]\nkind = \"sFBFLY\"\n[replay]\ntrace = \"four.trace\"\n",
+       "two.toml:4: replay.trace: record 0 is a read or write"},
+  };
+  for (const auto& one : refused) {
+    SCOPED_TRACE(one.content);
+    std::ofstream(scratch_folder() + "/two.toml") << one.content;
+    const Result r = run_dcgn("sim run two.toml");
+    EXPECT_NE(r.code, 0);
+    EXPECT_EQ(r.out, "");
+    EXPECT_TRUE(is_one_line(r.err)) << r.err;
+    EXPECT_TRUE(has(r.err, one.error)) << r.err;
+  }
+}
+
 TEST_F(Sim, TheHostIsPredicted) {
   const Result r = run_dcgn("sim host --csv host.csv");
   ASSERT_EQ(r.code, 0) << r.err;

@@ -70,6 +70,17 @@ void print_busiest(const memnet::Topology& topology, const Result& result) {
   fmt::print("\n{}", table.text());
 }
 
+std::string saturation_text(const Result& r) {
+  switch (r.saturation_reason) {
+    case memnet::SaturationReason::none: return r.saturated ? "yes" : "no";
+    case memnet::SaturationReason::throughput: return "yes: what is offered does not all come through";
+    case memnet::SaturationReason::latency:
+      return fmt::format("yes: the mean latency is above its limit, {:.4g} cycles", r.latency_limit);
+    case memnet::SaturationReason::cycles: return "yes: run.max was reached before all that was measured came out";
+  }
+  return "yes";
+}
+
 void print(const Configuration& c, const Result& r) {
   const double sources = static_cast<double>(memnet::Destinations(c.topology, c.traffic).sources().size());
   fmt::print("\n# {}: {}, {} of {} flit{}, {:.4g} flits/cycle from each of {:.0f} sources, seed {}\n", c.title,
@@ -93,7 +104,7 @@ void print(const Configuration& c, const Result& r) {
       "channel load  {:.4f} flits/cycle at most, {:.4f} mean; into the network {:.4f}, out of it {:.4f} at most\n",
       of("channel_load_max"), of("channel_load_mean"), of("injection_load_max"), of("ejection_load_max"));
   print_energy(r.energy.active_pj, r.energy.idle_pj);
-  fmt::print("saturated     {}\n", r.saturated ? "yes: what is offered does not all come through" : "no");
+  fmt::print("saturated     {}\n", saturation_text(r));
   fmt::print("simulated     {} cycles: {} of warm-up, {} measured; {} flit-hops, {} a second\n", r.cycles,
              r.warmup_cycles, r.measured_cycles, count_text(static_cast<double>(r.flit_hops)),
              count_text(static_cast<double>(r.flit_hops) / std::max(r.seconds, 1e-9)));

@@ -123,6 +123,10 @@ int run(Arguments& a) {
     throw Error(Code::configuration, "sim",
                 fmt::format("sweep of {}: expected an open loop, without [requests], [replay] and [system]", c.file));
   const std::vector<double> loads = loads_of(a.loads);
+  if (a.saturation && a.resolution >= 1) {
+    throw Error(Code::configuration, "sim",
+                fmt::format("--resolution {}: expected more than 0, less than 1", a.resolution));
+  }
   c.places["traffic.load"] = "--load " + a.loads;  // the file's is not what runs
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
@@ -142,15 +146,16 @@ int run(Arguments& a) {
   if (a.saturation) {
     const memnet::Saturation found =
         with_places(c, [&] { return memnet::find_saturation(c.topology, c.parameters, c.traffic, a.resolution); });
-    document["saturation"] = {{"load", found.rate},
+    document["saturation"] = {{"found", found.found},
+                              {"load", found.rate},
                               {"resolution", a.resolution},
                               {"latency_at_zero", found.latency_at_zero},
                               {"runs", found.points.size()}};
     drawn["saturation"] = document["saturation"];
     if (!document.quiet())
       fmt::print(
-          "\nsaturation at {:.4f} flits per source and cycle, to {:.4f}: {} runs; {:.2f} cycles near zero load\n",
-          found.rate, a.resolution, found.points.size(), found.latency_at_zero);
+          "\nsaturation {} {:.4f} flits per source and cycle, to {:.4f}: {} runs; {:.2f} cycles near zero load\n",
+          found.found ? "at" : "none up to", found.rate, a.resolution, found.points.size(), found.latency_at_zero);
   }
   a.csv.write(memnet::to_csv(rows));
   const int result = document.finish();

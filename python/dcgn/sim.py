@@ -265,6 +265,8 @@ def _draw_sweep(document: Document) -> Figure:
     below.set_xlabel("load, flits per source and cycle")
     below.set_title("Throughput")
     found = document.content.get("saturation")
+    if found and not found.get("found", True):
+        found = None  # nothing to mark
     for axes in (above, below):
         if isinstance(found, dict):
             axes.axvline(found["load"], color="#000000", linewidth=0.8)

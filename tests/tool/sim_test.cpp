@@ -85,11 +85,23 @@ TEST_F(Sim, SaturationIsFlaggedAndFound) {
   EXPECT_TRUE(has(r.out, "\"saturated\": true"));
   EXPECT_TRUE(has(r.out, "\"saturated\": false"));
   // Each half's eight nodes send all over the four channels between the halves.
-  const std::size_t at = r.out.find("\"saturation\": {\n  \"load\": ");
+  const std::size_t at = r.out.find("\"saturation\": {\n  \"found\": true,\n  \"load\": ");
   ASSERT_NE(at, std::string::npos) << r.out;
-  const double load = std::stod(r.out.substr(at + 27));
+  const double load = std::stod(r.out.substr(at + 43));
   EXPECT_GT(load, 0.2);
   EXPECT_LE(load, 0.5);
+}
+
+TEST_F(Sim, WithoutSaturationNoneIsSaid) {
+  const Result r = run_dcgn(
+      "sim sweep mesh.toml --load 0.2 --saturation --resolution 0.3 --set traffic.pattern=neighbour --set "
+      "topology.kind=torus --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(has(r.out, "\"found\": false")) << r.out;
+  const Result refused = run_dcgn("sim sweep mesh.toml --saturation --resolution 1");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_TRUE(has(refused.err, "--resolution 1: expected")) << refused.err;
 }
 
 TEST_F(Sim, ClosedLoopsAndSystemsRun) {

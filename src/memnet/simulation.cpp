@@ -314,7 +314,9 @@ class Run {
       run_until(parameters_.warmup_cycles, 0);
     } else {
       const std::int64_t window = 1000;
-      const std::int64_t most = parameters_.max_cycles - parameters_.measure_cycles;
+      // The last packets measured have time to come out.
+      const std::int64_t most =
+          parameters_.max_cycles - parameters_.measure_cycles - std::llround(result_.latency_limit);
       double previous = -1;
       int still = 0;
       for (int i = 0; i < 30 && still < 2 && network_.now() < most; ++i) {

@@ -45,6 +45,10 @@ std::string count_text(double value) {
 void print_latency(const std::vector<std::pair<std::string, LatencySummary>>& rows, double ns_per_cycle) {
   Table table({{"latency, cycles", Table::Align::left}, {"mean"}, {"p50"}, {"p99"}, {"max"}, {"mean ns"}, {"packets"}});
   for (const auto& [name, one] : rows) {
+    if (one.packets == 0) {
+      table.add({name, "-", "-", "-", "-", "-", "0"});
+      continue;
+    }
     table.add({name, fmt::format("{:.2f}", one.mean), fmt::format("{:.0f}", one.p50), fmt::format("{:.0f}", one.p99),
                fmt::format("{:.0f}", one.max), fmt::format("{:.1f}", one.mean * ns_per_cycle),
                fmt::to_string(one.packets)});
@@ -99,7 +103,7 @@ void print(const Configuration& c, const Result& r) {
   };
   fmt::print("throughput    {:.4f} flits/cycle of each source, {:.1f} GB/s in all; offered {:.4f}\n", r.accepted,
              of("throughput_gbytes"), r.offered);
-  fmt::print("hops          {:.3f} routers, mean\n", r.hops);
+  if (r.latency.packets > 0) fmt::print("hops          {:.3f} routers, mean\n", r.hops);
   fmt::print(
       "channel load  {:.4f} flits/cycle at most, {:.4f} mean; into the network {:.4f}, out of it {:.4f} at most\n",
       of("channel_load_max"), of("channel_load_mean"), of("injection_load_max"), of("ejection_load_max"));

@@ -112,9 +112,12 @@ void head(const Configuration& c) {
 void line(const Configuration& c, const Result& r) {
   const double gbytes = std::get<double>(memnet::report_row(c, r)[3].second);
   const double most = r.channel_load.empty() ? 0 : *std::max_element(r.channel_load.begin(), r.channel_load.end());
-  fmt::print(" {:>8.4g} {:>9.4f} {:>10.4f} {:>9.1f} {:>8.2f} {:>8.0f} {:>8.0f} {:>7.3f} {:>9.3f} {:>9}\n", r.rate,
-             r.offered, r.accepted, gbytes, r.latency.mean, r.latency.p50, r.latency.p99, r.hops, most,
-             r.saturated ? "yes" : "no");
+  const auto of_packets = [&](double value, int digits) {
+    return r.latency.packets > 0 ? fmt::format("{:.{}f}", value, digits) : std::string("-");
+  };
+  fmt::print(" {:>8.4g} {:>9.4f} {:>10.4f} {:>9.1f} {:>8} {:>8} {:>8} {:>7} {:>9.3f} {:>9}\n", r.rate, r.offered,
+             r.accepted, gbytes, of_packets(r.latency.mean, 2), of_packets(r.latency.p50, 0),
+             of_packets(r.latency.p99, 0), of_packets(r.hops, 3), most, r.saturated ? "yes" : "no");
 }
 
 int run(Arguments& a) {

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -223,15 +224,20 @@ def _draw_sweep(document: Document) -> Figure:
     )
     rows = sorted(document.rows, key=lambda row: float(row["load"]))
     loads = [row["load"] for row in rows]
+
+    def value(row: Row, name: str) -> float:
+        """A gap where no packet came."""
+        return math.nan if row[name] is None else float(row[name])
+
     for name, label, style in (
         ("latency_p99", "99th percentile", {"color": COLOURS[4], "linestyle": (0, (4, 2))}),
         ("latency_mean", "mean", {"color": COLOURS[0], "linestyle": "-"}),
     ):
-        above.plot(loads, [row[name] for row in rows], label=label, linewidth=1.6, **style)
+        above.plot(loads, [value(row, name) for row in rows], label=label, linewidth=1.6, **style)
     for row in rows:
         face = "white" if row["saturated"] else COLOURS[0]
-        above.plot(row["load"], row["latency_mean"], "o", color=COLOURS[0], markerfacecolor=face)
-    flat = [row["latency_mean"] for row in rows]
+        above.plot(row["load"], value(row, "latency_mean"), "o", color=COLOURS[0], markerfacecolor=face)
+    flat = [row["latency_mean"] for row in rows if row["latency_mean"] is not None] or [0]
     if max(flat) > 8 * min(flat) > 0:
         above.set_yscale("log")
         from matplotlib.ticker import FuncFormatter, NullFormatter

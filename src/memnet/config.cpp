@@ -80,6 +80,7 @@ class Builder {
                             "requests.trace", "requests.record", "replay.trace", "system.organisation"}) {
       made_.places.emplace(key, values_.where(key));
     }
+    made_.places.emplace("cycles", values_.where(first_given({"run.max", "run.measure", "run.warmup"})));
     made_.places.emplace("deadlock", values_.where(first_given({"router.vcs_per_class", "routing.algorithm",
                                                                 "topology.channels", "topology.kind"})));
     made_.places.emplace(
@@ -410,6 +411,8 @@ Error Configuration::explain(const Error& error) const {
     key = "deadlock";
   } else if (text.find(" ports, expected at most") != std::string::npos) {
     key = "ports";
+  } else if (text.rfind("warmup_cycles + measure_cycles is ", 0) == 0) {
+    key = "cycles";
   } else if (error.operation() == "topology") {
     key = "topology.kind";
   } else if (error.operation() == "traffic") {

@@ -85,7 +85,8 @@ const std::vector<Key>& table() {
       {"run.warmup", cycles, "0", 0, 1e12, "", "before the measurement; 0: until the latency stands still"},
       {"run.measure", cycles, "10000", 1, 1e12, "", "of the measurement"},
       {"run.max", cycles, "1000000", 1, 1e12, "", "a run that takes more is saturated, or unfinished"},
-      {"run.latency_limit", real, "500", 1e-3, many, "", "cycles; a run with a larger mean is saturated"},
+      {"run.latency_limit", real, "500", 1e-3, many, "",
+       "cycles beyond the latency at zero load; a run with a larger mean is saturated"},
 
       {"requests.from", word, R"("gpu")", 0, 0, "gpu|cpu|all", "who reads and writes memory"},
       {"requests.count", count, "2000", 1, many, "", "of each"},

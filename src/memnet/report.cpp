@@ -11,11 +11,14 @@ namespace dcgn::memnet {
 
 namespace {
 
+// Nothing where there was no packet.
+Cell of_packets(std::int64_t packets, double value) { return packets > 0 ? Cell(value) : Cell(std::monostate()); }
+
 void add_latency(ReportRow& row, const std::string& prefix, const LatencySummary& latency) {
-  row.emplace_back(prefix + "_mean", latency.mean);
-  row.emplace_back(prefix + "_p50", latency.p50);
-  row.emplace_back(prefix + "_p99", latency.p99);
-  row.emplace_back(prefix + "_max", latency.max);
+  row.emplace_back(prefix + "_mean", of_packets(latency.packets, latency.mean));
+  row.emplace_back(prefix + "_p50", of_packets(latency.packets, latency.p50));
+  row.emplace_back(prefix + "_p99", of_packets(latency.packets, latency.p99));
+  row.emplace_back(prefix + "_max", of_packets(latency.packets, latency.max));
 }
 
 void add_energy(ReportRow& row, const Energy& energy) {
@@ -128,10 +131,10 @@ ReportRow report_row(const Configuration& configuration, const Result& result) {
   for (std::size_t c = 0; c < result.by_class.size(); ++c) {
     const std::string prefix = "class" + std::to_string(c);
     row.emplace_back(prefix + "_packets", result.by_class[c].packets);
-    row.emplace_back(prefix + "_latency_mean", result.by_class[c].mean);
-    row.emplace_back(prefix + "_latency_p99", result.by_class[c].p99);
+    row.emplace_back(prefix + "_latency_mean", of_packets(result.by_class[c].packets, result.by_class[c].mean));
+    row.emplace_back(prefix + "_latency_p99", of_packets(result.by_class[c].packets, result.by_class[c].p99));
   }
-  row.emplace_back("hops", result.hops);
+  row.emplace_back("hops", of_packets(result.latency.packets, result.hops));
   row.emplace_back("channel_load_max", most_of(result.channel_load));
   row.emplace_back("channel_load_mean", mean_of(result.channel_load));
   row.emplace_back("injection_load_max", most_of(result.injection_load));
@@ -158,7 +161,7 @@ ReportRow report_row(const Configuration& configuration, const ClosedLoopResult&
                    {"cycles_per_request", result.cycles_per_request},
                    {"throughput_gbytes", ns > 0 ? bytes / ns : 0.0}};
   add_latency(row, "latency", result.latency);
-  row.emplace_back("hops", result.hops);
+  row.emplace_back("hops", of_packets(result.latency.packets, result.hops));
   row.emplace_back("row_hit_share", result.row_hit_share);
   row.emplace_back("peak_outstanding", static_cast<std::int64_t>(peak));
   add_energy(row, result.energy);
@@ -193,10 +196,10 @@ ReportRow report_row(const Configuration& configuration, const std::vector<Deliv
     const std::string prefix = "class" + std::to_string(c);
     const LatencySummary one = summarize(std::move(by_class[c]));
     row.emplace_back(prefix + "_packets", one.packets);
-    row.emplace_back(prefix + "_latency_mean", one.mean);
-    row.emplace_back(prefix + "_latency_p99", one.p99);
+    row.emplace_back(prefix + "_latency_mean", of_packets(one.packets, one.mean));
+    row.emplace_back(prefix + "_latency_p99", of_packets(one.packets, one.p99));
   }
-  row.emplace_back("hops", count > 0 ? static_cast<double>(hops) / static_cast<double>(count) : 0.0);
+  row.emplace_back("hops", of_packets(count, static_cast<double>(hops) / static_cast<double>(count)));
   return row;
 }
 
@@ -206,8 +209,8 @@ ReportRow report_row(const SystemPlan& plan, const std::string& phase, const Pha
                    {"phase", phase},
                    {"us", result.ns / 1000},
                    {"requests", result.requests},
-                   {"latency_mean", result.sampled.latency.mean},
-                   {"hops", result.sampled.hops}};
+                   {"latency_mean", of_packets(result.sampled.latency.packets, result.sampled.latency.mean)},
+                   {"hops", of_packets(result.sampled.latency.packets, result.sampled.hops)}};
   add_energy(row, result.energy);
   return row;
 }

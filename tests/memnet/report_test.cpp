@@ -1,5 +1,6 @@
 // Reports: rows, CSV, what is said of topologies, pictures.
 #include "memnet/report.hpp"
+#include "memnet/config.hpp"
 #include "memnet/picture.hpp"
 #include "memnet/topologies.hpp"
 
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 #include <vector>
 
 using namespace dcgn::memnet;
@@ -27,6 +29,21 @@ TEST(Report, CsvQuotesWhatItMust) {
   EXPECT_EQ(to_csv(rows), "name,value,flag\n\"a,b\",0.1,true\n\"say \"\"c\"\"\",,false\n");
   EXPECT_EQ(to_csv({}), "");
   EXPECT_EQ(to_text(std::int64_t{1} << 60), "1152921504606846976");
+}
+
+TEST(Report, WhereNoPacketCameThereIsNoLatency) {
+  const Configuration configuration = parse_configuration("[topology]\nkind = \"mesh\"\nextents = [2, 2]\n", "", {});
+  Result result;
+  const auto cell = [&](const std::string& name) {
+    for (const auto& [key, value] : report_row(configuration, result))
+      if (key == name) return value;
+    return Cell(false);
+  };
+  for (const char* name : {"latency_mean", "latency_p99", "network_latency_mean", "hops"})
+    EXPECT_EQ(cell(name), Cell(std::monostate())) << name;
+  result.latency.packets = 1;
+  result.latency.mean = 7;
+  EXPECT_EQ(cell("latency_mean"), Cell(7.0));
 }
 
 // k x k mesh: the mean of |a - b| over a dimension is (k - 1 / k) / 3, and a router more than channels is passed.

@@ -241,7 +241,8 @@ TEST_F(Sim, MistakesAreOneLineThatNamesThem) {
       {"sweep mesh.toml --threads -1", 2, "--threads"},
       {"run mesh.toml --links loads.png", 2, "'loads.png': expected a name that ends in .svg"},
       {"topo ring:4", 2, "ring"},
-      {"topo mesh:1x1", 2, "mesh:1x1:3: topology.extents"},
+      {"run mesh.toml --set run.max=100", 2, "--set: run.max: warmup_cycles + measure_cycles is"},
+      {"topo mesh:1x1", 2, "mesh:1x1: topology.extents = [ 1, 1 ]: expected"},
       {"figure 13", 2, "'13': expected 12, 14"},
       {"draw", 2, "draw"},
   };

@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from dcgn import sim
 from dcgn.results import WRONG, Document, Failure, load, series, size_text
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
@@ -37,6 +38,8 @@ class Load(unittest.TestCase):
             if file.name.startswith("apps-"):  # of dcgn bench apps, which has tables alone
                 with self.assertRaisesRegex(Failure, "times of applications"):
                     load(str(file))
+            elif file.name.startswith("sim-"):
+                self.assertTrue(sim.load(file).rows, file)
             else:
                 self.assertTrue(series([load(str(file))]), file)
 

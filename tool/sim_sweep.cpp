@@ -131,6 +131,8 @@ int run(Arguments& a) {
                 fmt::format("--resolution {}: expected more than 0, less than 1", a.resolution));
   }
   c.places["traffic.load"] = "--load " + a.loads;  // the file's is not what runs
+  expect_different(
+      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", a.json.file}});
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
   BenchDocument document("sim sweep", a.json);

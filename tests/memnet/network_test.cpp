@@ -1,6 +1,7 @@
 // Routers cycle by cycle: latencies without load, and what holds under any.
 #include "memnet/network.hpp"
 
+#include "distances.hpp"
 #include "expect.hpp"
 #include "memnet/simulation.hpp"
 #include "memnet/topologies.hpp"
@@ -18,20 +19,6 @@ namespace {
 
 using test::contains;
 using test::error_of;
-
-std::vector<int> distances_from(const Topology& topology, int start) {
-  std::vector<int> distance(topology.routers().size(), -1);
-  std::vector<int> queue(1, start);
-  distance[start] = 0;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    for (const Channel& channel : topology.channels()) {
-      if (channel.from != queue[i] || distance[channel.to] >= 0) continue;
-      distance[channel.to] = distance[queue[i]] + 1;
-      queue.push_back(channel.to);
-    }
-  }
-  return distance;
-}
 
 Delivery send_alone(Network& network, int source, int destination, int flits) {
   network.inject({source, destination, 0, flits, 0});

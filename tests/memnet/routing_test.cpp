@@ -1,6 +1,7 @@
 // Routes, against breadth-first search.
 #include "memnet/routing.hpp"
 
+#include "distances.hpp"
 #include "memnet/topologies.hpp"
 #include "memnet/traffic.hpp"
 
@@ -11,20 +12,6 @@
 
 namespace dcgn::memnet {
 namespace {
-
-std::vector<int> distances_from(const Topology& topology, int start) {
-  std::vector<int> distance(topology.routers().size(), -1);
-  std::vector<int> queue(1, start);
-  distance[start] = 0;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    for (const Channel& channel : topology.channels()) {
-      if (channel.from != queue[i] || distance[channel.to] >= 0) continue;
-      distance[channel.to] = distance[queue[i]] + 1;
-      queue.push_back(channel.to);
-    }
-  }
-  return distance;
-}
 
 std::vector<Topology> grids() {
   std::vector<Topology> result;

@@ -1,5 +1,6 @@
 """The cost model: what it is fitted to, it finds."""
 
+import math
 import random
 import unittest
 
@@ -24,8 +25,18 @@ class Fit(unittest.TestCase):
         times = [(2 + n * 1e-3 / 50) * noise.uniform(0.9, 1.1) for n in self.sizes]
         cost = fit(self.sizes, times)
         assert cost
-        self.assertAlmostEqual(cost.alpha_us / 2, 1, delta=0.11)
-        self.assertAlmostEqual(cost.beta_gb_per_s / 50, 1, delta=0.11)
+        # Least squares of equal weights on log t is linear in small errors: a parameter is off by at most the sum of its
+        # sensitivities times the largest error of a time.
+        latency = [2 / (2 + n * 1e-3 / 50) for n in self.sizes]  # d log t / d log alpha
+        aa = sum(a * a for a in latency)
+        ab = sum(a * (1 - a) for a in latency)
+        bb = sum((1 - a) ** 2 for a in latency)
+        determinant = aa * bb - ab * ab
+        largest = -math.log(0.9) * 1.1  # a tenth more for what is not linear
+        alpha_bound = largest * sum(abs(bb * a - ab * (1 - a)) for a in latency) / determinant
+        beta_bound = largest * sum(abs(aa * (1 - a) - ab * a) for a in latency) / determinant
+        self.assertLess(abs(math.log(cost.alpha_us / 2)), alpha_bound)
+        self.assertLess(abs(math.log(cost.beta_gb_per_s / 50)), beta_bound)
 
     def test_says_where_it_is_worst(self) -> None:
         times = [1 + n * 1e-3 / 10 for n in self.sizes]

@@ -108,6 +108,12 @@ struct Config {
   static constexpr std::uint64_t never_copied = ~std::uint64_t{0};
   std::optional<std::uint64_t> copy_engine_bytes = detail::copy_engine_setting("DCGN_COPY_ENGINE");
 
+  // Bytes of each of the pieces in which long messages in GPUs' memory, or with a datatype, pass between CPU ranks of
+  // two processes that share memory, 4 KiB to 1 GiB; 0: 16 MiB where GPUs of the two reach each other, of which a GPU
+  // has four; else 4 MiB in pinned memory of the host, or 512 KiB where there is no GPU, of which a process has eight.
+  // DCGN_FRAGMENT_BYTES
+  std::uint64_t fragment_bytes = detail::size_setting("DCGN_FRAGMENT_BYTES", 4096, 1u << 30);
+
   // Calls of at least so many threads at both ends have their messages, from 256 bytes a thread on, stored in the
   // receiver's buffer by the sender, where the two are slots of GPUs that reach each other's memory, and not read by
   // the receiver; 0: none. DCGN_PLACE_THREADS

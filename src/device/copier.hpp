@@ -24,6 +24,8 @@ class Copier {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual bool busy() = 0;
   virtual void enter() = 0;
+  // Before any copy of it: memory of another process counts as that of this device, which has opened it.
+  virtual void adopt(const void* memory, std::size_t bytes, int device) = 0;
   // The device whose memory this is; -1 where a thread of the host may touch it.
   virtual int device_of(const void* memory) = 0;
   // *done becomes `value` when what this stream of the device has been given is done.

@@ -154,6 +154,8 @@ Config checked(Config config) {
     refuse("lane_bytes", std::to_string(config.lane_bytes), "256 to 1073741824, or 0");
   if (config.copy_engine_bytes && config.copy_engine_bytes != Config::never_copied)
     at_most("copy_engine_bytes", *config.copy_engine_bytes, 1u << 30);
+  if (config.fragment_bytes && (config.fragment_bytes < 4096 || config.fragment_bytes > 1u << 30))
+    refuse("fragment_bytes", std::to_string(config.fragment_bytes), "4096 to 1073741824, or 0");
   at_most("unexpected_bytes", config.unexpected_bytes, 1ull << 40);
   at_most("buffered_bytes", config.buffered_bytes, 1ull << 40);
   if (config.collective_bytes < collective::least_scratch || config.collective_bytes > 1u << 30)

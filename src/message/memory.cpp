@@ -173,13 +173,14 @@ void RankMemory::lay_out(Layout& layout) {
   if (sharing_) {
     const auto* const ranks = pinned_.take<Shared::Rank>(n, 64);
     const auto* const pairs = pinned_.take<Shared::Pair>(n * all, 64);
-    if (shared_) *shared_ = {shared_->offset(ended_), shared_->offset(ranks), shared_->offset(pairs)};
+    if (shared_) *shared_ = {shared_->offset(ended_), shared_->offset(ranks), shared_->offset(pairs), 0, 0};
   }
   notices_ = pinned_.take<Notice>(n);
   if (has_copier_) {
     copy_queues_ = pinned_.take<CopyQueue>(n, 64);
     copies_posted_ = pinned_.take<std::uint32_t>(n, 64);
   }
+  lay_out_fragments();
   lent_ = host_.take<std::uint32_t>(n, 64);
   host_phase_ = host_.take<std::uint32_t>(1, 64);
   for (std::size_t g = 0; g < devices_.size(); ++g) {
@@ -415,6 +416,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   device_phases_.resize(devices_.size());
   device_begins_.resize(devices_.size());
   number_gpus(placement);
+  if (sharing_ && has_copier_ && placement.shape(home_.first_node).cpus) fragments_ = std::make_unique<FragmentPools>();
   if (sharing) number_hosts(placement, sharing->starts());
   Layout layout;
   // Where one of the processes cannot, the others hear of it and do not wait for it.
@@ -427,6 +429,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   else if (sharing)
     sharing->open({});
   opened.agree();
+  if (fragments_) open_fragments(*copier);
 
   for (std::size_t g = 0; g < devices_.size(); ++g) {
     if (!device_blocks_[g]) continue;
@@ -520,7 +523,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .block_rings = own.block_rings,
                                .ring_blocks = blocks_with_rings()},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
-               .background = nullptr};
+               .background = nullptr,
+               .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;
@@ -566,6 +570,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   gateway_->phase = host_phase_;
   for (std::size_t i = 0; i < n; ++i) make_lanes(layout, gate, here(i), own.out[i], own.in[i]);
 }
+
+RankMemory::~RankMemory() = default;
 
 void RankMemory::set_phase(std::uint32_t phase) {
   std::atomic_ref<std::uint32_t>(*host_phase_).store(phase, std::memory_order_release);

@@ -22,6 +22,8 @@ class Sharing;
 
 namespace dcgn::message {
 
+class ProcessFragments;  // process_fragments.hpp
+
 // A region hands out pieces of one zeroed allocation. It is gone through twice: first to add up, then to hand out.
 class Region {
  public:
@@ -62,6 +64,7 @@ class RankMemory {
       : RankMemory(config, placement, topology::Home::of_all(placement), std::move(devices), copier, copier, nullptr) {}
   RankMemory(const RankMemory&) = delete;
   RankMemory& operator=(const RankMemory&) = delete;
+  ~RankMemory();
 
   // Ranks are those of the world, from home().first_rank on.
   const topology::Home& home() const noexcept { return home_; }
@@ -121,12 +124,15 @@ class RankMemory {
   struct Peer;
   struct Where;
   struct Shared;
+  struct FragmentPools;
   Block map_memory(std::size_t bytes) const;
   void number_gpus(const Placement& placement);
   void number_hosts(const Placement& placement, const std::vector<int>& processes);
   void lay_out(Layout& layout);
   void allocate(Layout& layout);
   void share(const Layout& layout);
+  void lay_out_fragments();
+  void open_fragments(HostCopier& copier);
   Where where(const void* piece) const;
   Shared& shared_of(int process) const;
   Peer peer_of(const Layout& layout, std::size_t r, std::size_t p) const;
@@ -182,6 +188,7 @@ class RankMemory {
   Notice* notices_ = nullptr;
   std::uint32_t* ended_ = nullptr;  // [circle().ranks]
   Shared* shared_ = nullptr;        // at the beginning of pinned_, where there are processes to share with
+  std::unique_ptr<FragmentPools> fragments_;  // null where no CPU rank here needs them
   std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;

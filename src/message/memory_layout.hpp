@@ -2,8 +2,10 @@
 #pragma once
 
 #include "message/memory.hpp"
+#include "message/process_fragments.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace dcgn::message {
@@ -66,7 +68,12 @@ struct RankMemory::Shared {
     Where ring, credit;  // from that rank to one here; credit for what one here sends to that rank
     std::uint64_t sent;  // messages to that rank, once the sender has ended
   };
+  struct Pool {  // of fragments
+    Where memory, words;
+    std::uint64_t count, bytes;
+  };
   std::uint64_t ended, ranks, pairs;  // offsets
+  std::uint64_t pools, pool_count;    // the host's, then those of the GPUs; 0 where there are none
 
   template <class T>
   T* at(std::uint64_t from_here) {
@@ -76,6 +83,14 @@ struct RankMemory::Shared {
     return static_cast<std::uint64_t>(static_cast<const unsigned char*>(piece) -
                                       reinterpret_cast<const unsigned char*>(this));
   }
+};
+
+// Fragments of this process, and those of the others as its CPU ranks see them.
+struct RankMemory::FragmentPools {
+  std::vector<FragmentPool> own;
+  Shared::Pool* told = nullptr;
+  std::vector<ProcessFragments::Peer> peers;  // by process, from the first one that shares memory
+  std::vector<std::unique_ptr<ProcessFragments>> of_ranks;
 };
 
 }  // namespace dcgn::message

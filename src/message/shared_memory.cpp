@@ -1,13 +1,24 @@
 // What the ranks' memory of this process tells the other processes that share it, and what theirs tells this one.
 #include "message/memory_layout.hpp"
+#include "message/process_fragments.hpp"
 #include "transport/sharing.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace dcgn::message {
+
+namespace {
+
+// Between GPUs a copy should last long beside the 10 us that it takes to begin and to tell of; in memory of the host
+// that GPUs use, likewise, with a link of a seventh of the speed; and threads had better stay in their caches.
+constexpr std::uint64_t fragment_of_gpu = 16 << 20, fragment_of_link = 4 << 20, fragment_of_host = 512 << 10;
+constexpr std::uint32_t fragments_of_gpu = 4, fragments_of_host = 8;
+
+}  // namespace
 
 RankMemory::Where RankMemory::where(const void* piece) const {
   const auto within = [&](const void* base, std::uint64_t bytes) {
@@ -36,6 +47,12 @@ void RankMemory::share(const Layout& layout) {
       pair = {where(in.ring), where(layout.pairs[p * ends() + r].credit), 0};
       pair.ring.shift = in.shift;
     }
+  }
+  for (std::size_t k = 0; fragments_ && k < fragments_->own.size(); ++k) {
+    const FragmentPool& pool = fragments_->own[k];
+    fragments_->told[k] = {where(pool.memory), where(pool.words), pool.count, pool.bytes};
+    shared_->pools = shared_->offset(fragments_->told);
+    shared_->pool_count = fragments_->own.size();
   }
   std::vector<void*> device_memory;
   for (const Block& block : device_blocks_) device_memory.push_back(block.get());
@@ -70,6 +87,67 @@ RankMemory::Peer RankMemory::peer_of(const Layout& layout, std::size_t r, std::s
           static_cast<std::uint64_t*>(resolve(its_rank.far_acks)),
           static_cast<std::uint32_t*>(resolve(its_rank.bells)),
           nullptr};
+}
+
+void RankMemory::lay_out_fragments() {
+  if (!fragments_) return;
+  const std::size_t gpus = has_cuda_ ? devices_.size() : 0;
+  const auto bytes_of = [&](std::uint64_t fallback) {
+    return config_.fragment_bytes ? config_.fragment_bytes : fallback;
+  };
+  fragments_->told = pinned_.take<Shared::Pool>(1 + gpus, 64);
+  fragments_->own.resize(1 + gpus);
+  for (std::size_t k = 0; k <= gpus; ++k) {
+    FragmentPool& pool = fragments_->own[k];
+    pool.count = k ? fragments_of_gpu : fragments_of_host;
+    pool.bytes = bytes_of(k ? fragment_of_gpu : gpus ? fragment_of_link : fragment_of_host);
+    pool.words = pinned_.take<std::uint32_t>(pool.count, 64);
+    pool.memory = (k ? device_regions_[k - 1] : pinned_).take<unsigned char>(pool.count * pool.bytes, 4096);
+  }
+}
+
+// All processes have told what they have.
+void RankMemory::open_fragments(HostCopier& copier) {
+  const auto gpus = static_cast<int>(fragments_->own.size()) - 1;
+  fragments_->peers.resize(static_cast<std::size_t>(sharing_->count()));
+  for (int p = 0; p < sharing_->count(); ++p) {
+    const int process = sharing_->first() + p;
+    if (process == home_.first_node) continue;
+    Shared& its = shared_of(process);
+    if (!its.pool_count) continue;
+    ProcessFragments::Peer& peer = fragments_->peers[static_cast<std::size_t>(p)];
+    const auto* const told = its.at<Shared::Pool>(its.pools);
+    unsigned char* const host = sharing_->host_memory(process);
+    const auto seen = [&](const Shared::Pool& pool, unsigned char* memory) {
+      return FragmentPool{memory ? memory + pool.memory.offset : nullptr,
+                          reinterpret_cast<std::uint32_t*>(host + pool.words.offset),
+                          static_cast<std::uint32_t>(pool.count), pool.bytes};
+    };
+    peer.host = seen(told[0], host);
+    const int theirs = static_cast<int>(its.pool_count) - 1;
+    peer.gpus_reach = gpus && theirs;
+    for (int g = 0; g < gpus; ++g) {
+      auto& reached = peer.gpus.emplace_back();
+      for (int h = 0; h < theirs; ++h) {
+        const bool reaches = sharing_->gpus_reach(g, process, h);
+        peer.gpus_reach = peer.gpus_reach && reaches;
+        reached.push_back(seen(told[1 + h], reaches ? sharing_->device_memory(g, process, h) : nullptr));
+        const FragmentPool& pool = reached.back();
+        if (pool.memory) copier.adopt(pool.memory, pool.count * pool.bytes, g);
+      }
+    }
+  }
+  fragments_->of_ranks.resize(endpoints_.size());
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    if (gpus_[here(i)] >= 0) continue;
+    std::vector<const ProcessFragments::Peer*> peers(lanes_);
+    for (std::size_t p = 0; p < static_cast<std::size_t>(circle_.ranks); ++p) {
+      if (is_here(p) || gpus_[p] >= 0) continue;
+      const auto& peer = fragments_->peers[static_cast<std::size_t>(processes_[p] - sharing_->first())];
+      if (peer.host.count) peers[p] = &peer;
+    }
+    fragments_->of_ranks[i] = std::make_unique<ProcessFragments>(copier, fragments_->own, std::move(peers));
+  }
 }
 
 void RankMemory::tell_sent(const Snapshot& snapshot) {

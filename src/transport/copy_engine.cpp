@@ -6,6 +6,7 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace dcgn::transport {
@@ -17,11 +18,20 @@ void check_bytes(const void* memory, std::size_t bytes) {
 }  // namespace
 
 CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p)
-    : copier_(device::make_copier(devices, p2p)), typed_(std::make_unique<TypedCopies>(devices, *copier_)) {}
+    : devices_(devices),
+      copier_(device::make_copier(devices, p2p)),
+      typed_(std::make_unique<TypedCopies>(devices, *copier_)) {}
 CopyEngine::~CopyEngine() = default;
 
 bool CopyEngine::is_device_memory(const void* memory) const {
   return datatype::is_view(memory) || (memory && copier_->is_device_memory(memory));
+}
+
+int CopyEngine::gpu_of(const void* memory) const {
+  const int device = datatype::is_view(memory) ? typed_->device_of(memory) : copier_->device_of(memory);
+  const auto found =
+      std::find_if(devices_.begin(), devices_.end(), [&](const Device& d) { return d.index() == device; });
+  return device < 0 || found == devices_.end() ? -1 : static_cast<int>(found - devices_.begin());
 }
 
 bool CopyEngine::is_pageable(const void* memory) const {
@@ -51,6 +61,10 @@ void CopyEngine::start(void* to, const void* from, std::size_t bytes, std::uint3
     typed_->start(to, from, bytes, done, value);
   else
     copier_->start(to, from, bytes, done, value);
+}
+
+void CopyEngine::adopt(const void* memory, std::size_t bytes, int gpu) {
+  copier_->adopt(memory, bytes, devices_[static_cast<std::size_t>(gpu)].index());
 }
 
 void CopyEngine::enter() const { copier_->enter(); }

@@ -41,6 +41,9 @@ class CopyEngine {
   // some 100 ns.
   bool is_device_memory(const void* memory) const;
 
+  // Which of the devices given has it, of a view its first bytes; -1: none, or an emulated one.
+  int gpu_of(const void* memory) const;
+
   // Whether it is neither a device's nor pinned nor managed, as far as the driver knows; which knows nothing of what
   // kernels get from malloc(). On emulated GPUs, all that is not a device's. Costs some 100 ns.
   bool is_pageable(const void* memory) const;
@@ -61,6 +64,9 @@ class CopyEngine {
   // is at both.
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) const;
 
+  // Has memory of another process, which this one of the devices given has opened, count as its own. Before any copy.
+  void adopt(const void* memory, std::size_t bytes, int gpu);
+
   // Makes one of the devices the calling thread's current one, as a library that is given their memory may expect.
   void enter() const;
 
@@ -68,6 +74,7 @@ class CopyEngine {
   bool busy() const;
 
  private:
+  const std::vector<Device> devices_;
   std::unique_ptr<device::Copier> copier_;
   std::unique_ptr<TypedCopies> typed_;
 };

@@ -11,6 +11,12 @@ namespace dcgn::transport {
 
 bool HostCopier::is_device_memory(const void* memory) { return engine_.is_device_memory(memory); }
 
+int HostCopier::gpu_of(const void* memory) { return engine_.gpu_of(memory); }
+
+void HostCopier::adopt(const void* memory, std::uint64_t bytes, int gpu) {
+  engine_.adopt(memory, static_cast<std::size_t>(bytes), gpu);
+}
+
 bool HostCopier::rank_can_read(const void* memory, int rank) {
   const auto place = static_cast<std::size_t>(rank - first_);
   if (place >= readers_.size()) return others_read_ && !datatype::is_view(memory);

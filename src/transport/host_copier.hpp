@@ -28,6 +28,8 @@ class HostCopier final : public message::HostCopier {
         on_error_(std::move(on_error)) {}
 
   bool is_device_memory(const void* memory) override;
+  int gpu_of(const void* memory) override;
+  void adopt(const void* memory, std::uint64_t bytes, int gpu) override;
   bool rank_can_read(const void* memory, int rank) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
   void start(const message::CopyRequest& request) override;

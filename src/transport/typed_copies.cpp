@@ -155,6 +155,14 @@ void TypedCopies::start(void* to, const void* from, std::size_t bytes, std::uint
     copier_.start(nullptr, nullptr, 0, done, value);
 }
 
+int TypedCopies::device_of(const void* view) const {
+  const datatype::PackedPlace place = datatype::place_of(view);
+  for (const datatype::Viewed::Part& part : place.viewed->parts)
+    if (const std::int64_t at = place.begin - part.begin; at < part.buffer.bytes())
+      return copier_.device_of(first_byte({part.layout.get(), part.buffer.memory(), at}));
+  return -1;
+}
+
 bool TypedCopies::is_pageable(const void* view) const {
   const datatype::PackedPlace place = datatype::place_of(view);
   return std::any_of(place.viewed->parts.begin(), place.viewed->parts.end(), [&](const datatype::Viewed::Part& part) {

@@ -37,6 +37,9 @@ class TypedCopies {
   void copy(void* to, const void* from, std::size_t bytes);
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value);
 
+  // The device that has the first byte of a view; -1: the host reaches it.
+  int device_of(const void* view) const;
+
   // Whether some of a view's memory is a thread's own: neither a device's nor pinned.
   bool is_pageable(const void* view) const;
 

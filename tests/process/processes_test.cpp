@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -160,15 +161,20 @@ TEST_F(Processes, TruncateWhatIsTooLong) {
   job.run();
 }
 
-// Around the ring, from memory of a GPU or of the host into either: by MPI itself where it takes such memory, as that
-// of emulated GPUs is taken by any, else staged.
+// Around the ring, from memory of a GPU or of the host into either: in fragments of memory that processes share; by MPI
+// itself where it takes such memory, as that of emulated GPUs is taken by any; else staged.
 TEST_F(Processes, CpuRanksSendAndReceiveMemoryOfGpus) {
   if (processes() > Device::count()) GTEST_SKIP() << "there are but " << Device::count() << " GPUs";
   constexpr std::size_t most = 3'000'001;
-  for (const bool cuda_aware : {true, false}) {
+  struct Way {
+    bool share, cuda_aware, p2p;
+  };
+  for (const Way way : {Way{false, true, true}, {false, false, true}, {true, false, true}, {true, false, false}}) {
     Config config = with({.cpus = 1, .gpus = 1});
-    config.share = false;
-    config.cuda_aware = cuda_aware;
+    config.share = way.share;
+    config.cuda_aware = way.cuda_aware;
+    config.p2p = way.p2p;
+    config.fragment_bytes = 1 << 20;
     if (Device(0).kind() == DeviceKind::emulated) config.copy_engine_bytes = 0;  // acts as if it had an engine
     World world(config);
     Comm comm = world.attach();
@@ -233,6 +239,112 @@ TEST_F(Processes, TypedMessages) {
       device_in.download(in.data());
       EXPECT_TRUE(in == expected) << rows << " on a GPU";
     }
+}
+
+// Some bytes of every second row, at the two ends of different ones.
+ConstTypedBuffer rows_of(const std::vector<unsigned char>& memory, std::int64_t width, std::int64_t count) {
+  return {memory.data(), Datatype::vector(count, width, 2 * width, Datatype::of<unsigned char>())};
+}
+
+// Many at once between all CPU ranks, of which two of each process share the fragments, longer than all of these and
+// not a multiple; received in another order than sent, some into too little room, which is not overrun.
+TEST_F(Processes, ManyMessagesInFragments) {
+  constexpr int rounds = 3;
+  Config config = with({.cpus = 2});
+  config.fragment_bytes = 4096;
+  Job job(config);
+  job.cpu([](Comm& comm) {
+    const int size = comm.size(), me = comm.rank();
+    const auto width = [](int from, int to) { return 3 + (from + 2 * to) % 5; };
+    const auto count = [](int from, int to, int round) { return (round == 1 ? 30000 : 700) + 11 * from + to; };
+    std::vector<std::vector<unsigned char>> out, in;
+    std::vector<Request> sent, received;
+    const auto bytes = [&](int from, int to, int round) {
+      return static_cast<std::size_t>(width(from, to) * count(from, to, round));
+    };
+    for (int round = 0; round < rounds; ++round)
+      for (int to = 0; to < size; ++to) {
+        out.emplace_back(2 * bytes(me, to, round));
+        for (std::size_t i = 0; i < out.back().size(); ++i) out.back()[i] = content(me + round, to, i);
+        sent.push_back(comm.isend(rows_of(out.back(), width(me, to), count(me, to, round)), to, round));
+      }
+    for (int round = rounds; round-- > 0;)
+      for (int from = 0; from < size; ++from) {
+        in.emplace_back(2 * bytes(from, me, round), 0xee);
+        // Rows of one byte in every two.
+        received.push_back(
+            comm.irecv(TypedBuffer(in.back().data(), Datatype::vector(static_cast<std::int64_t>(bytes(from, me, round)),
+                                                                      1, 2, Datatype::of<unsigned char>())),
+                       from, round));
+      }
+    comm.wait_all(received);
+    comm.wait_all(sent);
+    std::size_t at = 0;
+    for (int round = rounds; round-- > 0;)
+      for (int from = 0; from < size; ++from, ++at) {
+        const auto w = static_cast<std::size_t>(width(from, me));
+        std::size_t good = 0;
+        const std::size_t n = bytes(from, me, round);
+        while (good < n && in[at][2 * good] == content(from + round, me, good / w * 2 * w + good % w) &&
+               in[at][2 * good + 1] == 0xee)
+          ++good;
+        EXPECT_EQ(good, n) << "round " << round << " from " << from << " to " << me;
+      }
+  });
+  job.run();
+}
+
+TEST_F(Processes, FragmentsOfAMessageThatIsTooLong) {
+  Config config = with({.cpus = 1});
+  config.fragment_bytes = 4096;
+  Job job(config);
+  job.cpu([](Comm& comm) {
+    const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
+    std::vector<unsigned char> out(400000, 'x'), in(400000, '-');
+    const Request r = comm.isend(rows_of(out, 2, 100000), next);
+    const Error e = error_of([&] {
+      comm.recv(TypedBuffer(in.data(), Datatype::vector(50001, 1, 2, Datatype::of<unsigned char>())), before);
+    });
+    EXPECT_EQ(e.code(), Code::truncated);
+    comm.wait(r);
+    EXPECT_EQ(in[100000], 'x');
+    EXPECT_EQ(in[100001], '-');
+    EXPECT_EQ(in[100002], '-');
+    comm.barrier();  // and what comes after it comes whole
+    int number = comm.rank(), other = -1;
+    comm.sendrecv(number, next, 0, other, before, 0);
+    EXPECT_EQ(other, before);
+  });
+  job.run();
+}
+
+// A receiver that has begun with a message and then does something else holds all fragments of its sender's process,
+// but not the messages between others.
+TEST_F(Processes, FragmentsThatAreHeldHoldNobodyUp) {
+  Config config = with({.cpus = 2});
+  config.fragment_bytes = 4096;
+  Job job(config);
+  std::promise<void> received;
+  job.cpu([&](Comm& comm) {
+    const int me = comm.rank();
+    if (me > 3) return;
+    const std::vector<unsigned char> out(2000000, static_cast<unsigned char>(me + 1));
+    std::vector<unsigned char> in(1000000, 0);
+    if (me == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until rank 0 has taken all
+    if (me < 2) return comm.send(rows_of(out, 1, 1000000), me + 2);
+    const TypedBuffer buffer(in.data(), Datatype::vector(500000, 2, 2, Datatype::of<unsigned char>()));
+    if (me == 2) {
+      comm.probe(0, 0);
+      const Request r = comm.irecv(buffer, 0);
+      received.get_future().wait();
+      comm.wait(r);
+    } else {
+      comm.recv(buffer, 1);
+      received.set_value();
+    }
+    EXPECT_EQ(std::count(in.begin(), in.end(), static_cast<unsigned char>(me - 1)), 1000000);
+  });
+  job.run();
 }
 
 TEST_F(Processes, SynchronousSendsReturnOnceTheReceiveHasBegun) {

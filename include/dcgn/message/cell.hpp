@@ -83,7 +83,8 @@ struct Header {
   std::uint32_t ack = 0;      // pull, offer: which of the sender's acknowledgement words to answer in
   std::uint32_t record = 0;   // data, placed: which of the receiver's records the payload is for
   bool readable = false;      // pull: the receiver's own threads can read at `address`; else a copy engine must;
-                              // placed: they have to after all, it is not there
+                              // placed: they have to after all, it is not there;
+                              // data: in the fragment whose number is `context`
   bool placeable = false;     // pull: the sender's threads can as well store it where the receiver wants it
 };
 

@@ -38,6 +38,10 @@ class HostCopier {
   virtual ~HostCopier() = default;
 
   virtual bool is_device_memory(const void* memory) = 0;
+  // Which of the process's GPUs has the memory, of a view its first bytes; -1 where a thread may touch it.
+  virtual int gpu_of(const void* memory) = 0;
+  // Before any copy: this memory of another process, which that GPU has opened, counts as the GPU's.
+  virtual void adopt(const void* memory, std::uint64_t bytes, int gpu) = 0;
   // Whether kernels of the device of this rank can read the memory; false where the rank is the host's. Of a rank
   // elsewhere: whether the gateway may pass the memory to MPI.
   virtual bool rank_can_read(const void* memory, int rank) = 0;

@@ -77,6 +77,7 @@ DCGN_HOST_DEVICE inline void read_after_all(Endpoint& me, InLane& lane, Record* 
 // The message comes through the lane: it was offered, or neither threads nor a copy engine can move it to this buffer.
 DCGN_HOST_DEVICE inline void accept(Endpoint& me, Record* r) {
   r->state = State::streaming;
+  r->order = 0;
   acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
 }
 

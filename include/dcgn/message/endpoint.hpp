@@ -61,7 +61,8 @@ struct Record {
   Code code;
   std::uint32_t flags;
   Call call;
-  std::uint64_t order;  // unexpected: counts arrivals; copying: the number of its request
+  std::uint64_t order;  // unexpected: counts arrivals; copying: the number of its request; streaming: fragments of its
+                        // that are under way
 
   static constexpr std::uint32_t is_receive = 1 << 0;
   static constexpr std::uint32_t synchronous = 1 << 1;
@@ -418,6 +419,7 @@ struct Limits {
 };
 
 class Background;  // background.hpp
+class Fragments;   // fragments.hpp
 
 struct alignas(64) Endpoint {
   std::int32_t rank, size;               // of the world
@@ -466,6 +468,7 @@ struct alignas(64) Endpoint {
   // words of the ranks here lie side by side.
   std::uint32_t* lent;
   Background* background;  // of a CPU rank, once it has made a call that goes on beside others
+  Fragments* fragments;    // of a CPU rank, where processes share memory
 };
 
 // Lanes go to the ranks of this process and of those that share memory with it, in order, and where there are others a

@@ -316,12 +316,18 @@ struct FlushGoal {
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
   DCGN_HOST_DEVICE bool done(Result&, Work&) {
+#if !defined(__CUDA_ARCH__)
+    if (me.fragments && me.fragments->held()) return false;
+#endif
     return !me.queued && !me.announced.first && !me.streaming.first && !me.copies.under_way.first;
   }
   DCGN_HOST_DEVICE Waited waited() const {
     const Record* r = me.announced.first ? me.announced.first : me.streaming.first ? me.streaming.first : nullptr;
     if (!r && me.queued) r = me.queued->first;
     if (!r) r = me.copies.under_way.first;
+#if !defined(__CUDA_ARCH__)
+    if (!r && me.fragments && me.fragments->held()) return {*me.fragments->held(), false, 0, 0};
+#endif
     return r ? waited_for(*r) : Waited{};
   }
   DCGN_HOST_DEVICE int source() const { return any_source; }

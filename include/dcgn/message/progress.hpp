@@ -11,6 +11,7 @@
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/fragments.hpp>
 #include <dcgn/message/receiving.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/sending.hpp>
@@ -147,6 +148,9 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
   if (me.copies.under_way.first && advance_copies(me, work)) return true;
+#if !defined(__CUDA_ARCH__)
+  if (me.fragments && me.fragments->advance(me)) return true;
+#endif
   return poll_others(me, all || source < 0, work);
 }
 
@@ -161,7 +165,7 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
     case After::received: complete(me, r); break;
     case After::piece_sent:
     case After::piece_received:
-      if (r->moved == r->envelope.bytes) complete(me, r);
+      if (r->moved == r->envelope.bytes && !r->order) complete(me, r);
       break;
     case After::pulled:
       acknowledge(*work.lane, r->ack, ack_pulled);
@@ -212,6 +216,7 @@ inline void take_back(std::uint64_t& word, std::uint32_t ack) {
 DCGN_HOST_DEVICE inline void withdraw(Endpoint& me) {
   drain_copies(me);
 #if !defined(__CUDA_ARCH__)
+  if (me.fragments) me.fragments->drain();
   for (Record* r = me.announced.first; r; r = r->next)
     take_back(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)], r->ack);
   for (std::uint32_t i = 0; i < me.records_used; ++i) {

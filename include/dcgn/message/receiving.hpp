@@ -7,6 +7,7 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/fragments.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/work.hpp>
 
@@ -35,6 +36,17 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
   if (lane.settled - lane.returned >= lane.batch) return_credit(lane);
 }
 
+// Whether a message from another process had better come in fragments than be read by a thread here.
+DCGN_HOST_DEVICE inline bool is_for_fragments([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const InLane& lane,
+                                              [[maybe_unused]] const Record* r) {
+#if defined(__CUDA_ARCH__)
+  return false;
+#else
+  return me.fragments && lane.process && r->flags & Record::on_device && r->capacity &&
+         me.fragments->reaches(static_cast<std::int32_t>(&lane - me.in));
+#endif
+}
+
 // A receive has met its message, announced by `h`: fetch the payload.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
   InLane& lane = lane_from(me, r->envelope.peer);
@@ -46,7 +58,7 @@ DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
     start_copy(me, r);
   } else if (pull && h.placeable && is_placed(me, me.threads, h.bytes) && reachable(r->buffer) && r->capacity) {
     ask_for(me, lane, r);
-  } else if (pull && (h.readable || !least(h.bytes, r->capacity))) {
+  } else if (pull && (h.readable || !least(h.bytes, r->capacity)) && !is_for_fragments(me, lane, r)) {
     r->state = State::streaming;
     if (begin_pull(lane, h.ack)) read_message(me, r, work);
   } else if (h.bytes == 0) {
@@ -131,7 +143,8 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   Header h;
   const std::uint32_t head = lane.head();
   if (!read_header(lane.ring, head, h)) return false;
-  const std::uint32_t cells = h.kind == Kind::eager || h.kind == Kind::data ? payload_cells(h.bytes) : 0;
+  const bool in_cells = h.kind == Kind::eager || (h.kind == Kind::data && !h.readable);
+  const std::uint32_t cells = in_cells ? payload_cells(h.bytes) : 0;
   std::uint32_t last = head + header_cells(h.kind) - 1;  // of the cells that come before the payload
   std::int32_t source = me.first + index;
   if (index == me.near && !read_peer(lane.ring, ++last, source)) return false;
@@ -146,6 +159,10 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
 #endif
       complete(me, r);
     }
+#if !defined(__CUDA_ARCH__)
+  } else if (h.kind == Kind::data && h.readable) {
+    me.fragments->receive(index, &me.records[h.record], h);
+#endif
   } else if (h.kind == Kind::data) {
     r = &me.records[h.record];
     work.after = After::piece_received;

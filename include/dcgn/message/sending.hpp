@@ -5,6 +5,7 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/fragments.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/work.hpp>
 
@@ -204,6 +205,7 @@ DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r)
     } else {
       r->state = State::streaming;
       r->address = ack - ack_accepted;
+      r->order = 0;
       me.streaming.append(r);
     }
     return true;
@@ -222,6 +224,17 @@ DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r)
       tell_placed(me, lane, r);
       return true;
     }
+#if !defined(__CUDA_ARCH__)
+    if (me.fragments) {
+      const Fragments::Sent sent = me.fragments->send(me, lane_of(me, r->envelope.peer), r);
+      if (sent == Fragments::Sent::yes) {
+        if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
+        ++me.statistics.activity;
+        return true;
+      }
+      if (sent == Fragments::Sent::not_yet) continue;
+    }
+#endif
     const std::uint32_t extra = extra_cells(me, lane);
     const std::uint64_t left = r->envelope.bytes - r->moved;
     const std::uint64_t piece = least(left, largest_unit(lane.ring));

@@ -5,6 +5,7 @@
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/message/background.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/fragments.hpp>
 
 #include <cstdint>
 
@@ -157,7 +158,7 @@ class Waiter {
     const std::uint64_t now = now_ns();
     if (!idle_since_) idle_since_ = now;
     const std::uint64_t waited = now - idle_since_;
-    if (waited > idle_after_ns && !me_.copies.under_way.first) set_idle(true);  // an engine is at work for it
+    if (waited > idle_after_ns && !is_served()) set_idle(true);
     if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != surveyed_) {
       // Answered at the next look: by then every lane has been looked at since the survey began. What was found before
       // proves nothing, should this thread have been away from the processor in between.
@@ -179,6 +180,14 @@ class Waiter {
       ended_seen_ = true;
     }
     return Code::ok;
+  }
+
+  // Whether copies are under way for this rank.
+  DCGN_HOST_DEVICE bool is_served() const {
+#if !defined(__CUDA_ARCH__)
+    if (me_.fragments && me_.fragments->busy()) return true;
+#endif
+    return me_.copies.under_way.first;
   }
 
   DCGN_HOST_DEVICE Code give_up(Code code, Alarm alarm, std::uint64_t now) {

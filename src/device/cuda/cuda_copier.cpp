@@ -100,7 +100,11 @@ class CudaCopier final : public Copier {
 
   bool is_device_memory(const void* memory) override {
     const RelaxedCapture relaxed;
-    return place_of(memory).on_device();
+    return locate(memory).on_device();
+  }
+
+  void adopt(const void* memory, std::size_t bytes, int device) override {
+    adopted_.push_back({static_cast<const std::byte*>(memory), bytes, device});
   }
 
   void enter() override {
@@ -109,13 +113,13 @@ class CudaCopier final : public Copier {
 
   bool is_pageable(const void* memory) override {
     const RelaxedCapture relaxed;
-    return place_of(memory).kind == MemoryKind::pageable;
+    return locate(memory).kind == MemoryKind::pageable;
   }
 
   bool kernels_can_read(const void* memory, int device) override {
     const RelaxedCapture relaxed;
     const CurrentDevice current(device, "copy");
-    const MemoryPlace place = place_of(memory);
+    const MemoryPlace place = locate(memory);
     switch (place.kind) {
       case MemoryKind::pageable: return false;
       case MemoryKind::pinned: return place.mapped;
@@ -127,7 +131,7 @@ class CudaCopier final : public Copier {
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     const RelaxedCapture relaxed;
-    const MemoryPlace target = place_of(to), source = place_of(from);
+    const MemoryPlace target = locate(to), source = locate(from);
     if (!target.on_device() && !source.on_device()) {
       std::memcpy(to, from, bytes);
       return;
@@ -140,11 +144,11 @@ class CudaCopier final : public Copier {
 
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) override {
     const RelaxedCapture relaxed;
-    const MemoryPlace word = place_of(done);
+    const MemoryPlace word = locate(done);
     MemoryPlace target, source;
     if (bytes) {
-      target = place_of(to);
-      source = place_of(from);
+      target = locate(to);
+      source = locate(from);
     }
     if (target.on_device() || source.on_device()) {
       signal(enqueue(to, target, from, source, bytes), done, word, value);
@@ -159,7 +163,7 @@ class CudaCopier final : public Copier {
 
   int device_of(const void* memory) override {
     const RelaxedCapture relaxed;
-    const MemoryPlace place = place_of(memory);
+    const MemoryPlace place = locate(memory);
     return place.on_device() ? place.device : -1;
   }
 
@@ -171,7 +175,7 @@ class CudaCopier final : public Copier {
     check_cuda(cudaEventRecord(reached->get(), static_cast<cudaStream_t>(stream.native())), "copy", "cudaEventRecord",
                device);
     own.behind_kernels.wait(*reached);
-    signal(own.behind_kernels, done, place_of(done), value);
+    signal(own.behind_kernels, done, locate(done), value);
   }
 
   bool busy() override {
@@ -180,6 +184,19 @@ class CudaCopier final : public Copier {
   }
 
  private:
+  struct Adopted {
+    const std::byte* memory;
+    std::size_t bytes;
+    int device;
+  };
+
+  MemoryPlace locate(const void* memory) const {
+    for (const Adopted& a : adopted_)
+      if (static_cast<std::size_t>(static_cast<const std::byte*>(memory) - a.memory) < a.bytes)
+        return {MemoryKind::device, a.device, false, true};
+    return place_of(memory);
+  }
+
   Engine& engine(int device) {
     const auto found = engines_.find(device);
     if (found == engines_.end()) {
@@ -198,7 +215,7 @@ class CudaCopier final : public Copier {
   // Starts a copy of which at least one end is on a device, and returns the stream behind which the bytes have arrived.
   CopyStream& enqueue(void* to, const MemoryPlace& target, const void* from, const MemoryPlace& source,
                       std::size_t bytes) {
-    if (target.on_device() && source.on_device() && target.device == source.device) {
+    if (target.on_device() && source.on_device() && target.device == source.device && !source.adopted) {
       CopyStream& stream = engine(source.device).to_device.next();
       stream.copy_within(to, from, bytes);
       return stream;
@@ -258,6 +275,7 @@ class CudaCopier final : public Copier {
   }
 
   const std::vector<Device> devices_;
+  std::vector<Adopted> adopted_;
   std::map<int, std::vector<int>> reached_;  // by the device that reaches; itself included
   std::list<Scratch> scratch_;
   // Destroyed after the engines, whose streams read its buffers until they are done.

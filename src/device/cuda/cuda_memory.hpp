@@ -15,8 +15,9 @@ enum class MemoryKind { pageable, pinned, managed, device };
 
 struct MemoryPlace {
   MemoryKind kind = MemoryKind::pageable;
-  int device = 0;       // whose memory it is
-  bool mapped = false;  // pinned memory that kernels of the calling thread's current device can reach at its address
+  int device = 0;        // whose memory it is
+  bool mapped = false;   // pinned memory that kernels of the calling thread's current device can reach at its address
+  bool adopted = false;  // another process's, which this device reaches: see Copier::adopt()
 
   bool on_device() const { return kind == MemoryKind::device; }
 };

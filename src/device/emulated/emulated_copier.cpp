@@ -29,6 +29,8 @@ class EmulatedCopier final : public Copier {
 
   void enter() override {}
 
+  void adopt(const void*, std::size_t, int) override {}  // it is the host's
+
   void copy(void* to, const void* from, std::size_t bytes) override {
     schedule_point();
     std::memmove(to, from, bytes);

@@ -3,6 +3,7 @@
 #include "bench/ddt.hpp"
 #include "bench/ddt_occupy_kernel.hpp"
 #include "bench/p2p.hpp"
+#include "bench/program.hpp"
 
 #include <dcgn/dcgn.hpp>
 #include <dcgn/version.hpp>
@@ -24,6 +25,7 @@ const char* name_of(DdtPath path) {
     case DdtPath::one_gpu: return "one-gpu";
     case DdtPath::two_gpus: return "two-gpus";
     case DdtPath::two_gpus_staged: return "two-gpus-staged";
+    case DdtPath::two_processes: return "two-processes";
   }
   return "";
 }
@@ -39,7 +41,8 @@ int gpus_of(DdtPath path) {
     case DdtPath::host: return 0;
     case DdtPath::one_gpu: return 1;
     case DdtPath::two_gpus:
-    case DdtPath::two_gpus_staged: return 2;
+    case DdtPath::two_gpus_staged:
+    case DdtPath::two_processes: return 2;
   }
   return 0;
 }
@@ -151,22 +154,31 @@ DdtRow row_of(const DdtMessage& m, std::string whose) {
 // Rank 0 sends what it has, and receives it back beside.
 DdtRow measure_one(const DdtMessage& m, std::string whose) {
   const int gpus = gpus_of(m.path);
+  const bool apart = m.path == DdtPath::two_processes;
   Config config;
-  config.nodes = {{.cpus = 2, .gpus = gpus, .slots = 0}};
+  config.nodes = {{.cpus = apart ? 1 : 2, .gpus = apart ? 1 : gpus, .slots = 0}};
   if (m.path == DdtPath::two_gpus_staged) config.p2p = false;
   Job job(config);
-  const auto device = [&](int rank) { return gpus ? std::optional(Device(rank % gpus)) : std::nullopt; };
+  if (apart && job.world().size() != 2)
+    throw Error(Code::configuration, "bench",
+                std::to_string(job.world().size()) + " processes, expected 2, as by mpirun -n 2");
+  const auto end = [&](int rank, const DdtShape& shape, std::int64_t bytes, std::uint64_t seed) {
+    if (!job.world().is_here(rank)) return std::unique_ptr<End>();
+    const auto device = gpus ? std::optional(job.world().device(apart ? 0 : rank % gpus)) : std::nullopt;
+    return std::make_unique<End>(device, shape, bytes, seed);
+  };
   const Sizes sizes = sizes_of(m);
-  End out(device(0), m.shape, sizes.mine, 1), back(device(0), m.shape, sizes.mine, 2),
-      there(device(1), m.other, sizes.others, 3);
+  const auto out = end(0, m.shape, sizes.mine, 1), back = end(0, m.shape, sizes.mine, 2),
+             there = end(1, m.other, sizes.others, 3);
   DdtRow row = row_of(m, std::move(whose));
-  const Bytes packed = out.packed();
+  const Bytes packed = out ? out->packed() : End(std::nullopt, m.shape, sizes.mine, 1).packed();
   row.bytes = static_cast<std::int64_t>(packed.size());
   std::vector<std::unique_ptr<Occupation>> others;
-  for (int g = 0; g < gpus && m.occupied; ++g) others.push_back(std::make_unique<Occupation>(Device(g), m.occupied));
+  for (int g = 0; g < job.world().gpus() && m.occupied; ++g)
+    others.push_back(std::make_unique<Occupation>(job.world().device(g), m.occupied));
   job.cpu([&](Comm& comm) {
     if (comm.rank() == 0) {
-      const TypedBuffer sent = out.typed(), received = back.typed();
+      const TypedBuffer sent = out->typed(), received = back->typed();
       const auto rounds = [&](std::uint64_t count) {
         comm.send(count, 1, count_tag);
         for (; count > 0; --count) {
@@ -176,21 +188,23 @@ DdtRow measure_one(const DdtMessage& m, std::string whose) {
       };
       time_rounds(row, m.seconds, {rounds, [] {}}, 2);
       comm.send(std::uint64_t{0}, 1, count_tag);
+      comm.recv(row.wrong, 1, count_tag);
+      row.wrong += back->wrong_after(packed) + out->wrong_after(packed);
       return;
     }
-    const TypedBuffer mine = there.typed();
+    const TypedBuffer mine = there->typed();
     for (std::uint64_t count = 0;;) {
       comm.recv(count, 0, count_tag);
-      if (count == 0) return;
+      if (count == 0) break;
       for (; count > 0; --count) {
         comm.recv(mine, 0, data_tag);
         comm.send(ConstTypedBuffer(mine), 0, data_tag);
       }
     }
+    comm.send(there->wrong_after(packed), 0, count_tag);
   });
   job.run();
   for (const auto& other : others) other->finish();
-  row.wrong = back.wrong_after(packed) + there.wrong_after(packed) + out.wrong_after(packed);
   return row;
 }
 
@@ -198,7 +212,8 @@ Path copies_of(DdtPath path) {
   switch (path) {
     case DdtPath::host: return Path::cpu_cpu;
     case DdtPath::one_gpu: return Path::device_device_local;
-    case DdtPath::two_gpus: return Path::device_device;
+    case DdtPath::two_gpus:
+    case DdtPath::two_processes: return Path::device_device;
     case DdtPath::two_gpus_staged: return Path::slot_slot_staged;
   }
   return Path::cpu_cpu;
@@ -211,12 +226,38 @@ bool fit(const DdtMessage& m) {
   return extent_of(m.shape, sizes.mine).size == extent_of(m.other, sizes.others).size;
 }
 
-std::vector<DdtRow> measure_ddt_message(const DdtMessage& message) {
-  std::vector<DdtRow> rows;
-  std::string ours = "dcgn " + std::string(version);
+namespace {
+
+// A message without gaps at either end, as long as this one.
+DdtMessage plain_of(const DdtMessage& message) {
   DdtMessage plain = message;
   plain.shape = plain.other = *parse_ddt_shape("contiguous");
   plain.bytes = extent_of(message.shape, sizes_of(message).mine).size;
+  return plain;
+}
+
+std::vector<DdtRow> measure_apart(const DdtMessage& m) {
+  const std::string command = mpirun(2) + quoted(beside_this("dcgn_bench_processes")) + " --ddt " +
+                              quoted(m.shape.name) + " " + quoted(m.other.name) + " " + std::to_string(m.bytes) + " " +
+                              std::to_string(m.seconds) + " " + std::to_string(m.occupied);
+  std::vector<DdtRow> rows;
+  for (const auto& j : rows_of(command, 60 + 20 * m.seconds, "two-processes: ")) rows.push_back(ddt_row_from(j));
+  return rows;
+}
+
+}  // namespace
+
+std::vector<DdtRow> measure_ddt_message_here(const DdtMessage& message) {
+  std::string ours = "dcgn " + std::string(version);
+  if (message.occupied) ours += ", " + std::to_string(message.occupied) + " % occupied";
+  std::vector<DdtRow> rows = {measure_one(plain_of(message), ours)};
+  if (!is_contiguous(message.shape) || !is_contiguous(message.other)) rows.push_back(measure_one(message, ours));
+  return rows;
+}
+
+std::vector<DdtRow> measure_ddt_message(const DdtMessage& message) {
+  std::vector<DdtRow> rows;
+  const DdtMessage plain = plain_of(message);
   if (!message.occupied) {
     const bool staged = message.path == DdtPath::two_gpus_staged;
     const Workload copies{
@@ -232,9 +273,8 @@ std::vector<DdtRow> measure_ddt_message(const DdtMessage& message) {
       row.wrong = limit.wrong;
     }
   }
-  if (message.occupied) ours += ", " + std::to_string(message.occupied) + " % occupied";
-  rows.push_back(measure_one(plain, ours));
-  if (!is_contiguous(message.shape) || !is_contiguous(message.other)) rows.push_back(measure_one(message, ours));
+  const bool apart = message.path == DdtPath::two_processes;
+  for (DdtRow& row : apart ? measure_apart(message) : measure_ddt_message_here(message)) rows.push_back(std::move(row));
   for (DdtRow& row : rows) row.about = message.bytes;
   return rows;
 }

@@ -211,7 +211,8 @@ void add_bench_ddt(CLI::App& parent, Action& chosen) {
       app->add_option("--messages", a->messages,
                       "Instead, messages between two CPU ranks, whose buffers are on the host, on one GPU or on two: "
                       "host, one-gpu,\n"
-                      "two-gpus, two-gpus-staged, which goes through the host's memory")
+                      "two-gpus, two-gpus-staged, which goes through the host's memory, and two-processes, each with a "
+                      "GPU of its own")
           ->check(words_of(names_of(bench::all_ddt_paths)))
           ->type_name("WORDS")
           ->excludes(places)

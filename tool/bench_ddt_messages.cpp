@@ -28,6 +28,7 @@ void head(DdtPath path, const std::string& device) {
     case DdtPath::one_gpu: between = "in the memory of one GPU"; break;
     case DdtPath::two_gpus: between = "in the memory of two GPUs"; break;
     case DdtPath::two_gpus_staged: between = "in the memory of two GPUs, through the host's"; break;
+    case DdtPath::two_processes: between = "in the memory of two GPUs, each in a process of its own"; break;
   }
   fmt::print("\n# messages between two CPU ranks, {}{}; half a round trip\n", between,
              gpus_of(path) ? " (" + device + ")" : "");

@@ -1,8 +1,9 @@
 // Messages between CPU ranks of two processes, in the rounds of bench/peers/mpi_p2p.cpp, and beside what that has
-// written; or between slots of two; or collectives of CPU ranks, in the rounds of mpi_coll.cpp:
+// written; or between slots of two; or with datatypes; or collectives of CPU ranks, in the rounds of mpi_coll.cpp:
 //   mpirun -n 2 dcgn_peer_mpi_p2p ... >peer.json
 //   mpirun -n 2 dcgn_bench_processes [--beside peer.json] --measures latency,bandwidth --seconds S [--window N] SIZE...
 // Writes its own rows and the peer's as JSON, and a table to stderr.
+#include "bench/ddt_messages.hpp"
 #include "bench/json.hpp"
 #include "bench/memory.hpp"
 #include "bench/peers/coll_rounds.hpp"
@@ -165,6 +166,23 @@ void measure_all_collectives(const bench::peer::CollArguments& a, const Rows& pe
   if (!rows.empty()) fmt::print("{}\n", rows.dump());
 }
 
+// SHAPE OTHER BYTES SECONDS OCCUPIED, as `dcgn bench ddt --messages two-processes` gives them.
+void measure_datatypes(int argc, char** argv) {
+  if (argc != 5) throw std::runtime_error(fmt::format("--ddt: {} arguments, expected 5", argc));
+  const auto shape = bench::parse_ddt_shape(argv[0]), other = bench::parse_ddt_shape(argv[1]);
+  if (!shape || !other) throw std::runtime_error(fmt::format("--ddt {} {}: expected two shapes", argv[0], argv[1]));
+  const bench::DdtMessage message{.shape = *shape,
+                                  .other = *other,
+                                  .bytes = std::stoll(argv[2]),
+                                  .path = bench::DdtPath::two_processes,
+                                  .seconds = std::stod(argv[3]),
+                                  .occupied = std::stoi(argv[4])};
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const bench::DdtRow& row : bench::measure_ddt_message_here(message))
+    if (row.rounds) rows.push_back(bench::to_json(row));
+  if (!rows.empty()) fmt::print("{}\n", rows.dump());
+}
+
 constexpr const char* help =
     R"(Messages between CPU ranks of two processes, as MPI's users write them, beside plain MPI's; or between slots;
 or collectives of CPU ranks.
@@ -178,6 +196,8 @@ or collectives of CPU ranks.
 
   --beside FILE     what the peer wrote, for the same measures and sizes; first of all options
   --slots SCOPE     between a slot of each process, by a thread or a block; next
+  --ddt SHAPE OTHER BYTES SECONDS OCCUPIED
+                    instead of all else: messages between layouts, as dcgn bench ddt --messages two-processes has them
   --collectives     next, and then --ranks N, of all processes together and as many in each, --seconds S and OP:SIZE...
   --measures LIST   latency (half a round trip), bandwidth (windows of messages one way), bidirectional
   --seconds S       to measure each for, about
@@ -208,6 +228,10 @@ int main(int argc, char** argv) {
         throw std::runtime_error("--slots " + slots + ": expected thread or block");
       argv += 2;
       argc -= 2;
+    }
+    if (argc > 1 && std::string(argv[1]) == "--ddt") {
+      measure_datatypes(argc - 2, argv + 2);
+      return 0;
     }
     if (argc > 1 && std::string(argv[1]) == "--collectives") {
       measure_all_collectives(bench::peer::parse_coll(argc - 1, argv + 1), peers);

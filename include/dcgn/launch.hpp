@@ -4,9 +4,11 @@
 #include <dcgn/dim3.hpp>
 #include <dcgn/gpu/context.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <typeinfo>
@@ -30,11 +32,14 @@ std::string type_name(const std::type_info& type);
 // A kernel object with its arguments, type-erased. The CUDA members are empty where the caller's file was not
 // compiled by nvcc; they return a cudaError_t as int, 0 for success, and use the caller's own CUDA runtime.
 struct KernelImage {
-  std::string name;
+  const std::type_info* type = nullptr;         // the kernel object's
   unsigned max_threads = 0;                     // of a block, as the kernel says; 0: it says nothing
   std::function<void(gpu::Context&)> emulated;  // the work of one thread; called by all of them at once
   std::function<int(const Launch&, void* stream)> cuda_launch;
   std::function<int(const Launch&, int& blocks_per_multiprocessor)> cuda_occupancy;
+
+  // For reports: it takes longer to spell than a kernel to launch.
+  std::string name() const { return type ? type_name(*type) : "kernel"; }
 };
 
 template <class Kernel>
@@ -84,7 +89,7 @@ inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
 template <class Kernel, class... Args>
 KernelImage make_image(const Kernel& kernel, const Args&... args) {
   KernelImage image;
-  image.name = type_name(typeid(Kernel));
+  image.type = &typeid(Kernel);
   if constexpr (BoundedKernel<Kernel>) image.max_threads = Kernel::max_threads;
   image.emulated = [kernel, args...](gpu::Context& context) {
     // Every thread has its own copy of the arguments, as on a GPU.
@@ -92,11 +97,21 @@ KernelImage make_image(const Kernel& kernel, const Args&... args) {
   };
 #if defined(__CUDACC__)
   const auto entry = entry_of<Kernel, Args...>();
-  // More than 48 KiB of shared memory, static and dynamic, must be asked for.
+  // More than 48 KiB of shared memory, static and dynamic, must be asked for, once on each device.
   const auto allow_shared = [entry](const Launch& launch) {
     if (!launch.shared_bytes) return cudaSuccess;
-    return cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(launch.shared_bytes));
+    static std::atomic<std::size_t> allowed[64];
+    static std::mutex mutex;
+    int device = 0;
+    cudaError_t result = cudaGetDevice(&device);
+    std::atomic<std::size_t>& most = allowed[device % 64];
+    if (result != cudaSuccess || most.load(std::memory_order_acquire) >= launch.shared_bytes) return result;
+    const std::scoped_lock lock(mutex);
+    if (most.load(std::memory_order_relaxed) >= launch.shared_bytes) return result;
+    result =
+        cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.shared_bytes));
+    if (result == cudaSuccess) most.store(launch.shared_bytes, std::memory_order_release);
+    return result;
   };
   image.cuda_launch = [entry, allow_shared, kernel, args...](const Launch& launch, void* stream) {
     const cudaError_t allowed = allow_shared(launch);

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,18 @@ Places<Index> places_of(const Device& device, const PieceSide& side, std::int64_
   places.base = side.base;
   places.first = static_cast<Index>(side.begin / word_bytes);
   return places;
+}
+
+// Whether words have the same places on both sides, but for where these begin.
+bool is_same(const PieceSide& a, const PieceSide& b) {
+  if (!a.leaf || !b.leaf || a.begin != b.begin) return false;
+  const Leaf &x = *a.leaf, &y = *b.leaf;
+  const auto of = [](const std::optional<Triangle>& t) {
+    return t ? std::tuple(t->rows, t->length, t->growth, t->stride)
+             : std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>{};
+  };
+  return x.num_loops == y.num_loops && std::equal(x.loops.begin(), x.loops.begin() + x.num_loops, y.loops.begin()) &&
+         x.bytes_inside == y.bytes_inside && x.table == y.table && of(x.triangle) == of(y.triangle);
 }
 
 Pattern pattern_of(const PieceSide& side) { return side.leaf ? datatype::pattern_of(*side.leaf) : Pattern::flat; }
@@ -170,7 +184,7 @@ void launch_words(const Queue& queue, const std::vector<Piece>& pieces) {
       tiles += (piece.words - 1) / Kernel::tile_words + 1;
     }
     kernel.tiles = static_cast<Index>(tiles);
-    kernel.prefetch = From == Pattern::flat && is_better_prefetched(pieces.front().to);
+    kernel.prefetch = (From == Pattern::flat || To == Pattern::same) && is_better_prefetched(pieces.front().to);
     launch(queue, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
   }
 }
@@ -182,11 +196,22 @@ void launch_one(const Queue& queue, const Piece& piece) {
   launch_words<WordBytes, Index, From, To, 1>(queue, {piece});
 }
 
-// A kernel for each pattern where the other side has no gaps: there is nothing to decide as it runs.
+// A kernel for each pattern where the other side has no gaps, or the same: there is nothing to decide as it runs.
 template <int WordBytes, class Index>
 void launch_one(const Queue& queue, const Piece& piece) {
   constexpr Pattern flat = Pattern::flat, any = Pattern::any;
+  constexpr Pattern same = Pattern::same;
   if constexpr (sizeof(Index) == 4) {
+    if (is_same(piece.from, piece.to)) switch (pattern_of(piece.from)) {
+        case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, same>(queue, piece);
+        case Pattern::loops: return launch_one<WordBytes, Index, Pattern::loops, same>(queue, piece);
+        case Pattern::rows: return launch_one<WordBytes, Index, Pattern::rows, same>(queue, piece);
+        case Pattern::table: return launch_one<WordBytes, Index, Pattern::table, same>(queue, piece);
+        case Pattern::triangle: return launch_one<WordBytes, Index, Pattern::triangle, same>(queue, piece);
+        case Pattern::flat:
+        case Pattern::same:
+        case Pattern::any: break;
+      }
     if (pattern_of(piece.to) == flat) switch (pattern_of(piece.from)) {
         case Pattern::flat: return launch_one<WordBytes, Index, flat, flat>(queue, piece);
         case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, flat>(queue, piece);
@@ -194,6 +219,7 @@ void launch_one(const Queue& queue, const Piece& piece) {
         case Pattern::rows: return launch_one<WordBytes, Index, Pattern::rows, flat>(queue, piece);
         case Pattern::table: return launch_one<WordBytes, Index, Pattern::table, flat>(queue, piece);
         case Pattern::triangle: return launch_one<WordBytes, Index, Pattern::triangle, flat>(queue, piece);
+        case Pattern::same:
         case Pattern::any: break;
       }
     if (pattern_of(piece.from) == flat) switch (pattern_of(piece.to)) {
@@ -203,6 +229,7 @@ void launch_one(const Queue& queue, const Piece& piece) {
         case Pattern::rows: return launch_one<WordBytes, Index, flat, Pattern::rows>(queue, piece);
         case Pattern::table: return launch_one<WordBytes, Index, flat, Pattern::table>(queue, piece);
         case Pattern::triangle: return launch_one<WordBytes, Index, flat, Pattern::triangle>(queue, piece);
+        case Pattern::same:
         case Pattern::any: break;
       }
   }
@@ -272,6 +299,18 @@ void launch_pieces(const Queue& queue, const std::vector<Piece>& pieces) {
   if (!longer.empty()) launch_pieces<WordBytes, std::uint64_t>(queue, longer);
 }
 
+// Whether a transfer is of bytes without gaps on both sides; and where those of such a side begin.
+std::byte* first_byte(const Side& side) {
+  return side.memory + side.begin + (side.layout ? side.layout->leaf_of(side.begin).displacement : 0);
+}
+bool is_plain(const Transfer& t) {
+  const auto plain = [](const Side& side) {
+    return !side.layout ||
+           (side.layout->leaves.size() == 1 && pattern_of(side.layout->leaves.front()) == Pattern::flat);
+  };
+  return t.bytes > 0 && plain(t.from) && plain(t.to);
+}
+
 // What is to be moved, by the bytes of its words.
 class Plan {
  public:
@@ -308,6 +347,11 @@ class Plan {
 }  // namespace
 
 void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers, int most_blocks) {
+  if (transfers.size() == 1 && !most_blocks && is_plain(transfers.front())) {
+    const Transfer& t = transfers.front();
+    device.copy(stream, first_byte(t.to), first_byte(t.from), static_cast<std::size_t>(t.bytes));
+    return;
+  }
   Plan plan;
   for (const Transfer& transfer : transfers)
     for (std::int64_t at = 0; at < transfer.bytes;) {

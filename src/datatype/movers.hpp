@@ -117,12 +117,13 @@ struct MoveWords {
   static constexpr unsigned max_threads = mover_threads;
   static constexpr int ahead = Ahead;
   static constexpr unsigned tile_words = mover_threads * ahead;
-  // Where one side has rows to be looked for, and the other no gaps.
+  // Where one side has rows to be looked for, and the other no gaps, or the same.
   static constexpr bool is_sought(Pattern p) { return p == Pattern::table || p == Pattern::triangle; }
-  static constexpr bool from_rows = is_sought(From) && To == Pattern::flat;
+  static constexpr bool to_same = To == Pattern::same;
+  static constexpr bool from_rows = is_sought(From) && (To == Pattern::flat || to_same);
   static constexpr bool to_rows = From == Pattern::flat && is_sought(To);
   static constexpr unsigned blocks_per_multiprocessor = blocks_at_once(From, To);
-  using Rows = TileRows<WordBytes, Index, std::max(From, To)>;  // of the one that is not flat
+  using Rows = TileRows<WordBytes, Index, to_same ? From : std::max(From, To)>;  // of the one that is not flat
   static constexpr std::size_t shared_bytes = from_rows || to_rows ? Rows::shared_bytes : 0;
 
   struct Piece {
@@ -152,9 +153,11 @@ struct MoveWords {
         in_rows = sought.num_loops == 0 && rows.load(ctx, sought, begin, left < tile_words ? left : tile_words);
       }
       if (left < tile_words) {
-        for (Index word = mine; word < piece.words; word += mover_threads)
-          *reinterpret_cast<Word*>(piece.to.template operator()<WordBytes, To>(word)) =
-              *reinterpret_cast<const Word*>(piece.from.template operator()<WordBytes, From>(word));
+        for (Index word = mine; word < piece.words; word += mover_threads) {
+          const std::int64_t at = piece.from.template offset<WordBytes, From>(word);
+          std::byte* const target = to_same ? piece.to.base + at : piece.to.template operator()<WordBytes, To>(word);
+          *reinterpret_cast<Word*>(target) = *reinterpret_cast<const Word*>(piece.from.base + at);
+        }
         continue;
       }
       std::byte *from[ahead], *to[ahead];
@@ -171,19 +174,28 @@ struct MoveWords {
       const auto find_targets = [&] {
         return to_rows && in_rows ? find_in_rows(to) : piece.to.template find<WordBytes, To>(to, mine, mover_threads);
       };
-      const auto fetch = [&] {
-        if (from_rows && in_rows)
-          find_in_rows(from);
-        else
-          piece.from.template find<WordBytes, From>(from, mine, mover_threads);
-        for (int k = 0; k < ahead; ++k) values[k] = *reinterpret_cast<const Word*>(from[k]);
+      const auto find_sources = [&] {
+        return from_rows && in_rows ? find_in_rows(from)
+                                    : piece.from.template find<WordBytes, From>(from, mine, mover_threads);
       };
-      if constexpr (From == Pattern::flat && To != Pattern::flat) {
-        const std::uint32_t edges = find_targets();
+      const auto prefetch_targets = [&](std::uint32_t edges) {
         for (int k = 0; k < ahead; ++k)
           if (prefetch && edges >> k & 1) prefetch_into_cache(to[k]);
+      };
+      const auto fetch = [&] {
+        for (int k = 0; k < ahead; ++k) values[k] = *reinterpret_cast<const Word*>(from[k]);
+      };
+      if constexpr (to_same) {
+        const std::uint32_t edges = find_sources();
+        for (int k = 0; k < ahead; ++k) to[k] = piece.to.base + (from[k] - piece.from.base);
+        prefetch_targets(edges);
+        fetch();
+      } else if constexpr (From == Pattern::flat && To != Pattern::flat) {
+        prefetch_targets(find_targets());
+        find_sources();
         fetch();
       } else {
+        find_sources();
         fetch();
         find_targets();
       }

@@ -77,7 +77,7 @@ std::uint64_t volume(Dim3 d) {
 
 void check_shape(const DeviceProperties& device, const Launch& launch, const detail::KernelImage& kernel) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(Code::configuration, "launch", kernel.name + ": " + why);
+    throw Error(Code::configuration, "launch", kernel.name() + ": " + why);
   };
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0)
     refuse("a grid of " + in_numbers(launch.grid) + " blocks is empty, expected at least 1 in each direction");
@@ -210,7 +210,7 @@ void Device::launch(Stream& stream, const Launch& launch, const detail::KernelIm
     const std::uint64_t limit = static_cast<std::uint64_t>(each) * static_cast<unsigned>(properties().multiprocessors);
     if (device::volume(launch.grid) > limit)
       throw Error(Code::too_many_blocks, "launch",
-                  image.name + ": " + std::to_string(device::volume(launch.grid)) + " blocks of " +
+                  image.name() + ": " + std::to_string(device::volume(launch.grid)) + " blocks of " +
                       std::to_string(launch.block.volume()) + " threads cannot all be resident on device " +
                       std::to_string(index_) + ", expected at most " + std::to_string(limit) + " (" +
                       std::to_string(properties().multiprocessors) + " multiprocessors of " + std::to_string(each) +

@@ -20,7 +20,7 @@ void check_bytes(const void* memory, std::size_t bytes) {
 CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p)
     : devices_(devices),
       copier_(device::make_copier(devices, p2p)),
-      typed_(std::make_unique<TypedCopies>(devices, *copier_)) {}
+      typed_(std::make_unique<TypedCopies>(devices, p2p, *copier_)) {}
 CopyEngine::~CopyEngine() = default;
 
 bool CopyEngine::is_device_memory(const void* memory) const {

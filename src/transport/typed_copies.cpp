@@ -2,10 +2,12 @@
 
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/atomic.hpp>
+#include <dcgn/gpu/relax.hpp>
 
 #include "datatype/host_engine.hpp"
 #include "datatype/packed_view.hpp"
 #include "device/copier.hpp"
+#include "device/quietly.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +16,8 @@
 #include <vector>
 
 namespace dcgn::transport {
+
+using device::quietly;
 
 namespace {
 
@@ -34,22 +38,27 @@ datatype::Transfer part_of(const datatype::Transfer& transfer, std::int64_t at, 
 
 }  // namespace
 
-TypedCopies::Lane::Lane(const Device& of) : device(of), streams{Stream(of), Stream(of)} {
+TypedCopies::Lane::Lane(const Device& of, bool reaches_all) : device(of), streams{Stream(of), Stream(of)} {
   for (std::byte*& piece : pieces) piece = static_cast<std::byte*>(device.allocate_host(piece_bytes));
+  if (reaches_all) return;
+  for (std::byte*& piece : packed) piece = static_cast<std::byte*>(device.allocate(packed_bytes));
+  copied = static_cast<std::uint32_t*>(device.allocate_host(sizeof *copied));
 }
 
 TypedCopies::Lane::~Lane() {
-  for (std::byte* piece : pieces) {
-    try {
-      device.free_host(piece);
-    } catch (const Error&) {  // a device that has faulted; that was reported where it was met
-    }
-  }
+  for (std::byte* piece : pieces) quietly([&] { device.free_host(piece); });
+  for (std::byte* piece : packed) quietly([&] { device.free(piece); });
+  quietly([&] { device.free_host(copied); });
 }
 
-TypedCopies::TypedCopies(const std::vector<Device>& devices, device::Copier& copier) : copier_(copier) {
-  for (const Device& device : devices)
-    if (device.kind() == DeviceKind::cuda) lanes_.try_emplace(device.index(), std::make_unique<Lane>(device));
+TypedCopies::TypedCopies(const std::vector<Device>& devices, bool p2p, device::Copier& copier) : copier_(copier) {
+  for (const Device& device : devices) {
+    if (device.kind() != DeviceKind::cuda) continue;
+    const bool reaches_all = std::all_of(devices.begin(), devices.end(), [&](const Device& other) {
+      return other.index() == device.index() || (p2p && device.can_reach(other) && other.can_reach(device));
+    });
+    lanes_.try_emplace(device.index(), std::make_unique<Lane>(device, reaches_all));
+  }
 }
 
 TypedCopies::~TypedCopies() = default;
@@ -102,6 +111,8 @@ void TypedCopies::move_in_pieces(const datatype::Transfer& transfer, Lane* sourc
   } else {
     own.lock();
   }
+  if (source && target && source != target && source->copied && target->copied)
+    return move_packed(transfer, *source, *target);
   // One end of a piece, by whoever reaches it; what is launched for piece k is on stream k % 2.
   const auto act = [](Lane* lane, int k, const datatype::Transfer& part) {
     if (lane)
@@ -136,6 +147,40 @@ void TypedCopies::move_in_pieces(const datatype::Transfer& transfer, Lane* sourc
   give(pieces - 1);
   if (pieces > 1) wait(target, pieces - 2);
   wait(target, pieces - 1);
+}
+
+// The copy of a piece waits behind that of the one before, so that the link is never idle, while the piece after it is
+// packed and the one before unpacked. Both lanes are the caller's.
+void TypedCopies::move_packed(const datatype::Transfer& transfer, Lane& source, Lane& target) {
+  constexpr auto most = static_cast<std::int64_t>(packed_bytes);
+  const int pieces = static_cast<int>((transfer.bytes - 1) / most + 1);
+  const auto bytes_of = [&](int k) { return std::min(most, transfer.bytes - k * most); };
+  const auto unpack = [&](int k) {
+    const auto turn = static_cast<std::size_t>(k % 2);
+    const auto here = [&] { return static_cast<int>(load_acquire(*source.copied)) > k; };
+    for (unsigned looks = 1; !here(); ++looks) {
+      relax();
+      if (looks % 65536 == 0 && !copier_.busy() && !here())  // which throws where a device has failed
+        throw Error(Code::device, "copy", "a piece of a typed message has not arrived, although nothing is under way");
+    }
+    datatype::Transfer part = part_of(transfer, k * most, bytes_of(k));
+    part.from = {nullptr, target.packed[turn], 0};
+    datatype::move(target.device, target.streams[turn], {part});
+  };
+  store_release(*source.copied, 0u);
+  for (int k = 0; k < pieces; ++k) {
+    const auto turn = static_cast<std::size_t>(k % 2);
+    datatype::Transfer part = part_of(transfer, k * most, bytes_of(k));
+    part.to = {nullptr, source.packed[turn], 0};
+    datatype::move(source.device, source.streams[turn], {part});
+    source.streams[turn].synchronize();
+    target.streams[turn].synchronize();  // what was in its piece has been unpacked
+    copier_.start(target.packed[turn], source.packed[turn], static_cast<std::size_t>(bytes_of(k)), source.copied,
+                  static_cast<std::uint32_t>(k) + 1);
+    if (k > 0) unpack(k - 1);
+  }
+  unpack(pieces - 1);
+  for (Stream& stream : target.streams) stream.synchronize();
 }
 
 void TypedCopies::copy(void* to, const void* from, std::size_t bytes) {

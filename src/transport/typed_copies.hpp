@@ -2,7 +2,8 @@
 // the memory is the host's, by kernels where some is a device's.
 //
 // A kernel reads and writes both ends at once where the device reaches them: those of its own, of a peer, or pinned.
-// Else the bytes go through pinned memory in pieces, packed and unpacked at the same time (HPDC 2016, section 4.2).
+// Between two devices that do not reach each other the bytes go in pieces: packed, copied as plain bytes are, and
+// unpacked, all at the same time. Else through pinned memory (HPDC 2016, section 4.2), likewise.
 #pragma once
 
 #include <dcgn/device.hpp>
@@ -27,8 +28,8 @@ namespace dcgn::transport {
 // Error(device).
 class TypedCopies {
  public:
-  // Makes streams and pinned memory beforehand.
-  TypedCopies(const std::vector<Device>& devices, device::Copier& copier);
+  // Makes streams and memory beforehand. `p2p`: devices may reach each other.
+  TypedCopies(const std::vector<Device>& devices, bool p2p, device::Copier& copier);
   TypedCopies(const TypedCopies&) = delete;
   TypedCopies& operator=(const TypedCopies&) = delete;
   ~TypedCopies();
@@ -44,16 +45,18 @@ class TypedCopies {
   bool is_pageable(const void* view) const;
 
  private:
-  static constexpr std::size_t piece_bytes = 4 << 20;
+  static constexpr std::size_t piece_bytes = 4 << 20, packed_bytes = 8 << 20;
 
-  // What a device has for this: two streams in turn, and a piece of pinned memory for each.
+  // What a device has for this: two streams in turn, and for each a piece of pinned memory, and of its own where there
+  // are devices out of its reach.
   struct Lane {
-    explicit Lane(const Device& device);
+    Lane(const Device& device, bool reaches_all);
     ~Lane();
     Device device;
     std::mutex mutex;
     std::array<Stream, 2> streams;
-    std::array<std::byte*, 2> pieces{};
+    std::array<std::byte*, 2> pieces{}, packed{};
+    std::uint32_t* copied = nullptr;  // pinned: counts the packed pieces that have been copied from here
   };
 
   // The device that has the first of these bytes; null: the host reaches them.
@@ -63,6 +66,7 @@ class TypedCopies {
   // need be, after which nothing is under way. All that is launched is on one stream.
   void move(const std::vector<datatype::Transfer>& transfers, Lane*& lane);
   void move_in_pieces(const datatype::Transfer& transfer, Lane* source, Lane* target);
+  void move_packed(const datatype::Transfer& transfer, Lane& source, Lane& target);
 
   device::Copier& copier_;
   std::map<int, std::unique_ptr<Lane>> lanes_;  // by device; none where the devices are emulated

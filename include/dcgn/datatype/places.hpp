@@ -72,8 +72,8 @@ struct WordOf<16> {
   };
 };
 
-// What a leaf, or memory without gaps, is to a kernel; `any`: found out as it runs.
-enum class Pattern : std::uint32_t { flat, loop, loops, rows, table, triangle, any };
+// What a leaf, or memory without gaps, is to a kernel; `any`: found out as it runs; `same`: as the other side's.
+enum class Pattern : std::uint32_t { flat, loop, loops, rows, table, triangle, any, same };
 
 // The loops of a leaf, counted in words, the innermost first.
 template <class Index>
@@ -103,6 +103,7 @@ struct Places {
     const auto at = static_cast<std::int64_t>(inside.word) * WordBytes;
     switch (F == Pattern::any ? pattern : F) {
       case Pattern::any:
+      case Pattern::same:
       case Pattern::flat:
       case Pattern::loop:
       case Pattern::loops: return inside.place + at;

@@ -153,12 +153,12 @@ class CudaDevice final : public Backend {
   int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) override {
     if (!image.cuda_occupancy)
       throw Error(Code::unsupported, "launch",
-                  image.name +
+                  image.name() +
                       ": the file that launches it was not compiled by nvcc, so it cannot run on CUDA device " +
                       std::to_string(index_));
     const CurrentDevice current(index_, "launch");
     int blocks = 0;
-    check_cuda(static_cast<cudaError_t>(image.cuda_occupancy(launch, blocks)), "launch", image.name.c_str(), index_);
+    check_cuda(static_cast<cudaError_t>(image.cuda_occupancy(launch, blocks)), "launch", image.name().c_str(), index_);
     return blocks;
   }
 

@@ -9,9 +9,10 @@ CudaStream::~CudaStream() {
 
 void CudaStream::synchronize() {
   const CurrentDevice current(stream_.device(), "synchronize");
-  const std::string call = last_kernel_.empty() ? "cudaStreamSynchronize" : last_kernel_ + " or work beside it";
+  const std::string call =
+      last_kernel_ ? detail::type_name(*last_kernel_) + " or work beside it" : "cudaStreamSynchronize";
   check_cuda(cudaStreamSynchronize(stream_.get()), "synchronize", call.c_str(), stream_.device(), Code::kernel_failed);
-  last_kernel_.clear();
+  last_kernel_ = nullptr;
 }
 
 bool CudaStream::idle() {
@@ -35,12 +36,13 @@ void CudaStream::fill(void* memory, unsigned char value, std::size_t bytes) {
 void CudaStream::launch(const Launch& launch, const detail::KernelImage& image) {
   if (!image.cuda_launch)
     throw Error(Code::unsupported, "launch",
-                image.name + ": the file that launches it was not compiled by nvcc, so it cannot run on CUDA device " +
+                image.name() +
+                    ": the file that launches it was not compiled by nvcc, so it cannot run on CUDA device " +
                     std::to_string(stream_.device()));
   const CurrentDevice current(stream_.device(), "launch");
-  check_cuda(static_cast<cudaError_t>(image.cuda_launch(launch, stream_.get())), "launch", image.name.c_str(),
-             stream_.device());
-  last_kernel_ = image.name;
+  const auto result = static_cast<cudaError_t>(image.cuda_launch(launch, stream_.get()));
+  if (result != cudaSuccess) check_cuda(result, "launch", image.name().c_str(), stream_.device());
+  last_kernel_ = image.type;
 }
 
 }  // namespace dcgn::device

@@ -23,7 +23,7 @@ class CudaStream final : public StreamState {
 
  private:
   CudaStreamHandle stream_;
-  std::string last_kernel_;  // for the report of a fault, which CUDA does not attribute
+  const std::type_info* last_kernel_ = nullptr;  // for the report of a fault, which CUDA does not attribute
 };
 
 }  // namespace dcgn::device

@@ -40,7 +40,7 @@ EmulatedThread::EmulatedThread(Block& its_block, unsigned its_rank)
 void EmulatedThread::check_cancelled() const { block.check_cancelled(); }
 
 std::string EmulatedThread::who() const {
-  return "kernel " + block.grid.image.name + " of " + block.grid.launched_by + ", " + place() + ",";
+  return "kernel " + block.grid.image.name() + " of " + block.grid.launched_by + ", " + place() + ",";
 }
 
 std::string EmulatedThread::place() const {

@@ -21,7 +21,7 @@ void Grid::run() {
   else
     run_on_threads();
   sanitizer::acquire(this);
-  if (failed()) throw Error(Code::kernel_failed, "launch", image.name + ": " + failure_);
+  if (failed()) throw Error(Code::kernel_failed, "launch", image.name() + ": " + failure_);
 }
 
 void Grid::fail(const std::string& what) noexcept {

@@ -33,7 +33,7 @@ std::vector<std::string> places_of(const std::string& mpi) {
   if (const char* folder = std::getenv("DCGN_MPI_PATH")) add(folder);
   Dl_info own{};
   if (dladdr(reinterpret_cast<const void*>(&load_mpi), &own) && own.dli_fname)
-    add(fs::path(own.dli_fname).parent_path());
+    add(fs::absolute(own.dli_fname).parent_path());  // a program is named as it was called
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   if (!program.empty()) {

@@ -39,6 +39,7 @@ std::string content_of(const std::string& path) {
 }
 
 constexpr std::array routings = {Routing::minimal, Routing::valiant, Routing::ugal, Routing::adaptive};
+constexpr std::array ugal_queues = {UgalQueues::route, UgalQueues::channel};
 constexpr std::array patterns = {Pattern::uniform,   Pattern::transpose, Pattern::bit_complement, Pattern::tornado,
                                  Pattern::neighbour, Pattern::hotspot,   Pattern::matrix};
 constexpr std::array organisations = {
@@ -150,6 +151,7 @@ class Builder {
     }
     p.credit_delay = values_.whole("router.credit_delay");
     read_routing(p.routing, p.ugal_threshold);
+    if (p.routing == Routing::ugal) p.ugal_queues = named(values_.word("routing.ugal_queues"), ugal_queues);
     p.active_pj_per_bit = values_.number("energy.active");
     p.idle_pj_per_bit = values_.number("energy.idle");
     p.seed = static_cast<std::uint64_t>(values_.wide("run.seed"));

@@ -62,8 +62,9 @@ const std::vector<Key>& table() {
 
       {"routing.algorithm", word, R"("minimal")", 0, 0, "minimal|valiant|ugal|adaptive",
        "adaptive: minimal, over whichever channel and local HMC promise least waiting; what [system] has by default"},
-      {"routing.ugal_threshold", real, "0", -many, many, "",
-       "ugal, adaptive: hops times flits that a longer way must save"},
+      {"routing.ugal_queues", word, R"("route")", 0, 0, "route|channel",
+       "ugal: what it knows: all that waits along a route, or the first channel, as a router does by itself"},
+      {"routing.ugal_threshold", real, "0", -many, many, "", "ugal, adaptive: flits that a longer way must save"},
 
       {"energy.active", energy, R"("2.0 pJ/bit")", 0, 1e6, "",
        "of a flit on a channel between routers or of a processor"},

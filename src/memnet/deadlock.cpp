@@ -33,7 +33,7 @@ class Dependencies {
     if (separable()) {
       add_grid();
     } else {
-      add_direct();
+      for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) add_direct(static_cast<std::uint8_t>(ties));
       if (legs_ == 2) add_valiant();
     }
     add_overlays();
@@ -41,6 +41,12 @@ class Dependencies {
   }
 
  private:
+  // A VC class of a channel, and how many levels above the lowest of that hop it is.
+  struct Place {
+    int node = 0;
+    int above = 0;
+  };
+
   // Where a route came to: the channels of its last hop, and how many steps it had taken.
   struct End {
     std::vector<int> nodes;
@@ -52,9 +58,31 @@ class Dependencies {
     if (std::find(list.begin(), list.end(), to) == list.end()) list.push_back(to);
   }
 
-  void nodes_of(const Hop& hop, std::vector<int>& nodes) const {
+  void places_of(const Hop& hop, std::vector<Place>& places) const {
+    places.clear();
+    for (int above = 0; above <= hop.more; ++above) {
+      const int vc_class = hop.vc_class + above * routes_.classes_per_level();
+      for (int i = 0; i < hop.count; ++i) places.push_back({hop.channels[i] * classes_ + vc_class, above});
+    }
+  }
+
+  static void nodes_of(const std::vector<Place>& places, std::vector<int>& nodes) {
     nodes.clear();
-    for (int i = 0; i < hop.count; ++i) nodes.push_back(hop.channels[i] * classes_ + hop.vc_class);
+    for (const Place& place : places) nodes.push_back(place.node);
+  }
+
+  // The only leg, or the second after a first of so many steps.
+  RouteState last_leg(int steps, std::uint8_t ties) const {
+    RouteState state = routes_.start(-1, false, ties);
+    state.leg = static_cast<std::uint8_t>(legs_ - 1);
+    state.slack = 0;
+    state.steps = static_cast<std::uint8_t>(steps);
+    return state;
+  }
+
+  // RouteState::ties that differ along one dimension.
+  std::vector<std::uint8_t> ways_round() const {
+    return routes_.tie_bits() > 0 ? std::vector<std::uint8_t>{0, 255} : std::vector<std::uint8_t>{0};
   }
 
   bool talk(int from, int to) const {
@@ -68,23 +96,29 @@ class Dependencies {
     return false;
   }
 
-  // Follows a route to its goal, or until it joins one that this stamp has been over. False where it joined one.
+  // Follows a route to its goal, or until it joins one that this stamp has been over: which a route does that has the
+  // same lowest class on the same channel, as those of a stamp have the same slack. False where it joined one.
   bool follow(int router, int target, RouteState state, int goal, std::vector<int>* first, End* end) {
     previous_.clear();
     while (router != goal) {
       const Hop hop = routes_.next(router, target, state);
-      nodes_of(hop, current_);
-      if (previous_.empty() && first != nullptr) *first = current_;
-      for (const int from : previous_) {
-        for (const int to : current_) link(from, to);
+      places_of(hop, current_);
+      if (previous_.empty() && first != nullptr) nodes_of(current_, *first);
+      for (const Place& from : previous_) {
+        for (const Place& to : current_) {
+          if (to.above >= from.above) link(from.node, to.node);
+        }
       }
-      const bool known = visited_[current_[0]] == stamp_;
-      for (const int node : current_) visited_[node] = stamp_;
+      const bool known = visited_[current_[0].node] == stamp_;
+      visited_[current_[0].node] = stamp_;
       if (known) return false;
       std::swap(previous_, current_);
       router = topology_.channels()[hop.channels[0]].to;
     }
-    if (end != nullptr) *end = {previous_, state.steps};
+    if (end != nullptr) {
+      nodes_of(previous_, end->nodes);
+      end->steps = state.steps;
+    }
     return !previous_.empty();
   }
 
@@ -109,28 +143,32 @@ class Dependencies {
     return true;
   }
 
-  // What a router's routes along one dimension begin with there, or end with.
+  // What a router's routes along one dimension begin with there, or end with: those of the first or the second leg.
   void along(int router, std::size_t d, bool first_leg, std::vector<int>& ends, std::vector<int>& firsts) {
-    int stride = 1;
-    for (std::size_t i = 0; i < d; ++i) stride *= topology_.shape().extents[i];
+    const int stride = stride_of(d);
     const int here = topology_.routers()[router].coordinates[d];
     const auto add = [](const std::vector<int>& nodes, std::vector<int>& to) {
       for (const int node : nodes) {
         if (std::find(to.begin(), to.end(), node) == to.end()) to.push_back(node);
       }
     };
-    ++stamp_;
-    for (int c = 0; c < topology_.shape().extents[d]; ++c) {
-      if (c == here) continue;
-      const int other = router + (c - here) * stride;
-      End end;
-      // A route that joins another one ends as that does.
-      if (follow(other, router, routes_.start(first_leg ? router : -1, false), router, nullptr, &end)) {
-        add(end.nodes, ends);
+    const auto leg_to = [&](int goal, std::uint8_t ties) {
+      return first_leg ? routes_.start(goal, false, ties) : last_leg(0, ties);
+    };
+    std::vector<int> nodes;
+    for (const std::uint8_t ties : ways_round()) {
+      ++stamp_;
+      for (int c = 0; c < topology_.shape().extents[d]; ++c) {
+        if (c == here) continue;
+        const int other = router + (c - here) * stride;
+        End end;
+        // A route that joins another one ends as that does.
+        if (follow(other, router, leg_to(router, ties), router, nullptr, &end)) add(end.nodes, ends);
+        RouteState state = leg_to(other, ties);
+        places_of(routes_.next(router, other, state), current_);
+        nodes_of(current_, nodes);
+        add(nodes, firsts);
       }
-      RouteState state = routes_.start(first_leg ? other : -1, false);
-      nodes_of(routes_.next(router, other, state), current_);
-      add(current_, firsts);
     }
   }
 
@@ -148,10 +186,28 @@ class Dependencies {
         firsts[i].clear();
         along(router, i % dimensions, legs_ == 2 && i < dimensions, ends[i], firsts[i]);
       }
+      for (std::size_t d = 0; legs_ == 2 && d < dimensions; ++d) add_levels(router, d);
       for (std::size_t i = 0; i < ends.size(); ++i) {
         for (std::size_t j = i + 1; j < ends.size(); ++j) link_all(ends[i], firsts[j]);
       }
     }
+  }
+
+  // Minimal routes of several levels along one dimension: where they turn they do what some leg does.
+  void add_levels(int router, std::size_t d) {
+    for (const std::uint8_t ties : ways_round()) {
+      ++stamp_;
+      for (int c = 0; c < topology_.shape().extents[d]; ++c) {
+        const int other = router + (c - topology_.routers()[router].coordinates[d]) * stride_of(d);
+        follow(other, router, routes_.start(-1, false, ties), router, nullptr, nullptr);
+      }
+    }
+  }
+
+  int stride_of(std::size_t d) const {
+    int stride = 1;
+    for (std::size_t i = 0; i < d; ++i) stride *= topology_.shape().extents[i];
+    return stride;
   }
 
   void link_all(const std::vector<int>& from, const std::vector<int>& to) {
@@ -160,7 +216,7 @@ class Dependencies {
     }
   }
 
-  void add_direct() {
+  void add_direct(std::uint8_t ties) {
     const int routers = static_cast<int>(topology_.routers().size());
     std::vector<int> first;
     for (int target = 0; target < routers; ++target) {
@@ -169,7 +225,7 @@ class Dependencies {
       for (int source = 0; source < routers; ++source) {
         if (source == target || routes_.distance(source, target) < 0 || !talk(source, target)) continue;
         End end;
-        const bool came = follow(source, target, routes_.start(-1, false), target, &first, &end);
+        const bool came = follow(source, target, routes_.start(-1, false, ties), target, &first, &end);
         if (!replies_share_) continue;
         for (const int terminal : terminals_at_[source]) {
           for (const int node : first) link(channel_nodes_ + terminal, node);
@@ -188,31 +244,37 @@ class Dependencies {
     std::vector<int> first;
     for (int middle = 0; middle < routers; ++middle) {
       std::vector<End> ends;
-      ++stamp_;
-      for (int source = 0; source < routers; ++source) {
-        if (source == middle || terminals_at_[source].empty() || routes_.distance(source, middle) < 0) continue;
-        End end;
-        if (!follow(source, middle, routes_.start(middle, false), middle, nullptr, &end)) continue;
-        const auto same = std::find_if(ends.begin(), ends.end(), [&](const End& e) { return e.steps == end.steps; });
-        if (same == ends.end()) {
-          ends.push_back(end);
-          continue;
-        }
-        for (const int node : end.nodes) {
-          if (std::find(same->nodes.begin(), same->nodes.end(), node) == same->nodes.end()) same->nodes.push_back(node);
-        }
+      for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) {
+        add_first_legs(middle, static_cast<std::uint8_t>(ties), ends);
       }
       for (int target = 0; target < routers; ++target) {
         if (target == middle || terminals_at_[target].empty() || routes_.distance(middle, target) < 0) continue;
         for (const End& end : ends) {
-          RouteState state = routes_.start(-1, false);
-          state.steps = static_cast<std::uint8_t>(end.steps);
-          ++stamp_;
-          follow(middle, target, state, target, &first, nullptr);
-          for (const int from : end.nodes) {
-            for (const int to : first) link(from, to);
+          for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) {
+            ++stamp_;
+            const RouteState state = last_leg(end.steps, static_cast<std::uint8_t>(ties));
+            follow(middle, target, state, target, &first, nullptr);
+            link_all(end.nodes, first);
           }
         }
+      }
+    }
+  }
+
+  // What first legs into a router end with, apart where they took other numbers of steps.
+  void add_first_legs(int middle, std::uint8_t ties, std::vector<End>& ends) {
+    ++stamp_;
+    for (int source = 0; source < static_cast<int>(topology_.routers().size()); ++source) {
+      if (source == middle || terminals_at_[source].empty() || routes_.distance(source, middle) < 0) continue;
+      End end;
+      if (!follow(source, middle, routes_.start(middle, false, ties), middle, nullptr, &end)) continue;
+      const auto same = std::find_if(ends.begin(), ends.end(), [&](const End& e) { return e.steps == end.steps; });
+      if (same == ends.end()) {
+        ends.push_back(end);
+        continue;
+      }
+      for (const int node : end.nodes) {
+        if (std::find(same->nodes.begin(), same->nodes.end(), node) == same->nodes.end()) same->nodes.push_back(node);
       }
     }
   }
@@ -289,8 +351,8 @@ class Dependencies {
   std::vector<int> visited_;  // by node, the stamp of the last walk over it
   int stamp_ = 0;
   std::vector<std::vector<int>> terminals_at_;
-  std::vector<int> previous_;
-  std::vector<int> current_;
+  std::vector<Place> previous_;
+  std::vector<Place> current_;
 };
 
 }  // namespace

@@ -47,8 +47,9 @@ Figure figure_15(const FigureOptions& options) {
   out.claims.push_back({"CG.S gains on dFBFLY", uneven > 1});
   out.claims.push_back({"CG.S gains more than KMN and CP on dFBFLY",
                         uneven > out.value("dFBFLY", "KMN") && uneven > out.value("dFBFLY", "CP")});
-  out.assumed = joined(joined(model_assumptions(), {"MIN has the VCs that UGAL has: half of them for each leg"}),
-                       workload_assumptions(used));
+  out.assumed = joined(
+      joined(model_assumptions(), {"MIN has the VCs that UGAL gives packets on minimal routes: those of both legs"}),
+      workload_assumptions(used));
   return out;
 }
 

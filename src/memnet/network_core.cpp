@@ -128,6 +128,7 @@ void Network::Core::build_ports() {
   credit_vcs_.assign(senders, all);
   credits_.assign(senders << shift_, static_cast<std::uint16_t>(depth_));
   used_.assign(senders, 0);
+  bound_.assign(senders, 0);
   blocked_.assign(senders, 0);
   vc_grant_.assign(senders << shift_, 0);
   switch_grant_.assign(senders, 0);

@@ -6,7 +6,7 @@
 //
 // A cycle goes: flits and credits that arrive, terminals, then each router's VC allocation and switch allocation.
 // Whatever one part of the network does reaches another a cycle later at the earliest, so that the order of routers
-// within a cycle does not matter.
+// within a cycle does not matter, but to UGAL where it looks along whole routes.
 #pragma once
 
 #include "memnet/network.hpp"
@@ -155,7 +155,9 @@ class Network::Core {
   Entry choose_entry(int source, int destination);
   void choose_late(PacketState& state);
   int draw_intermediate(int from, int target);
+  std::uint8_t draw_ties();
   std::int64_t queue_towards(int router, int target, const RouteState& state) const;
+  std::int64_t waiting_along(int router, int target, RouteState state) const;
   int emptiest(const Hop& hop, int turn) const;
 
   void arrive(const Slot& events);
@@ -194,13 +196,14 @@ class Network::Core {
   std::vector<std::int32_t> receiver_;  // by sender: input, or -1 for a sink
   std::vector<std::int32_t> sink_terminal_;
   std::vector<std::uint8_t> sender_pass_;
-  std::vector<std::uint64_t> period_;       // by sender: of a flit, in 1/65536 cycles
-  std::vector<std::uint64_t> busy_until_;   // by sender, the same unit
-  std::vector<std::uint64_t> free_vcs_;     // by sender: VCs that no packet holds
-  std::vector<std::uint64_t> credit_vcs_;   // by sender: VCs with a credit left
-  std::vector<std::uint16_t> credits_;      // by sender and VC
-  std::vector<std::int32_t> used_;          // by sender: credits that are out
-  std::vector<std::uint16_t> vc_grant_;     // by sender and VC: the input VC whose turn it is
+  std::vector<std::uint64_t> period_;      // by sender: of a flit, in 1/65536 cycles
+  std::vector<std::uint64_t> busy_until_;  // by sender, the same unit
+  std::vector<std::uint64_t> free_vcs_;    // by sender: VCs that no packet holds
+  std::vector<std::uint64_t> credit_vcs_;  // by sender: VCs with a credit left
+  std::vector<std::uint16_t> credits_;     // by sender and VC
+  std::vector<std::int32_t> used_;         // by sender: credits that are out
+  std::vector<std::int32_t> bound_;        // by sender: flits that are to leave by it, of packets whose heads have come
+  std::vector<std::uint16_t> vc_grant_;    // by sender and VC: the input VC whose turn it is
   std::vector<std::uint8_t> switch_grant_;  // by sender: the input whose turn it is
 
   std::vector<InputVc> input_vcs_;           // by input and VC

@@ -38,7 +38,6 @@ void Network::Core::enter(Source& source) {
   queued.next = free_queued_;
   free_queued_ = source.first;
   source.first = next;
-  choose_late(state);
 }
 
 void Network::Core::inject(const Packet& packet, std::int64_t created) {
@@ -58,7 +57,8 @@ void Network::Core::inject(const Packet& packet, std::int64_t created) {
   }
   const Entry entry = choose_entry(packet.source, packet.destination);
   const int index = new_queued();
-  queue_[index] = {packet, created, routes_.start(entry.intermediate, entry.overlay), entry.target, -1};
+  const RouteState route = routes_.start(entry.intermediate, entry.overlay, draw_ties());
+  queue_[index] = {packet, created, route, entry.target, -1};
   ++turn_[packet.source];
 
   Source& source = sources_[static_cast<std::size_t>(entry.port) * classes_ + packet.message_class];
@@ -94,6 +94,19 @@ std::int64_t Network::Core::queue_towards(int router, int target, const RouteSta
   return used_[channel_sender_[emptiest(hop, 0)]];
 }
 
+// Flits that wait along a route: for each of its channels, and behind it in the next router.
+std::int64_t Network::Core::waiting_along(int router, int target, RouteState state) const {
+  std::int64_t flits = 0;
+  while (router != target || (state.intermediate >= 0 && state.intermediate != router)) {
+    const int sender = channel_sender_[emptiest(routes_.next(router, target, state), 0)];
+    const int input = receiver_[sender];
+    flits += bound_[sender];
+    for (int vc = 0; vc < vcs_; ++vc) flits += input_vcs_[place_of(input, vc)].count;
+    router = input_router_[input];
+  }
+  return flits;
+}
+
 // -1 where the draw makes the route minimal.
 int Network::Core::draw_intermediate(int from, int target) {
   const int routers = static_cast<int>(topology_.routers().size());
@@ -103,6 +116,10 @@ int Network::Core::draw_intermediate(int from, int target) {
     return router == from || router == target ? -1 : router;
   }
   return -1;
+}
+
+std::uint8_t Network::Core::draw_ties() {
+  return static_cast<std::uint8_t>(routes_.tie_bits() > 0 ? random_.below(256) : 0);
 }
 
 // The rule of UGAL, and of the choice of an entry: a longer way is taken where the least hops times the flits waiting
@@ -181,7 +198,8 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
   return best;
 }
 
-// Where there is one way in, the route is chosen when the packet takes it, and so by what waits then.
+// Where there is one way in, the route is chosen when the packet is about to leave its first router, by what waits
+// then.
 void Network::Core::choose_late(PacketState& state) {
   if (parameters_.routing == Routing::minimal || parameters_.routing == Routing::adaptive || state.route.overlay)
     return;
@@ -190,14 +208,24 @@ void Network::Core::choose_late(PacketState& state) {
   const int from = attachments_[attachment_begin_[source]].router;
   const int middle = from == state.target ? -1 : draw_intermediate(from, state.target);
   if (middle < 0) return;
+  const RouteState other = routes_.start(middle, false, state.route.ties);
   if (parameters_.routing == Routing::ugal) {
-    const std::int64_t hops = routes_.distance(from, state.target);
-    const std::int64_t longer = routes_.distance(from, middle) + routes_.distance(middle, state.target);
-    const std::int64_t queue = queue_towards(from, state.target, routes_.start(-1, false));
-    const std::int64_t other = queue_towards(from, state.target, routes_.start(middle, false));
-    if (static_cast<double>(hops * queue) <= static_cast<double>(longer * other) + parameters_.ugal_threshold) return;
+    std::int64_t least = 0;
+    std::int64_t longer = 0;
+    switch (parameters_.ugal_queues) {
+      case UgalQueues::route:
+        least = waiting_along(from, state.target, state.route);
+        longer = waiting_along(from, state.target, other);
+        break;
+      case UgalQueues::channel:
+        least = routes_.distance(from, state.target) * queue_towards(from, state.target, state.route);
+        longer = (routes_.distance(from, middle) + routes_.distance(middle, state.target)) *
+                 queue_towards(from, state.target, other);
+        break;
+    }
+    if (static_cast<double>(least) <= static_cast<double>(longer) + parameters_.ugal_threshold) return;
   }
-  state.route = routes_.start(middle, false);
+  state.route = other;
 }
 
 }  // namespace dcgn::memnet

@@ -154,7 +154,11 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
   PacketState& packet = packets_[flit >> 2];
   const int input = port_of(input_vc);
   const int base = class_base_[vc_of(input_vc)];
-  ++packet.hops;
+  if (packet.hops++ == 0) {
+    choose_late(packet);
+  } else {
+    routes_.settle(packet.route, vc_of(input_vc) - base);
+  }
   int sender = -1;
   const bool pending = packet.route.intermediate >= 0 && packet.route.intermediate != router;
   if (router == packet.target && !pending) {
@@ -173,9 +177,10 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
   } else {
     const Hop hop = routes_.next(router, packet.target, packet.route);
     sender = channel_sender_[hop.count == 1 ? hop.channels[0] : emptiest(hop, packet.source)];
-    state.request = routes_.vc_mask(hop.vc_class) << base;
+    state.request = routes_.vc_mask(hop) << base;
   }
   state.output = static_cast<std::uint8_t>(sender - output_begin_[router]);
+  bound_[sender] += packet.flits;
   state.busy = true;
   state.pass = false;
   int cycles = normal_.rc;
@@ -345,6 +350,7 @@ void Network::Core::traverse(int router, int input, int output, int vc) {
       .flits.push_back({receiver < 0 ? place | sink_bit : place_of(receiver, state.output_vc), flit});
   if (--credits_[place] == 0) credit_vcs_[output] &= ~(std::uint64_t{1} << state.output_vc);
   ++used_[output];
+  --bound_[output];
   ++sent_flits_[output];
   ++counters_.flit_hops;
   if (special_[router] != 0) {

@@ -30,6 +30,14 @@ std::string_view to_string(Routing routing) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(UgalQueues queues) noexcept {
+  switch (queues) {
+    case UgalQueues::route: return "route";
+    case UgalQueues::channel: return "channel";
+  }
+  return "unknown";
+}
+
 int Parameters::serdes_cycles() const {
   // 3.2 ns at 1.25 GHz are four cycles, whatever the last bit of the product says.
   return static_cast<int>(std::ceil(serdes_ns * clock_ghz - 1e-9));

@@ -14,6 +14,13 @@ enum class Routing : std::uint8_t {
 };
 std::string_view to_string(Routing routing) noexcept;
 
+// What UGAL knows of the queues on a route.
+enum class UgalQueues : std::uint8_t {
+  route,    // all of them, as no router does by itself
+  channel,  // the first channel's, times the channels of the route
+};
+std::string_view to_string(UgalQueues queues) noexcept;
+
 struct Parameters {
   // Clock and channels.
   double clock_ghz = 1.25;
@@ -33,7 +40,8 @@ struct Parameters {
 
   // Routing.
   Routing routing = Routing::minimal;
-  double ugal_threshold = 0;  // flits; larger prefers minimal routes
+  UgalQueues ugal_queues = UgalQueues::route;  // where terminals have one port; else UGAL knows first channels
+  double ugal_threshold = 0;                   // flits; larger prefers minimal routes
   // Packets of class 0 cause packets of the next class (of the same where there is one class): part of the deadlock
   // check. Runs with requests and replies set it.
   bool replies = false;

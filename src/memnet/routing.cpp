@@ -6,6 +6,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <queue>
 #include <string>
@@ -163,9 +164,9 @@ void RouteTable::build_table() {
 
 void RouteTable::set_scheme(Scheme scheme) {
   scheme_ = scheme;
-  int classes = legs_;
+  int levels = 1;  // that a minimal route takes
   switch (scheme) {
-    case Scheme::grid: classes = legs_ * (kind_ == ShapeKind::torus ? 2 : 1); break;
+    case Scheme::grid:
     case Scheme::single: break;
     case Scheme::clusters:
     case Scheme::hops: {
@@ -183,16 +184,18 @@ void RouteTable::set_scheme(Scheme scheme) {
           most = std::max(most, steps);
         }
       }
-      classes = scheme == Scheme::hops ? std::max(1, legs_ * most) : legs_ * (most + 1);
+      levels = scheme == Scheme::hops ? std::max(1, most) : most + 1;
       break;
     }
   }
-  const int overlays = topology_.overlays().empty() ? 0 : 1;
-  const int count = std::min(classes + overlays, vcs_per_class_);
+  const int wanted = legs_ * levels * classes_per_level() + (topology_.overlays().empty() ? 0 : 1);
+  const int count = std::min(wanted, vcs_per_class_);
+  slack_ = count == wanted ? (legs_ - 1) * levels : 0;
   masks_.assign(count, 0);
   for (int k = 0; k < count; ++k) {
     for (int vc = k * vcs_per_class_ / count; vc < (k + 1) * vcs_per_class_ / count; ++vc) {
       masks_[k] |= std::uint64_t{1} << vc;
+      class_of_vc_[vc] = static_cast<std::uint8_t>(k);
     }
   }
 }
@@ -219,12 +222,20 @@ int RouteTable::overlay_distance(int from, int to) const {
   return std::abs(overlay_place_[from] - overlay_place_[to]);
 }
 
-RouteState RouteTable::start(int intermediate, bool overlay) const {
+RouteState RouteTable::start(int intermediate, bool overlay, std::uint8_t ties) const {
   RouteState state;
   state.intermediate = intermediate;
-  state.leg = static_cast<std::uint8_t>(intermediate < 0 ? legs_ - 1 : 0);
   state.overlay = overlay;
+  state.slack = static_cast<std::uint8_t>(intermediate < 0 && !overlay ? slack_ : 0);
+  state.ties = ties;
   return state;
+}
+
+void RouteTable::settle(RouteState& state, int vc) const {
+  if (state.slack == 0) return;
+  const int raised = class_of_vc_[vc] / classes_per_level() - state.level;
+  state.slack = static_cast<std::uint8_t>(state.slack - raised);
+  state.steps = static_cast<std::uint8_t>(state.steps + raised);
 }
 
 Hop RouteTable::next(int router, int target, RouteState& state) const {
@@ -238,22 +249,21 @@ Hop RouteTable::next(int router, int target, RouteState& state) const {
     state.intermediate = -1;
     state.leg = 1;
     state.dimension = -1;
+    state.ties = std::rotl(state.ties, 4);
   }
   const int goal = state.intermediate >= 0 ? state.intermediate : target;
   if (kind_ == ShapeKind::irregular) {
     const Group& group = groups_[table_[static_cast<std::size_t>(router) * routers_ + goal]];
-    if (scheme_ == Scheme::single) return {&group_channels_[group.first], group.count, limited(state.leg)};
-    // A channel belongs to the class of the steps before it. Both legs may have hops in the intermediate cluster.
-    const int vc_class = limited(state.steps + (scheme_ == Scheme::clusters ? state.leg : 0));
-    if (scheme_ == Scheme::hops || group.between_clusters) ++state.steps;
-    return {&group_channels_[group.first], group.count, vc_class};
+    // A channel belongs to the level of the steps before it. Both legs may have hops in the intermediate cluster.
+    state.level = static_cast<std::uint8_t>(state.steps + (scheme_ == Scheme::hops ? 0 : state.leg));
+    if (scheme_ == Scheme::hops || (scheme_ == Scheme::clusters && group.between_clusters)) ++state.steps;
+    return {&group_channels_[group.first], group.count, limited(state.level), state.slack};
   }
   int d = 0;
   while (coordinate(router, d) == coordinate(goal, d)) ++d;
   const int here = coordinate(router, d);
   const int there = coordinate(goal, d);
   int step = there;
-  int vc_class = state.leg;
   switch (kind_) {
     case ShapeKind::irregular:
     case ShapeKind::flattened: break;
@@ -261,17 +271,17 @@ Hop RouteTable::next(int router, int target, RouteState& state) const {
     case ShapeKind::torus: {
       const int extent = extents_[d];
       const int up = there > here ? there - here : there - here + extent;
-      // Half way round, every other router goes the other way, so that both directions are used alike.
-      const bool upwards = 2 * up < extent || (2 * up == extent && here % 2 == 0);
+      const bool upwards = 2 * up < extent || (2 * up == extent && (state.ties >> d % 8 & 1) == 0);
       if (state.dimension != d) state.crossing = (upwards ? there < here : there > here) ? 1 : 0;
       step = upwards ? (here + 1) % extent : (here + extent - 1) % extent;
-      vc_class = 2 * state.leg + state.crossing;
       break;
     }
   }
   state.dimension = static_cast<std::int8_t>(d);
   const Group& group = groups_[steps_[static_cast<std::size_t>(router) * row_ + offsets_[d] + step]];
-  return {&group_channels_[group.first], group.count, limited(vc_class)};
+  state.level = static_cast<std::uint8_t>(state.steps + state.leg);
+  const int vc_class = limited(state.level * classes_per_level() + state.crossing);
+  return {&group_channels_[group.first], group.count, vc_class, state.slack};
 }
 
 }  // namespace dcgn::memnet

@@ -8,7 +8,8 @@
 
 namespace dcgn::tool {
 
-BenchDocument::BenchDocument(const std::string& what, JsonOption& json) : json_(json), quiet_(json.on_stdout()) {
+BenchDocument::BenchDocument(const std::string& what, JsonOption& json, bool quiet)
+    : json_(json), quiet_(quiet || json.on_stdout()) {
   json_.open();
   document_ = {{"what", what},
                {"commit", bench::commit()},

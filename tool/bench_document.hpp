@@ -13,10 +13,10 @@ namespace dcgn::tool {
 
 class BenchDocument {
  public:
-  // Opens the file, if there is to be one, and prints the head, if there are to be tables.
-  BenchDocument(const std::string& what, JsonOption& json);
+  // Opens the file, if there is to be one, and prints the head, if there are to be tables: not if `quiet`.
+  BenchDocument(const std::string& what, JsonOption& json, bool quiet = false);
 
-  // Whether the document goes to stdout, which then has nothing else.
+  // Whether stdout has a document, this or another, and then nothing else.
   bool quiet() const { return quiet_; }
   // A row, to which more may be added until the next one.
   nlohmann::ordered_json& add(const bench::Row& row);

@@ -14,6 +14,7 @@ class Progress {
   ~Progress();  // wipes the bar
 
   void update(int done, int total);
+  void update(double share) { update(static_cast<int>(share * 1000), 1000); }
 
  private:
   std::string label_;

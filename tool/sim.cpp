@@ -22,8 +22,21 @@ void SimInput::add_to(CLI::App& app, bool with_load) {
 
 memnet::Configuration SimInput::read() const {
   std::vector<std::string> all = settings;
-  if (!load.empty()) all.push_back("traffic.load=" + load);
-  return memnet::load_configuration(config, all);
+  if (load.empty()) return memnet::load_configuration(config, all);
+  all.push_back("traffic.load=" + load);
+  const std::string place = "--load " + load;
+  try {
+    memnet::Configuration made = memnet::load_configuration(config, all);
+    made.places["traffic.load"] = place;
+    return made;
+  } catch (const Error& error) {
+    // To the reader of settings it is one of them.
+    const std::string text = error.what(), named = "--set: traffic.load";
+    const std::size_t at = text.find(named);
+    if (at == std::string::npos) throw;
+    const std::size_t means = text.find(": ", at + named.size());
+    throw Error(error.code(), error.operation(), place + text.substr(means));
+  }
 }
 
 CLI::Option* FileOption::add_to(CLI::App& app, const std::string& option, const std::string& help,

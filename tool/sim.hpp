@@ -4,7 +4,9 @@
 #include "base/output_file.hpp"
 #include "memnet/config.hpp"
 #include "memnet/report.hpp"
+#include "tool/values.hpp"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -25,24 +27,29 @@ struct SimInput {
   memnet::Configuration read() const;
 };
 
-// An option that names a file, which is known to be writable before the work.
+// An option that names a file, which is known to be writable before the work; - is stdout.
 struct FileOption {
   std::string name;
   std::optional<base::OutputFile> output;
 
   CLI::Option* add_to(CLI::App& app, const std::string& option, const std::string& help, const std::string& type);
   bool given() const { return !name.empty(); }
+  bool on_stdout() const { return name == "-"; }
   // Throws Error(io).
   void open() {
-    if (given()) output.emplace(name);
+    if (given() && !on_stdout()) output.emplace(name);
   }
   void write(const std::string& content) {
+    if (on_stdout()) fmt::print("{}", content);
     if (output) output->write(content);
   }
 };
 
-// Options with the files that they name, the configuration first. Throws Error(configuration) where two are the same.
+// Options with the files that they name, the configuration first; stdout is "-". Throws Error(configuration) where two
+// are the same.
 void expect_different(const std::vector<std::pair<std::string, std::string>>& files);
+// What --json names, for that.
+inline std::string file_of(const JsonOption& json) { return json.on_stdout() ? "-" : json.file; }
 
 nlohmann::ordered_json to_json(const memnet::Cell& cell);
 nlohmann::ordered_json to_json(const memnet::ReportRow& row);

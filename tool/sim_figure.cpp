@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ void print(const Figure& figure) {
                row.paper ? fmt::format("{:+.1f} %", 100 * *row.deviation()) : "-"});
   }
   fmt::print("{}", table.text());
+  const auto stated = [](const FigureRow& row) { return row.paper.has_value(); };
+  if (std::none_of(figure.rows.begin(), figure.rows.end(), stated))
+    fmt::print("\nThe paper's text gives orderings only, no numbers.\n");
   if (!figure.claims.empty()) fmt::print("\nWhat the paper says of it:\n");
   for (const memnet::FigureClaim& claim : figure.claims)
     fmt::print("  {}  {}\n", claim.holds ? "holds " : "FAILS ", claim.text);
@@ -50,15 +54,18 @@ void print(const Figure& figure) {
 int run(Arguments& a) {
   const int number = std::stoi(a.number);
   a.options.seed = static_cast<std::uint64_t>(a.seed);
+  expect_different({{"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
-  BenchDocument document("sim figure", a.json);
+  a.json.open();
   Figure figure;
   {
     Progress progress(fmt::format("figure {}", number));
-    progress.update(0, 1);
+    progress.update(0);
+    a.options.progress = [&](double share) { progress.update(share); };
     figure = memnet::figure(number, a.options);
   }
+  BenchDocument document("sim figure", a.json, a.csv.on_stdout());
   document["figure"] = figure.number;
   document["title"] = figure.title;
   document["unit"] = figure.unit;

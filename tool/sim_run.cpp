@@ -116,9 +116,10 @@ void print(const Configuration& c, const Result& r) {
 }
 
 void print(const Configuration& c, const memnet::ClosedLoopResult& r) {
-  fmt::print("\n# {}: {}, {} requests by {} GPUs or CPUs, windows of {}, seed {}\n", c.title,
-             memnet::to_string(c.parameters.routing), r.requests, c.plan.terminals.size(), c.plan.window,
-             c.parameters.seed);
+  fmt::print("\n# {}: {}, {} requests by {}, windows of {}, seed {}\n", c.title,
+             memnet::to_string(c.parameters.routing), r.requests,
+             c.plan.terminals.size() == 1 ? "one GPU or CPU" : fmt::format("{} GPUs or CPUs", c.plan.terminals.size()),
+             c.plan.window, c.parameters.seed);
   print_latency({{"request to reply", r.latency}}, 1 / c.parameters.clock_ghz);
   const memnet::ReportRow row = memnet::report_row(c, r);
   fmt::print("time          {} cycles, {:.2f} us; {:.3f} cycles a request in the middle of the run\n", r.cycles,
@@ -130,7 +131,7 @@ void print(const Configuration& c, const memnet::ClosedLoopResult& r) {
   fmt::print("finished      {}\n", r.finished ? "yes" : "no: stopped at run.max");
 }
 
-// What is read and opened before the header is printed and the work begins.
+// What is read and opened before the work begins.
 struct Inputs {
   std::vector<memnet::Requester> requesters;  // of a closed loop
   std::unique_ptr<base::OutputFile> record;
@@ -161,12 +162,23 @@ std::string_view section_of(memnet::RunKind kind) {
   return "";
 }
 
-int run_open_loop(const Configuration& c, Arguments& a, BenchDocument& document) {
+// The head comes with the results: stdout has nothing of what is refused.
+BenchDocument document_of(const Configuration& c, Arguments& a) {
+  BenchDocument document("sim run", a.json, a.csv.on_stdout());
+  document["config"] = c.file;
+  document["title"] = c.title;
+  document["kind"] = std::string(memnet::to_string(c.kind));
+  return document;
+}
+
+int run_open_loop(const Configuration& c, Arguments& a) {
   Progress progress("simulating");
-  progress.update(0, 1);
-  const Result result =
-      with_places(c, [&] { return memnet::run_open_loop(c.topology, c.parameters, c.traffic, c.load); });
-  progress.update(1, 1);
+  progress.update(0);
+  const Result result = with_places(c, [&] {
+    return memnet::run_open_loop(c.topology, c.parameters, c.traffic, c.load,
+                                 [&](double share) { progress.update(share); });
+  });
+  BenchDocument document = document_of(c, a);
   const memnet::ReportRow row = memnet::report_row(c, result);
   document.add(to_json(row), 0);
   nlohmann::ordered_json loads = nlohmann::ordered_json::array();
@@ -181,13 +193,16 @@ int run_open_loop(const Configuration& c, Arguments& a, BenchDocument& document)
   return document.finish();
 }
 
-int run_closed_loop(const Configuration& c, Arguments& a, const Inputs& inputs, BenchDocument& document) {
+int run_closed_loop(const Configuration& c, Arguments& a, const Inputs& inputs) {
   memnet::Trace record;
   const bool records = inputs.record != nullptr;
+  Progress progress("simulating");
+  progress.update(0);
   const memnet::ClosedLoopResult result = with_places(c, [&] {
     return memnet::run_closed_loop(c.topology, c.parameters, c.memory, inputs.requesters, c.parameters.max_cycles,
-                                   records ? &record : nullptr);
+                                   records ? &record : nullptr, [&](double share) { progress.update(share); });
   });
+  BenchDocument document = document_of(c, a);
   if (records) memnet::write_trace(*inputs.record, record);
   const memnet::ReportRow row = memnet::report_row(c, result);
   document.add(to_json(row), 0);
@@ -196,9 +211,10 @@ int run_closed_loop(const Configuration& c, Arguments& a, const Inputs& inputs, 
   return document.finish();
 }
 
-int run_replay(const Configuration& c, Arguments& a, const Inputs& inputs, BenchDocument& document) {
+int run_replay(const Configuration& c, Arguments& a, const Inputs& inputs) {
   const std::vector<memnet::Delivery> deliveries =
       with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, inputs.packets); });
+  BenchDocument document = document_of(c, a);
   const memnet::ReportRow row = memnet::report_row(c, deliveries);
   document.add(to_json(row), 0);
   a.csv.write(memnet::to_csv({row}));
@@ -214,7 +230,7 @@ int run_replay(const Configuration& c, Arguments& a, const Inputs& inputs, Bench
   return document.finish();
 }
 
-int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
+int run_system(const Configuration& c, Arguments& a) {
   const memnet::SystemPlan& plan = c.system;
   Progress progress("simulating");
   std::vector<std::pair<std::string, memnet::Phase>> phases;
@@ -225,6 +241,7 @@ int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
   progress.update(2, 3);
   phases.emplace_back("copy out", copy_phase(plan.organisation, plan.model, plan.workload.copied_out, false));
   progress.update(3, 3);
+  BenchDocument document = document_of(c, a);
   memnet::Phase total;
   for (const auto& [name, phase] : phases) {
     total.ns += phase.ns;
@@ -247,9 +264,9 @@ int run_system(const Configuration& c, Arguments& a, BenchDocument& document) {
   document["assumed"] = std::string(plan.workload.assumed);
   a.csv.write(memnet::to_csv(rows));
   if (!document.quiet()) {
-    fmt::print("\n# {}: {} ({}) on {}, {} GPUs and a CPU; {} requests of each GPU simulated, the rest scaled\n",
-               c.title, plan.workload.name, plan.workload.problem, memnet::to_string(plan.organisation),
-               plan.model.gpus, plan.model.sample_requests);
+    fmt::print("\n# {}: {} ({}) on {}, {} and a CPU; {} requests of each GPU simulated, the rest scaled\n", c.title,
+               plan.workload.name, plan.workload.problem, memnet::to_string(plan.organisation),
+               memnet::counted(plan.model.gpus, "GPU"), plan.model.sample_requests);
     fmt::print("# assumed of the workload: {}\n\n{}", plan.workload.assumed, table.text());
   }
   return document.finish();
@@ -262,19 +279,16 @@ int run(Arguments& a) {
                 fmt::format("--links {}: expected a configuration without [{}]", a.links.name, section_of(c.kind)));
   }
   expect_different(
-      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--links", a.links.name}, {"--json", a.json.file}});
+      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--links", a.links.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   a.links.open();
   const Inputs inputs = inputs_of(c);
-  BenchDocument document("sim run", a.json);
-  document["config"] = c.file;
-  document["title"] = c.title;
-  document["kind"] = std::string(memnet::to_string(c.kind));
+  a.json.open();
   switch (c.kind) {
-    case memnet::RunKind::open_loop: return run_open_loop(c, a, document);
-    case memnet::RunKind::closed_loop: return run_closed_loop(c, a, inputs, document);
-    case memnet::RunKind::replay: return run_replay(c, a, inputs, document);
-    case memnet::RunKind::system: return run_system(c, a, document);
+    case memnet::RunKind::open_loop: return run_open_loop(c, a);
+    case memnet::RunKind::closed_loop: return run_closed_loop(c, a, inputs);
+    case memnet::RunKind::replay: return run_replay(c, a, inputs);
+    case memnet::RunKind::system: return run_system(c, a);
   }
   return exit_job_failed;
 }

@@ -132,13 +132,14 @@ int run(Arguments& a) {
   }
   c.places["traffic.load"] = "--load " + a.loads;  // the file's is not what runs
   expect_different(
-      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", a.json.file}});
+      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
-  BenchDocument document("sim sweep", a.json);
+  a.json.open();
+  const std::vector<Result> results = with_places(c, [&] { return sweep(c, loads, a.threads); });
+  BenchDocument document("sim sweep", a.json, a.csv.on_stdout());
   document["config"] = c.file;
   document["title"] = c.title;
-  const std::vector<Result> results = with_places(c, [&] { return sweep(c, loads, a.threads); });
   std::vector<memnet::ReportRow> rows;
   nlohmann::ordered_json plain = nlohmann::ordered_json::array();
   if (!document.quiet()) head(c);
@@ -149,8 +150,11 @@ int run(Arguments& a) {
   }
   nlohmann::ordered_json drawn = {{"what", "sim sweep"}, {"title", c.title}, {"rows", plain}};
   if (a.saturation) {
-    const memnet::Saturation found =
-        with_places(c, [&] { return memnet::find_saturation(c.topology, c.parameters, c.traffic, a.resolution); });
+    Progress progress("searching");
+    const memnet::Saturation found = with_places(c, [&] {
+      return memnet::find_saturation(c.topology, c.parameters, c.traffic, a.resolution, 3,
+                                     [&](double share) { progress.update(share); });
+    });
     document["saturation"] = {{"found", found.found},
                               {"load", found.rate},
                               {"resolution", a.resolution},

@@ -67,9 +67,10 @@ nlohmann::ordered_json graph_of(const Topology& topology) {
 
 int run(TopoArguments& a) {
   const Configuration c = read(a);
+  expect_different({{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   a.svg.open();
-  BenchDocument document("sim topo", a.json);
+  BenchDocument document("sim topo", a.json, a.csv.on_stdout());
   const memnet::TopologySummary s = memnet::summarize(c.topology);
   document.add(to_json(memnet::report_row(s)), 0);
   if (a.json.given()) document["graph"] = graph_of(c.topology);

@@ -144,7 +144,7 @@ void JsonOption::add_to(CLI::App& app, const std::string& what) {
 }
 
 void JsonOption::open() {
-  if (!file.empty()) output.emplace(file);
+  if (given() && !on_stdout()) output.emplace(file);
 }
 
 void JsonOption::write(const std::string& document) {

@@ -41,7 +41,7 @@ struct ShapeOptions {
   NodeShape shape_of_each(int processes) const;
 };
 
-// --json [FILE].
+// --json [FILE]; - is stdout, as no file is.
 struct JsonOption {
   CLI::Option* option = nullptr;
   std::string file;
@@ -49,7 +49,7 @@ struct JsonOption {
 
   void add_to(CLI::App& app, const std::string& what);
   // Whether the document goes to stdout, which then has nothing else.
-  bool on_stdout() const { return option->count() > 0 && file.empty(); }
+  bool on_stdout() const { return option->count() > 0 && (file.empty() || file == "-"); }
   bool given() const { return option->count() > 0; }
   // Throws Error(io) where the file cannot be written, before the work.
   void open();

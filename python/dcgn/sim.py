@@ -280,9 +280,12 @@ def _draw_sweep(document: Document) -> Figure:
         axes.set_axisbelow(True)
         axes.legend(frameon=False)
     if isinstance(found, dict):
-        text = f"saturation {found['load']:.3g} "
+        text = f" saturation {found['load']:.3g} "
         place = ("data", "axes fraction")
-        above.annotate(text, (found["load"], 0.95), xycoords=place, fontsize=8, ha="right")
+        # On the side of the line that has more room.
+        left, right = above.get_xlim()
+        side = "right" if found["load"] > (left + right) / 2 else "left"
+        above.annotate(text, (found["load"], 0.95), xycoords=place, fontsize=8, ha=side)
     drawn.suptitle(document.title, fontsize=10, x=0.01, ha="left")
     return drawn
 

@@ -284,8 +284,10 @@ class Builder {
       pattern.count = values_.wide("requests.count");
       pattern.read_share = values_.number("requests.read_share");
       pattern.random_share = values_.number("requests.random_share");
-      pattern.bytes = static_cast<std::uint64_t>(values_.wide("requests.footprint")) / AddressMap::page_bytes *
-                      AddressMap::page_bytes;
+      pattern.bytes = static_cast<std::uint64_t>(values_.wide("requests.footprint"));
+      if (pattern.bytes % AddressMap::page_bytes != 0) {
+        values_.refuse("requests.footprint", "whole pages of " + std::to_string(AddressMap::page_bytes) + " B");
+      }
       pattern.line_bytes = static_cast<std::uint32_t>(values_.wide("requests.line"));
       if (map.line_bytes % pattern.line_bytes != 0) values_.refuse("requests.line", "32, 64 or 128 bytes");
       pattern.write_bytes = static_cast<std::uint32_t>(values_.wide("requests.write"));
@@ -337,6 +339,7 @@ class Builder {
     model.hmcs_per_cluster = values_.whole("system.hmcs_per_cluster");
     if (system.organisation == Organisation::gmn || system.organisation == Organisation::umn) {
       model.network = named(values_.word("system.network"), memory_topologies);
+      model.channels_per_hmc = values_.whole("system.channels_per_hmc");
     }
     if (values_.given("routing.algorithm")) read_routing(model.routing, model.ugal_threshold);
     model.pcie_gbytes = values_.number("system.pcie_bandwidth");
@@ -394,12 +397,15 @@ std::vector<Requester> Configuration::requesters() const {
     requester.gap_cycles = plan.gap_cycles;
     if (trace) {
       requester.source = trace_accesses(trace, static_cast<std::uint32_t>(i));
+      requester.count = std::count_if(trace->records.begin(), trace->records.end(),
+                                      [i](const auto& record) { return record.source == i; });
     } else {
       AccessPattern pattern = plan.pattern;
       // Each has a part of memory to walk through, as chunks of CTAs have.
       pattern.start = pattern.bytes / n * i / pattern.line_bytes * pattern.line_bytes;
       pattern.seed = parameters.seed * 1000 + i;
       requester.source = pattern_accesses(pattern);
+      requester.count = pattern.count;
     }
     made.push_back(std::move(requester));
   }

@@ -119,6 +119,7 @@ const std::vector<Key>& table() {
       {"system.hmcs_per_cluster", count, "4", 1, 64, "", "of each GPU and the CPU"},
       {"system.network", word, R"("sFBFLY")", 0, 0, "dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay",
        "GMN, UMN: the memory network"},
+      {"system.channels_per_hmc", count, "8", 0, 63, "", "GMN, UMN: at most so many; 0: as many as it takes"},
       {"system.pcie_bandwidth", bandwidth, R"("15.75 GB/s")", 1e-3, 20, "", "of 16 lanes of version 3.0, each way"},
       {"system.pcie_latency", time, R"("250 ns")", 0, 1e5, "", "of each PCIe link"},
       {"system.cmn_channels", count, "1", 1, 64, "", "CMN: of each GPU into the CPU's network"},
@@ -150,7 +151,8 @@ std::vector<Unit> units_of(KeyType type, double clock_ghz, double gbytes_per_fli
   switch (type) {
     case KeyType::bandwidth: return bandwidths;
     case KeyType::time: return times;
-    case KeyType::bytes: return {{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
+    case KeyType::bytes:
+      return {{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
     case KeyType::frequency: return {{"GHz", 1}, {"MHz", 1e-3}};
     case KeyType::energy: return {{"pJ/bit", 1}, {"fJ/bit", 1e-3}, {"nJ/bit", 1e3}};
     case KeyType::cycles: {
@@ -177,16 +179,9 @@ std::vector<Unit> units_of(KeyType type, double clock_ghz, double gbytes_per_fli
   return {};
 }
 
-std::string text_of(double value) {
-  std::array<char, 32> text{};
-  const bool whole = std::abs(value) < 1e15 && std::floor(value) == value;
-  const auto format = whole ? std::chars_format::fixed : std::chars_format::general;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, format).ptr};
-}
-
 std::string range_of(const Key& key) {
-  if (key.most >= many) return key.least <= -many ? "" : ", " + text_of(key.least) + " or more";
-  return " from " + text_of(key.least) + " to " + text_of(key.most);
+  if (key.most >= many) return key.least <= -many ? "" : ", " + number_text(key.least) + " or more";
+  return " from " + number_text(key.least) + " to " + number_text(key.most);
 }
 
 std::string choices_of(const Key& key) {
@@ -196,6 +191,13 @@ std::string choices_of(const Key& key) {
 }
 
 }  // namespace
+
+std::string number_text(double value) {
+  std::array<char, 32> text{};
+  const bool whole = std::abs(value) < 1e15 && std::floor(value) == value;
+  const auto format = whole ? std::chars_format::fixed : std::chars_format::general;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, format).ptr};
+}
 
 std::string_view to_string(KeyType type) noexcept {
   switch (type) {

@@ -49,6 +49,9 @@ const Key* find_config_key(std::string_view name);
 // What a section is for; empty for one that is not there.
 std::string_view describe_section(std::string_view section);
 
+// The shortest text that reads as this number.
+std::string number_text(double value);
+
 // "a bandwidth in GB/s (or with its unit, as in "20 GB/s") from 0.001 to 1000": what a value of the key must be.
 std::string expected_value(const Key& key);
 

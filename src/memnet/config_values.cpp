@@ -24,6 +24,7 @@ namespace {
 [[noreturn]] void fail(const std::string& text) { throw Error(Code::configuration, "configuration", text); }
 
 std::string text_of(const toml::node& node) {
+  if (const auto* real = node.as_floating_point()) return number_text(real->get());
   std::ostringstream text;
   node.visit([&text](const auto& value) { text << value; });
   std::string line = text.str();
@@ -279,8 +280,12 @@ std::int64_t ConfigValues::wide(std::string_view name) {
     // 3.2 ns at 1.25 GHz are four cycles, whatever the last bit of the product says.
     return static_cast<std::int64_t>(std::ceil(number(name) - 1e-9));
   }
-  const auto value =
-      key.type == KeyType::bytes ? std::optional<std::int64_t>(std::llround(number(name))) : whole_of(*node, key);
+  if (key.type == KeyType::bytes) {
+    const double bytes = number(name);
+    if (bytes != std::floor(bytes)) refuse(name, "whole bytes");
+    return static_cast<std::int64_t>(bytes);
+  }
+  const auto value = whole_of(*node, key);
   if (!value) refuse(name, expected_value(key));
   return *value;
 }

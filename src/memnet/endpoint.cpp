@@ -33,7 +33,7 @@ class System {
   System(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
          const std::vector<Requester>& requesters, Trace* record);
 
-  ClosedLoopResult run(std::int64_t max_cycles);
+  ClosedLoopResult run(std::int64_t max_cycles, const Progress& progress);
 
  private:
   struct Source {
@@ -327,7 +327,11 @@ std::int64_t System::next_cycle() const {
   return next;
 }
 
-ClosedLoopResult System::run(std::int64_t max_cycles) {
+ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress) {
+  std::int64_t expected = 0;
+  for (const Requester& requester : requesters_) expected += requester.count;
+  constexpr std::size_t between = 1000;  // replies, from one report to the next
+  std::size_t next_report = between;
   while (true) {
     for (std::size_t i = 0; i < sources_.size(); ++i) issue(i);
     serve_vaults();
@@ -348,6 +352,9 @@ ClosedLoopResult System::run(std::int64_t max_cycles) {
       }
     }
     network_.clear_deliveries();
+    if (!progress || expected == 0 || latencies_.size() < next_report) continue;
+    next_report = latencies_.size() + between;
+    progress(std::min(1.0, static_cast<double>(latencies_.size()) / static_cast<double>(expected)));
   }
 }
 
@@ -401,10 +408,11 @@ int reply_flits(const Access& access, int flit_bytes) {
 }
 
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
-                                 const std::vector<Requester>& requesters, std::int64_t max_cycles, Trace* record) {
+                                 const std::vector<Requester>& requesters, std::int64_t max_cycles, Trace* record,
+                                 const Progress& progress) {
   if (requesters.empty()) fail("a closed loop without requesters, expected one or more");
   if (record != nullptr) record->sources = static_cast<std::uint32_t>(requesters.size());
-  return System(topology, parameters, memory, requesters, record).run(max_cycles);
+  return System(topology, parameters, memory, requesters, record).run(max_cycles, progress);
 }
 
 }  // namespace dcgn::memnet

@@ -56,7 +56,8 @@ struct Requester {
   double gap_cycles = 0;  // least time from a request to the next: what computing takes
   int issue_width = 8;    // requests a cycle
   std::shared_ptr<AccessSource> source;
-  int placement = 0;  // which of the memory system's page placements its addresses mean
+  std::int64_t count = 0;  // of the source's accesses, for Progress; 0: not known
+  int placement = 0;       // which of the memory system's page placements its addresses mean
 };
 
 // The cubes are the topology's hmc terminals: of cluster c, the `locals` ones from c * locals on.
@@ -83,11 +84,12 @@ struct ClosedLoopResult {
 };
 
 // Runs until every access has its reply. Parameters need 2 message classes or more. With `record`, what was asked for
-// is appended to it. The same arguments give the same result. Throws Error(configuration) for requesters that are no
+// is appended to it. `progress` is told the share of the replies that have come, where requesters say how many there
+// will be. The same arguments give the same result. Throws Error(configuration) for requesters that are no
 // processors of the topology, cubes that do not fit the map, a window below 1, an access that is not within a line.
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                                  const std::vector<Requester>& requesters, std::int64_t max_cycles = 100000000,
-                                 Trace* record = nullptr);
+                                 Trace* record = nullptr, const Progress& progress = {});
 
 // Sends a trace's packets at their cycles and waits for all: the deliveries in order. Throws Error(configuration),
 // naming the record, where one does not fit the topology.

@@ -9,15 +9,18 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <utility>
 
 namespace dcgn::memnet {
 
-void run_tasks(int count, int threads, const std::function<void(int)>& task) {
+void run_tasks(int count, int threads, const std::function<void(int)>& task, const Progress& progress) {
   if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
   std::atomic<int> next{0};
+  std::mutex mutex;
+  int done = 0;
   const auto work = [&] {
     for (int i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
       try {
@@ -25,6 +28,9 @@ void run_tasks(int count, int threads, const std::function<void(int)>& task) {
       } catch (...) {
         errors[static_cast<std::size_t>(i)] = std::current_exception();
       }
+      const std::scoped_lock lock(mutex);
+      ++done;
+      if (progress) progress(static_cast<double>(done) / count);
     }
   };
   {

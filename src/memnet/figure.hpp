@@ -2,6 +2,8 @@
 // for stand without one: the figures themselves are pictures.
 #pragma once
 
+#include "memnet/simulation.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,7 +42,8 @@ struct Figure {
 struct FigureOptions {
   std::int64_t sample_requests = 4000;  // of each GPU in a simulation: some windows of 512
   std::uint64_t seed = 1;
-  int threads = 1;  // simulations at once; 0: as many as the machine has. The figures do not depend on it
+  int threads = 1;         // simulations at once; 0: as many as the machine has. The figures do not depend on it
+  Progress progress = {};  // may be called from several threads, by one at a time
 };
 
 inline constexpr int figure_numbers[] = {12, 14, 15, 16, 17, 18, 19};

@@ -24,19 +24,22 @@ Figure figure_14(const FigureOptions& options) {
   double copy_ns[2][2] = {};  // PCIe, CMN; in, out
   std::vector<std::vector<double>> kernel_ns(used.size(), std::vector<double>(organisations));
   const int kernels = static_cast<int>(used.size() * organisations);
-  run_tasks(kernels + 4, options.threads, [&](int task) {
-    if (task >= kernels) {
-      const int copy = task - kernels;
-      const Organisation by = copy / 2 == 0 ? Organisation::pcie : Organisation::cmn;
-      copy_ns[copy / 2][copy % 2] = copy_phase(by, model, sample_bytes, copy % 2 == 0).ns;
-      return;
-    }
-    const Organisation on = all_organisations[static_cast<std::size_t>(task) % organisations];
-    // Zero-copy kernels touch no GPU memory: the same run as on PCIe.
-    if (on == Organisation::gmn_zero_copy) return;
-    const std::size_t w = static_cast<std::size_t>(task) / organisations;
-    kernel_ns[w][index(on)] = kernel_phase(on, model, used[w]).ns;
-  });
+  run_tasks(
+      kernels + 4, options.threads,
+      [&](int task) {
+        if (task >= kernels) {
+          const int copy = task - kernels;
+          const Organisation by = copy / 2 == 0 ? Organisation::pcie : Organisation::cmn;
+          copy_ns[copy / 2][copy % 2] = copy_phase(by, model, sample_bytes, copy % 2 == 0).ns;
+          return;
+        }
+        const Organisation on = all_organisations[static_cast<std::size_t>(task) % organisations];
+        // Zero-copy kernels touch no GPU memory: the same run as on PCIe.
+        if (on == Organisation::gmn_zero_copy) return;
+        const std::size_t w = static_cast<std::size_t>(task) / organisations;
+        kernel_ns[w][index(on)] = kernel_phase(on, model, used[w]).ns;
+      },
+      options.progress);
 
   Figure out{.number = 14,
              .title = "run time by organisation",

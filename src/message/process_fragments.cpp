@@ -55,7 +55,7 @@ Fragments::Sent ProcessFragments::send(Endpoint& me, std::int32_t lane, Record* 
   OutLane& out = me.out[lane];
   if (!has_room(out, 1)) return Sent::not_yet;
   const int gpu = peer->gpus_reach ? copier_.gpu_of(r->buffer + r->moved) : -1;
-  const std::size_t place = static_cast<std::size_t>(gpu + 1);
+  const std::size_t place = static_cast<std::size_t>(gpu) + 1;
   const FragmentPool& pool = own_[place];
   std::uint32_t number = 0;
   for (std::uint32_t k = 0; k < pool.count && !number; ++k) {

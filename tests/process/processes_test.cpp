@@ -260,7 +260,7 @@ TEST_F(Processes, ManyMessagesInFragments) {
     std::vector<std::vector<unsigned char>> out, in;
     std::vector<Request> sent, received;
     const auto bytes = [&](int from, int to, int round) {
-      return static_cast<std::size_t>(width(from, to) * count(from, to, round));
+      return static_cast<std::size_t>(width(from, to)) * static_cast<std::size_t>(count(from, to, round));
     };
     for (int round = 0; round < rounds; ++round)
       for (int to = 0; to < size; ++to) {

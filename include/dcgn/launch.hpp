@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <typeinfo>
@@ -35,6 +36,13 @@ struct KernelImage {
   std::function<void(gpu::Context&)> emulated;  // the work of one thread; called by all of them at once
   std::function<int(const Launch&, void* stream)> cuda_launch;
   std::function<int(const Launch&, int& blocks_per_multiprocessor)> cuda_occupancy;
+  // On an emulated GPU, of a launch that runs a part of a larger one: its blocks are those from `first` on, x fastest,
+  // of `grid`, and that is what they see (virtual_gpu.hpp).
+  struct PartOf {
+    Dim3 grid;
+    unsigned first;
+  };
+  std::optional<PartOf> part_of;
 };
 
 template <class Kernel>

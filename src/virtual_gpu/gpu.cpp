@@ -1,0 +1,249 @@
+#include "virtual_gpu/gpu.hpp"
+
+#include "device/processor.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+
+namespace dcgn::virtual_gpu {
+
+namespace {
+
+std::unique_ptr<Machine> make_machine(const std::vector<Device>& devices) {
+  if (devices.empty())
+    throw Error(Code::configuration, "VirtualGpu", "a virtual GPU of no devices, expected at least one");
+  const DeviceKind kind = devices.front().kind();
+  for (const Device& device : devices)
+    if (device.kind() != kind)
+      throw Error(Code::configuration, "VirtualGpu",
+                  "devices " + std::to_string(devices.front().index()) + " and " + std::to_string(device.index()) +
+                      " are of two kinds, expected real or emulated ones alone");
+  for (const Device& from : devices)
+    for (const Device& to : devices)
+      if (!from.link_to(to).direct)
+        throw Error(Code::unsupported, "VirtualGpu",
+                    "device " + std::to_string(from.index()) + " cannot reach the memory of device " +
+                        std::to_string(to.index()) + ", expected devices with peer access to each other");
+#if defined(DCGN_HAS_CUDA)
+  if (kind == DeviceKind::cuda) return make_cuda_machine(devices);
+#endif
+  return make_emulated_machine(devices);
+}
+
+bool all_have_atomics(const std::vector<Device>& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](const Device& from) {
+    return std::all_of(devices.begin(), devices.end(),
+                       [&](const Device& to) { return from.link_to(to).native_atomics; });
+  });
+}
+
+std::uint64_t blocks_of(const std::string& kernel, const Launch& launch) {
+  const auto in_numbers = [](Dim3 d) {
+    return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+  };
+  const Dim3 grid = launch.grid, block = launch.block;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > most_blocks || grid.y > 65535 || grid.z > 65535)
+    throw Error(Code::configuration, "launch",
+                kernel + ": a grid of " + in_numbers(grid) +
+                    " blocks, expected at least 1 in each direction, and at most 2147483647 x 65535 x 65535");
+  if (block.x == 0 || block.y == 0 || block.z == 0)
+    throw Error(Code::configuration, "launch",
+                kernel + ": a block of " + in_numbers(block) + " threads, expected at least 1 in each direction");
+  return std::uint64_t{grid.x} * grid.y * grid.z;
+}
+
+}  // namespace
+
+Gpu::Gpu(const std::vector<Device>& devices, const Options& its_options)
+    : options(its_options), machine_(make_machine(devices)), native_atomics_(all_have_atomics(devices)) {}
+
+Gpu::~Gpu() = default;
+
+Stream& Gpu::own_stream() {
+  // It does not keep the Gpu alive, whose it is.
+  if (!own_stream_) own_stream_.reset(new Stream(std::shared_ptr<Gpu>(std::shared_ptr<Gpu>(), this)));
+  return *own_stream_;
+}
+
+Module Gpu::load(const std::string& name, const std::string& text) {
+  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text));
+}
+
+void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch) {
+  ++statistics.launches;
+  std::vector<Chunk> chunks = split_evenly(blocks, parts(), step);
+  if (options.schedule == Schedule::stealing && parts() > 1) return steal(streams, std::move(chunks), launch);
+  for (int part = 0; part < parts(); ++part)
+    for (Chunk left = chunks[static_cast<std::size_t>(part)]; left.count != 0;) {
+      const Chunk piece{left.first, std::min(left.count, most_blocks)};
+      launch(part, piece, streams.use(part));
+      left.first += piece.count;
+      left.count -= piece.count;
+    }
+}
+
+void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch) {
+  // Two pieces under way on each part, so that it has the next one when one ends.
+  constexpr std::size_t under_way = 2;
+  // Smaller pieces than a few blocks for each multiprocessor would leave it idle.
+  StealingQueue queue(std::move(chunks), 4 * static_cast<std::uint64_t>(device(0).properties().multiprocessors));
+  std::vector<std::deque<std::unique_ptr<Marker>>> pieces(static_cast<std::size_t>(parts()));
+  for (bool more = true; more;) {
+    bool gave = false;
+    for (int part = 0; part < parts() && more; ++part) {
+      auto& mine = pieces[static_cast<std::size_t>(part)];
+      while (!mine.empty() && mine.front()->done()) mine.pop_front();
+      if (mine.size() >= under_way) continue;
+      const std::optional<Chunk> piece = queue.take(part);
+      if (!piece) {
+        more = false;
+        break;
+      }
+      dcgn::Stream& stream = streams.use(part);
+      launch(part, *piece, stream);
+      mine.push_back(machine_->make_marker(part));
+      mine.back()->record(stream);
+      gave = true;
+    }
+    if (gave)
+      device::backoff.reset();
+    else if (more)
+      device::backoff.step();
+  }
+  device::backoff.reset();
+  statistics.stolen_blocks += queue.stolen();
+}
+
+void Gpu::check_arguments(const KernelInfo& kernel, const std::vector<Argument>& arguments) const {
+  if (arguments.size() != kernel.parameters.size())
+    throw Error(Code::configuration, "launch",
+                kernel.name + ": " + std::to_string(arguments.size()) + " arguments, expected " +
+                    std::to_string(kernel.parameters.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].bytes != kernel.parameters[i].bytes)
+      throw Error(Code::configuration, "launch",
+                  kernel.name + ": argument " + std::to_string(i + 1) + " of " + std::to_string(arguments[i].bytes) +
+                      " bytes, expected " + std::to_string(kernel.parameters[i].bytes));
+}
+
+// Chunks begin where pages of the largest chunked buffer do that is an argument.
+std::uint64_t Gpu::step_for(std::uint64_t blocks, const std::vector<Argument>& arguments) const {
+  std::size_t most = 0;
+  for (const Argument& argument : arguments) {
+    if (argument.bytes != sizeof(void*)) continue;
+    const void* address = nullptr;
+    std::memcpy(&address, argument.value, sizeof address);
+    const std::byte* begin = nullptr;
+    const Buffer* buffer = buffer_with(address, begin);
+    if (buffer && address == begin && buffer->kind == Placement::Kind::chunked) most = std::max(most, buffer->bytes);
+  }
+  return most == 0 ? 1 : blocks_of_a_page(blocks, parts(), most, machine_->page_bytes());
+}
+
+// Where an argument holds pointers into replicated buffers, copies of it for each part.
+class PartArguments {
+ public:
+  PartArguments(const Gpu& gpu, const std::vector<Argument>& arguments) : gpu_(gpu), arguments_(arguments) {}
+
+  void fill(int part, std::vector<const void*>& parameters) {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) parameters[i] = arguments_[i].value;
+    if (!gpu_.has_replicated() || part == 0) return;
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const Argument& argument = arguments_[i];
+      for (std::size_t at = 0; at + sizeof(void*) <= argument.bytes; at += sizeof(void*)) {
+        const void* address = nullptr;
+        std::memcpy(&address, static_cast<const std::byte*>(argument.value) + at, sizeof address);
+        const void* const own = gpu_.on_part(part, address);
+        if (own == address) continue;
+        std::vector<std::byte>& changed = changed_[i];
+        if (parameters[i] == argument.value) {
+          changed.resize(argument.bytes);
+          std::memcpy(changed.data(), argument.value, argument.bytes);
+          parameters[i] = changed.data();
+        }
+        std::memcpy(changed.data() + at, &own, sizeof own);
+      }
+    }
+  }
+
+ private:
+  const Gpu& gpu_;
+  const std::vector<Argument>& arguments_;
+  std::map<std::size_t, std::vector<std::byte>> changed_;
+};
+
+void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) {
+  LoadedCode& code = *kernel.code_;
+  if (&code.gpu() != this)
+    throw Error(Code::configuration, "launch",
+                kernel.info().name + " was loaded by another virtual GPU, expected a kernel of this one");
+  const KernelInfo& info = kernel.info();
+  const LoadedCode::Traits& traits = code.traits(kernel.index_);
+  check_arguments(info, arguments);
+  const std::uint64_t blocks = blocks_of(info.name, launch);
+  const bool whole = parts() == 1 || !info.splittable();
+  if (parts() > 1 && whole && options.whole == Whole::refuse)
+    throw Error(Code::unsupported, "launch",
+                info.name + " cannot be split: " + info.reasons.front() +
+                    "; expected another kernel, or Options::whole, which has it run on one device");
+  if (!whole && traits.atomics && !native_atomics_)
+    throw Error(Code::unsupported, "launch",
+                info.name + " has atomics on memory that others share, expected devices whose links carry them");
+
+  Parts& streams = *stream.parts_;
+  streams.order();
+  std::vector<const void*> parameters(arguments.size());
+  PartArguments on_part(*this, arguments);
+  if (whole) {
+    ++statistics.launches;
+    ++statistics.whole;
+    on_part.fill(0, parameters);
+    code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative, parameters);
+    return;
+  }
+  const ptx::GridShape grid{launch.grid.x, launch.grid.y, launch.grid.z};
+  ptx::SplitArguments split{{}, grid};
+  for (std::uint32_t* word : {&split.first.x, &split.first.y, &split.first.z, &split.grid.x, &split.grid.y,
+                              &split.grid.z})
+    parameters.push_back(word);
+  Launch of_piece = launch;
+  run_chunks(streams, blocks, step_for(blocks, arguments), [&](int part, const Chunk& piece, dcgn::Stream& its) {
+    on_part.fill(part, parameters);
+    split.first = grid.index_of(piece.first);
+    of_piece.grid = static_cast<unsigned>(piece.count);
+    code.binary().launch(kernel.index_, part, its, of_piece, false, parameters);
+  });
+}
+
+void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_of) {
+  std::vector<dcgn::detail::KernelImage> images;
+  for (int part = 0; part < parts(); ++part) images.push_back(image_of(part));
+  if (!emulated())
+    throw Error(Code::unsupported, "launch",
+                images.front().name +
+                    ": a kernel object cannot be split on CUDA devices, expected a kernel from source or PTX");
+  const std::uint64_t blocks = blocks_of(images.front().name, launch);
+  if (blocks > most_blocks)
+    throw Error(Code::configuration, "launch",
+                images.front().name + ": " + std::to_string(blocks) + " blocks, expected at most 2147483647");
+  stream.parts_->order();
+  Launch of_piece = launch;
+  of_piece.resident = false;
+  run_chunks(*stream.parts_, blocks, 1, [&](int part, const Chunk& piece, dcgn::Stream& its) {
+    dcgn::detail::KernelImage& image = images[static_cast<std::size_t>(part)];
+    image.part_of = dcgn::detail::KernelImage::PartOf{launch.grid, static_cast<unsigned>(piece.first)};
+    of_piece.grid = static_cast<unsigned>(piece.count);
+    device(part).launch(its, of_piece, image);
+  });
+}
+
+Placement Gpu::sample(void*, std::uint64_t, const Kernel& kernel, const Launch&, const std::vector<Argument>&) {
+  throw Error(Code::unsupported, "sample", kernel.info().name);
+}
+
+}  // namespace dcgn::virtual_gpu

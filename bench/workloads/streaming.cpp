@@ -125,9 +125,7 @@ class Walsh final : public Program {
                    static_cast<int>(stride), n);
   }
   std::vector<Output> results() override { return {download("data", data_, n_)}; }
-  double bytes_moved() const override {
-    return 8.0 * static_cast<double>(n_) * std::log2(static_cast<double>(n_));
-  }
+  double bytes_moved() const override { return 8.0 * static_cast<double>(n_) * std::log2(static_cast<double>(n_)); }
 
  private:
   std::size_t n_;

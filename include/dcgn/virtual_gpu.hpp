@@ -144,8 +144,7 @@ class VirtualGpu {
   template <class... Args>
   Placement sample(void* buffer, std::uint64_t blocks, const virtual_gpu::Kernel& kernel, const Launch& launch,
                    const Args&... args) {
-    return this->sample(buffer, blocks, kernel, launch,
-                        std::vector<virtual_gpu::Argument>{{&args, sizeof args}...});
+    return this->sample(buffer, blocks, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof args}...});
   }
   Placement sample(void* buffer, std::uint64_t blocks, const virtual_gpu::Kernel& kernel, const Launch& launch,
                    const std::vector<virtual_gpu::Argument>& arguments);

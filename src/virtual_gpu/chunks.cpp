@@ -40,8 +40,8 @@ std::optional<Chunk> StealingQueue::take(int part) {
     own.count -= piece.count;
     return piece;
   }
-  Chunk& most = *std::max_element(left_.begin(), left_.end(),
-                                  [](const Chunk& a, const Chunk& b) { return a.count < b.count; });
+  Chunk& most =
+      *std::max_element(left_.begin(), left_.end(), [](const Chunk& a, const Chunk& b) { return a.count < b.count; });
   if (most.count == 0) return std::nullopt;
   const std::uint64_t count = piece_of(most);
   most.count -= count;

@@ -1,5 +1,5 @@
-// Emulated GPUs share the process's memory, so pages are kept account of and need not move. Parts wait for each other on
-// the host.
+// Emulated GPUs share the process's memory, so pages are kept account of and need not move. Parts wait for each other
+// on the host.
 #include "virtual_gpu/machine.hpp"
 
 #include <dcgn/error.hpp>

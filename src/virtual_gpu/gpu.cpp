@@ -208,8 +208,8 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
   }
   const ptx::GridShape grid{launch.grid.x, launch.grid.y, launch.grid.z};
   ptx::SplitArguments split{{}, grid};
-  for (std::uint32_t* word : {&split.first.x, &split.first.y, &split.first.z, &split.grid.x, &split.grid.y,
-                              &split.grid.z})
+  for (std::uint32_t* word :
+       {&split.first.x, &split.first.y, &split.first.z, &split.grid.x, &split.grid.y, &split.grid.z})
     parameters.push_back(word);
   Launch of_piece = launch;
   run_chunks(streams, blocks, step_for(blocks, arguments), [&](int part, const Chunk& piece, dcgn::Stream& its) {

@@ -51,8 +51,7 @@ void Gpu::free(void* memory) {
 std::vector<std::unique_ptr<Range>> Gpu::make_copies(const PageMap& pages) {
   std::vector<std::unique_ptr<Range>> copies;
   for (int part = 1; part < parts(); ++part)
-    copies.push_back(
-        machine_->reserve(PageMap(Placement::owner(part), pages.bytes(), pages.page_bytes(), parts())));
+    copies.push_back(machine_->reserve(PageMap(Placement::owner(part), pages.bytes(), pages.page_bytes(), parts())));
   return copies;
 }
 

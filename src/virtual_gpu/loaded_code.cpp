@@ -90,8 +90,7 @@ void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variabl
   for (const SharedVariable& v : shared_variables_) {
     std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
     std::size_t bytes = 0;
-    if (const void* own = binary_->variable(0, v.name, bytes))
-      gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
+    if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
     for (int part = 0; part < gpu_->parts(); ++part)
       if (void* pointer = binary_->variable(part, "dcgn_at_" + v.name, bytes))
         gpu_->device(part).copy(pointer, &shared, sizeof shared);
@@ -167,9 +166,9 @@ std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, c
   if (!all.empty()) return all;
   std::string known;
   for (const std::string& name : variables_) known += (known.empty() ? "" : ", ") + name;
-  throw Error(Code::configuration, operation,
-              name_ + ": no variable " + variable + ", expected " +
-                  (known.empty() ? "one: there is none" : "one of " + known));
+  throw Error(
+      Code::configuration, operation,
+      name_ + ": no variable " + variable + ", expected " + (known.empty() ? "one: there is none" : "one of " + known));
 }
 
 const KernelInfo& Kernel::info() const { return code_->infos()[index_]; }

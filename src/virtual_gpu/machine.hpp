@@ -111,7 +111,7 @@ class Machine {
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;
   // Throws Error(unsupported) on emulated devices.
   virtual std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
-                                     const std::vector<std::string>& kernels) = 0;
+                                       const std::vector<std::string>& kernels) = 0;
 
  private:
   const std::vector<Device> devices_;

@@ -30,7 +30,8 @@ struct Nvrtc {
 template <class Function>
 void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
-  if (!function) throw Error(Code::unsupported, "load", std::string("NVRTC has no ") + name + ", expected that of CUDA 12 or newer");
+  if (!function)
+    throw Error(Code::unsupported, "load", std::string("NVRTC has no ") + name + ", expected that of CUDA 12 or newer");
 }
 
 Nvrtc load_nvrtc() {

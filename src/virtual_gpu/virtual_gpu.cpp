@@ -31,9 +31,7 @@ std::size_t VirtualGpu::page_bytes() const noexcept { return gpu_->machine().pag
 virtual_gpu::PlacementCost VirtualGpu::place(void* buffer, const Placement& placement) {
   return gpu_->place(buffer, placement);
 }
-std::vector<std::size_t> VirtualGpu::bytes_on_parts(const void* buffer) const {
-  return gpu_->bytes_on_parts(buffer);
-}
+std::vector<std::size_t> VirtualGpu::bytes_on_parts(const void* buffer) const { return gpu_->bytes_on_parts(buffer); }
 
 void VirtualGpu::copy(void* to, const void* from, std::size_t bytes) {
   gpu_->copy(own_stream(), to, from, bytes);
@@ -71,8 +69,8 @@ void VirtualGpu::launch(Stream& stream, const Launch& launch, const virtual_gpu:
   gpu_->launch(stream, launch, image);
 }
 
-VirtualGpu::Placement VirtualGpu::sample(void* buffer, std::uint64_t blocks, const Kernel& kernel,
-                                         const Launch& launch, const std::vector<virtual_gpu::Argument>& arguments) {
+VirtualGpu::Placement VirtualGpu::sample(void* buffer, std::uint64_t blocks, const Kernel& kernel, const Launch& launch,
+                                         const std::vector<virtual_gpu::Argument>& arguments) {
   return gpu_->sample(buffer, blocks, kernel, launch, arguments);
 }
 

@@ -137,9 +137,10 @@ TEST_F(EmulatedVirtualGpu, buffers_keep_their_content_wherever_they_are_placed) 
   auto* buffer = static_cast<std::uint32_t*>(gpu.allocate(4 * words));
   EXPECT_EQ(gpu.bytes_on_parts(buffer), (std::vector<std::size_t>{3 * page, 2 * page, 3 * page, 2 * page}));
   gpu.copy(buffer, content.data(), 4 * words);
-  for (const auto& [placement, moved] :
-       {std::pair{Placement::owner(1), 8 * page}, {Placement::interleaved(), 7 * page},
-        {Placement::replicated(), 7 * page + 30 * page}, {Placement::chunked(), 7 * page}}) {
+  for (const auto& [placement, moved] : {std::pair{Placement::owner(1), 8 * page},
+                                         {Placement::interleaved(), 7 * page},
+                                         {Placement::replicated(), 7 * page + 30 * page},
+                                         {Placement::chunked(), 7 * page}}) {
     EXPECT_EQ(gpu.place(buffer, placement).bytes_moved, moved);
     found.assign(words, 0);
     gpu.copy(found.data(), buffer, 4 * words);
@@ -158,8 +159,8 @@ TEST_F(EmulatedVirtualGpu, each_part_reads_its_own_copy_of_a_replicated_buffer) 
   gpu.copy(in, content.data(), 4 * n);
   gpu.launch_object(gpu.own_stream(), Launch{.grid = 3, .block = 32}, CopyWords{},
                     static_cast<const std::uint32_t*>(in), out);
-  gpu.launch_object(gpu.own_stream(), Launch{.grid = 3, .block = 1}, SeeAddress{},
-                    reinterpret_cast<const int*>(in) + 5, seen);
+  gpu.launch_object(gpu.own_stream(), Launch{.grid = 3, .block = 1}, SeeAddress{}, reinterpret_cast<const int*>(in) + 5,
+                    seen);
   gpu.copy(found.data(), out, 4 * n);
   EXPECT_EQ(found, content);
   std::vector<const int*> addresses(3);
@@ -208,10 +209,10 @@ TEST_F(EmulatedVirtualGpu, bad_input_is_named) {
             "dcgn: VirtualGpu: a virtual GPU of no devices, expected at least one");
   EXPECT_EQ(error_of([&] { gpu.copy(buffer + 90, std::vector<char>(20).data(), 20); }),
             "dcgn: copy: 20 bytes from byte 90 of a buffer, expected at most 10: it has 100");
-  EXPECT_NE(error_of([&] { gpu.free(buffer + 1); }).find("no buffer of this virtual GPU begins at"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { gpu.launch_object(gpu.own_stream(), Launch{.grid = Dim3(0), .block = 1}, Fail{}); })
-                .find("a grid of 0 x 1 x 1 blocks, expected at least 1 in each direction"),
+  EXPECT_NE(error_of([&] { gpu.free(buffer + 1); }).find("no buffer of this virtual GPU begins at"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              gpu.launch_object(gpu.own_stream(), Launch{.grid = Dim3(0), .block = 1}, Fail{});
+            }).find("a grid of 0 x 1 x 1 blocks, expected at least 1 in each direction"),
             std::string::npos);
   EXPECT_EQ(error_of([&] { gpu.load_ptx("x.ptx", dcgn::test::ptx_module(".entry k() { ret; }")); }),
             "dcgn: load: x.ptx: emulated GPUs run kernel objects, expected CUDA devices for PTX");

@@ -90,6 +90,8 @@ TEST(Pages, impossible_placements_are_named) {
             "dcgn: place: pages are interleaved 0 at a time, expected at least 1");
   EXPECT_EQ(error_of([] { owners_of(Placement::listed({0}), 2 * page, 2); }),
             "dcgn: place: a list of 1 parts, expected one for each of 2 pages");
-  EXPECT_EQ(error_of([] { owners_of(Placement::listed({0, -1}), 2 * page, 2); }),
+  EXPECT_EQ(error_of([] {
+              owners_of(Placement::listed({0, -1}), 2 * page, 2);
+            }),
             "dcgn: place: part -1 does not exist, expected 0..1");
 }

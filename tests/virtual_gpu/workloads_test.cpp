@@ -43,7 +43,8 @@ class Workloads : public testing::TestWithParam<WorkloadKind> {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(differences(found[i], expected[i]), 0U) << found[i].name;
-      EXPECT_TRUE(std::any_of(found[i].bytes.begin(), found[i].bytes.end(), [](std::byte b) { return b != std::byte{}; }))
+      EXPECT_TRUE(
+          std::any_of(found[i].bytes.begin(), found[i].bytes.end(), [](std::byte b) { return b != std::byte{}; }))
           << found[i].name << " is all zero";
     }
   }

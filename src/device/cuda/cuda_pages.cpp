@@ -22,9 +22,9 @@ std::size_t page_bytes_of(const std::vector<int>& devices) {
   std::size_t most = 1;
   for (const int device : devices) {
     int supported = 0;
-    check_driver(driver().device_get_attribute(&supported,
-                                               CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device),
-                 "VirtualGpu", "cuDeviceGetAttribute", device);
+    check_driver(
+        driver().device_get_attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device),
+        "VirtualGpu", "cuDeviceGetAttribute", device);
     if (!supported)
       throw Error(Code::unsupported, "VirtualGpu",
                   "device " + std::to_string(device) + " has no virtual memory management, expected one that has");

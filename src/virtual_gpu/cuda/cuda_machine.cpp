@@ -130,8 +130,7 @@ class CudaMarker final : public Marker {
     return true;
   }
   void synchronize() const override {
-    check_driver(driver().event_synchronize(event_), "synchronize", "cuEventSynchronize", device_,
-                 Code::kernel_failed);
+    check_driver(driver().event_synchronize(event_), "synchronize", "cuEventSynchronize", device_, Code::kernel_failed);
   }
   double seconds_since(const Marker& earlier) const override {
     float milliseconds = 0;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 // A file of tests/virtual_gpu/corpus, which was built in.
 std::string corpus_source(const std::string& name);
@@ -42,12 +42,20 @@ class Program : public Workload {
       }
     }
   }
-  std::vector<void*> buffers() const override { return buffers_; }
+  const std::vector<void*>& buffers() const override { return buffers_; }
+  const std::vector<void*>& inputs() const override { return inputs_; }
 
  protected:
   template <class T>
   T* allocate(std::size_t count) {
     return static_cast<T*>(buffers_.emplace_back(gpu_.allocate(count * sizeof(T))));
+  }
+  // What kernels only read.
+  template <class T>
+  T* allocate_input(std::size_t count) {
+    T* const input = allocate<T>(count);
+    inputs_.push_back(input);
+    return input;
   }
   // The content, repeated until `count` elements are full.
   template <class T>
@@ -74,8 +82,10 @@ class Program : public Workload {
  private:
   VirtualGpu& gpu_;
   virtual_gpu::Module module_;
-  std::vector<void*> buffers_;
+  std::vector<void*> buffers_, inputs_;
 };
+
+inline constexpr unsigned threads = 256;  // of a block, where any number would do
 
 inline unsigned blocks_for(std::uint64_t items, unsigned each) {
   return static_cast<unsigned>((items + each - 1) / each);
@@ -101,4 +111,4 @@ std::vector<WorkloadKind> image_workloads();
 std::vector<WorkloadKind> gathering_workloads();
 std::vector<WorkloadKind> solver_workloads();
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

@@ -3,11 +3,9 @@
 
 #include <numeric>
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 namespace {
-
-constexpr unsigned threads = 256;
 
 class BreadthFirst final : public Program {
  public:
@@ -15,8 +13,8 @@ class BreadthFirst final : public Program {
       : Program(gpu, "breadth_first.cu"),
         nodes_((std::size_t{1} << 18) * static_cast<std::size_t>(scale)),
         step_(kernel("bfs_level")) {
-    first_ = allocate<int>(nodes_ + 1);
-    edges_ = allocate<int>(nodes_ * degree);
+    first_ = allocate_input<int>(nodes_ + 1);
+    edges_ = allocate_input<int>(nodes_ * degree);
     level_ = allocate<int>(nodes_);
     for (int*& one : frontier_) one = allocate<int>(nodes_);
     size_ = allocate<int>(1);
@@ -59,7 +57,7 @@ class KMeans final : public Program {
       : Program(gpu, "k_means.cu"),
         points_((std::size_t{1} << 20) * static_cast<std::size_t>(scale)),
         step_(kernel("k_means")) {
-    coordinates_ = allocate<float>(4 * points_);
+    coordinates_ = allocate_input<float>(4 * points_);
     nearest_ = allocate<int>(points_);
     sums_ = allocate<float>(centres);
     counts_ = allocate<unsigned>(centres);
@@ -100,7 +98,7 @@ class Histogram final : public Program {
         count_(kernel("histogram")),
         largest_(kernel("largest")),
         queue_(kernel("work_queue")) {
-    data_ = allocate<unsigned char>(n_);
+    data_ = allocate_input<unsigned char>(n_);
     bins_ = allocate<unsigned>(256);
     floats_ = allocate<float>(items * threads);
     largest_value_ = allocate<float>(1);
@@ -144,9 +142,9 @@ class Histogram final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> gathering_workloads() {
-  return {{"breadth-first", "BFS", make_workload<BreadthFirst>},
-          {"k-means", "KMN", make_workload<KMeans>},
-          {"histogram", "not among them", make_workload<Histogram>}};
+  return {{"breadth-first", "BFS", make_workload<BreadthFirst>, 32},
+          {"k-means", "KMN", make_workload<KMeans>, 128},
+          {"histogram", "not among them", make_workload<Histogram>, 128}};
 }
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

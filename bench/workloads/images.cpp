@@ -2,14 +2,14 @@
 // Coulomb potential.
 #include "bench/workloads/common.hpp"
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 namespace {
 
 class Srad final : public Program {
  public:
   Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad.cu"), rows_(512 * scale), step_(kernel("srad")) {
-    image_ = allocate<float>(size());
+    image_ = allocate_input<float>(size());
     coefficient_ = allocate<float>(size());
     upload(image_, random_floats(pattern, 0.5f, 1.5f, 10), size());
   }
@@ -112,10 +112,10 @@ class Coulomb final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> image_workloads() {
-  return {{"srad", "SRAD", make_workload<Srad>},
-          {"finite-difference", "3DFD", make_workload<FiniteDifference>},
-          {"rays", "RAY", make_workload<Rays>},
-          {"coulomb", "CP", make_workload<Coulomb>}};
+  return {{"srad", "SRAD", make_workload<Srad>, 512},
+          {"finite-difference", "3DFD", make_workload<FiniteDifference>, 128},
+          {"rays", "RAY", make_workload<Rays>, 32},
+          {"coulomb", "CP", make_workload<Coulomb>, 32}};
 }
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

@@ -1,7 +1,7 @@
 // Conjugate gradients for a Laplacian on a square grid; all numbers stay on the device.
 #include "bench/workloads/common.hpp"
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 namespace {
 
@@ -31,9 +31,9 @@ class ConjugateGradient final : public Program {
         first.push_back(static_cast<int>(column.size()));
       }
     entries_ = column.size();
-    first_ = allocate<int>(first.size());
-    column_ = allocate<int>(entries_);
-    value_ = allocate<double>(entries_);
+    first_ = allocate_input<int>(first.size());
+    column_ = allocate_input<int>(entries_);
+    value_ = allocate_input<double>(entries_);
     upload(first_, first);
     upload(column_, column);
     upload(value_, value);
@@ -84,7 +84,7 @@ class ConjugateGradient final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> solver_workloads() {
-  return {{"conjugate-gradient", "CG.S", make_workload<ConjugateGradient>}};
+  return {{"conjugate-gradient", "CG.S", make_workload<ConjugateGradient>, 16}};
 }
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

@@ -4,11 +4,9 @@
 
 #include <cmath>
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 namespace {
-
-constexpr unsigned threads = 256;
 
 class VectorAdd final : public Program {
  public:
@@ -16,8 +14,8 @@ class VectorAdd final : public Program {
       : Program(gpu, "vector_add.cu"),
         n_((std::size_t{4} << 20) * static_cast<std::size_t>(scale)),
         add_(kernel("vector_add")) {
-    a_ = allocate<float>(n_);
-    b_ = allocate<float>(n_);
+    a_ = allocate_input<float>(n_);
+    b_ = allocate_input<float>(n_);
     c_ = allocate<float>(n_);
     upload(a_, random_floats(pattern, -1, 1, 1), n_);
     upload(b_, random_floats(pattern, -1, 1, 2), n_);
@@ -43,11 +41,11 @@ class BackPropagation final : public Program {
         rows_(16 * std::min<std::size_t>(4096 * static_cast<std::size_t>(scale), 65535)),
         forward_(kernel("layer_forward")),
         adjust_(kernel("adjust_weights")) {
-    input_ = allocate<float>(rows_);
+    input_ = allocate_input<float>(rows_);
     weights_ = allocate<float>(rows_ * outputs);
     old_ = allocate<float>(rows_ * outputs);
     partial_ = allocate<float>(rows_ / 16 * outputs);
-    delta_ = allocate<float>(outputs);
+    delta_ = allocate_input<float>(outputs);
     upload(input_, random_floats(pattern, 0, 1, 3), rows_);
     upload(delta_, random_floats(outputs, -1, 1, 4));
   }
@@ -81,7 +79,7 @@ class Scan final : public Program {
         blocks_(kernel("scan_blocks")),
         add_(kernel("scan_add")),
         shift_(kernel("scan_shift")) {
-    in_ = allocate<int>(n_);
+    in_ = allocate_input<int>(n_);
     out_ = allocate<int>(n_);
     sums_ = allocate<int>(blocks_for(n_, each));
     scanned_ = allocate<int>(blocks_for(n_, each));
@@ -172,11 +170,11 @@ class Fourier final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> streaming_workloads() {
-  return {{"vector-add", "vectorAdd of figure 7", make_workload<VectorAdd>},
-          {"back-propagation", "BP", make_workload<BackPropagation>},
-          {"scan", "SCAN", make_workload<Scan>},
-          {"walsh", "FWT", make_workload<Walsh>},
-          {"fourier", "FT.S", make_workload<Fourier>}};
+  return {{"vector-add", "vectorAdd of figure 7", make_workload<VectorAdd>, 170},
+          {"back-propagation", "BP", make_workload<BackPropagation>, 16},
+          {"scan", "SCAN", make_workload<Scan>, 512},
+          {"walsh", "FWT", make_workload<Walsh>, 1024},
+          {"fourier", "FT.S", make_workload<Fourier>, 512}};
 }
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 std::string corpus_source(const std::string& name) {
   for (const auto& [file, text] : corpus_files)
@@ -42,4 +42,4 @@ const std::vector<WorkloadKind>& workload_kinds() {
   return all;
 }
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace dcgn::bench {
+namespace dcgn::workloads {
 
 // What a workload has computed. Equal bit for bit from run to run, unless atomics add floats in whatever order.
 struct Output {
@@ -35,15 +35,17 @@ class Workload {
   virtual std::vector<Output> results() = 0;
   // That a run reads and writes at least; 0 where computing takes longer.
   virtual double bytes_moved() const { return 0; }
-  // Its buffers, for those who place them elsewhere.
-  virtual std::vector<void*> buffers() const = 0;
+  // Its buffers, for those who place them elsewhere: all, and those that its kernels only read.
+  virtual const std::vector<void*>& buffers() const = 0;
+  virtual const std::vector<void*>& inputs() const = 0;
 };
 
 struct WorkloadKind {
   const char *name, *paper;  // "vector-add"; as the paper's table has it
   // About `scale` times as much work as the smallest, which has buffers of some MB. Throws what VirtualGpu does.
   std::unique_ptr<Workload> (*make)(VirtualGpu& gpu, int scale);
+  int full_scale;  // some GiB, or as much as the kernel's numbers of 32 bits allow
 };
 const std::vector<WorkloadKind>& workload_kinds();
 
-}  // namespace dcgn::bench
+}  // namespace dcgn::workloads

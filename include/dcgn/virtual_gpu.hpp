@@ -35,6 +35,7 @@ enum class Schedule {
   fixed,     // the one that has its chunk
   stealing,  // at first that one; who has run all of its chunk takes from the end of another's. The call gives out the
              // pieces, so it returns when the last one begins rather than at once
+  part_0,    // part 0, all of them, wherever their data are
 };
 
 // What becomes of a kernel that cannot be split.

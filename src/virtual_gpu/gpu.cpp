@@ -76,7 +76,9 @@ Module Gpu::load(const std::string& name, const std::string& text) {
 
 void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch) {
   ++statistics.launches;
-  std::vector<Chunk> chunks = split_evenly(blocks, parts(), step);
+  const bool alone = options.schedule == Schedule::part_0;
+  std::vector<Chunk> chunks = split_evenly(blocks, alone ? 1 : parts(), step);
+  chunks.resize(static_cast<std::size_t>(parts()));
   if (options.schedule == Schedule::stealing && parts() > 1) return steal(streams, std::move(chunks), launch);
   for (int part = 0; part < parts(); ++part)
     for (Chunk left = chunks[static_cast<std::size_t>(part)]; left.count != 0;) {

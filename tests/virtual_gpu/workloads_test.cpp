@@ -7,14 +7,25 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
 using namespace dcgn;
-using namespace dcgn::bench;
+using namespace dcgn::workloads;
 using dcgn::virtual_gpu::Placement, dcgn::virtual_gpu::Schedule;
 
+namespace dcgn::workloads {
+void PrintTo(const WorkloadKind& kind, std::ostream* out) { *out << kind.name; }
+}  // namespace dcgn::workloads
+
 namespace {
+
+std::string name_of(const WorkloadKind& kind) {
+  std::string name = kind.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 class Workloads : public testing::TestWithParam<WorkloadKind> {
  protected:
@@ -73,6 +84,14 @@ TEST_P(Workloads, compute_the_same_wherever_pages_lie) {
   }
 }
 
+TEST_P(Workloads, read_inputs_from_copies) {
+  const std::vector<Output> expected = on_one_gpu();
+  VirtualGpu gpu(devices(std::max(2, Device::count())));
+  const auto workload = GetParam().make(gpu, 1);
+  for (void* buffer : workload->inputs()) gpu.place(buffer, Placement::replicated());
+  expect_equal(run_once(*workload, gpu), expected);
+}
+
 TEST_P(Workloads, compute_the_same_whoever_steals_blocks) {
   const std::vector<Output> expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(3, Device::count())), {.schedule = Schedule::stealing});
@@ -80,8 +99,5 @@ TEST_P(Workloads, compute_the_same_whoever_steals_blocks) {
   expect_equal(run_once(*workload, gpu), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(TableII, Workloads, testing::ValuesIn(workload_kinds()), [](const auto& kind) {
-  std::string name = kind.param.name;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(TableII, Workloads, testing::ValuesIn(workload_kinds()),
+                         [](const auto& kind) { return name_of(kind.param); });

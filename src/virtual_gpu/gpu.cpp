@@ -1,6 +1,7 @@
 #include "virtual_gpu/gpu.hpp"
 
 #include "device/processor.hpp"
+#include "virtual_gpu/split_launch.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -147,48 +148,21 @@ std::uint64_t Gpu::step_for(std::uint64_t blocks, const std::vector<Argument>& a
   return most == 0 ? 1 : blocks_of_a_page(blocks, parts(), most, machine_->page_bytes());
 }
 
-// Where an argument holds pointers into replicated buffers, copies of it for each part.
-class PartArguments {
- public:
-  PartArguments(const Gpu& gpu, const std::vector<Argument>& arguments) : gpu_(gpu), arguments_(arguments) {}
-
-  void fill(int part, std::vector<const void*>& parameters) {
-    for (std::size_t i = 0; i < arguments_.size(); ++i) parameters[i] = arguments_[i].value;
-    if (!gpu_.has_replicated() || part == 0) return;
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      const Argument& argument = arguments_[i];
-      for (std::size_t at = 0; at + sizeof(void*) <= argument.bytes; at += sizeof(void*)) {
-        const void* address = nullptr;
-        std::memcpy(&address, static_cast<const std::byte*>(argument.value) + at, sizeof address);
-        const void* const own = gpu_.on_part(part, address);
-        if (own == address) continue;
-        std::vector<std::byte>& changed = changed_[i];
-        if (parameters[i] == argument.value) {
-          changed.resize(argument.bytes);
-          std::memcpy(changed.data(), argument.value, argument.bytes);
-          parameters[i] = changed.data();
-        }
-        std::memcpy(changed.data() + at, &own, sizeof own);
-      }
-    }
-  }
-
- private:
-  const Gpu& gpu_;
-  const std::vector<Argument>& arguments_;
-  std::map<std::size_t, std::vector<std::byte>> changed_;
-};
+Gpu::Checked Gpu::check_launch(const Kernel& kernel, const Launch& launch,
+                               const std::vector<Argument>& arguments) const {
+  const KernelInfo& info = kernel.info();
+  if (&kernel.code_->gpu() != this)
+    throw Error(Code::configuration, "launch",
+                info.name + " was loaded by another virtual GPU, expected a kernel of this one");
+  check_arguments(info, arguments);
+  return {blocks_of(info.name, launch), parts() == 1 || !info.splittable()};
+}
 
 void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) {
+  const auto [blocks, whole] = check_launch(kernel, launch, arguments);
   LoadedCode& code = *kernel.code_;
-  if (&code.gpu() != this)
-    throw Error(Code::configuration, "launch",
-                kernel.info().name + " was loaded by another virtual GPU, expected a kernel of this one");
   const KernelInfo& info = kernel.info();
   const LoadedCode::Traits& traits = code.traits(kernel.index_);
-  check_arguments(info, arguments);
-  const std::uint64_t blocks = blocks_of(info.name, launch);
-  const bool whole = parts() == 1 || !info.splittable();
   if (parts() > 1 && whole && options.whole == Whole::refuse)
     throw Error(Code::unsupported, "launch",
                 info.name + " cannot be split: " + info.reasons.front() +
@@ -199,26 +173,17 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
 
   Parts& streams = *stream.parts_;
   streams.order();
-  std::vector<const void*> parameters(arguments.size());
-  PartArguments on_part(*this, arguments);
   if (whole) {
     ++statistics.launches;
     ++statistics.whole;
-    on_part.fill(0, parameters);
+    std::vector<const void*> parameters(arguments.size());
+    PartArguments(*this, arguments).fill(0, parameters);
     code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative, parameters);
     return;
   }
-  const ptx::GridShape grid{launch.grid.x, launch.grid.y, launch.grid.z};
-  ptx::SplitArguments split{{}, grid};
-  for (std::uint32_t* word :
-       {&split.first.x, &split.first.y, &split.first.z, &split.grid.x, &split.grid.y, &split.grid.z})
-    parameters.push_back(word);
-  Launch of_piece = launch;
+  SplitLaunch split(*this, launch, arguments);
   run_chunks(streams, blocks, step_for(blocks, arguments), [&](int part, const Chunk& piece, dcgn::Stream& its) {
-    on_part.fill(part, parameters);
-    split.first = grid.index_of(piece.first);
-    of_piece.grid = static_cast<unsigned>(piece.count);
-    code.binary().launch(kernel.index_, part, its, of_piece, false, parameters);
+    split.run(code.binary(), kernel.index_, part, piece, its);
   });
 }
 
@@ -242,10 +207,6 @@ void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_
     of_piece.grid = static_cast<unsigned>(piece.count);
     device(part).launch(its, of_piece, image);
   });
-}
-
-Placement Gpu::sample(void*, std::uint64_t, const Kernel& kernel, const Launch&, const std::vector<Argument>&) {
-  throw Error(Code::unsupported, "sample", kernel.info().name);
 }
 
 }  // namespace dcgn::virtual_gpu

@@ -82,6 +82,19 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // Runs all blocks of a launch, a chunk on each part or as they are stolen.
   void run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch);
   void steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch);
+  // All buffers as they are.
+  struct Saved {
+    void* buffer;
+    std::size_t bytes;
+    std::unique_ptr<Range> content;
+  };
+  std::vector<Saved> save();
+  void restore(const std::vector<Saved>& saved);
+  struct Checked {
+    std::uint64_t blocks;
+    bool whole;
+  };
+  Checked check_launch(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) const;
   void check_arguments(const KernelInfo& kernel, const std::vector<Argument>& arguments) const;
   std::uint64_t step_for(std::uint64_t blocks, const std::vector<Argument>& arguments) const;
 

@@ -56,15 +56,13 @@ bool is_cooperative(const ptx::KernelReport& report) {
 LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text)
     : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)) {
   const ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
-  std::vector<std::string> names;
   for (const ptx::KernelReport& report : rewritten.kernels) {
     kernels_.push_back({report.changes.atomics != 0, is_cooperative(report)});
     infos_.push_back(info_of(report));
-    names.push_back(report.name);
   }
   for (const ptx::VariableReport& variable : rewritten.variables) variables_.push_back(variable.name);
   const bool split = gpu_->parts() > 1;
-  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, names);
+  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names());
   if (split) share_variables(rewritten.variables);
 }
 
@@ -91,12 +89,40 @@ void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variabl
     std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
     std::size_t bytes = 0;
     if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
-    for (int part = 0; part < gpu_->parts(); ++part)
-      if (void* pointer = binary_->variable(part, "dcgn_at_" + v.name, bytes))
-        gpu_->device(part).copy(pointer, &shared, sizeof shared);
   }
   gpu_->own_stream().synchronize();
+  point_to_shared(*binary_);
   correct_addresses(variables);
+}
+
+void LoadedCode::point_to_shared(const Binary& binary) const {
+  for (const SharedVariable& v : shared_variables_) {
+    const std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
+    std::size_t bytes = 0;
+    for (int part = 0; part < gpu_->parts(); ++part)
+      if (void* pointer = binary.variable(part, "dcgn_at_" + v.name, bytes))
+        gpu_->device(part).copy(pointer, &shared, sizeof shared);
+  }
+}
+
+std::vector<std::string> LoadedCode::kernel_names() const {
+  std::vector<std::string> names;
+  for (const KernelInfo& info : infos_) names.push_back(info.name);
+  return names;
+}
+
+std::unique_ptr<Binary> LoadedCode::make_counting() const {
+  const ptx::Options options{ptx::Mode::split, {}, true};
+  auto counting = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names());
+  point_to_shared(*counting);
+  for (const std::string& name : variables_)
+    for (int part = 0; part < gpu_->parts(); ++part) {
+      std::size_t bytes = 0, same = 0;
+      const void* const own = binary_->variable(part, name, bytes);
+      if (void* const copy = own ? counting->variable(part, name, same) : nullptr)
+        gpu_->device(part).copy(copy, own, bytes);
+    }
+  return counting;
 }
 
 // First contents that hold the address of part 0's copy of a variable get that of the shared one.

@@ -35,6 +35,8 @@ class LoadedCode {
   const Traits& traits(std::size_t kernel) const { return kernels_[kernel]; }
   std::size_t find(const std::string& name) const;
   Binary& binary() { return *binary_; }
+  // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
+  std::unique_ptr<Binary> make_counting() const;
 
   // The places of `bytes` bytes of a variable from `offset` on: one where it is shared, else one on each part.
   struct PlaceOnPart {
@@ -51,7 +53,9 @@ class LoadedCode {
     std::size_t offset = 0, bytes = 0;  // in shared_
   };
 
+  std::vector<std::string> kernel_names() const;
   void share_variables(const std::vector<ptx::VariableReport>& variables);
+  void point_to_shared(const Binary& binary) const;
   void correct_addresses(const std::vector<ptx::VariableReport>& variables);
 
   const std::shared_ptr<Gpu> gpu_;

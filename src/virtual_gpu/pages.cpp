@@ -79,16 +79,25 @@ std::size_t bytes_moved(const PageMap& from, const PageMap& to) {
 
 std::vector<int> owners_by_touches(const std::vector<unsigned long long>& touches, int parts) {
   const std::size_t each = static_cast<std::size_t>(parts), pages = touches.size() / each;
-  std::vector<int> owners(pages);
-  std::vector<std::size_t> have(each);
+  std::vector<int> owners(pages, -1);
+  std::vector<std::size_t> have(each), touched;
   for (std::size_t page = 0; page < pages; ++page) {
     const unsigned long long* mine = &touches[page * each];
     std::size_t best = 0;
     for (std::size_t part = 1; part < each; ++part)
       if (mine[part] > mine[best] || (mine[part] == mine[best] && have[part] < have[best])) best = part;
-    if (mine[best] == 0) best = static_cast<std::size_t>(chunk_owner(page, pages, parts));
+    if (mine[best] == 0) continue;
     owners[page] = static_cast<int>(best);
     ++have[best];
+    touched.push_back(page);
+  }
+  if (touched.empty()) return owners_of(Placement::chunked(), pages, parts);
+  for (std::size_t page = 0, next = 0; page < pages; ++page) {
+    while (next < touched.size() && touched[next] < page) ++next;
+    const std::size_t after = touched[std::min(next, touched.size() - 1)], before = touched[next == 0 ? 0 : next - 1];
+    const std::size_t to_before = page > before ? page - before : before - page;
+    const std::size_t to_after = page > after ? page - after : after - page;
+    owners[page] = owners[to_after < to_before ? after : before];
   }
   return owners;
 }

@@ -40,8 +40,9 @@ class PageMap {
 // Bytes whose part differs.
 std::size_t bytes_moved(const PageMap& from, const PageMap& to);
 
-// Each page to the part that touched it most often, of several the one that has fewest pages yet; pages that none
-// touched as the chunked placement has them. `touches` has a number for each part of each page, parts together.
+// Each page to the part that touched it most often, of several the one that has fewest pages yet; one that none touched
+// goes with the nearest that was, and all as chunks have them where none was. `touches` has a number for each part of
+// each page, parts together.
 std::vector<int> owners_by_touches(const std::vector<unsigned long long>& touches, int parts);
 
 }  // namespace dcgn::virtual_gpu

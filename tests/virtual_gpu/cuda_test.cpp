@@ -52,6 +52,9 @@ extern "C" __global__ void addresses(const int* given, unsigned long long* out) 
   if (threadIdx.x == 0) out[blockIdx.x] = reinterpret_cast<unsigned long long>(given);
 }
 extern "C" __global__ void add_one(int* data) { data[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+extern "C" __global__ void reverse_add(int* data) {
+  data[(gridDim.x - 1 - blockIdx.x) * blockDim.x + threadIdx.x] += 1;
+}
 extern "C" __global__ void large_shared(int* out) {
   extern __shared__ int words[];
   words[threadIdx.x + 20000] = blockIdx.x;
@@ -203,6 +206,25 @@ TEST_F(CudaVirtualGpu, streams_keep_order_over_parts_and_events_between_streams)
   for (const int value : found) ASSERT_EQ(value, 50);
   first.synchronize();
   EXPECT_TRUE(first.idle());
+}
+
+TEST_F(CudaVirtualGpu, sampling_finds_who_uses_which_page_and_changes_nothing) {
+  VirtualGpu gpu = of_parts(2);
+  const Module module = gpu.load_source("helpers.cu", helpers);
+  const std::size_t page = gpu.page_bytes(), words = 8 * page / 4;
+  auto* data = static_cast<int*>(gpu.allocate(words * 4));
+  gpu.fill(data, 0, words * 4);
+  const Launch shape{.grid = static_cast<unsigned>(words / 256), .block = 256};
+  // Blocks in reverse order use the other end of it.
+  const Placement placement = gpu.sample(data, 64, module.kernel("reverse_add"), shape, data);
+  EXPECT_EQ(placement.parts, (std::vector<int>{1, 1, 1, 1, 0, 0, 0, 0}));
+  std::vector<int> found(words);
+  gpu.copy(found.data(), data, words * 4);
+  EXPECT_EQ(found, std::vector<int>(words)) << "what the sampled blocks wrote was put back";
+  gpu.place(data, placement);
+  gpu.launch(module.kernel("reverse_add"), shape, data);
+  gpu.copy(found.data(), data, words * 4);
+  EXPECT_EQ(found, std::vector<int>(words, 1));
 }
 
 TEST_F(CudaVirtualGpu, kernels_are_found_as_cpp_spells_them) {

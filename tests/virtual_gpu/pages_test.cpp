@@ -75,12 +75,16 @@ TEST(Pages, come_in_extents_as_long_as_they_can_be) {
 }
 
 TEST(Pages, go_to_who_touched_them_most) {
-  // Of three parts: page 0 by part 2; page 1 by parts 0 and 1 alike; page 2 by these again; page 3 by none.
-  const std::vector<unsigned long long> touches = {1, 0, 9, 5, 5, 0, 5, 5, 0, 0, 0, 0};
-  const std::vector<int> owners = owners_by_touches(touches, 3);
+  using Touches = std::vector<unsigned long long>;
+  // Of three parts: page 0 by part 2; page 1 by parts 0 and 1 alike; page 2 by these again.
+  const std::vector<int> owners = owners_by_touches(Touches{1, 0, 9, 5, 5, 0, 5, 5, 0}, 3);
   EXPECT_EQ(owners[0], 2);
   EXPECT_NE(owners[1], owners[2]) << "they share out what both touch";
-  EXPECT_EQ(owners[3], 2) << "as chunks have it";
+  // Of eight pages, 1 was touched by part 0 and 6 by part 1.
+  Touches few(16);
+  few[2] = few[13] = 1;
+  EXPECT_EQ(owners_by_touches(few, 2), (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(owners_by_touches(Touches(8), 2), (std::vector<int>{0, 0, 1, 1})) << "as chunks have them";
 }
 
 TEST(Pages, impossible_placements_are_named) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -61,7 +63,10 @@ std::uint64_t blocks_of(const std::string& kernel, const Launch& launch) {
 }  // namespace
 
 Gpu::Gpu(const std::vector<Device>& devices, const Options& its_options)
-    : options(its_options), machine_(make_machine(devices)), native_atomics_(all_have_atomics(devices)) {}
+    : options(its_options),
+      machine_(make_machine(devices)),
+      native_atomics_(all_have_atomics(devices)),
+      idle_markers_(devices.size()) {}
 
 Gpu::~Gpu() = default;
 
@@ -100,7 +105,8 @@ void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& la
     bool gave = false;
     for (int part = 0; part < parts() && more; ++part) {
       auto& mine = pieces[static_cast<std::size_t>(part)];
-      while (!mine.empty() && mine.front()->done()) mine.pop_front();
+      auto& idle = idle_markers_[static_cast<std::size_t>(part)];
+      for (; !mine.empty() && mine.front()->done(); mine.pop_front()) idle.push_back(std::move(mine.front()));
       if (mine.size() >= under_way) continue;
       const std::optional<Chunk> piece = queue.take(part);
       if (!piece) {
@@ -109,7 +115,9 @@ void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& la
       }
       dcgn::Stream& stream = streams.use(part);
       launch(part, *piece, stream);
-      mine.push_back(machine_->make_marker(part));
+      if (idle.empty()) idle.push_back(machine_->make_marker(part));
+      mine.push_back(std::move(idle.back()));
+      idle.pop_back();
       mine.back()->record(stream);
       gave = true;
     }
@@ -119,6 +127,8 @@ void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& la
       device::backoff.step();
   }
   device::backoff.reset();
+  for (std::size_t part = 0; part < pieces.size(); ++part)
+    std::move(pieces[part].begin(), pieces[part].end(), std::back_inserter(idle_markers_[part]));
   statistics.stolen_blocks += queue.stolen();
 }
 

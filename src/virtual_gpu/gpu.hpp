@@ -104,6 +104,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::map<std::uintptr_t, Buffer> buffers_;
   std::size_t replicated_ = 0;  // buffers
   std::unique_ptr<Stream> own_stream_;
+  std::vector<std::vector<std::unique_ptr<Marker>>> idle_markers_;  // by part, for stealing
 };
 
 }  // namespace dcgn::virtual_gpu

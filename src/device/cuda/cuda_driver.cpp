@@ -39,11 +39,7 @@ Driver load_driver() {
   find("cuMemMap", d.memory_map);
   find("cuMemUnmap", d.memory_unmap);
   find("cuMemSetAccess", d.memory_set_access);
-  find("cuLinkCreate", d.link_create);
-  find("cuLinkAddData", d.link_add_data);
-  find("cuLinkComplete", d.link_complete);
-  find("cuLinkDestroy", d.link_destroy);
-  find("cuModuleLoadData", d.module_load);
+  find("cuModuleLoadDataEx", d.module_load);
   find("cuModuleUnload", d.module_unload);
   find("cuModuleGetFunction", d.module_get_function);
   find("cuModuleGetGlobal", d.module_get_global);

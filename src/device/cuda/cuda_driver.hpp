@@ -27,11 +27,7 @@ struct Driver {
   decltype(&cuMemUnmap) memory_unmap;
   decltype(&cuMemSetAccess) memory_set_access;
 
-  decltype(&cuLinkCreate) link_create;
-  decltype(&cuLinkAddData) link_add_data;
-  decltype(&cuLinkComplete) link_complete;
-  decltype(&cuLinkDestroy) link_destroy;
-  decltype(&cuModuleLoadData) module_load;
+  decltype(&cuModuleLoadDataEx) module_load;
   decltype(&cuModuleUnload) module_unload;
   decltype(&cuModuleGetFunction) module_get_function;
   decltype(&cuModuleGetGlobal) module_get_global;

@@ -5,7 +5,6 @@
 #include <dcgn/error.hpp>
 
 #include <array>
-#include <map>
 #include <sstream>
 #include <utility>
 
@@ -15,54 +14,34 @@ namespace {
 
 using device::check_driver, device::CurrentContext, device::driver;
 
-// Machine code for the architecture of the current context.
-class Assembled {
- public:
-  Assembled(const std::string& name, const std::string& ptx, int its_device) {
-    std::array<char, 8192> log{};
-    std::array<CUjit_option, 2> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
-    check_driver(driver().link_create(2, options.data(), values.data(), &state_), "load", "cuLinkCreate", its_device);
-    std::string text = ptx;  // with its zero; the driver asks for what it could change
-    CUresult result = driver().link_add_data(state_, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, name.c_str(), 0,
-                                             nullptr, nullptr);
-    if (result == CUDA_SUCCESS) result = driver().link_complete(state_, &code_, &bytes_);
-    if (result == CUDA_SUCCESS) return;
-    static_cast<void>(driver().link_destroy(state_));
-    if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-      throw Error(Code::unsupported, "load", name + ": its PTX is of a newer version than the driver's");
-    std::stringstream lines(log.data());
-    std::string line;
-    while (std::getline(lines, line) && line.empty()) {
-    }
-    if (line.empty()) check_driver(result, "load", "cuLinkComplete", its_device);
-    throw Error(Code::configuration, "load", name + ": " + line);
+// Has the driver assemble it for the current context. Its cache knows what another device of the kind has had
+// assembled.
+CUmodule load_module(const std::string& name, const std::string& ptx, int device) {
+  std::array<char, 8192> log{};
+  std::array<CUjit_option, 2> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
+  CUmodule module = nullptr;
+  const CUresult result = driver().module_load(&module, ptx.c_str(), 2, options.data(), values.data());
+  if (result == CUDA_SUCCESS) return module;
+  if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    throw Error(Code::unsupported, "load", name + ": its PTX is of a newer version than the driver's");
+  std::stringstream lines(log.data());
+  std::string line;
+  while (std::getline(lines, line) && line.empty()) {
   }
-  Assembled(const Assembled&) = delete;
-  Assembled& operator=(const Assembled&) = delete;
-  ~Assembled() { static_cast<void>(driver().link_destroy(state_)); }
-
-  const void* code() const { return code_; }
-
- private:
-  CUlinkState state_ = nullptr;
-  void* code_ = nullptr;
-  std::size_t bytes_ = 0;
-};
+  if (line.empty()) check_driver(result, "load", name.c_str(), device);
+  throw Error(Code::configuration, "load", name + ": " + line);
+}
 
 class CudaBinary final : public Binary {
  public:
   CudaBinary(const std::vector<Device>& devices, const std::string& name, const std::string& ptx,
              const std::vector<std::string>& kernels)
       : kernels_(kernels) {
-    std::map<std::pair<int, int>, std::unique_ptr<Assembled>> assembled;
     for (const Device& device : devices) {
       PartModule& part = parts_.emplace_back(device);
       const CurrentContext current(part.context);
-      const DeviceProperties& p = device.properties();
-      auto& code = assembled[{p.compute_major, p.compute_minor}];
-      if (!code) code = std::make_unique<Assembled>(name, ptx, device.index());
-      check_driver(driver().module_load(&part.module, code->code()), "load", "cuModuleLoadData", device.index());
+      part.module = load_module(name, ptx, device.index());
       for (const std::string& kernel : kernels) {
         Function& function = part.functions.emplace_back();
         check_driver(driver().module_get_function(&function.handle, part.module, kernel.c_str()), "load",

@@ -106,8 +106,8 @@ class CudaParts final : public Parts {
 
 class CudaMarker final : public Marker {
  public:
-  explicit CudaMarker(int device) : device_(device) {
-    const CurrentContext current(device::context_of(device));
+  CudaMarker(int device, CUcontext context) : device_(device) {
+    const CurrentContext current(context);
     check_driver(driver().event_create(&event_, CU_EVENT_DEFAULT), "Event", "cuEventCreate", device);
   }
   ~CudaMarker() override {
@@ -155,6 +155,7 @@ class CudaMachine final : public Machine {
           throw Error(Code::unsupported, "VirtualGpu",
                       "device " + std::to_string(from.index()) + " cannot reach the memory of device " +
                           std::to_string(to.index()) + ", expected devices with peer access to each other");
+    for (const Device& device : devices) contexts_.push_back(device::context_of(device.index()));
   }
 
   std::size_t page_bytes() const override { return page_bytes_; }
@@ -163,7 +164,8 @@ class CudaMachine final : public Machine {
   }
   std::unique_ptr<Parts> make_parts() override { return std::make_unique<CudaParts>(devices()); }
   std::unique_ptr<Marker> make_marker(int part) override {
-    return std::make_unique<CudaMarker>(devices()[static_cast<std::size_t>(part)].index());
+    const auto p = static_cast<std::size_t>(part);
+    return std::make_unique<CudaMarker>(devices()[p].index(), contexts_[p]);
   }
   std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
                                const std::vector<std::string>& kernels) override {
@@ -172,6 +174,7 @@ class CudaMachine final : public Machine {
 
  private:
   const std::size_t page_bytes_;
+  std::vector<CUcontext> contexts_;
 };
 
 }  // namespace

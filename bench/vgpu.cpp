@@ -12,7 +12,7 @@ namespace dcgn::bench {
 namespace {
 
 using virtual_gpu::Placement, virtual_gpu::Schedule;
-using workloads::Output, workloads::Workload, workloads::WorkloadKind;
+using workloads::Result, workloads::Workload, workloads::WorkloadKind;
 
 using Clock = std::chrono::steady_clock;
 
@@ -36,7 +36,7 @@ VgpuRow row_of(const char* measure, const std::string& workload, int parts) {
           .devices = std::min(parts, Device::count())};
 }
 
-// What each run took. The first, which is not counted, finds pages and code that are not where they are used yet.
+// What each run took. The first, which is not counted, finds code that is not where it is used yet.
 std::vector<double> time_runs(Workload& workload, VirtualGpu& gpu, double seconds) {
   virtual_gpu::Stream stream(gpu);
   std::vector<double> us;
@@ -54,38 +54,125 @@ std::vector<double> time_runs(Workload& workload, VirtualGpu& gpu, double second
   return us;
 }
 
-// What runs are compared with: one GPU's.
-struct Baseline {
-  double p50_us = 0;
-  std::vector<Output> results;
+constexpr const char* compare_source = R"(
+extern "C" __global__ void count_differences(const unsigned* a, const unsigned* b, unsigned long long words,
+                                             unsigned long long* different) {
+  unsigned long long mine = 0;
+  for (unsigned long long i = blockIdx.x * 1ull * blockDim.x + threadIdx.x; i < words; i += blockDim.x * 1ull * gridDim.x)
+    mine += a[i] != b[i];
+  if (mine != 0) atomicAdd(different, mine);
+}
+)";
+
+// What others are compared with: one GPU, with the kernels as they are. It looks at their results itself.
+class Reference {
+ public:
+  Reference(const WorkloadKind& kind, int scale, double seconds)
+      : gpu_(devices_of(1)),
+        workload_(kind.make(gpu_, scale)),
+        compare_(gpu_.load_source("compare.cu", compare_source).kernel("count_differences")),
+        us_(time_runs(*workload_, gpu_, seconds)) {}
+
+  VgpuRow row(const char* measure, const WorkloadKind& kind) const {
+    VgpuRow row = row_of(measure, kind.name, 1);
+    set_figures(row, us_);
+    row.bytes = workload_->bytes_moved();
+    row.speedup = row.limit = 1;
+    row.limited_by = "so many devices";
+    return row;
+  }
+  double p50_us() const { return percentile(us_, 50); }
+
+  std::uint64_t differences(VirtualGpu& other, const Workload& workload) {
+    const std::vector<Result> found = workload.results(), expected = workload_->results();
+    std::uint64_t wrong = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) wrong += differences(other, found[i], expected[i]);
+    return wrong;
+  }
+
+ private:
+  std::uint64_t differences(VirtualGpu& other, const Result& found, const Result& expected) {
+    const std::size_t words = expected.bytes / 4;
+    if (expected.tolerance != 0) {
+      std::vector<std::uint32_t> theirs(words), ours(words);
+      other.copy(theirs.data(), found.data, found.bytes);
+      gpu_.copy(ours.data(), expected.data, expected.bytes);
+      return workloads::differences(expected, theirs, ours);
+    }
+    auto* count = static_cast<std::uint64_t*>(gpu_.allocate(8));
+    gpu_.fill(count, 0, 8);
+    gpu_.launch(compare_, {.grid = 1024, .block = 256}, found.data, expected.data, std::uint64_t{words}, count);
+    std::uint64_t wrong = 0;
+    gpu_.copy(&wrong, count, 8);
+    gpu_.free(count);
+    return wrong;
+  }
+
+  VirtualGpu gpu_;
+  std::unique_ptr<Workload> workload_;
+  virtual_gpu::Kernel compare_;
+  std::vector<double> us_;
 };
 
-void add_figures(VgpuRow& row, Workload& workload, VirtualGpu& gpu, const Baseline& baseline, double seconds) {
-  set_figures(row, time_runs(workload, gpu, seconds));
-  row.bytes = workload.bytes_moved();
-  row.speedup = baseline.p50_us / row.p50_us;
-  row.limit = row.devices;
-  row.limited_by = "so many devices";
-  const std::vector<Output> found = workload.results();
-  for (std::size_t i = 0; i < found.size(); ++i) row.wrong += differences(found[i], baseline.results[i]);
+// The first `parts` devices' workload, and rows of it.
+class Candidate {
+ public:
+  Candidate(Reference& reference, const WorkloadKind& kind, int parts, const VgpuWork& work, int scale)
+      : reference_(reference),
+        name_(kind.name),
+        seconds_(work.seconds),
+        gpu_(devices_of(parts)),
+        workload_(kind.make(gpu_, scale)) {}
+
+  VgpuRow measure(const char* measure, const char* placement = "chunked", const char* schedule = "fixed") {
+    VgpuRow row = row_of(measure, name_, gpu_.parts());
+    row.placement = placement;
+    row.schedule = schedule;
+    set_figures(row, time_runs(*workload_, gpu_, seconds_));
+    row.bytes = workload_->bytes_moved();
+    row.speedup = reference_.p50_us() / row.p50_us;
+    row.limit = row.devices;
+    row.limited_by = "so many devices";
+    row.wrong = reference_.differences(gpu_, *workload_);
+    return row;
+  }
+  void place(const std::vector<void*>& buffers, const Placement& placement) {
+    for (void* buffer : buffers) gpu_.place(buffer, placement);
+  }
+  void place_by_sample() {
+    workload_->reset();
+    workload_->sample_next_run(64 * static_cast<std::uint64_t>(gpu_.parts()));
+    workload_->run(gpu_.own_stream());
+    gpu_.synchronize();
+  }
+  VirtualGpu& gpu() { return gpu_; }
+  Workload& workload() { return *workload_; }
+
+ private:
+  Reference& reference_;
+  const char* const name_;
+  const double seconds_;
+  VirtualGpu gpu_;
+  std::unique_ptr<Workload> workload_;
+};
+
+int most_of(const std::vector<int>& parts) { return *std::max_element(parts.begin(), parts.end()); }
+
+int scale_of(const VgpuWork& work, const WorkloadKind& kind) {
+  const int devices = std::min(most_of(work.parts), Device::count());
+  return std::min(work.scale ? work.scale : kind.scale_of_gpu * devices, kind.largest_scale);
 }
 
-int scale_of(const VgpuWork& work, const WorkloadKind& kind) { return work.scale ? work.scale : kind.full_scale; }
-
-// One GPU, with the kernels as they are; its row goes to the sink.
-Baseline measure_baseline(const char* measure, const WorkloadKind& kind, const VgpuWork& work, const VgpuSink& sink) {
-  VirtualGpu gpu(devices_of(1));
-  const auto workload = kind.make(gpu, scale_of(work, kind));
-  Baseline baseline;
-  VgpuRow row = row_of(measure, kind.name, 1);
-  set_figures(row, time_runs(*workload, gpu, work.seconds));
-  row.bytes = workload->bytes_moved();
-  row.speedup = row.limit = 1;
-  row.limited_by = "so many devices";
-  baseline.p50_us = row.p50_us;
-  baseline.results = workload->results();
-  sink(row);
-  return baseline;
+// So many per cent of a buffer's pages dealt out to other parts than the first.
+Placement spread(const VirtualGpu& gpu, const void* buffer, int percent) {
+  std::size_t bytes = 0;
+  for (const std::size_t part : gpu.bytes_on_parts(buffer)) bytes += part;
+  std::vector<int> parts(bytes / gpu.page_bytes());
+  std::size_t remote = 0;
+  for (std::size_t page = 0; page < parts.size(); ++page)
+    if ((page + 1) * static_cast<std::size_t>(percent) / 100 > remote)
+      parts[page] = 1 + static_cast<int>(remote++ % static_cast<std::size_t>(gpu.parts() - 1));
+  return Placement::listed(std::move(parts));
 }
 
 // GB/s of copies, from one part's memory to another's or its own.
@@ -102,87 +189,58 @@ double copy_rate(const Device& to, const Device& from, double seconds) {
   return static_cast<double>(bytes) * 1e-3 / percentile(us, 50);
 }
 
-int most_of(const std::vector<int>& parts) { return *std::max_element(parts.begin(), parts.end()); }
-
 }  // namespace
 
 void measure_remote(const VgpuWork& work, const VgpuSink& sink) {
   const WorkloadKind kind = workloads::workload_kinds().front();  // vector add
-  const Baseline baseline = measure_baseline("remote", kind, work, [](const VgpuRow&) {});
-  const Device first(0);
+  const int scale = scale_of(work, kind), devices = std::min(most_of(work.parts), Device::count());
+  Reference reference(kind, scale, work.seconds);
   // A copy within a GPU reads and writes as many bytes.
-  const double local = 2 * copy_rate(first, first, work.seconds);
-  const double link = Device::count() > 1 ? copy_rate(first, Device(1), work.seconds) : 0;
-  for (const int parts : work.parts) {
-    VirtualGpu gpu(devices_of(parts), {.schedule = Schedule::part_0});
-    const auto workload = kind.make(gpu, scale_of(work, kind));
-    for (void* buffer : workload->buffers()) gpu.place(buffer, Placement::interleaved());
-    VgpuRow row = row_of("remote", kind.name, parts);
-    const double remote = 1 - 1.0 / row.devices;
-    row.placement = std::to_string(static_cast<int>(100 * remote + 0.5)) + " % remote";
-    row.schedule = "part 0";
-    add_figures(row, *workload, gpu, baseline, work.seconds);
+  const double local = 2 * copy_rate(Device(0), Device(0), work.seconds);
+  const double link = devices > 1 ? copy_rate(Device(0), Device(1), work.seconds) : 0;
+  Candidate candidate(reference, kind, devices, work, scale);
+  candidate.gpu().options().schedule = Schedule::part_0;
+  for (const int percent : {0, 50, 75, 100}) {
+    if (percent != 0 && devices == 1) break;
+    const double remote = percent / 100.0;
+    for (void* buffer : candidate.workload().buffers())
+      candidate.gpu().place(buffer, spread(candidate.gpu(), buffer, percent));
+    VgpuRow row = candidate.measure("remote", (std::to_string(percent) + " % remote").c_str(), "part 0");
     // Of three floats that it moves two come, one goes: the link carries both ways at once.
     const double by_memory = row.bytes * (1 - remote) * 1e-3 / local;
     const double by_link = link > 0 ? row.bytes * remote * 2 / 3 * 1e-3 / link : 0;
-    row.limit = baseline.p50_us / std::max(by_memory, by_link);
+    row.limit = reference.p50_us() / std::max(by_memory, by_link);
     row.limited_by = by_link > by_memory ? "copies between GPUs" : "copies within a GPU";
     sink(row);
   }
 }
 
-void measure_scaling(const VgpuWork& work, const VgpuSink& sink) {
+void measure_workloads(const VgpuWork& work, const VgpuSink& sink) {
+  const int most = most_of(work.parts);
   for (const WorkloadKind& kind : work.kinds) {
-    const Baseline baseline = measure_baseline("scaling", kind, work, sink);
+    const int scale = scale_of(work, kind);
+    Reference reference(kind, scale, work.seconds);
+    sink(reference.row("scaling", kind));
     for (const int parts : work.parts) {
-      if (parts == 1) continue;
-      VirtualGpu gpu(devices_of(parts));
-      const auto workload = kind.make(gpu, scale_of(work, kind));
-      VgpuRow row = row_of("scaling", kind.name, parts);
-      add_figures(row, *workload, gpu, baseline, work.seconds);
-      sink(row);
+      if (parts == 1 || (parts != most && !work.scaling)) continue;
+      Candidate candidate(reference, kind, parts, work, scale);
+      sink(candidate.measure("scaling"));
+      if (parts != most) continue;
+      if (work.schedule) {
+        candidate.gpu().options().schedule = Schedule::stealing;
+        sink(candidate.measure("schedule", "chunked", "stealing"));
+        candidate.gpu().options().schedule = Schedule::fixed;
+      }
+      if (!work.placement) continue;
+      candidate.place(candidate.workload().inputs(), Placement::replicated());
+      if (!candidate.workload().inputs().empty()) sink(candidate.measure("placement", "inputs replicated"));
+      candidate.place(candidate.workload().buffers(), Placement::interleaved());
+      sink(candidate.measure("placement", "interleaved"));
+      candidate.place(candidate.workload().buffers(), Placement::owner(0));
+      sink(candidate.measure("placement", "on part 0"));
+      candidate.place_by_sample();
+      sink(candidate.measure("placement", "sampled"));
     }
-  }
-}
-
-void measure_schedule(const VgpuWork& work, const VgpuSink& sink) {
-  const int parts = most_of(work.parts);
-  for (const WorkloadKind& kind : work.kinds) {
-    const Baseline baseline = measure_baseline("schedule", kind, work, sink);
-    VirtualGpu gpu(devices_of(parts));
-    const auto workload = kind.make(gpu, scale_of(work, kind));
-    for (const Schedule schedule : {Schedule::fixed, Schedule::stealing}) {
-      gpu.options().schedule = schedule;
-      VgpuRow row = row_of("schedule", kind.name, parts);
-      row.schedule = schedule == Schedule::fixed ? "fixed" : "stealing";
-      add_figures(row, *workload, gpu, baseline, work.seconds);
-      sink(row);
-    }
-  }
-}
-
-void measure_placement(const VgpuWork& work, const VgpuSink& sink) {
-  const int parts = most_of(work.parts);
-  for (const WorkloadKind& kind : work.kinds) {
-    const Baseline baseline = measure_baseline("placement", kind, work, sink);
-    VirtualGpu gpu(devices_of(parts));
-    const auto workload = kind.make(gpu, scale_of(work, kind));
-    const auto measure = [&](const char* name) {
-      VgpuRow row = row_of("placement", kind.name, parts);
-      row.placement = name;
-      add_figures(row, *workload, gpu, baseline, work.seconds);
-      sink(row);
-    };
-    const auto place = [&](const std::vector<void*>& buffers, const Placement& placement) {
-      for (void* buffer : buffers) gpu.place(buffer, placement);
-    };
-    measure("chunked");
-    place(workload->inputs(), Placement::replicated());
-    measure("inputs replicated");
-    place(workload->buffers(), Placement::interleaved());
-    measure("interleaved");
-    place(workload->buffers(), Placement::owner(0));
-    measure("on part 0");
   }
 }
 

@@ -17,22 +17,20 @@ namespace dcgn::bench {
 struct VgpuWork {
   std::vector<workloads::WorkloadKind> kinds;
   std::vector<int> parts;  // numbers of parts; they are dealt out to the devices there are
-  int scale = 0;           // of the workloads; 0: the full one
-  double seconds = 0.2;    // that a row should take
+  int scale = 0;           // of the workloads; 0: what suits the devices
+  double seconds = 0.05;   // that a row should take, three runs at least
+  bool scaling = true, schedule = true, placement = true;  // which rows of measure_workloads()
 };
 
 using VgpuSink = std::function<void(const VgpuRow&)>;
 
-// Figure 7: vector add on part 0 alone, its data dealt out to 1, 2, 4, ... parts. Limits: what copies within a GPU and
-// between two of them move.
+// Figure 7: vector add on part 0 alone, of whose pages 0, 50 and 75 % lie on other GPUs, where there are any. Limits:
+// what copies within a GPU and between two of them move.
 void measure_remote(const VgpuWork& work, const VgpuSink& sink);
-// Figure 19: each workload over more and more parts. The limit is the number of devices.
-void measure_scaling(const VgpuWork& work, const VgpuSink& sink);
-// Blocks by chunks and by stealing, over the largest number of parts.
-void measure_schedule(const VgpuWork& work, const VgpuSink& sink);
-// Each placement, over the largest number of parts.
-void measure_placement(const VgpuWork& work, const VgpuSink& sink);
 // An empty kernel: launch and wait; and one of many launches, each behind the one before. The limit is one GPU's.
 void measure_launch(const VgpuWork& work, const VgpuSink& sink);
+// Each workload on one GPU with the kernels as they are, and over more and more parts (figure 19). Over the most:
+// blocks by chunks and by stealing; and each placement. The limit of the speed-up is the number of devices.
+void measure_workloads(const VgpuWork& work, const VgpuSink& sink);
 
 }  // namespace dcgn::bench

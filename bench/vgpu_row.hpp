@@ -24,7 +24,7 @@ struct VgpuRow {
   double speedup = 0;             // over one GPU with the kernels as they are; 0: not asked
   double limit = 0;               // of the speed-up, or in us where there is none
   std::string limited_by{};
-  std::uint64_t wrong = 0;  // bytes, or floats, that differ from what one GPU computed
+  std::uint64_t wrong = 0;  // words of 4 bytes that differ from what one GPU computed
 };
 
 inline void set_figures(VgpuRow& row, const std::vector<double>& us) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +43,7 @@ class Program : public Workload {
   }
   const std::vector<void*>& buffers() const override { return buffers_; }
   const std::vector<void*>& inputs() const override { return inputs_; }
+  void sample_next_run(std::uint64_t blocks) override { sampled_blocks_ = blocks; }
 
  protected:
   template <class T>
@@ -70,10 +70,18 @@ class Program : public Workload {
     upload(to, content, content.size());
   }
   template <class T>
-  Output download(const char* name, const T* from, std::size_t count, double tolerance = 0) {
-    Output output{name, std::vector<std::byte>(count * sizeof(T)), tolerance};
-    gpu_.copy(output.bytes.data(), from, output.bytes.size());
-    return output;
+  static Result result(const char* name, const T* data, std::size_t count, double tolerance = 0) {
+    return {name, data, count * sizeof(T), tolerance};
+  }
+  template <class... Args>
+  void launch(virtual_gpu::Stream& stream, const virtual_gpu::Kernel& kernel, const Launch& shape,
+              const Args&... args) {
+    if (const std::uint64_t blocks = std::exchange(sampled_blocks_, 0)) {
+      stream.synchronize();
+      const auto placements = gpu_.sample(buffers_, blocks, kernel, shape, args...);
+      for (std::size_t i = 0; i < buffers_.size(); ++i) gpu_.place(buffers_[i], placements[i]);
+    }
+    gpu_.launch(stream, kernel, shape, args...);
   }
   virtual_gpu::Kernel kernel(const char* name) const { return module_.kernel(name); }
   const virtual_gpu::Module& module() const { return module_; }
@@ -83,6 +91,7 @@ class Program : public Workload {
   VirtualGpu& gpu_;
   virtual_gpu::Module module_;
   std::vector<void*> buffers_, inputs_;
+  std::uint64_t sampled_blocks_ = 0;
 };
 
 inline constexpr unsigned threads = 256;  // of a block, where any number would do

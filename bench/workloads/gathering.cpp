@@ -1,8 +1,6 @@
 // Workloads whose blocks write to the same places, by atomics: breadth-first search, k-means, histograms.
 #include "bench/workloads/common.hpp"
 
-#include <numeric>
-
 namespace dcgn::workloads {
 
 namespace {
@@ -35,14 +33,14 @@ class BreadthFirst final : public Program {
     int size = 1;
     for (int level = 0; size != 0; ++level) {
       gpu().fill(stream, size_, 0, sizeof(int));
-      gpu().launch(stream, step_, {.grid = blocks_for(static_cast<std::uint64_t>(size), threads), .block = threads},
-                   first_, edges_, level_, level, frontier_[level % 2], size, frontier_[(level + 1) % 2], size_);
+      launch(stream, step_, {.grid = blocks_for(static_cast<std::uint64_t>(size), threads), .block = threads}, first_,
+             edges_, level_, level, frontier_[level % 2], size, frontier_[(level + 1) % 2], size_);
       gpu().copy(stream, &size, size_, sizeof size);
       stream.synchronize();
     }
   }
   // The order within a frontier is any; a node's level is not.
-  std::vector<Output> results() override { return {download("level", level_, nodes_)}; }
+  std::vector<Result> results() const override { return {result("level", level_, nodes_)}; }
 
  private:
   static constexpr std::size_t degree = 8;
@@ -71,13 +69,13 @@ class KMeans final : public Program {
     gpu().fill(counts_, 0, centres * sizeof(unsigned));
   }
   void run(virtual_gpu::Stream& stream) override {
-    gpu().launch(stream, step_, {.grid = blocks_for(points_, threads), .block = threads}, coordinates_,
-                 static_cast<int>(points_), centres, nearest_, sums_, counts_);
+    launch(stream, step_, {.grid = blocks_for(points_, threads), .block = threads}, coordinates_,
+           static_cast<int>(points_), centres, nearest_, sums_, counts_);
   }
   // Sums of some 30,000 floats of both signs that cancel: what the order does to them is bounded by their number.
-  std::vector<Output> results() override {
-    return {download("nearest", nearest_, points_), download("counts", counts_, centres),
-            download("sums", sums_, centres, 1e-2)};
+  std::vector<Result> results() const override {
+    return {result("nearest", nearest_, points_), result("counts", counts_, centres),
+            result("sums", sums_, centres, 1e-2)};
   }
 
  private:
@@ -117,16 +115,15 @@ class Histogram final : public Program {
     upload(floats_, random_floats(items * threads, 0, 1, 18));
   }
   void run(virtual_gpu::Stream& stream) override {
-    gpu().launch(stream, count_, {.grid = 1024, .block = 256}, data_, static_cast<unsigned>(n_), bins_);
-    gpu().launch(stream, queue_, {.grid = 512, .block = threads}, next_, static_cast<unsigned>(items), floats_);
-    gpu().launch(stream, largest_, {.grid = items, .block = threads}, floats_, static_cast<int>(items * threads),
-                 largest_value_);
+    launch(stream, count_, {.grid = 1024, .block = 256}, data_, static_cast<unsigned>(n_), bins_);
+    launch(stream, queue_, {.grid = 512, .block = threads}, next_, static_cast<unsigned>(items), floats_);
+    launch(stream, largest_, {.grid = items, .block = threads}, floats_, static_cast<int>(items * threads),
+           largest_value_);
   }
-  std::vector<Output> results() override {
-    Output seen{"values_seen", std::vector<std::byte>(8)};
-    module().read("values_seen", seen.bytes.data(), 8);
-    return {download("bins", bins_, 256), std::move(seen), download("floats", floats_, items * threads),
-            download("largest", largest_value_, 1)};
+  std::vector<Result> results() const override {
+    return {result("bins", bins_, 256),
+            result("values_seen", static_cast<const unsigned long long*>(module().address("values_seen")), 1),
+            result("floats", floats_, items * threads), result("largest", largest_value_, 1)};
   }
   double bytes_moved() const override { return static_cast<double>(n_); }
 
@@ -142,9 +139,9 @@ class Histogram final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> gathering_workloads() {
-  return {{"breadth-first", "BFS", make_workload<BreadthFirst>, 32},
-          {"k-means", "KMN", make_workload<KMeans>, 128},
-          {"histogram", "not among them", make_workload<Histogram>, 128}};
+  return {{"breadth-first", "BFS", make_workload<BreadthFirst>, 4, 64},
+          {"k-means", "KMN", make_workload<KMeans>, 48, 500},
+          {"histogram", "not among them", make_workload<Histogram>, 60, 250}};
 }
 
 }  // namespace dcgn::workloads

@@ -15,10 +15,10 @@ class Srad final : public Program {
   }
   void reset() override { gpu().fill(coefficient_, 0xff, size() * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
-    gpu().launch(stream, step_, {.grid = Dim3(columns / 32, blocks_for(rows(), 8)), .block = Dim3(32, 8)}, image_,
-                 coefficient_, columns, rows_, 0.05f);
+    launch(stream, step_, {.grid = Dim3(columns / 32, blocks_for(rows(), 8)), .block = Dim3(32, 8)}, image_,
+           coefficient_, columns, rows_, 0.05f);
   }
-  std::vector<Output> results() override { return {download("coefficient", coefficient_, size())}; }
+  std::vector<Result> results() const override { return {result("coefficient", coefficient_, size())}; }
   double bytes_moved() const override { return 8.0 * static_cast<double>(size()); }
 
  private:
@@ -44,9 +44,9 @@ class FiniteDifference final : public Program {
     const Launch shape{.grid = Dim3(blocks_for(nx - 2, 64), blocks_for(nx - 2, 4), static_cast<unsigned>(nz_ - 2)),
                        .block = Dim3(64, 4)};
     for (int step = 0; step < steps; ++step)
-      gpu().launch(stream, step_, shape, grids_[step % 2], grids_[(step + 1) % 2], nx, nx, nz_);
+      launch(stream, step_, shape, grids_[step % 2], grids_[(step + 1) % 2], nx, nx, nz_);
   }
-  std::vector<Output> results() override { return {download("grid", grids_[steps % 2], size())}; }
+  std::vector<Result> results() const override { return {result("grid", grids_[steps % 2], size())}; }
   double bytes_moved() const override { return 8.0 * steps * static_cast<double>(size()); }
 
  private:
@@ -72,10 +72,10 @@ class Rays final : public Program {
   }
   void reset() override { gpu().fill(picture_, 0, size() * 4); }
   void run(virtual_gpu::Stream& stream) override {
-    gpu().launch(stream, trace_, {.grid = Dim3(width / 16, static_cast<unsigned>(height_) / 16), .block = Dim3(16, 16)},
-                 picture_, width, height_);
+    launch(stream, trace_, {.grid = Dim3(width / 16, static_cast<unsigned>(height_) / 16), .block = Dim3(16, 16)},
+           picture_, width, height_);
   }
-  std::vector<Output> results() override { return {download("picture", picture_, size())}; }
+  std::vector<Result> results() const override { return {result("picture", picture_, size())}; }
 
  private:
   static constexpr int width = 1024;
@@ -95,10 +95,10 @@ class Coulomb final : public Program {
   }
   void reset() override { gpu().fill(potential_, 0, size() * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
-    gpu().launch(stream, add_, {.grid = Dim3(columns / 32, static_cast<unsigned>(rows_) / 8), .block = Dim3(32, 8)},
-                 potential_, count, 0.1f, 1.0f);
+    launch(stream, add_, {.grid = Dim3(columns / 32, static_cast<unsigned>(rows_) / 8), .block = Dim3(32, 8)},
+           potential_, count, 0.1f, 1.0f);
   }
-  std::vector<Output> results() override { return {download("potential", potential_, size())}; }
+  std::vector<Result> results() const override { return {result("potential", potential_, size())}; }
 
  private:
   static constexpr int columns = 1024, count = 1000;
@@ -112,10 +112,10 @@ class Coulomb final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> image_workloads() {
-  return {{"srad", "SRAD", make_workload<Srad>, 512},
-          {"finite-difference", "3DFD", make_workload<FiniteDifference>, 128},
-          {"rays", "RAY", make_workload<Rays>, 32},
-          {"coulomb", "CP", make_workload<Coulomb>, 32}};
+  return {{"srad", "SRAD", make_workload<Srad>, 128, 1000},
+          {"finite-difference", "3DFD", make_workload<FiniteDifference>, 32, 250},
+          {"rays", "RAY", make_workload<Rays>, 8, 500},
+          {"coulomb", "CP", make_workload<Coulomb>, 8, 500}};
 }
 
 }  // namespace dcgn::workloads

@@ -52,19 +52,19 @@ class ConjugateGradient final : public Program {
     const int n = static_cast<int>(rows());
     const Launch each{.grid = blocks_for(rows(), 256), .block = 256}, sum{.grid = 1024, .block = 256};
     double *const old = numbers_, *const now = numbers_ + 1, *const curvature = numbers_ + 2;
-    gpu().launch(stream, dot_, sum, r_, r_, old, n);
+    launch(stream, dot_, sum, r_, r_, old, n);
     for (int step = 0; step < steps; ++step) {
-      gpu().launch(stream, product_, each, first_, column_, value_, p_, q_, n);
-      gpu().launch(stream, dot_, sum, p_, q_, curvature, n);
-      gpu().launch(stream, axpy_, each, 1.0, old, curvature, p_, x_, n);
-      gpu().launch(stream, axpy_, each, -1.0, old, curvature, q_, r_, n);
-      gpu().launch(stream, dot_, sum, r_, r_, now, n);
-      gpu().launch(stream, direction_, each, now, old, r_, p_, n);
+      launch(stream, product_, each, first_, column_, value_, p_, q_, n);
+      launch(stream, dot_, sum, p_, q_, curvature, n);
+      launch(stream, axpy_, each, 1.0, old, curvature, p_, x_, n);
+      launch(stream, axpy_, each, -1.0, old, curvature, q_, r_, n);
+      launch(stream, dot_, sum, r_, r_, now, n);
+      launch(stream, direction_, each, now, old, r_, p_, n);
       gpu().copy(stream, old, now, sizeof(double));
     }
   }
-  std::vector<Output> results() override {
-    return {download("x", x_, rows()), download("r", r_, rows()), download("r * r", numbers_, 1)};
+  std::vector<Result> results() const override {
+    return {result("x", x_, rows()), result("r", r_, rows()), result("r * r", numbers_, 1)};
   }
   double bytes_moved() const override {
     return steps * (12.0 * static_cast<double>(entries_) + 8.0 * 14 * static_cast<double>(rows()));
@@ -84,7 +84,7 @@ class ConjugateGradient final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> solver_workloads() {
-  return {{"conjugate-gradient", "CG.S", make_workload<ConjugateGradient>, 16}};
+  return {{"conjugate-gradient", "CG.S", make_workload<ConjugateGradient>, 4, 32}};
 }
 
 }  // namespace dcgn::workloads

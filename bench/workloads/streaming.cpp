@@ -22,9 +22,9 @@ class VectorAdd final : public Program {
   }
   void reset() override { gpu().fill(c_, 0xff, n_ * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
-    gpu().launch(stream, add_, {.grid = blocks_for(n_, threads), .block = threads}, a_, b_, c_, static_cast<int>(n_));
+    launch(stream, add_, {.grid = blocks_for(n_, threads), .block = threads}, a_, b_, c_, static_cast<int>(n_));
   }
-  std::vector<Output> results() override { return {download("c", c_, n_)}; }
+  std::vector<Result> results() const override { return {result("c", c_, n_)}; }
   double bytes_moved() const override { return 12.0 * static_cast<double>(n_); }
 
  private:
@@ -55,11 +55,11 @@ class BackPropagation final : public Program {
   }
   void run(virtual_gpu::Stream& stream) override {
     const Launch shape{.grid = Dim3(1, static_cast<unsigned>(rows_ / 16)), .block = Dim3(16, 16)};
-    gpu().launch(stream, forward_, shape, input_, weights_, partial_, outputs);
-    gpu().launch(stream, adjust_, shape, delta_, input_, weights_, old_, outputs);
+    launch(stream, forward_, shape, input_, weights_, partial_, outputs);
+    launch(stream, adjust_, shape, delta_, input_, weights_, old_, outputs);
   }
-  std::vector<Output> results() override {
-    return {download("partial", partial_, rows_ / 16 * outputs), download("weights", weights_, rows_ * outputs)};
+  std::vector<Result> results() const override {
+    return {result("partial", partial_, rows_ / 16 * outputs), result("weights", weights_, rows_ * outputs)};
   }
   // Weights are read by both kernels and written by one, their changes read and written.
   double bytes_moved() const override { return 4.0 * static_cast<double>(rows_) * (5 * outputs + 2); }
@@ -93,13 +93,12 @@ class Scan final : public Program {
   void run(virtual_gpu::Stream& stream) override {
     const unsigned grid = blocks_for(n_, each);
     const int n = static_cast<int>(n_), sums = static_cast<int>(grid);
-    gpu().launch(stream, blocks_, {.grid = grid, .block = each}, in_, out_, sums_, n);
-    gpu().launch(stream, blocks_, {.grid = blocks_for(grid, each), .block = each}, sums_, scanned_, sums_of_sums_,
-                 sums);
-    gpu().launch(stream, add_, {.grid = blocks_for(grid, each), .block = each}, scanned_, sums_of_sums_, sums);
-    gpu().launch(stream, shift_, {.grid = grid, .block = each}, out_, scanned_, n);
+    launch(stream, blocks_, {.grid = grid, .block = each}, in_, out_, sums_, n);
+    launch(stream, blocks_, {.grid = blocks_for(grid, each), .block = each}, sums_, scanned_, sums_of_sums_, sums);
+    launch(stream, add_, {.grid = blocks_for(grid, each), .block = each}, scanned_, sums_of_sums_, sums);
+    launch(stream, shift_, {.grid = grid, .block = each}, out_, scanned_, n);
   }
-  std::vector<Output> results() override { return {download("out", out_, n_)}; }
+  std::vector<Result> results() const override { return {result("out", out_, n_)}; }
   double bytes_moved() const override { return 16.0 * static_cast<double>(n_); }
 
  private:
@@ -119,10 +118,10 @@ class Walsh final : public Program {
   void run(virtual_gpu::Stream& stream) override {
     const int n = static_cast<int>(n_);
     for (std::size_t stride = 1; stride < n_; stride *= 2)
-      gpu().launch(stream, step_, {.grid = blocks_for(n_ / 2, threads), .block = threads}, data_,
-                   static_cast<int>(stride), n);
+      launch(stream, step_, {.grid = blocks_for(n_ / 2, threads), .block = threads}, data_, static_cast<int>(stride),
+             n);
   }
-  std::vector<Output> results() override { return {download("data", data_, n_)}; }
+  std::vector<Result> results() const override { return {result("data", data_, n_)}; }
   double bytes_moved() const override { return 8.0 * static_cast<double>(n_) * std::log2(static_cast<double>(n_)); }
 
  private:
@@ -155,9 +154,9 @@ class Fourier final : public Program {
   }
   void run(virtual_gpu::Stream& stream) override {
     for (const int stride : {1, 64, 64 * 64})
-      gpu().launch(stream, transform_, {.grid = static_cast<unsigned>(cubes_ * cube / 64), .block = 32}, data_, stride);
+      launch(stream, transform_, {.grid = static_cast<unsigned>(cubes_ * cube / 64), .block = 32}, data_, stride);
   }
-  std::vector<Output> results() override { return {download("data", data_, cubes_ * cube)}; }
+  std::vector<Result> results() const override { return {result("data", data_, cubes_ * cube)}; }
   double bytes_moved() const override { return 3 * 16.0 * static_cast<double>(cubes_ * cube); }
 
  private:
@@ -170,11 +169,11 @@ class Fourier final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> streaming_workloads() {
-  return {{"vector-add", "vectorAdd of figure 7", make_workload<VectorAdd>, 170},
-          {"back-propagation", "BP", make_workload<BackPropagation>, 16},
-          {"scan", "SCAN", make_workload<Scan>, 512},
-          {"walsh", "FWT", make_workload<Walsh>, 1024},
-          {"fourier", "FT.S", make_workload<Fourier>, 512}};
+  return {{"vector-add", "vectorAdd of figure 7", make_workload<VectorAdd>, 22, 170},
+          {"back-propagation", "BP", make_workload<BackPropagation>, 16, 16},
+          {"scan", "SCAN", make_workload<Scan>, 128, 1000},
+          {"walsh", "FWT", make_workload<Walsh>, 64, 512},
+          {"fourier", "FT.S", make_workload<Fourier>, 128, 1000}};
 }
 
 }  // namespace dcgn::workloads

@@ -5,6 +5,8 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace dcgn::workloads {
@@ -15,19 +17,17 @@ std::string corpus_source(const std::string& name) {
   throw Error(Code::configuration, "bench", name + " was not built in, expected a file of tests/virtual_gpu/corpus");
 }
 
-std::uint64_t differences(const Output& a, const Output& b) {
-  if (a.bytes.size() != b.bytes.size()) return std::max(a.bytes.size(), b.bytes.size());
+std::uint64_t differences(const Result& what, const std::vector<std::uint32_t>& a,
+                          const std::vector<std::uint32_t>& b) {
+  if (a.size() != b.size()) return std::max(a.size(), b.size());
   std::uint64_t wrong = 0;
-  if (a.tolerance == 0) {
-    if (std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0) return 0;
-    for (std::size_t i = 0; i < a.bytes.size(); ++i) wrong += a.bytes[i] != b.bytes[i];
-    return wrong;
-  }
-  for (std::size_t at = 0; at < a.bytes.size(); at += sizeof(float)) {
-    float x = 0, y = 0;
-    std::memcpy(&x, &a.bytes[at], sizeof x);
-    std::memcpy(&y, &b.bytes[at], sizeof y);
-    wrong += !(std::abs(x - y) <= a.tolerance * std::max(std::abs(x), std::abs(y)));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (what.tolerance == 0) {
+      wrong += a[i] != b[i];
+    } else {
+      const float x = std::bit_cast<float>(a[i]), y = std::bit_cast<float>(b[i]);
+      wrong += !(std::abs(x - y) <= what.tolerance * std::max(std::abs(x), std::abs(y)));
+    }
   }
   return wrong;
 }

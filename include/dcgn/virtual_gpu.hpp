@@ -139,16 +139,17 @@ class VirtualGpu {
   }
   void launch(Stream& stream, const Launch& launch, const virtual_gpu::ImageOfPart& image);
 
-  // Where pages should lie for this kernel: runs `blocks` of its blocks, evenly chosen, counts which part touches which
-  // page of the buffer, and puts all buffers and variables back as they were. Needs room for them once more. On CUDA
-  // only. Throws what launch() does.
+  // Where pages of these buffers should lie for this kernel: runs `blocks` of its blocks, evenly chosen, once for each
+  // buffer, counts which part touches which page, and puts all buffers and variables back as they were. Needs room for
+  // them once more. On CUDA only. Throws what launch() does.
   template <class... Args>
-  Placement sample(void* buffer, std::uint64_t blocks, const virtual_gpu::Kernel& kernel, const Launch& launch,
-                   const Args&... args) {
-    return this->sample(buffer, blocks, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof args}...});
+  std::vector<Placement> sample(const std::vector<void*>& buffers, std::uint64_t blocks,
+                                const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
+    return this->sample(buffers, blocks, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof args}...});
   }
-  Placement sample(void* buffer, std::uint64_t blocks, const virtual_gpu::Kernel& kernel, const Launch& launch,
-                   const std::vector<virtual_gpu::Argument>& arguments);
+  std::vector<Placement> sample(const std::vector<void*>& buffers, std::uint64_t blocks,
+                                const virtual_gpu::Kernel& kernel, const Launch& launch,
+                                const std::vector<virtual_gpu::Argument>& arguments);
 
   // Of the stream that calls without one have.
   void synchronize();

@@ -18,6 +18,8 @@
 
 namespace dcgn::virtual_gpu {
 
+class SplitLaunch;
+
 struct Buffer {
   std::size_t bytes = 0;  // as they were asked for
   PageMap pages;
@@ -64,8 +66,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   Module load(const std::string& name, const std::string& text);
   void launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments);
   void launch(Stream& stream, const Launch& launch, const ImageOfPart& image);
-  Placement sample(void* memory, std::uint64_t blocks, const Kernel& kernel, const Launch& launch,
-                   const std::vector<Argument>& arguments);
+  std::vector<Placement> sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,
+                                const Launch& launch, const std::vector<Argument>& arguments);
 
   Options options;
   Statistics statistics;
@@ -90,6 +92,9 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   };
   std::vector<Saved> save();
   void restore(const std::vector<Saved>& saved);
+  // How often each part touches each page of a buffer, when it runs these of its blocks.
+  std::vector<unsigned long long> count_touches(void* memory, const std::vector<std::vector<Chunk>>& blocks,
+                                                Binary& counting, std::size_t kernel, SplitLaunch& split);
   struct Checked {
     std::uint64_t blocks;
     bool whole;

@@ -38,22 +38,10 @@ void Gpu::restore(const std::vector<Saved>& saved) {
   own_stream().synchronize();
 }
 
-Placement Gpu::sample(void* memory, std::uint64_t blocks, const Kernel& kernel, const Launch& launch,
-                      const std::vector<Argument>& arguments) {
-  const auto [all, whole] = check_launch(kernel, launch, arguments);
+std::vector<unsigned long long> Gpu::count_touches(void* memory, const std::vector<std::vector<Chunk>>& blocks,
+                                                   Binary& counting, std::size_t kernel, SplitLaunch& split) {
   const Buffer& buffer = buffer_at("sample", memory);
-  if (parts() == 1) return Placement::chunked();
-  if (whole)
-    throw Error(
-        Code::unsupported, "sample",
-        kernel.info().name + " cannot be split: " + kernel.info().reasons.front() + "; expected another kernel");
-  synchronize_all();
-  const std::unique_ptr<Binary> counting = kernel.code_->make_counting();
-  const std::vector<Saved> saved = save();
-
   const std::size_t pages = buffer.pages.pages(), each = static_cast<std::size_t>(parts());
-  const std::vector<Chunk> chunks = split_evenly(all, parts(), step_for(all, arguments));
-  SplitLaunch split(*this, launch, arguments);
   std::vector<unsigned long long> touches(pages * each), of_part(pages);
   for (int part = 0; part < parts(); ++part) {
     const DeviceBuffer<unsigned long long> counts(device(part), pages);
@@ -62,18 +50,43 @@ Placement Gpu::sample(void* memory, std::uint64_t blocks, const Kernel& kernel, 
                                     static_cast<std::uint64_t>(std::countr_zero(buffer.pages.page_bytes())),
                                     reinterpret_cast<std::uintptr_t>(counts.data())};
     std::size_t bytes = 0;
-    device(part).copy(counting->variable(part, ptx::touch_counter_name, bytes), &counter, sizeof counter);
+    device(part).copy(counting.variable(part, ptx::touch_counter_name, bytes), &counter, sizeof counter);
     Parts& streams = *own_stream().parts_;
-    streams.order();
-    for (const Chunk& block : chosen_blocks(chunks[static_cast<std::size_t>(part)], (blocks + each - 1) / each))
-      split.run(*counting, kernel.index_, part, block, streams.use(part));
+    for (const Chunk& block : blocks[static_cast<std::size_t>(part)])
+      split.run(counting, kernel, part, block, streams.use(part));
     own_stream().synchronize();
     counts.download(of_part.data());
     for (std::size_t page = 0; page < pages; ++page)
       touches[page * each + static_cast<std::size_t>(part)] = of_part[page];
   }
-  restore(saved);
-  return Placement::listed(owners_by_touches(touches, parts()));
+  return touches;
+}
+
+std::vector<Placement> Gpu::sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,
+                                   const Launch& launch, const std::vector<Argument>& arguments) {
+  const auto [all, whole] = check_launch(kernel, launch, arguments);
+  for (const void* buffer : memory) buffer_at("sample", buffer);
+  if (parts() == 1) return std::vector<Placement>(memory.size());
+  if (whole)
+    throw Error(
+        Code::unsupported, "sample",
+        kernel.info().name + " cannot be split: " + kernel.info().reasons.front() + "; expected another kernel");
+  synchronize_all();
+  const std::unique_ptr<Binary> counting = kernel.code_->make_counting();
+  const auto parts_here = static_cast<std::uint64_t>(parts());
+  const std::uint64_t of_each = (blocks + parts_here - 1) / parts_here;
+  std::vector<std::vector<Chunk>> chosen;
+  for (const Chunk& chunk : split_evenly(all, parts(), step_for(all, arguments)))
+    chosen.push_back(chosen_blocks(chunk, of_each));
+  SplitLaunch split(*this, launch, arguments);
+  const std::vector<Saved> saved = save();
+  std::vector<Placement> placements;
+  for (void* buffer : memory) {
+    placements.push_back(
+        Placement::listed(owners_by_touches(count_touches(buffer, chosen, *counting, kernel.index_, split), parts())));
+    restore(saved);
+  }
+  return placements;
 }
 
 }  // namespace dcgn::virtual_gpu

@@ -208,6 +208,14 @@ void Module::write(const std::string& variable, const void* from, std::size_t by
     gpu.device(part).copy(address, from, bytes);
 }
 
+void* Module::address(const std::string& variable) const {
+  const auto places = code_->places("address", variable, 0, 0);
+  if (places.size() > 1)
+    throw Error(Code::configuration, "address",
+                variable + ": each part has its own, expected a variable that all share");
+  return places.front().address;
+}
+
 void Module::read(const std::string& variable, void* to, std::size_t bytes, std::size_t offset) const {
   const auto [part, address] = code_->places("read", variable, bytes, offset).front();
   code_->gpu().device(part).copy(to, address, bytes);

@@ -69,9 +69,10 @@ void VirtualGpu::launch(Stream& stream, const Launch& launch, const virtual_gpu:
   gpu_->launch(stream, launch, image);
 }
 
-VirtualGpu::Placement VirtualGpu::sample(void* buffer, std::uint64_t blocks, const Kernel& kernel, const Launch& launch,
-                                         const std::vector<virtual_gpu::Argument>& arguments) {
-  return gpu_->sample(buffer, blocks, kernel, launch, arguments);
+std::vector<VirtualGpu::Placement> VirtualGpu::sample(const std::vector<void*>& buffers, std::uint64_t blocks,
+                                                      const Kernel& kernel, const Launch& launch,
+                                                      const std::vector<virtual_gpu::Argument>& arguments) {
+  return gpu_->sample(buffers, blocks, kernel, launch, arguments);
 }
 
 void VirtualGpu::synchronize() { own_stream().synchronize(); }

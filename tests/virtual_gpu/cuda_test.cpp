@@ -107,6 +107,10 @@ TEST_F(CudaVirtualGpu, parts_share_device_variables) {
   // What the counter was: before the other's block, or behind it.
   const int first = two[0] - 1 - 9 - 0 - 7, second = two[1] - 2 - 9 - 1 - 7;
   EXPECT_TRUE((first == 0 && second == 1) || (first == 2 && second == 0)) << first << ' ' << second;
+  int seen = 0;
+  gpu.copy(&seen, module.address("counter"), sizeof seen);
+  EXPECT_EQ(seen, 3);
+  EXPECT_TRUE(contains(error_of([&] { module.address("steps"); }), "steps: each part has its own"));
   EXPECT_TRUE(contains(error_of([&] { module.write("nobody", &nine, 4); }), "no variable nobody, expected one of"));
   EXPECT_TRUE(contains(error_of([&] { module.write("counter", &nine, 4, 1); }),
                        "counter: 4 bytes from byte 1, expected them within its 4"));
@@ -216,7 +220,7 @@ TEST_F(CudaVirtualGpu, sampling_finds_who_uses_which_page_and_changes_nothing) {
   gpu.fill(data, 0, words * 4);
   const Launch shape{.grid = static_cast<unsigned>(words / 256), .block = 256};
   // Blocks in reverse order use the other end of it.
-  const Placement placement = gpu.sample(data, 64, module.kernel("reverse_add"), shape, data);
+  const Placement placement = gpu.sample({data}, 64, module.kernel("reverse_add"), shape, data).front();
   EXPECT_EQ(placement.parts, (std::vector<int>{1, 1, 1, 1, 0, 0, 0, 0}));
   std::vector<int> found(words);
   gpu.copy(found.data(), data, words * 4);

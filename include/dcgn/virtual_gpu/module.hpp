@@ -55,6 +55,8 @@ class Module {
   void write(const std::string& variable, const void* from, std::size_t bytes, std::size_t offset = 0) const;
   // The same the other way; of constants, part 0's.
   void read(const std::string& variable, void* to, std::size_t bytes, std::size_t offset = 0) const;
+  // Of a variable that all devices share, for kernels and copies. Throws Error(configuration) where each has its own.
+  void* address(const std::string& variable) const;
 
  private:
   friend class Gpu;

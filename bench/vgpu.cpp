@@ -22,6 +22,7 @@ double us_since(Clock::time_point begin) {
 
 std::vector<Device> devices_of(int parts) {
   std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(parts));
   for (int part = 0; part < parts; ++part) devices.emplace_back(part % Device::count());
   return devices;
 }

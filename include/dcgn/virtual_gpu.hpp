@@ -121,7 +121,7 @@ class VirtualGpu {
   template <class... Args>
   void launch(Stream& stream, const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
     static_assert((std::is_trivially_copyable_v<Args> && ...), "arguments are copied byte by byte");
-    this->launch(stream, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof args}...});
+    this->launch(stream, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof(Args)}...});
   }
   template <class... Args>
   void launch(const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
@@ -145,7 +145,7 @@ class VirtualGpu {
   template <class... Args>
   std::vector<Placement> sample(const std::vector<void*>& buffers, std::uint64_t blocks,
                                 const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
-    return this->sample(buffers, blocks, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof args}...});
+    return this->sample(buffers, blocks, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof(Args)}...});
   }
   std::vector<Placement> sample(const std::vector<void*>& buffers, std::uint64_t blocks,
                                 const virtual_gpu::Kernel& kernel, const Launch& launch,

@@ -199,6 +199,7 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
 
 void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_of) {
   std::vector<dcgn::detail::KernelImage> images;
+  images.reserve(static_cast<std::size_t>(parts()));
   for (int part = 0; part < parts(); ++part) images.push_back(image_of(part));
   if (!emulated())
     throw Error(Code::unsupported, "launch",

@@ -68,6 +68,7 @@ class Program {
 
   void compile(const std::string& name, const std::vector<std::string>& options) {
     std::vector<const char*> words;
+    words.reserve(options.size());
     for (const std::string& option : options) words.push_back(option.c_str());
     const NvrtcResult result = nvrtc_.compile(program_, static_cast<int>(words.size()), words.data());
     if (result == 0) return;

@@ -28,8 +28,8 @@ class EmulatedParts final : public Parts {
 
   void gather() override {
     for (std::size_t part = 0; part < streams_.size(); ++part)
-      if (ahead_[part]) streams_[part].synchronize();
-    ahead_.assign(ahead_.size(), false);
+      if (news_[part] != News::none) streams_[part].synchronize();
+    news_.assign(news_.size(), News::none);
   }
   void order() override { gather(); }
 };

@@ -85,14 +85,30 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
   const bool alone = options.schedule == Schedule::part_0;
   std::vector<Chunk> chunks = split_evenly(blocks, alone ? 1 : parts(), step);
   chunks.resize(static_cast<std::size_t>(parts()));
-  if (options.schedule == Schedule::stealing && parts() > 1) return steal(streams, std::move(chunks), launch);
-  for (int part = 0; part < parts(); ++part)
+  if (options.schedule == Schedule::stealing && parts() > 1) {
+    streams.order();
+    return steal(streams, std::move(chunks), launch);
+  }
+  const auto give = [&](int part) {
     for (Chunk left = chunks[static_cast<std::size_t>(part)]; left.count != 0;) {
       const Chunk piece{left.first, std::min(left.count, most_blocks)};
       launch(part, piece, streams.use(part));
       left.first += piece.count;
       left.count -= piece.count;
     }
+  };
+  if (alone || !machine_->gains_by_threads()) {
+    streams.order();
+    for (int part = 0; part < parts(); ++part) give(part);
+    return;
+  }
+  if (!crew_) crew_ = std::make_unique<Crew>(parts() - 1);
+  streams.begin_together();
+  crew_->run([&](int part) {
+    streams.order_part(part);
+    give(part);
+    streams.end_part(part);
+  });
 }
 
 void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch) {
@@ -182,16 +198,15 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 
   Parts& streams = *stream.parts_;
-  streams.order();
   if (whole) {
     ++statistics.launches;
     ++statistics.whole;
-    std::vector<const void*> parameters(arguments.size());
-    PartArguments(*this, arguments).fill(0, parameters);
-    code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative, parameters);
+    streams.order();
+    code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
+                         PartArguments(*this, arguments, 0).places);
     return;
   }
-  SplitLaunch split(*this, launch, arguments);
+  const SplitLaunch split(*this, launch, arguments);
   run_chunks(streams, blocks, step_for(blocks, arguments), [&](int part, const Chunk& piece, dcgn::Stream& its) {
     split.run(code.binary(), kernel.index_, part, piece, its);
   });
@@ -209,12 +224,11 @@ void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_
   if (blocks > most_blocks)
     throw Error(Code::configuration, "launch",
                 images.front().name + ": " + std::to_string(blocks) + " blocks, expected at most 2147483647");
-  stream.parts_->order();
-  Launch of_piece = launch;
-  of_piece.resident = false;
   run_chunks(*stream.parts_, blocks, 1, [&](int part, const Chunk& piece, dcgn::Stream& its) {
     dcgn::detail::KernelImage& image = images[static_cast<std::size_t>(part)];
     image.part_of = dcgn::detail::KernelImage::PartOf{launch.grid, static_cast<unsigned>(piece.first)};
+    Launch of_piece = launch;
+    of_piece.resident = false;
     of_piece.grid = static_cast<unsigned>(piece.count);
     device(part).launch(its, of_piece, image);
   });

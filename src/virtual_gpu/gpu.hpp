@@ -2,6 +2,7 @@
 #pragma once
 
 #include "virtual_gpu/chunks.hpp"
+#include "virtual_gpu/crew.hpp"
 #include "virtual_gpu/loaded_code.hpp"
 #include "virtual_gpu/machine.hpp"
 #include "virtual_gpu/pages.hpp"
@@ -94,7 +95,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void restore(const std::vector<Saved>& saved);
   // How often each part touches each page of a buffer, when it runs these of its blocks.
   std::vector<unsigned long long> count_touches(void* memory, const std::vector<std::vector<Chunk>>& blocks,
-                                                Binary& counting, std::size_t kernel, SplitLaunch& split);
+                                                Binary& counting, std::size_t kernel, const SplitLaunch& split);
   struct Checked {
     std::uint64_t blocks;
     bool whole;
@@ -109,6 +110,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::map<std::uintptr_t, Buffer> buffers_;
   std::size_t replicated_ = 0;  // buffers
   std::unique_ptr<Stream> own_stream_;
+  std::unique_ptr<Crew> crew_;                                      // since a launch gained by it
   std::vector<std::vector<std::unique_ptr<Marker>>> idle_markers_;  // by part, for stealing
 };
 

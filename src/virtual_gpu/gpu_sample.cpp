@@ -39,7 +39,7 @@ void Gpu::restore(const std::vector<Saved>& saved) {
 }
 
 std::vector<unsigned long long> Gpu::count_touches(void* memory, const std::vector<std::vector<Chunk>>& blocks,
-                                                   Binary& counting, std::size_t kernel, SplitLaunch& split) {
+                                                   Binary& counting, std::size_t kernel, const SplitLaunch& split) {
   const Buffer& buffer = buffer_at("sample", memory);
   const std::size_t pages = buffer.pages.pages(), each = static_cast<std::size_t>(parts());
   std::vector<unsigned long long> touches(pages * each), of_part(pages);
@@ -78,7 +78,7 @@ std::vector<Placement> Gpu::sample(const std::vector<void*>& memory, std::uint64
   std::vector<std::vector<Chunk>> chosen;
   for (const Chunk& chunk : split_evenly(all, parts(), step_for(all, arguments)))
     chosen.push_back(chosen_blocks(chunk, of_each));
-  SplitLaunch split(*this, launch, arguments);
+  const SplitLaunch split(*this, launch, arguments);
   const std::vector<Saved> saved = save();
   std::vector<Placement> placements;
   for (void* buffer : memory) {

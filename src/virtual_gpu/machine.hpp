@@ -30,7 +30,7 @@ class Parts {
  public:
   explicit Parts(const std::vector<Device>& devices) {
     for (const Device& device : devices) streams_.emplace_back(device);
-    ahead_.resize(devices.size());
+    news_.resize(devices.size());
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -38,18 +38,23 @@ class Parts {
 
   // The stream of a part that is to be given work.
   dcgn::Stream& use(int part) {
-    ahead_[static_cast<std::size_t>(part)] = true;
+    news_[static_cast<std::size_t>(part)] = News::there;
     return streams_[static_cast<std::size_t>(part)];
   }
-  int count() const { return static_cast<int>(streams_.size()); }
 
   // Part 0's stream goes on when all parts have done what they were given.
   virtual void gather() = 0;
   // So do all.
   virtual void order() = 0;
+  // The same by a thread for each part: after one has called begin_together(), each calls order_part() for its own,
+  // gives it work, and calls end_part().
+  virtual void begin_together() { order(); }
+  virtual void order_part(int) {}
+  virtual void end_part(int) {}
+
   virtual void synchronize() {
     for (dcgn::Stream& stream : streams_) stream.synchronize();
-    ahead_.assign(ahead_.size(), false);
+    news_.assign(news_.size(), News::none);
   }
   bool idle() const {
     for (const dcgn::Stream& stream : streams_)
@@ -60,8 +65,12 @@ class Parts {
   dcgn::Stream& first() { return streams_.front(); }
 
  protected:
+  // Of a part, what part 0's stream does not wait for yet; of part 0, what the others do not. Threads of different
+  // parts write their own.
+  enum class News : unsigned char { none, there, recorded };
+
   std::vector<dcgn::Stream> streams_;
-  std::vector<bool> ahead_;  // has work that part 0's stream does not wait for; part 0: that others do not wait for
+  std::vector<News> news_;
 };
 
 // A moment of a part's stream, always of the same part.
@@ -105,6 +114,8 @@ class Machine {
   const std::vector<Device>& devices() const { return devices_; }
   int parts() const { return static_cast<int>(devices_.size()); }
 
+  // Whether several threads give the parts work faster than one.
+  virtual bool gains_by_threads() const { return false; }
   virtual std::size_t page_bytes() const = 0;
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
   virtual std::unique_ptr<Parts> make_parts() = 0;

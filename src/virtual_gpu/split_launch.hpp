@@ -8,43 +8,40 @@
 #include <dcgn/virtual_gpu.hpp>
 
 #include <cstddef>
-#include <map>
+#include <deque>
 #include <vector>
 
 namespace dcgn::virtual_gpu {
 
 class Gpu;
 
-// Where arguments hold pointers into replicated buffers, copies of them for each part.
+// The places of one part's arguments: where these hold pointers into replicated buffers, of copies that hold the
+// part's.
 class PartArguments {
  public:
-  PartArguments(const Gpu& gpu, const std::vector<Argument>& arguments) : gpu_(gpu), arguments_(arguments) {}
+  PartArguments(const Gpu& gpu, const std::vector<Argument>& arguments, int part);
+  PartArguments(const PartArguments&) = delete;
+  PartArguments& operator=(const PartArguments&) = delete;
 
-  // The places of a part's arguments, until the next call.
-  void fill(int part, std::vector<const void*>& parameters);
+  std::vector<const void*> places;
 
  private:
-  const void* of_part(int part, std::size_t index);
-
-  const Gpu& gpu_;
-  const std::vector<Argument>& arguments_;
-  std::map<std::size_t, std::vector<std::byte>> changed_;
+  std::deque<std::vector<std::byte>> changed_;
 };
 
 class SplitLaunch {
  public:
-  SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments);
-  SplitLaunch(const SplitLaunch&) = delete;
-  SplitLaunch& operator=(const SplitLaunch&) = delete;
+  SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments)
+      : gpu_(gpu), launch_(launch), arguments_(arguments), grid_{launch.grid.x, launch.grid.y, launch.grid.z} {}
 
-  void run(Binary& binary, std::size_t kernel, int part, const Chunk& piece, dcgn::Stream& stream);
+  // May be called for several parts at once.
+  void run(Binary& binary, std::size_t kernel, int part, const Chunk& piece, dcgn::Stream& stream) const;
 
  private:
-  PartArguments arguments_;
+  const Gpu& gpu_;
+  const Launch& launch_;
+  const std::vector<Argument>& arguments_;
   const ptx::GridShape grid_;
-  Launch of_piece_;
-  ptx::SplitArguments split_;
-  std::vector<const void*> parameters_;
 };
 
 }  // namespace dcgn::virtual_gpu

@@ -8,6 +8,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace dcgn::virtual_gpu {
@@ -66,19 +67,45 @@ class CudaRange final : public Range {
 
 class CudaParts final : public Parts {
  public:
-  explicit CudaParts(const std::vector<Device>& devices) : Parts(devices) {
-    for (const Device& device : devices) events_.push_back(std::make_unique<device::CudaEvent>(device.index()));
+  explicit CudaParts(const std::vector<Device>& devices)
+      : Parts(devices), latest_(devices.size()), waited_for_(devices.size()) {
+    for (const Device& device : devices) events_.emplace_back(device.index());
   }
 
   // Part 0's stream is where the parts meet: as many calls as there are parts, not that many squared.
   void gather() override {
     for (std::size_t part = 1; part < streams_.size(); ++part) {
-      if (!ahead_[part]) continue;
-      record(part);
-      wait(0, part);
-      ahead_[part] = false;
-      ahead_[0] = true;
+      if (news_[part] == News::none) continue;
+      wait(0, record(part));
+      news_[part] = News::none;
+      news_[0] = News::there;
     }
+  }
+
+  void order() override {
+    gather();
+    if (news_[0] == News::none) return;
+    if (streams_.size() > 1) {
+      const CUevent event = record(0);
+      for (std::size_t part = 1; part < streams_.size(); ++part) wait(part, event);
+    }
+    news_[0] = News::none;
+  }
+
+  // Each part waits for each other one: more calls than by way of part 0, but its own thread makes them, and what it
+  // waits for was mostly recorded by the threads of the launch before.
+  void begin_together() override {
+    for (std::size_t part = 0; part < streams_.size(); ++part)
+      waited_for_[part] = news_[part] == News::none ? nullptr : record(part);
+    news_.assign(news_.size(), News::none);
+  }
+  void order_part(int part) override {
+    const auto own = static_cast<std::size_t>(part);
+    for (std::size_t other = 0; other < streams_.size(); ++other)
+      if (other != own && waited_for_[other]) wait(own, waited_for_[other]);
+  }
+  void end_part(int part) override {
+    if (news_[static_cast<std::size_t>(part)] == News::there) record(static_cast<std::size_t>(part));
   }
 
   // The part that was given work last is waited for first: then others have mostly ended, and to look costs less than
@@ -86,30 +113,34 @@ class CudaParts final : public Parts {
   void synchronize() override {
     for (std::size_t part = streams_.size(); part-- > 0;)
       if (part + 1 == streams_.size() || !streams_[part].idle()) streams_[part].synchronize();
-    ahead_.assign(ahead_.size(), false);
-  }
-
-  void order() override {
-    gather();
-    if (!ahead_[0]) return;
-    ahead_[0] = false;
-    if (streams_.size() == 1) return;
-    record(0);
-    for (std::size_t part = 1; part < streams_.size(); ++part) wait(part, 0);
+    news_.assign(news_.size(), News::none);
   }
 
  private:
   CUstream stream(std::size_t part) const { return static_cast<CUstream>(streams_[part].native()); }
-  void record(std::size_t part) {
-    check_driver(driver().event_record(events_[part]->get(), stream(part)), "launch", "cuEventRecord",
-                 static_cast<int>(part));
+
+  // The event behind all that the part was given. Two in turn: while threads still have their parts wait for one, its
+  // own part's thread may record the next.
+  CUevent record(std::size_t part) {
+    if (news_[part] != News::recorded) {
+      latest_[part] ^= 1;
+      check_driver(driver().event_record(events_[part].pair[latest_[part]].get(), stream(part)), "launch",
+                   "cuEventRecord", static_cast<int>(part));
+      news_[part] = News::recorded;
+    }
+    return events_[part].pair[latest_[part]].get();
   }
-  void wait(std::size_t part, std::size_t for_part) {
-    check_driver(driver().stream_wait(stream(part), events_[for_part]->get(), 0), "launch", "cuStreamWaitEvent",
-                 static_cast<int>(part));
+  void wait(std::size_t part, CUevent event) {
+    check_driver(driver().stream_wait(stream(part), event, 0), "launch", "cuStreamWaitEvent", static_cast<int>(part));
   }
 
-  std::vector<std::unique_ptr<device::CudaEvent>> events_;
+  struct Events {
+    explicit Events(int device) : pair{device::CudaEvent(device), device::CudaEvent(device)} {}
+    device::CudaEvent pair[2];
+  };
+  std::deque<Events> events_;
+  std::vector<unsigned char> latest_;
+  std::vector<CUevent> waited_for_;  // by begin_together()
 };
 
 class CudaMarker final : public Marker {
@@ -166,6 +197,8 @@ class CudaMachine final : public Machine {
     for (const Device& device : devices) contexts_.push_back(device::context_of(device.index()));
   }
 
+  // Two launches by one thread cost less than to have another one make the second.
+  bool gains_by_threads() const override { return parts() > 2; }
   std::size_t page_bytes() const override { return page_bytes_; }
   std::unique_ptr<Range> reserve(const PageMap& pages) override {
     return std::make_unique<CudaRange>(devices(), pages);

@@ -12,7 +12,8 @@ constexpr std::chrono::microseconds watch_time{500};
 
 }  // namespace
 
-Crew::Crew(int helpers) : failures_(static_cast<std::size_t>(helpers) + 1) {
+Crew::Crew(int helpers) {
+  failures_.resize(static_cast<std::size_t>(helpers) + 1);
   threads_.reserve(static_cast<std::size_t>(helpers));
   for (std::size_t helper = 1; helper < failures_.size(); ++helper)
     threads_.emplace_back([this, helper] { serve(helper); });

@@ -216,32 +216,29 @@ void measure_remote(const VgpuWork& work, const VgpuSink& sink) {
   }
 }
 
-void measure_workloads(const VgpuWork& work, const VgpuSink& sink) {
-  const int most = most_of(work.parts);
-  for (const WorkloadKind& kind : work.kinds) {
-    const int scale = scale_of(work, kind);
-    Reference reference(kind, scale, work.seconds);
-    sink(reference.row("scaling", kind));
-    for (const int parts : work.parts) {
-      if (parts == 1 || (parts != most && !work.scaling)) continue;
-      Candidate candidate(reference, kind, parts, work, scale);
-      sink(candidate.measure("scaling"));
-      if (parts != most) continue;
-      if (work.schedule) {
-        candidate.gpu().options().schedule = Schedule::stealing;
-        sink(candidate.measure("schedule", "chunked", "stealing"));
-        candidate.gpu().options().schedule = Schedule::fixed;
-      }
-      if (!work.placement) continue;
-      candidate.place(candidate.workload().inputs(), Placement::replicated());
-      if (!candidate.workload().inputs().empty()) sink(candidate.measure("placement", "inputs replicated"));
-      candidate.place(candidate.workload().buffers(), Placement::interleaved());
-      sink(candidate.measure("placement", "interleaved"));
-      candidate.place(candidate.workload().buffers(), Placement::owner(0));
-      sink(candidate.measure("placement", "on part 0"));
-      candidate.place_by_sample();
-      sink(candidate.measure("placement", "sampled"));
+void measure_workload(const VgpuWork& work, const WorkloadKind& kind, const VgpuSink& sink) {
+  const int most = most_of(work.parts), scale = scale_of(work, kind);
+  Reference reference(kind, scale, work.seconds);
+  sink(reference.row("scaling", kind));
+  for (const int parts : work.parts) {
+    if (parts == 1 || (parts != most && !work.scaling)) continue;
+    Candidate candidate(reference, kind, parts, work, scale);
+    sink(candidate.measure("scaling"));
+    if (parts != most) continue;
+    if (work.schedule) {
+      candidate.gpu().options().schedule = Schedule::stealing;
+      sink(candidate.measure("schedule", "chunked", "stealing"));
+      candidate.gpu().options().schedule = Schedule::fixed;
     }
+    if (!work.placement) continue;
+    candidate.place(candidate.workload().inputs(), Placement::replicated());
+    if (!candidate.workload().inputs().empty()) sink(candidate.measure("placement", "inputs replicated"));
+    candidate.place(candidate.workload().buffers(), Placement::interleaved());
+    sink(candidate.measure("placement", "interleaved"));
+    candidate.place(candidate.workload().buffers(), Placement::owner(0));
+    sink(candidate.measure("placement", "on part 0"));
+    candidate.place_by_sample();
+    sink(candidate.measure("placement", "sampled"));
   }
 }
 

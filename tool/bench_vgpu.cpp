@@ -2,6 +2,7 @@
 #include "bench/vgpu.hpp"
 
 #include "tool/bench_document.hpp"
+#include "tool/bench_gates.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
@@ -103,28 +104,36 @@ int run(Arguments& a) {
   const VgpuWork work = work_of(a);
   BenchDocument document("vgpu", a.json);
   std::vector<VgpuRow> rows;
-  const auto measure = [&](const char* title, const auto& how) {
+  const auto sink = [&](const VgpuRow& row) {
+    rows.push_back(row);
+    document.add(bench::to_json(row), row.wrong);
+    if (!document.quiet()) line(row);
+  };
+  bool failed = false;
+  const auto begin = [&](const char* title) {
     if (!document.quiet()) head(title);
     rows.clear();
-    how(work, [&](const VgpuRow& row) {
-      rows.push_back(row);
-      document.add(bench::to_json(row), row.wrong);
-      if (!document.quiet()) line(row);
-    });
   };
-  if (asks(a, "launch")) measure("what a launch costs", bench::measure_launch);
+  if (asks(a, "launch")) {
+    begin("what a launch costs");
+    attempt("launch", failed, [&] { bench::measure_launch(work, sink); });
+  }
   if (asks(a, "remote")) {
-    measure("vector add on one GPU, pages of its data on others (2014 paper, figure 7)", bench::measure_remote);
+    begin("vector add on one GPU, pages of its data on others (2014 paper, figure 7)");
+    attempt("remote", failed, [&] { bench::measure_remote(work, sink); });
     if (!document.quiet())
       fmt::print(
           "# the paper, 75 %: 11.7 times slower over PCIe (a speed-up of 0.09); 50 % on its memory network: no "
           "slower\n");
   }
   if (work.scaling || work.schedule || work.placement) {
-    measure("kernels over several GPUs (2014 paper, figure 19: 13.5 by 16 GPUs)", bench::measure_workloads);
+    begin("kernels over several GPUs (2014 paper, figure 19: 13.5 by 16 GPUs)");
+    for (const WorkloadKind& kind : work.kinds)
+      attempt(kind.name, failed, [&] { bench::measure_workload(work, kind, sink); });
     if (!document.quiet()) print_means(rows);
   }
-  return document.finish();
+  const int result = document.finish();
+  return failed ? exit_job_failed : result;
 }
 
 constexpr const char* description =

@@ -34,21 +34,26 @@ class EmulatedParts final : public Parts {
   void order() override { gather(); }
 };
 
+// Passed when its stream has nothing left to do, which may be later than it should be. Streams are idle when events are
+// recorded, since gather() has waited for them.
 class EmulatedMarker final : public Marker {
  public:
   void record(dcgn::Stream& stream) override {
-    stream.synchronize();
     at_ = Clock::now();
+    stream_ = stream.idle() ? nullptr : &stream;
   }
-  void hold(dcgn::Stream&) const override {}
-  bool done() const override { return true; }
-  void synchronize() const override {}
+  void hold(dcgn::Stream&) const override { synchronize(); }
+  bool done() const override { return !stream_ || stream_->idle(); }
+  void synchronize() const override {
+    if (stream_) stream_->synchronize();
+  }
   double seconds_since(const Marker& earlier) const override {
     return std::chrono::duration<double>(at_ - static_cast<const EmulatedMarker&>(earlier).at_).count();
   }
 
  private:
   Clock::time_point at_ = Clock::now();
+  dcgn::Stream* stream_ = nullptr;  // null: passed
 };
 
 class EmulatedMachine final : public Machine {

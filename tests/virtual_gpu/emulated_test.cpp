@@ -49,6 +49,17 @@ struct SeeBlocks {
   }
 };
 
+// Blocks of the first half wait until `count` blocks of the second one are done.
+struct HalfWaits {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, std::uint32_t* done, std::uint32_t count) const {
+    if (ctx.thread_rank() != 0) return;
+    if (2 * ctx.block_rank() >= ctx.num_blocks())
+      dcgn::fetch_add(*done, 1u);
+    else
+      while (dcgn::load_acquire(*done) < count) dcgn::relax();
+  }
+};
+
 // Sums of neighbours, so that what another part wrote is read.
 struct AddNeighbours {
   DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, const std::uint32_t* in, std::uint32_t* out,
@@ -102,6 +113,22 @@ TEST_F(EmulatedVirtualGpu, runs_each_block_once_with_the_index_of_the_whole_grid
       ASSERT_EQ(found[b].grid.z, grid.z);
       ASSERT_EQ(grid.linear(found[b].index), b);
     }
+  }
+}
+
+// Chunks take turns on no device: else the first part's blocks would wait for ever.
+TEST_F(EmulatedVirtualGpu, parts_run_at_the_same_time_and_steal_from_who_is_slow) {
+  VirtualGpu gpu = of_parts(2);
+  auto* done = static_cast<std::uint32_t*>(gpu.allocate(4));
+  for (const Schedule schedule : {Schedule::fixed, Schedule::stealing}) {
+    gpu.options().schedule = schedule;
+    gpu.fill(done, 0, 4);
+    constexpr unsigned blocks = 1000;
+    gpu.launch_object(gpu.own_stream(), Launch{.grid = blocks, .block = 1}, HalfWaits{}, done, blocks / 4);
+    gpu.synchronize();
+    std::uint32_t found = 0;
+    gpu.copy(&found, done, 4);
+    EXPECT_EQ(found, blocks / 2);
   }
 }
 

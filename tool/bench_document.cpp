@@ -35,6 +35,7 @@ int BenchDocument::finish() {
     fmt::print(stderr, "dcgn: bench: {} {} were wrong\n", wrong_,
                document_["what"] == "apps"   ? "bodies, rows or pixels"
                : document_["what"] == "coll" ? "elements"
+               : document_["what"] == "vgpu" ? "words"
                                              : "bytes or messages");
   return wrong_ ? exit_job_failed : exit_ok;
 }

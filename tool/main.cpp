@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
   add_demo_pingpong(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench =
-      app.add_subcommand("bench", "Measurements: p2p, coll, apps, ddt, ablation, gates; pictures of them: plot");
+      app.add_subcommand("bench", "Measurements: p2p, coll, apps, ddt, vgpu, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n"
@@ -79,6 +79,7 @@ int run(int argc, char** argv) {
   add_bench_coll(*bench, chosen);
   add_bench_apps(*bench, chosen);
   add_bench_ddt(*bench, chosen);
+  add_bench_vgpu(*bench, chosen);
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);
   add_bench_plot(*bench, chosen);

@@ -21,4 +21,5 @@
 #include <dcgn/span.hpp>
 #include <dcgn/status.hpp>
 #include <dcgn/version.hpp>
+#include <dcgn/virtual_gpu.hpp>
 #include <dcgn/world.hpp>

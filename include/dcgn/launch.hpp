@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <typeinfo>
@@ -37,6 +38,13 @@ struct KernelImage {
   std::function<void(gpu::Context&)> emulated;  // the work of one thread; called by all of them at once
   std::function<int(const Launch&, void* stream)> cuda_launch;
   std::function<int(const Launch&, int& blocks_per_multiprocessor)> cuda_occupancy;
+  // On an emulated GPU, of a launch that runs a part of a larger one: its blocks are those from `first` on, x fastest,
+  // of `grid`, and that is what they see (virtual_gpu.hpp).
+  struct PartOf {
+    Dim3 grid;
+    unsigned first;
+  };
+  std::optional<PartOf> part_of;
 
   // For reports: it takes longer to spell than a kernel to launch.
   std::string name() const { return type ? type_name(*type) : "kernel"; }

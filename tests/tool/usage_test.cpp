@@ -67,6 +67,9 @@ const Mistake mistakes[] = {
     {"bench ddt --other contiguous", 2, "--messages"},
     {"bench ddt --blocks 0", 2, "0"},
     {"bench ddt --sweep 0", 2, "'0'"},
+    {"bench vgpu", 2, "this machine has no CUDA device, expected at least one", "DCGN_EMULATED_GPUS=1"},
+    {"bench vgpu --measure speed", 2, "'speed': expected launch, remote"},
+    {"bench vgpu --workloads sort", 2, "'sort': expected vector-add"},
     {"demo cannon --slots 99999", 2, "200000 ranks in one process"},
     {"info", 2, "DCGN_LANE_BYTES=100: expected a whole number from 256 to 1073741824, or 0", "DCGN_LANE_BYTES=100"},
 };

@@ -44,11 +44,11 @@ std::string becomes(const std::string& instruction) {
 
 std::string target_of(const std::string& name) { return has(name, "sm_80") ? "sm_80" : "sm_90"; }
 
-void assemble_corpus(Mode mode) {
+void assemble_corpus(Mode mode, bool count_touches = false) {
   const auto ptxas = find_ptxas();
   if (!ptxas) GTEST_SKIP() << "no ptxas in PATH or /usr/local/cuda/bin";
   for (const std::string& name : corpus_names())
-    EXPECT_EQ(assemble(*ptxas, rewrite_corpus(name, {mode, {}}).text, target_of(name)), "") << name;
+    EXPECT_EQ(assemble(*ptxas, rewrite_corpus(name, {mode, {}, count_touches}).text, target_of(name)), "") << name;
 }
 
 }  // namespace
@@ -259,3 +259,23 @@ TEST(Rewrite, survives_damage) {
 
 TEST(Rewrite, split_kernels_assemble) { assemble_corpus(Mode::split); }
 TEST(Rewrite, kernels_that_exit_early_assemble) { assemble_corpus(Mode::early_exit); }
+
+TEST(Rewrite, loads_stores_and_atomics_count_the_pages_that_they_touch) {
+  const auto counted = [](const std::string& instruction) {
+    const std::string text =
+        rewrite_text(ptx_module(".entry k() {\n" + instruction + "\n}"), {Mode::split, {}, true}).text;
+    const std::size_t begin = text.find("{ .reg .b64 %dcgn_s<3>");
+    return begin == std::string::npos ? "" : text.substr(begin, text.rfind('\n') - begin);
+  };
+  const std::string load = counted("@!%p1 ld.global.nc.v2.f32 {%f1, %f2}, [%rd1+-8];");
+  EXPECT_TRUE(has(load, "add.s64 %dcgn_s0, %rd1, -8;"));
+  EXPECT_TRUE(has(load, "setp.lt.and.u64 %dcgn_in, %dcgn_s0, %dcgn_s1, !%p1;"));
+  EXPECT_TRUE(has(load, "} @!%p1 ld.global.nc.v2.f32 {%f1, %f2}, [%rd1+-8];"));
+  EXPECT_TRUE(has(counted("st.u32 [%rd1], %r1;"), "add.s64 %dcgn_s0, %rd1, 0;"));
+  EXPECT_TRUE(has(counted("@%p1 red.global.add.u32 [%rd1 + 4], 1;"), "%dcgn_s1, %p1;"));
+  for (const char* other : {"ld.shared.u32 %r1, [%r2];", "ld.param.u64 %rd1, [k_param_0];", "ld.global.u32 %r1, [12];",
+                            "mov.u32 %r1, %tid.x;"})
+    EXPECT_EQ(counted(other), "") << other;
+}
+
+TEST(Rewrite, kernels_that_count_touches_assemble) { assemble_corpus(Mode::split, true); }

@@ -1,34 +1,14 @@
 #include "cuda_copy_stream.hpp"
 
+#include "cuda_driver.hpp"
+
 #include <dcgn/gpu/atomic.hpp>
-
-#include <cudaTypedefs.h>
-
-#include <string>
 
 namespace dcgn::device {
 
 namespace {
 
 constexpr int events_made_beforehand = 16;
-
-using WriteValue = PFN_cuStreamWriteValue32_v11070;
-
-// The runtime has no such call, and the library does not link the driver's, which machines without a GPU lack.
-WriteValue find_write_value(int device) {
-  void* found = nullptr;
-#if CUDART_VERSION >= 12050
-  check_cuda(cudaGetDriverEntryPointByVersion("cuStreamWriteValue32", &found, 11070, cudaEnableLegacyStream),
-             "CopyEngine", "cudaGetDriverEntryPointByVersion", device);
-#else
-  check_cuda(cudaGetDriverEntryPoint("cuStreamWriteValue32", &found, cudaEnableLegacyStream), "CopyEngine",
-             "cudaGetDriverEntryPoint", device);
-#endif
-  if (!found)
-    throw Error(Code::device, "CopyEngine",
-                "the driver has no cuStreamWriteValue32, expected that of CUDA 12 or newer");
-  return reinterpret_cast<WriteValue>(found);
-}
 
 struct HostWrite {
   std::uint32_t* word;
@@ -124,15 +104,11 @@ void CopyStream::wait(const CudaEvent& event) {
 }
 
 void CopyStream::write(std::uint32_t* word, std::uint32_t value) {
-  static const WriteValue write_value = find_write_value(device());
   const CurrentDevice current(device(), "copy");
   // The default has a fence of system scope before the write.
-  const CUresult result =
-      write_value(stream_.get(), reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT);
-  if (result != CUDA_SUCCESS)
-    throw Error(Code::device, "copy",
-                "cuStreamWriteValue32 on device " + std::to_string(device()) + ": error " +
-                    std::to_string(static_cast<int>(result)) + " of the CUDA driver");
+  check_driver(driver().stream_write_value(stream_.get(), reinterpret_cast<CUdeviceptr>(word), value,
+                                           CU_STREAM_WRITE_VALUE_DEFAULT),
+               "copy", "cuStreamWriteValue32", device());
 }
 
 void CopyStream::write_on_host(std::uint32_t* word, std::uint32_t value) {

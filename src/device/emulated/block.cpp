@@ -67,7 +67,7 @@ Fiber& EmulatedThread::run() {
 Block::Block(Grid& its_grid, unsigned rank, Carrier& its_carrier)
     : grid(its_grid),
       carrier(its_carrier),
-      index(grid.launch.grid.index(rank)),
+      index(grid.whole.index(grid.first_block + rank)),
       memory_((grid.launch.shared_bytes + sizeof(Line) - 1) / sizeof(Line)),
       live_(grid.launch.block.volume()) {
   if (!memory_.empty()) std::memset(memory_.data(), poison, memory_.size() * sizeof(Line));
@@ -190,7 +190,7 @@ using device::EmulatedThread;
 Dim3 thread_index(const EmulatedThread& thread) { return thread.index; }
 Dim3 block_index(const EmulatedThread& thread) { return thread.block.index; }
 Dim3 block_dim(const EmulatedThread& thread) { return thread.block.grid.launch.block; }
-Dim3 grid_dim(const EmulatedThread& thread) { return thread.block.grid.launch.grid; }
+Dim3 grid_dim(const EmulatedThread& thread) { return thread.block.grid.whole; }
 unsigned thread_rank(const EmulatedThread& thread) { return thread.rank; }
 void* shared_memory(EmulatedThread& thread) { return thread.block.shared(); }
 std::size_t shared_bytes(const EmulatedThread& thread) { return thread.block.grid.launch.shared_bytes; }

@@ -21,13 +21,20 @@ class Grid {
  public:
   // At most `at_once` blocks run at a time; the launch is resident where it has no more than that.
   Grid(const Launch& shape, const detail::KernelImage& kernel, unsigned at_once, std::string who)
-      : launch(shape), image(kernel), launched_by(std::move(who)), at_once_(at_once) {}
+      : launch(shape),
+        image(kernel),
+        launched_by(std::move(who)),
+        whole(kernel.part_of ? kernel.part_of->grid : shape.grid),
+        first_block(kernel.part_of ? kernel.part_of->first : 0),
+        at_once_(at_once) {}
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
   const Launch launch;
   const detail::KernelImage image;
   const std::string launched_by;  // "GPU 0 of node 0"
+  const Dim3 whole;               // the grid that blocks see, and the number in it of the first of these
+  const unsigned first_block;
 
   // Runs all blocks and returns when all have ended; throws Error(kernel_failed) where one has failed. On a fiber of
   // a Schedule their threads become fibers of it; else every block has a thread of the operating system.

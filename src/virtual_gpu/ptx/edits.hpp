@@ -21,6 +21,9 @@ class Edits {
     edits_.push_back({source_.offset_of(part), part.size(), std::move(text)});
   }
 
+  // In front of `part`.
+  void insert_before(std::string_view part, std::string text) { insert(source_.offset_of(part), std::move(text)); }
+
   // The text with all of it.
   std::string apply() const;
 

@@ -1,6 +1,7 @@
 #include "virtual_gpu/ptx/rewrite.hpp"
 
 #include "virtual_gpu/ptx/edits.hpp"
+#include "virtual_gpu/ptx/page_touches.hpp"
 #include "virtual_gpu/ptx/shared_variables.hpp"
 #include "virtual_gpu/ptx/survey.hpp"
 #include "virtual_gpu/ptx/system_scope.hpp"
@@ -42,6 +43,7 @@ class Rewriter {
         if (result.kernels.back().split()) split_.insert(module_.functions[f].name);
       }
     if (options_.mode == Mode::split && survey_.has_record()) edits_.insert(module_.after_head, record_declaration());
+    if (options_.count_touches) edits_.insert(module_.after_head, touch_counter_declaration());
     variables_.declare(edits_);
     for (std::size_t f = 0; f < module_.functions.size(); ++f) changes_.push_back(rewrite_function(f));
     for (std::size_t k = 0; k < kernels_.size(); ++k)
@@ -62,6 +64,7 @@ class Rewriter {
     std::set<std::size_t> read;  // words of the record
     const bool index = options_.mode == Mode::split && (is_split(f) || !f.entry);
     for (const Instruction& instruction : f.instructions) {
+      if (options_.count_touches) count_touches(instruction, edits_);
       switch (widen_scope(instruction, edits_)) {
         case ScopeChange::none: break;
         case ScopeChange::atomic: ++changes.atomics; break;

@@ -18,7 +18,8 @@ enum class Mode : std::uint8_t {
 
 struct Options {
   Mode mode = Mode::split;
-  std::string kernel;  // the only one to be split; all, where empty
+  std::string kernel;          // the only one to be split; all, where empty
+  bool count_touches = false;  // kernels count the pages that they touch: page_touches.hpp
 };
 
 // As .param space lays them out.

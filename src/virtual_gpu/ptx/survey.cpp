@@ -117,7 +117,7 @@ void Survey::check_names() const {
   const auto check = [&](std::string_view name) {
     if (starts_with(name, "%dcgn_") || starts_with(name, "$dcgn_") || starts_with(name, "dcgn_at_") ||
         starts_with(name, "dcgn_first_") || starts_with(name, "dcgn_grid_") || name == "dcgn_block" ||
-        name == "dcgn_end_block")
+        name == "dcgn_end_block" || name == "dcgn_sample")
       module_.source->fail(module_.source->offset_of(name), quoted(name), "PTX that was not rewritten before");
   };
   for (const Variable& v : module_.variables) check(v.name);

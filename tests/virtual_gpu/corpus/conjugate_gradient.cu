@@ -36,3 +36,14 @@ extern "C" __global__ void dot(const double* x, const double* y, double* result,
     }
   }
 }
+
+// y += sign * a / b * x, and p = r + a / b * p, with numbers that dot has left on the device.
+extern "C" __global__ void axpy(double sign, const double* a, const double* b, const double* x, double* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += sign * (*a / *b) * x[i];
+}
+
+extern "C" __global__ void direction(const double* a, const double* b, const double* r, double* p, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] = r[i] + *a / *b * p[i];
+}

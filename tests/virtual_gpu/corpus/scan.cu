@@ -1,4 +1,5 @@
-// A scan in two steps: within blocks by shuffles, then the sums of the blocks before.
+// A scan in two steps: within blocks by shuffles, then the sums of the blocks before; these are added up by each block, or
+// were scanned themselves.
 extern "C" __global__ void scan_blocks(const int* in, int* out, int* sums, int n) {
   __shared__ int warps[32];
   const int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -19,4 +20,9 @@ extern "C" __global__ void scan_add(int* out, const int* sums, int n) {
   int before = 0;
   for (unsigned b = 0; b < blockIdx.x; ++b) before += sums[b];
   if (i < n) out[i] += before;
+}
+
+extern "C" __global__ void scan_shift(int* out, const int* scanned_sums, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (blockIdx.x > 0 && i < n) out[i] += scanned_sums[blockIdx.x - 1];
 }

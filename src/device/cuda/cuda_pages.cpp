@@ -1,0 +1,95 @@
+#include "cuda_pages.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace dcgn::device {
+
+namespace {
+
+CUmemAllocationProp properties_of(int device) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = device;
+  return properties;
+}
+
+}  // namespace
+
+std::size_t page_bytes_of(const std::vector<int>& devices) {
+  std::size_t most = 1;
+  for (const int device : devices) {
+    int supported = 0;
+    check_driver(
+        driver().device_get_attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device),
+        "VirtualGpu", "cuDeviceGetAttribute", device);
+    if (!supported)
+      throw Error(Code::unsupported, "VirtualGpu",
+                  "device " + std::to_string(device) + " has no virtual memory management, expected one that has");
+    const CUmemAllocationProp properties = properties_of(device);
+    std::size_t bytes = 0;
+    check_driver(driver().memory_granularity(&bytes, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED), "VirtualGpu",
+                 "cuMemGetAllocationGranularity", device);
+    most = std::max(most, bytes);  // powers of two, so the largest is a multiple of all
+  }
+  return most;
+}
+
+PhysicalMemory::PhysicalMemory(int device, std::size_t bytes) : bytes_(bytes) {
+  const CUmemAllocationProp properties = properties_of(device);
+  const CUresult result = driver().memory_create(&handle_, bytes, &properties, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw Error(Code::device, "allocate",
+                std::to_string(bytes) + " bytes are not to be had on device " + std::to_string(device));
+  check_driver(result, "allocate", "cuMemCreate", device);
+}
+
+PhysicalMemory::PhysicalMemory(PhysicalMemory&& other) noexcept
+    : handle_(std::exchange(other.handle_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+PhysicalMemory& PhysicalMemory::operator=(PhysicalMemory&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+// At process end the driver may be gone already; what it held then is, too. So with addresses.
+PhysicalMemory::~PhysicalMemory() {
+  if (bytes_ != 0) static_cast<void>(driver().memory_release(handle_));
+}
+
+AddressRange::AddressRange(std::size_t bytes) : bytes_(bytes) {
+  check_driver(driver().address_reserve(&address_, bytes, 0, 0, 0), "allocate", "cuMemAddressReserve", 0);
+}
+
+AddressRange::~AddressRange() {
+  if (mapped_ != 0) static_cast<void>(driver().memory_unmap(address_, mapped_));
+  static_cast<void>(driver().address_free(address_, bytes_));
+}
+
+void AddressRange::map(const std::vector<PhysicalMemory>& memory, const std::vector<int>& devices) {
+  for (const PhysicalMemory& one : memory) {
+    check_driver(driver().memory_map(address_ + mapped_, one.bytes(), 0, one.handle(), 0), "allocate", "cuMemMap",
+                 devices.front());
+    mapped_ += one.bytes();
+  }
+  std::vector<CUmemAccessDesc> access;
+  for (const int device : devices) {
+    CUmemAccessDesc one{};
+    one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    one.location.id = device;
+    one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    access.push_back(one);
+  }
+  check_driver(driver().memory_set_access(address_, mapped_, access.data(), access.size()), "allocate",
+               "cuMemSetAccess", devices.front());
+}
+
+void AddressRange::unmap() {
+  check_driver(driver().memory_unmap(address_, mapped_), "place", "cuMemUnmap", 0);
+  mapped_ = 0;
+}
+
+}  // namespace dcgn::device

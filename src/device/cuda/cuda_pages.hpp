@@ -1,0 +1,51 @@
+// Memory of several CUDA devices at one address: the driver's virtual memory management.
+#pragma once
+
+#include "cuda_driver.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace dcgn::device {
+
+// What sizes and offsets are multiples of. Throws Error(unsupported) where one of the devices has no such memory.
+std::size_t page_bytes_of(const std::vector<int>& devices);
+
+// Memory of one device, without an address.
+class PhysicalMemory {
+ public:
+  // Throws Error(device) where there is not enough.
+  PhysicalMemory(int device, std::size_t bytes);
+  PhysicalMemory(PhysicalMemory&& other) noexcept;
+  PhysicalMemory& operator=(PhysicalMemory&& other) noexcept;
+  ~PhysicalMemory();
+
+  CUmemGenericAllocationHandle handle() const { return handle_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  CUmemGenericAllocationHandle handle_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+// Addresses, the same on all devices.
+class AddressRange {
+ public:
+  explicit AddressRange(std::size_t bytes);
+  AddressRange(const AddressRange&) = delete;
+  AddressRange& operator=(const AddressRange&) = delete;
+  ~AddressRange();
+
+  void* address() const { return reinterpret_cast<void*>(address_); }
+  // Gives memory an address, in the order in which it is to lie, until all has one; then `devices` may use it.
+  void map(const std::vector<PhysicalMemory>& memory, const std::vector<int>& devices);
+  // Takes it off again. No kernel may use it.
+  void unmap();
+
+ private:
+  const std::size_t bytes_;
+  CUdeviceptr address_ = 0;
+  std::size_t mapped_ = 0;
+};
+
+}  // namespace dcgn::device

@@ -1,0 +1,47 @@
+// One launch of a kernel that is split, piece by piece.
+#pragma once
+
+#include "virtual_gpu/chunks.hpp"
+#include "virtual_gpu/machine.hpp"
+#include "virtual_gpu/ptx/block_index.hpp"
+
+#include <dcgn/virtual_gpu.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+namespace dcgn::virtual_gpu {
+
+class Gpu;
+
+// The places of one part's arguments: where these hold pointers into replicated buffers, of copies that hold the
+// part's.
+class PartArguments {
+ public:
+  PartArguments(const Gpu& gpu, const std::vector<Argument>& arguments, int part);
+  PartArguments(const PartArguments&) = delete;
+  PartArguments& operator=(const PartArguments&) = delete;
+
+  std::vector<const void*> places;
+
+ private:
+  std::deque<std::vector<std::byte>> changed_;
+};
+
+class SplitLaunch {
+ public:
+  SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments)
+      : gpu_(gpu), launch_(launch), arguments_(arguments), grid_{launch.grid.x, launch.grid.y, launch.grid.z} {}
+
+  // May be called for several parts at once.
+  void run(Binary& binary, std::size_t kernel, int part, const Chunk& piece, dcgn::Stream& stream) const;
+
+ private:
+  const Gpu& gpu_;
+  const Launch& launch_;
+  const std::vector<Argument>& arguments_;
+  const ptx::GridShape grid_;
+};
+
+}  // namespace dcgn::virtual_gpu

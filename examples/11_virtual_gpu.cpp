@@ -24,6 +24,7 @@ struct Smooth {
 
 int main() {
   std::vector<dcgn::Device> devices;
+  devices.reserve(static_cast<std::size_t>(dcgn::Device::count()));
   for (int i = 0; i < dcgn::Device::count(); ++i) devices.emplace_back(i);
   if (devices.empty()) {
     std::puts("skipped: there is no GPU here, emulated or real");

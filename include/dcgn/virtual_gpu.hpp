@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -59,6 +60,11 @@ struct Argument {
   const void* value;
   std::size_t bytes;
 };
+template <class T>
+Argument argument_of(const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  return {bytes.data(), bytes.size()};
+}
 
 // A kernel object for one part, with that part's copies of replicated buffers.
 using ImageOfPart = std::function<dcgn::detail::KernelImage(int part)>;
@@ -121,7 +127,7 @@ class VirtualGpu {
   template <class... Args>
   void launch(Stream& stream, const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
     static_assert((std::is_trivially_copyable_v<Args> && ...), "arguments are copied byte by byte");
-    this->launch(stream, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof(Args)}...});
+    this->launch(stream, kernel, launch, std::vector<virtual_gpu::Argument>{virtual_gpu::argument_of(args)...});
   }
   template <class... Args>
   void launch(const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
@@ -145,7 +151,8 @@ class VirtualGpu {
   template <class... Args>
   std::vector<Placement> sample(const std::vector<void*>& buffers, std::uint64_t blocks,
                                 const virtual_gpu::Kernel& kernel, const Launch& launch, const Args&... args) {
-    return this->sample(buffers, blocks, kernel, launch, std::vector<virtual_gpu::Argument>{{&args, sizeof(Args)}...});
+    return this->sample(buffers, blocks, kernel, launch,
+                        std::vector<virtual_gpu::Argument>{virtual_gpu::argument_of(args)...});
   }
   std::vector<Placement> sample(const std::vector<void*>& buffers, std::uint64_t blocks,
                                 const virtual_gpu::Kernel& kernel, const Launch& launch,

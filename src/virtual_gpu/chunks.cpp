@@ -29,7 +29,7 @@ StealingQueue::StealingQueue(std::vector<Chunk> chunks, std::uint64_t least)
     : left_(std::move(chunks)), least_(std::max<std::uint64_t>(least, 1)) {}
 
 std::uint64_t StealingQueue::piece_of(const Chunk& chunk) const {
-  return std::min({chunk.count, most_blocks, std::max(least_, chunk.count / 4)});
+  return std::min({chunk.count, most_blocks, std::max(least_, chunk.count / 2)});
 }
 
 std::optional<Chunk> StealingQueue::take(int part) {

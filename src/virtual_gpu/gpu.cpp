@@ -114,8 +114,11 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
 void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch) {
   // Two pieces under way on each part, so that it has the next one when one ends.
   constexpr std::size_t under_way = 2;
-  // Smaller pieces than a few blocks for each multiprocessor would leave it idle.
-  StealingQueue queue(std::move(chunks), 4 * static_cast<std::uint64_t>(device(0).properties().multiprocessors));
+  // Pieces of a stream do not overlap: one that does not fill the multiprocessors several times leaves them idle, and
+  // many of them cost as many launches.
+  const std::uint64_t waves = 16 * static_cast<std::uint64_t>(device(0).properties().multiprocessors);
+  const std::uint64_t sixteenth = chunks.front().count / 16;
+  StealingQueue queue(std::move(chunks), std::max(waves, sixteenth));
   std::vector<std::deque<std::unique_ptr<Marker>>> pieces(static_cast<std::size_t>(parts()));
   for (bool more = true; more;) {
     bool gave = false;

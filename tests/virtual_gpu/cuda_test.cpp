@@ -24,6 +24,7 @@ class CudaVirtualGpu : public testing::Test {
   }
   static VirtualGpu of_parts(int parts) {
     std::vector<Device> devices;
+    devices.reserve(static_cast<std::size_t>(parts));
     for (int part = 0; part < parts; ++part) devices.emplace_back(part % Device::count());
     return VirtualGpu(devices);
   }

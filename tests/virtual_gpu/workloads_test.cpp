@@ -17,7 +17,7 @@ using namespace dcgn::workloads;
 using dcgn::virtual_gpu::Placement, dcgn::virtual_gpu::Schedule;
 
 namespace dcgn::workloads {
-void PrintTo(const WorkloadKind& kind, std::ostream* out) { *out << kind.name; }
+std::ostream& operator<<(std::ostream& out, const WorkloadKind& kind) { return out << kind.name; }
 }  // namespace dcgn::workloads
 
 namespace {
@@ -36,6 +36,7 @@ class Workloads : public testing::TestWithParam<WorkloadKind> {
 
   static std::vector<Device> devices(int parts) {
     std::vector<Device> all;
+    all.reserve(static_cast<std::size_t>(parts));
     for (int part = 0; part < parts; ++part) all.emplace_back(part % Device::count());
     return all;
   }

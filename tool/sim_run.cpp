@@ -310,7 +310,8 @@ void add_sim_run(CLI::App& parent, Action& chosen) {
   a->input.add_to(*app, true);
   a->json.add_to(*app, "The row and each channel's load, with machine, commit, date and command,");
   a->csv.add_to(*app, "--csv", "The row, under a line of names", "FILE");
-  a->links.add_to(*app, "--links", "A picture of the network, its channels coloured by their load", "FILE.svg")
+  a->links
+      .add_to(*app, "--links", "A picture of an open loop's network, its channels coloured by their load", "FILE.svg")
       ->check(svg_file());
   app->footer(
       std::string("Examples:\n"

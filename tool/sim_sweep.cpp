@@ -189,10 +189,12 @@ void add_sim_sweep(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(0, 1024))
       ->capture_default_str();
-  app->add_flag("--saturation", a->saturation,
-                "Also search the load above which the network saturates, or its latency is three times that near zero");
+  CLI::Option* saturation = app->add_flag(
+      "--saturation", a->saturation,
+      "Also search the load above which the network saturates, or its latency is three times that near zero");
   app->add_option("--resolution", a->resolution, "Of that search, in flits per source and cycle")
       ->type_name("LOAD")
+      ->needs(saturation)
       ->check(positive_number())
       ->capture_default_str();
   a->json.add_to(*app, "All rows, with machine, commit, date and command,");

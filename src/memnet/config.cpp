@@ -74,7 +74,7 @@ class Builder {
     if (made_.kind == RunKind::open_loop) read_traffic();
     if (made_.kind == RunKind::closed_loop) read_requests();
     if (made_.kind == RunKind::replay) made_.packets = values_.word("replay.trace");
-    values_.refuse_unused(why());
+    values_.refuse_unused([this](std::string_view key) { return why(key); });
     if (made_.title.empty()) made_.title = made_.topology.name();
     for (const char* key : {"topology.kind", "topology.channels", "traffic.pattern", "traffic.load",
                             "routing.algorithm", "router.vcs_per_class", "router.message_classes", "requests.from",
@@ -111,13 +111,25 @@ class Builder {
     std::string found;
     for (const auto& [section, kind] : kinds) {
       if (!values_.has_section(section)) continue;
-      if (!found.empty()) fail(made_.file + ": has [" + found + "] and [" + section + "], expected one of them");
+      if (!found.empty()) {
+        fail(values_.where_section(section) + ": [" + section + "] beside [" + found + "] of " +
+             values_.where_section(found) + ", expected one of them");
+      }
       found = section;
       made_.kind = kind;
     }
   }
 
-  std::string why() const {
+  // What makes a key mean nothing: another key, or the kind of run.
+  std::string why(std::string_view key) const {
+    const bool system = made_.kind == RunKind::system;
+    if (key == "routing.ugal_threshold" || (key == "routing.ugal_queues" && !system)) {
+      return "with routing.algorithm = " + std::string(to_string(routing_));
+    }
+    if (key == "system.workload") return "beside [workload]";
+    if (find_config_key(key)->section() == "system") {
+      return "with system.organisation = " + std::string(to_string(made_.system.organisation));
+    }
     switch (made_.kind) {
       case RunKind::system: return "where [system] says what is simulated";
       case RunKind::closed_loop: return "with topology.kind = " + kind_ + " and [requests]";
@@ -164,7 +176,11 @@ class Builder {
   }
 
   void read_routing(Routing& routing, double& threshold) {
-    routing = named(values_.word("routing.algorithm"), routings);
+    // What [system] has by default is not what the key has.
+    if (made_.kind != RunKind::system || values_.given("routing.algorithm")) {
+      routing = named(values_.word("routing.algorithm"), routings);
+    }
+    routing_ = routing;
     if (routing == Routing::ugal || routing == Routing::adaptive) threshold = values_.number("routing.ugal_threshold");
   }
 
@@ -242,7 +258,10 @@ class Builder {
       }
     }
     made_.load = values_.number("traffic.load");
-    at_key(values_, first_given({"traffic.pattern", "traffic.destinations", "traffic.sources", "traffic.pattern"}),
+    const bool matrix = t.pattern == Pattern::matrix;
+    at_key(values_,
+           matrix ? "traffic.weights"
+                  : first_given({"traffic.pattern", "traffic.destinations", "traffic.sources", "traffic.pattern"}),
            [&] { return Destinations(made_.topology, t); });
   }
 
@@ -341,7 +360,7 @@ class Builder {
       model.network = named(values_.word("system.network"), memory_topologies);
       model.channels_per_hmc = values_.whole("system.channels_per_hmc");
     }
-    if (values_.given("routing.algorithm")) read_routing(model.routing, model.ugal_threshold);
+    read_routing(model.routing, model.ugal_threshold);
     model.pcie_gbytes = values_.number("system.pcie_bandwidth");
     model.pcie_latency_ns = values_.number("system.pcie_latency");
     model.cmn_channels = values_.whole("system.cmn_channels");
@@ -357,6 +376,7 @@ class Builder {
   Configuration made_;
   std::string kind_;  // the topology's kind
   std::string pattern_;
+  Routing routing_ = Routing::minimal;
 };
 
 }  // namespace

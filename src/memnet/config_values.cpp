@@ -78,6 +78,7 @@ struct ConfigValues::Content {
   bool lines = true;
   std::list<toml::table> tables;  // which own the nodes
   std::map<std::string, Entry, std::less<>> entries;
+  std::map<std::string, std::string, std::less<>> sections;  // and where each is
   std::map<std::string, toml::table, std::less<>> fallbacks;
   double clock_ghz = 1.25;
   double gbytes_per_flit = 20;
@@ -88,6 +89,7 @@ struct ConfigValues::Content {
       const std::string where = lines ? file + ":" + std::to_string(node.source().begin.line) : file;
       if (const toml::table* inner = node.as_table(); inner != nullptr && prefix.empty()) {
         if (describe_section(name).empty()) fail_unknown(where, "section [" + name + "]", name);
+        sections.emplace(name, where);
         flatten(*inner, name + ".");
         continue;
       }
@@ -97,7 +99,9 @@ struct ConfigValues::Content {
 
   void add(const std::string& name, const toml::node& node, const std::string& where) {
     if (!describe_section(name).empty()) fail(where + ": " + name + " is no table, expected a section [" + name + "]");
-    if (find_config_key(name) == nullptr) fail_unknown(where, "key " + name, name);
+    const Key* key = find_config_key(name);
+    if (key == nullptr) fail_unknown(where, "key " + name, name);
+    sections.emplace(key->section(), where);
     entries.insert_or_assign(name, Entry{&node, where});
   }
 
@@ -213,8 +217,12 @@ void ConfigValues::set_scale(double clock_ghz, double gbytes_per_flit) {
 bool ConfigValues::given(std::string_view key) const { return content_->entries.find(key) != content_->entries.end(); }
 
 bool ConfigValues::has_section(std::string_view section) const {
-  return std::any_of(content_->entries.begin(), content_->entries.end(),
-                     [&](const auto& entry) { return key_of(entry.first).section() == section; });
+  return content_->sections.find(section) != content_->sections.end();
+}
+
+std::string ConfigValues::where_section(std::string_view section) const {
+  const auto at = content_->sections.find(section);
+  return at == content_->sections.end() ? content_->file : at->second;
 }
 
 std::string ConfigValues::where(std::string_view key) const {
@@ -234,10 +242,10 @@ void ConfigValues::refuse(std::string_view key, const std::string& expected) con
   fail(where(key) + value + ": expected " + expected);
 }
 
-void ConfigValues::refuse_unused(const std::string& why) const {
+void ConfigValues::refuse_unused(const std::function<std::string(std::string_view)>& why) const {
   for (const auto& [name, entry] : content_->entries) {
     if (!entry.used)
-      fail(where(name) + " = " + text_of(*entry.node) + ": means nothing " + why + ", expected no such key");
+      fail(where(name) + " = " + text_of(*entry.node) + ": means nothing " + why(name) + ", expected no such key");
   }
 }
 

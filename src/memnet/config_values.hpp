@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ class ConfigValues {
   void set_scale(double clock_ghz, double gbytes_per_flit);
 
   bool given(std::string_view key) const;
-  bool has_section(std::string_view section) const;
+  bool has_section(std::string_view section) const;  // be it empty
 
   std::string word(std::string_view key);  // of types text and word
   bool flag(std::string_view key);
@@ -42,10 +43,13 @@ class ConfigValues {
 
   // "FILE:LINE: KEY"; without the line where the file does not have the key.
   std::string where(std::string_view key) const;
+  // "FILE:LINE"; "--set" of a section that only settings have.
+  std::string where_section(std::string_view section) const;
   // "FILE:LINE: KEY = VALUE: expected ..."; of a key that was not given, its default stands there.
   [[noreturn]] void refuse(std::string_view key, const std::string& expected) const;
-  // Refuses the first key that was given and never looked up; `why` as in "with topology.kind = mesh".
-  void refuse_unused(const std::string& why) const;
+  // Refuses the first key that was given and never looked up; `why` says of a key what it means nothing with, as in
+  // "with topology.kind = mesh".
+  void refuse_unused(const std::function<std::string(std::string_view)>& why) const;
 
  private:
   struct Content;

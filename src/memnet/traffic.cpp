@@ -177,6 +177,9 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
         }
         cumulative_.push_back(std::move(sums));
       }
+      if (std::all_of(cumulative_.begin(), cumulative_.end(), [](const auto& sums) { return sums.back() <= 0; })) {
+        fail("weights are all 0 of those who send, expected one above 0");
+      }
       break;
     }
   }

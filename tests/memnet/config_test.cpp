@@ -92,6 +92,17 @@ TEST(Config, DefaultsOfMemoryAndSystemsAreTheirs) {
   EXPECT_EQ(system.system.model.sample_requests, model.sample_requests);
 }
 
+TEST(Config, AnEmptySectionSaysWhatIsSimulated) {
+  EXPECT_EQ(parse(cubes_text).kind, RunKind::closed_loop);
+  EXPECT_EQ(parse(cubes_text).plan.window, Requester().window);
+}
+
+TEST(Config, SystemsAreAdaptiveWithTheThresholdGiven) {
+  const Configuration c = parse("[system]\norganisation = \"GMN\"\nworkload = \"BP\"\n[routing]\nugal_threshold = 7\n");
+  EXPECT_EQ(c.system.model.routing, SystemModel().routing);
+  EXPECT_EQ(c.system.model.ugal_threshold, 7);
+}
+
 TEST(Config, WorkloadsOfTheUsersOwn) {
   const Configuration c = parse(
       "[system]\norganisation = \"GMN\"\n[workload]\nread = \"1 MiB\"\nwritten = \"512 KiB\"\nwrite = 32\n"
@@ -167,7 +178,19 @@ TEST(Config, MistakesNameFileLineAndKey) {
       {mesh_text + "gpus = 4\n", "net.toml:4: topology.gpus = 4", "means nothing with topology.kind = mesh"},
       {mesh_text + "[traffic]\nhotspots = [1]\n", "net.toml:5: traffic.hotspots", "means nothing"},
       {mesh_text + "[requests]\ncount = 1\n", "net.toml: requests.from is \"gpu\" by default", "terminals that"},
-      {mesh_text + "[requests]\ncount = 1\n[traffic]\nload = 1\n", "net.toml: has [traffic] and [requests]", "one of"},
+      {mesh_text + "[requests]\ncount = 1\n[traffic]\nload = 1\n",
+       "net.toml:4: [requests] beside [traffic] of net.toml:6", "one of"},
+      {cubes_text + "[traffic]\n", "net.toml:3: [requests] beside [traffic] of net.toml:4", "one of"},
+      {mesh_text + "[requests]\n", "net.toml: requests.from is \"gpu\" by default", "terminals that"},
+      {mesh_text + "[replay]\n", "net.toml: replay.trace is missing", "a text"},
+      {"[system]\n", "net.toml: system.organisation is missing", "PCIe"},
+      {"[system]\norganisation = \"UMN\"\n[workload]\n", "net.toml: workload.read is missing", "a number of B"},
+      {mesh_text + "[routing]\nugal_threshold = 3\n", "net.toml:5: routing.ugal_threshold = 3",
+       "means nothing with routing.algorithm = minimal"},
+      {"[system]\norganisation = \"PCIe\"\nworkload = \"BP\"\nnetwork = \"sMESH\"\n", "net.toml:4: system.network",
+       "means nothing with system.organisation = PCIe"},
+      {"[system]\norganisation = \"UMN\"\nworkload = \"BP\"\n[workload]\nread = 1\n", "net.toml:3: system.workload",
+       "means nothing beside [workload]"},
       {"[topology]\nkind = \"dFBFLY\"\ngpus = 8\n", "net.toml: topology.channels_per_hmc", "at most channels_per_hmc"},
       {"[topology]\nkind = \"overlay\"\n", "net.toml:2: topology.kind", "a CPU"},
       {"[topology]\nkind = \"graph\"\nrouters = 4\nchannels = [[0, 1], [2, 3]]\nterminals = [[0], [1], [2]]\n",
@@ -190,6 +213,9 @@ TEST(Config, MistakesNameFileLineAndKey) {
       {mesh_text + "[traffic]\npattern = \"hotspot\"\n", "net.toml: traffic.hotspots is [] by default", "at least one"},
       {mesh_text + "[traffic]\npattern = \"matrix\"\nweights = [1, 2]\n", "net.toml:6: traffic.weights = [ 1, 2 ]",
        "16 numbers"},
+      {mesh_text + "[traffic]\npattern = \"matrix\"\nsources = [1]\nweights = [1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, "
+                   "1, 1, 1]\n",
+       "net.toml:7: traffic.weights", "one above 0"},
       {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1]]\nterminals = [[0], []]\n",
        "net.toml:5: topology.terminals", "number 1 has none"},
       {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1]]\nterminals = []\n",
@@ -211,6 +237,8 @@ TEST(Config, MistakesNameFileLineAndKey) {
 TEST(Config, MistakesInSettingsNameThem) {
   EXPECT_NE(error_of(mesh_text, {"router.vcs=1"}).find("--set: unknown key router.vcs"), std::string::npos);
   EXPECT_NE(error_of(mesh_text, {"router.stages=0"}).find("--set: router.stages = 0: expected"), std::string::npos);
+  EXPECT_NE(error_of(cubes_text, {"traffic.load=1"}).find("net.toml:3: [requests] beside [traffic] of --set"),
+            std::string::npos);
   EXPECT_NE(error_of(mesh_text, {"stages"}).find("--set stages: expected key=value"), std::string::npos);
 }
 

@@ -102,6 +102,9 @@ TEST_F(Sim, WithoutSaturationNoneIsSaid) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(refused.out, "");
   EXPECT_TRUE(has(refused.err, "--resolution 1: expected")) << refused.err;
+  const Result alone = run_dcgn("sim sweep mesh.toml --load 0.2 --resolution 0.1");
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_TRUE(has(alone.err, "--saturation")) << alone.err;
 }
 
 TEST_F(Sim, ClosedLoopsAndSystemsRun) {

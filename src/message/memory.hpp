@@ -186,8 +186,8 @@ class RankMemory {
   CopyQueue* copy_queues_ = nullptr;
   std::uint32_t* copies_posted_ = nullptr;
   Notice* notices_ = nullptr;
-  std::uint32_t* ended_ = nullptr;  // [circle().ranks]
-  Shared* shared_ = nullptr;        // at the beginning of pinned_, where there are processes to share with
+  std::uint32_t* ended_ = nullptr;            // [circle().ranks]
+  Shared* shared_ = nullptr;                  // at the beginning of pinned_, where there are processes to share with
   std::unique_ptr<FragmentPools> fragments_;  // null where no CPU rank here needs them
   std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;

@@ -2,6 +2,7 @@
 #include "bench/ddt.hpp"
 #include "bench/ddt_messages.hpp"
 #include "bench/ddt_sweep.hpp"
+#include "bench/program.hpp"
 #include "tests/sanitized.hpp"
 
 #include <dcgn/device.hpp>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <utility>
@@ -122,6 +124,9 @@ TEST(Ddt, MessagesBringEveryByteToItsPlace) {
   };
   for (const DdtPath path : all_ddt_paths) {
     if (gpus_of(path) > dcgn::Device::count()) continue;
+    if (path == DdtPath::two_processes &&
+        (test::sanitized || !std::filesystem::exists(beside_this("dcgn_bench_processes"))))
+      continue;
     for (const Ends ends : {Ends{"rows:40/64", "rows:40/64"}, Ends{"triangle", "contiguous"},
                             Ends{"contiguous", "transpose:8"}, Ends{"contiguous", "contiguous"}}) {
       SCOPED_TRACE(std::string(name_of(path)) + " " + ends.shape + " " + ends.other);

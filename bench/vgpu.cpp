@@ -12,7 +12,7 @@ namespace dcgn::bench {
 namespace {
 
 using virtual_gpu::Placement, virtual_gpu::Schedule;
-using workloads::Result, workloads::Workload, workloads::WorkloadKind;
+using workloads::Result, workloads::WorkloadKind;
 
 using Clock = std::chrono::steady_clock;
 
@@ -38,7 +38,7 @@ VgpuRow row_of(const char* measure, const std::string& workload, int parts) {
 }
 
 // What each run took. The first, which is not counted, finds code that is not where it is used yet.
-std::vector<double> time_runs(Workload& workload, VirtualGpu& gpu, double seconds) {
+std::vector<double> time_runs(workloads::Workload& workload, VirtualGpu& gpu, double seconds) {
   virtual_gpu::Stream stream(gpu);
   std::vector<double> us;
   double spent = 0;
@@ -84,7 +84,7 @@ class Reference {
   }
   double p50_us() const { return percentile(us_, 50); }
 
-  std::uint64_t differences(VirtualGpu& other, const Workload& workload) {
+  std::uint64_t differences(VirtualGpu& other, const workloads::Workload& workload) {
     const std::vector<Result> found = workload.results(), expected = workload_->results();
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < found.size(); ++i) wrong += differences(other, found[i], expected[i]);
@@ -110,7 +110,7 @@ class Reference {
   }
 
   VirtualGpu gpu_;
-  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<workloads::Workload> workload_;
   virtual_gpu::Kernel compare_;
   std::vector<double> us_;
 };
@@ -147,14 +147,14 @@ class Candidate {
     gpu_.synchronize();
   }
   VirtualGpu& gpu() { return gpu_; }
-  Workload& workload() { return *workload_; }
+  workloads::Workload& workload() { return *workload_; }
 
  private:
   Reference& reference_;
   const char* const name_;
   const double seconds_;
   VirtualGpu gpu_;
-  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<workloads::Workload> workload_;
 };
 
 int most_of(const std::vector<int>& parts) { return *std::max_element(parts.begin(), parts.end()); }

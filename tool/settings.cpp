@@ -41,6 +41,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_CUDA_AWARE", c.cuda_aware ? "on" : "off");
   const auto engine = c.copy_engine_bytes;
   add("DCGN_COPY_ENGINE", !engine ? "on" : engine == Config::never_copied ? "off" : fmt::to_string(*engine));
+  add("DCGN_FRAGMENT_BYTES", automatic(c.fragment_bytes));
   add("DCGN_PLACE_THREADS", c.place_threads ? fmt::to_string(c.place_threads) : "none");
   const char* without = std::getenv("DCGN_WITHOUT");
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");

@@ -11,6 +11,9 @@ from typing import Any
 
 USAGE, IO, WRONG = 2, 3, 1  # exit codes of the command dcgn
 
+# Documents by what they are of, for which there is no picture.
+TABLES_ALONE = {"apps": "times of applications", "vgpu": "times of workloads on several GPUs"}
+
 
 class Failure(Exception):
     """What is told in one line, and the exit code that it gives."""
@@ -90,8 +93,9 @@ def load(name: str) -> Document:
     for key in ("machine", "commit", "rows"):
         if key not in content:
             raise refuse(f'no "{key}"')
-    if content.get("what") == "apps":
-        raise refuse("times of applications, which are not drawn")
+    alone = TABLES_ALONE.get(str(content.get("what")))
+    if alone:
+        raise refuse(f"{alone}, which are not drawn")
     rows = content["rows"]
     if not isinstance(rows, list) or not rows:
         raise refuse("no rows")

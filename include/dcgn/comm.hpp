@@ -85,7 +85,8 @@ class Comm : public CommCollectives {
   // long as what it sent there before has been received. Throws Error(invalid_rank) where there is no such rank.
   std::int64_t eager_limit(int to) const;
 
-  // Begins a send or a receive; the buffer belongs to it until it has been waited for.
+  // Begins a send or a receive; the buffer belongs to it until it has been waited for, and must last as long, even
+  // where an exception leaves the kernel: the other rank may be at it.
   template <MessageBuffer Buffer>
   Request isend(const Buffer& buffer, int to, int tag = 0) {
     return isend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -336,11 +337,13 @@ TEST(NonBlocking, MessagesAndCollectivesThatWaitForEachOtherAreADeadlock) {
   EXPECT_TRUE(contains(error, "recv")) << error;
 }
 
-// Others are in the middle of a collective with it.
+// Others are in the middle of a collective with it: its buffers, which they read, are there until the job has ended.
 TEST(NonBlocking, AnExceptionThatLeavesTheKernelStopsTheJob) {
-  const std::string error = run(ranks(3), [](Comm& world) {
+  std::array<std::array<Longs, 2>, 3> buffers;
+  const std::string error = run(ranks(3), [&](Comm& world) {
     Comm comm = world.dup();
-    Longs x(100000, 1), y(100000, 1);
+    auto& [x, y] = buffers[static_cast<std::size_t>(world.rank())];
+    x.assign(100000, 1), y.assign(100000, 1);
     const Request one = comm.iall_reduce(x, Sum{}), two = world.iall_reduce(y, Sum{});
     if (world.rank() == 1) throw std::runtime_error("no more");
     world.wait(one);

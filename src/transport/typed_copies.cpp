@@ -155,8 +155,8 @@ void TypedCopies::move_packed(const datatype::Transfer& transfer, Lane& source, 
   constexpr auto most = static_cast<std::int64_t>(packed_bytes);
   const int pieces = static_cast<int>((transfer.bytes - 1) / most + 1);
   const auto bytes_of = [&](int k) { return std::min(most, transfer.bytes - k * most); };
+  const auto turn_of = [](const auto& of, int k) { return static_cast<std::size_t>(k) % of.size(); };
   const auto unpack = [&](int k) {
-    const auto turn = static_cast<std::size_t>(k % 2);
     const auto here = [&] { return static_cast<int>(load_acquire(*source.copied)) > k; };
     for (unsigned looks = 1; !here(); ++looks) {
       relax();
@@ -164,22 +164,26 @@ void TypedCopies::move_packed(const datatype::Transfer& transfer, Lane& source, 
         throw Error(Code::device, "copy", "a piece of a typed message has not arrived, although nothing is under way");
     }
     datatype::Transfer part = part_of(transfer, k * most, bytes_of(k));
-    part.from = {nullptr, target.packed[turn], 0};
-    datatype::move(target.device, target.streams[turn], {part});
+    part.from = {nullptr, target.packed[turn_of(target.packed, k)], 0};
+    datatype::move(target.device, target.streams[turn_of(target.streams, k)], {part});
   };
   store_release(*source.copied, 0u);
+  constexpr int ahead = 2;  // of the pieces that arrive, so many are on their way behind
   for (int k = 0; k < pieces; ++k) {
-    const auto turn = static_cast<std::size_t>(k % 2);
+    std::byte *const filled = source.packed[turn_of(source.packed, k)], *const emptied =
+                                                                            target.packed[turn_of(target.packed, k)];
     datatype::Transfer part = part_of(transfer, k * most, bytes_of(k));
-    part.to = {nullptr, source.packed[turn], 0};
-    datatype::move(source.device, source.streams[turn], {part});
-    source.streams[turn].synchronize();
-    target.streams[turn].synchronize();  // what was in its piece has been unpacked
-    copier_.start(target.packed[turn], source.packed[turn], static_cast<std::size_t>(bytes_of(k)), source.copied,
+    part.to = {nullptr, filled, 0};
+    Stream& packing = source.streams[turn_of(source.streams, k)];
+    datatype::move(source.device, packing, {part});
+    packing.synchronize();
+    // What was in the piece of memory has been unpacked.
+    if (k > ahead) target.streams[turn_of(target.streams, k - ahead - 1)].synchronize();
+    copier_.start(emptied, filled, static_cast<std::size_t>(bytes_of(k)), source.copied,
                   static_cast<std::uint32_t>(k) + 1);
-    if (k > 0) unpack(k - 1);
+    if (k >= ahead) unpack(k - ahead);
   }
-  unpack(pieces - 1);
+  for (int k = std::max(pieces - ahead, 0); k < pieces; ++k) unpack(k);
   for (Stream& stream : target.streams) stream.synchronize();
 }
 

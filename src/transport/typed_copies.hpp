@@ -47,15 +47,16 @@ class TypedCopies {
  private:
   static constexpr std::size_t piece_bytes = 4 << 20, packed_bytes = 8 << 20;
 
-  // What a device has for this: two streams in turn, and for each a piece of pinned memory, and of its own where there
-  // are devices out of its reach.
+  // What a device has for this: two streams in turn, for each a piece of pinned memory, and pieces of its own where
+  // there are devices out of its reach: one to be filled while one is copied and one emptied.
   struct Lane {
     Lane(const Device& device, bool reaches_all);
     ~Lane();
     Device device;
     std::mutex mutex;
     std::array<Stream, 2> streams;
-    std::array<std::byte*, 2> pieces{}, packed{};
+    std::array<std::byte*, 2> pieces{};
+    std::array<std::byte*, 3> packed{};
     std::uint32_t* copied = nullptr;  // pinned: counts the packed pieces that have been copied from here
   };
 

@@ -26,8 +26,10 @@ class Staging {
   void enqueue(void* to, const void* from, std::size_t bytes, CopyStream& in);
 
  private:
-  static constexpr std::size_t buffer_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t buffer_bytes = std::size_t{8} << 20;
   static constexpr std::size_t least_fragment = std::size_t{256} << 10;
+
+  std::size_t fragment_of(std::size_t bytes);
 
   struct Buffer {
     explicit Buffer(int source) : full(source) {}
@@ -43,6 +45,7 @@ class Staging {
   std::mutex mutex_;
   std::array<Buffer, 4> buffers_;
   std::size_t next_ = 0;
+  std::size_t stretch_ = 0;  // bytes given to out_ since it was idle
 };
 
 }  // namespace dcgn::device

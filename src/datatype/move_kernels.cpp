@@ -3,6 +3,7 @@
 #include <dcgn/gpu/context.hpp>
 
 #include "datatype/leaf_places.hpp"
+#include "datatype/move_rows.hpp"
 #include "datatype/movers.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,12 +54,8 @@ Places<Index> places_of(const Device& device, const PieceSide& side, std::int64_
 bool is_same(const PieceSide& a, const PieceSide& b) {
   if (!a.leaf || !b.leaf || a.begin != b.begin) return false;
   const Leaf &x = *a.leaf, &y = *b.leaf;
-  const auto of = [](const std::optional<Triangle>& t) {
-    return t ? std::tuple(t->rows, t->length, t->growth, t->stride)
-             : std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>{};
-  };
   return x.num_loops == y.num_loops && std::equal(x.loops.begin(), x.loops.begin() + x.num_loops, y.loops.begin()) &&
-         x.bytes_inside == y.bytes_inside && x.table == y.table && of(x.triangle) == of(y.triangle);
+         x.bytes_inside == y.bytes_inside && x.table == y.table && x.triangle == y.triangle;
 }
 
 Pattern pattern_of(const PieceSide& side) { return side.leaf ? datatype::pattern_of(*side.leaf) : Pattern::flat; }
@@ -196,13 +192,52 @@ void launch_one(const Queue& queue, const Piece& piece) {
   launch_words<WordBytes, Index, From, To, 1>(queue, {piece});
 }
 
+// The rows of a side that has nothing else, as of a triangle.
+std::optional<Triangle> rows_of(const PieceSide& side) {
+  const Leaf& leaf = *side.leaf;
+  switch (pattern_of(side)) {
+    case Pattern::loop: return Triangle{leaf.loops[0].count, leaf.bytes_inside, 0, leaf.loops[0].stride};
+    case Pattern::triangle: return leaf.num_loops == 0 ? leaf.triangle : std::nullopt;
+    case Pattern::flat:
+    case Pattern::loops:
+    case Pattern::rows:
+    case Pattern::table:
+    case Pattern::any:
+    case Pattern::same: break;
+  }
+  return std::nullopt;
+}
+
+// By the kernel for long rows; false where it is not for these. Both sides have the same layout.
+template <int WordBytes>
+bool launch_rows(const Queue& queue, const Piece& piece) {
+  using Kernel = MoveRows<WordBytes>;
+  const auto place = [](const PieceSide& side) { return reinterpret_cast<std::uintptr_t>(side.base); };
+  const std::optional<Triangle> rows = rows_of(piece.from);
+  if (!rows || rows->bytes_before(rows->rows) < rows->rows * Kernel::least_row ||
+      (place(piece.from) - place(piece.to)) % Kernel::wide != 0)
+    return false;
+  Kernel kernel;
+  kernel.from = piece.from.base;
+  kernel.to = piece.to.base;
+  kernel.rows = *rows;
+  kernel.begin = piece.from.begin;
+  kernel.end = piece.from.begin + piece.words * WordBytes;
+  kernel.tiles = (kernel.end - kernel.begin - 1) / Kernel::tile_bytes + 1;
+  launch(queue, kernel.tiles, Kernel::max_threads, 0, detail::make_image(kernel), {});
+  return true;
+}
+
 // A kernel for each pattern where the other side has no gaps, or the same: there is nothing to decide as it runs.
 template <int WordBytes, class Index>
 void launch_one(const Queue& queue, const Piece& piece) {
   constexpr Pattern flat = Pattern::flat, any = Pattern::any;
   constexpr Pattern same = Pattern::same;
   if constexpr (sizeof(Index) == 4) {
-    if (is_same(piece.from, piece.to)) switch (pattern_of(piece.from)) {
+    if (is_same(piece.from, piece.to)) {
+      if constexpr (WordBytes < 16)
+        if (launch_rows<WordBytes>(queue, piece)) return;
+      switch (pattern_of(piece.from)) {
         case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, same>(queue, piece);
         case Pattern::loops: return launch_one<WordBytes, Index, Pattern::loops, same>(queue, piece);
         case Pattern::rows: return launch_one<WordBytes, Index, Pattern::rows, same>(queue, piece);
@@ -212,6 +247,7 @@ void launch_one(const Queue& queue, const Piece& piece) {
         case Pattern::same:
         case Pattern::any: break;
       }
+    }
     if (pattern_of(piece.to) == flat) switch (pattern_of(piece.from)) {
         case Pattern::flat: return launch_one<WordBytes, Index, flat, flat>(queue, piece);
         case Pattern::loop: return launch_one<WordBytes, Index, Pattern::loop, flat>(queue, piece);

@@ -7,6 +7,8 @@
 #include <dcgn/device.hpp>
 #include <dcgn/pack.hpp>
 
+#include "datatype/layout.hpp"
+#include "datatype/move_kernels.hpp"
 #include "expect.hpp"
 #include "sanitized.hpp"
 
@@ -144,6 +146,49 @@ TEST(DevicePack, BetweenTwoLayouts) {
       for (std::int64_t j = 0; j < columns; ++j)
         std::copy_n(matrix.begin() + (i * columns + j) * 4, 4, expected.begin() + (j * rows + i) * 4);
     ASSERT_EQ(out.back(), expected) << "seed " << seed;
+  }
+}
+
+// Triangles and parts of matrices whose rows are long, with ends at any bytes: between places alike, and any part of
+// them.
+TEST(DevicePack, LongRowsAtTheSamePlaces) {
+  const Device device(0);
+  Stream stream(device);
+  for (int seed = 0; seed < 24 / fewer + 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+    constexpr ElementKind kinds[] = {ElementKind::int8, ElementKind::int16, ElementKind::float32, ElementKind::float64};
+    const ElementKind kind = kinds[random() % std::size(kinds)];
+    const std::int64_t element = bytes_of(kind), rows = pick(random, 2, 50), shape = pick(random, 0, 2);
+    const std::int64_t shortest = pick(random, 2100, 3000) / element, pitch = shortest + rows + pick(random, 0, 40);
+    std::vector<std::int64_t> lengths, places;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      lengths.push_back(shortest + (shape == 0 ? 0 : shape == 1 ? i : rows - 1 - i));
+      places.push_back(i * pitch);
+    }
+    const Datatype type = Datatype::indexed(lengths, places, Datatype::of(kind));
+    const std::int64_t begin = pick(random, 0, 1) * pick(random, 0, type.size() / 2);
+    const std::int64_t end = pick(random, 0, 1) ? type.size() : pick(random, begin + 1, type.size());
+    const std::int64_t apart = pick(random, 0, 1) * 16 / element + pick(random, 0, 3) / 3;  // mostly aligned alike
+    const Bytes source = random_bytes(random, (rows * pitch + 64) * element);
+    Bytes expected = random_bytes(random, static_cast<std::int64_t>(source.size()));
+    const OnDevice in(device, source), out(device, expected);
+    const std::shared_ptr<const datatype::Layout> layout = datatype::layout_of(type, 1);
+    const std::int64_t first = pick(random, 0, 20);
+    datatype::move(device, stream,
+                   {{{layout.get(), in.data() + first * element, begin},
+                     {layout.get(), out.data() + (first + apart) * element, begin},
+                     end - begin}});
+    stream.synchronize();
+    std::int64_t packed = 0;
+    for (std::size_t i = 0; i < lengths.size(); packed += lengths[i++] * element) {
+      const std::int64_t b = std::max(begin - packed, std::int64_t{0});
+      const std::int64_t e = std::min(end - packed, lengths[i] * element);
+      for (std::int64_t k = b; k < e; ++k)
+        expected[static_cast<std::size_t>((first + apart + places[i]) * element + k)] =
+            source[static_cast<std::size_t>((first + places[i]) * element + k)];
+    }
+    ASSERT_EQ(out.back(), expected);
   }
 }
 

@@ -44,6 +44,8 @@ struct Triangle {
     while (bytes_before(row + 1) <= at) ++row;
     return row;
   }
+
+  friend bool operator==(const Triangle&, const Triangle&) = default;
 };
 
 // A word of 1 to 16 bytes that may be part of whatever is there.

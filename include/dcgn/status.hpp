@@ -16,8 +16,9 @@ inline constexpr int max_tag = 0x7fffffff;
 struct Status {
   int source = any_source;
   int tag = any_tag;
-  std::int64_t bytes = 0;  // of the message as it was sent, which a truncated receive did not get in full
-  Code code = Code::ok;    // on the host always ok: what is not is thrown
+  std::int64_t bytes = 0;      // of the message as it was sent, which a truncated receive did not get in full
+  Code code = Code::ok;        // on the host always ok: what is not is thrown
+  std::uint32_t elements = 0;  // which elements it has, boiled down, where a call with a datatype sent it; else 0
 
   // How many whole objects of T the message holds.
   template <class T>

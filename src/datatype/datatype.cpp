@@ -82,6 +82,10 @@ void add_up(Node& node, const Checked& checked) {
     const Range bounds = moved(child.lower, child.upper), real = moved(child.true_lower, child.true_upper);
     node.size = checked.add(node.size, checked.multiply(node.lengths[i], child.size));
     node.signature = datatype::then(node.signature, datatype::repeated(child.signature, node.lengths[i]));
+    if (first)
+      node.only = child.only;
+    else if (node.only != child.only)
+      node.only.reset();
     node.alignment = std::max(node.alignment, child.alignment);
     node.true_lower = first ? real.lower : std::min(node.true_lower, real.lower);
     node.true_upper = first ? real.upper : std::max(node.true_upper, real.upper);
@@ -124,11 +128,13 @@ Datatype Datatype::made(const char* call, Node&& node) {
     case Form::elements:
       node.size = node.upper = node.true_upper = checked.multiply(node.count, bytes_of(node.kind));
       node.signature = datatype::signature_of(node.kind, node.count);
+      if (node.count > 0) node.only = node.kind;
       break;
     case Form::loop: {
       const Node& child = node.child();
       node.size = checked.multiply(node.count, child.size);
       node.signature = datatype::repeated(child.signature, node.count);
+      if (node.count > 0) node.only = child.only;
       const Range bounds = reach(checked, {child.lower, child.upper}, node.count, node.stride);
       const Range real = reach(checked, {child.true_lower, child.true_upper}, node.count, node.stride);
       node.lower = bounds.lower, node.upper = bounds.upper;
@@ -149,6 +155,7 @@ Datatype Datatype::made(const char* call, Node&& node) {
       const Node& child = node.child();
       node.size = child.size;
       node.signature = child.signature;
+      node.only = child.only;
       node.true_lower = child.true_lower, node.true_upper = child.true_upper;
       node.marked = true;
       node.alignment = child.alignment;

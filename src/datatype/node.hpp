@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace dcgn::datatype {
@@ -38,6 +40,7 @@ struct Node {
   std::int64_t true_lower = 0, true_upper = 0;
   std::int64_t alignment = 1;
   Signature signature;
+  std::optional<ElementKind> only;  // of which kind all its elements are, where there are some and they are of one
   std::uint64_t hash = 0;
 
   std::int64_t extent() const { return upper - lower; }
@@ -62,6 +65,11 @@ Signature signature_of(ElementKind kind, std::int64_t count);
 Signature signature_of_first(const Datatype& type, std::int64_t count, std::int64_t elements);
 // Of its first element; it has some.
 ElementKind kind_of(const Datatype& type);
+// The elements of the first `bytes` bytes of `count` of the type, boiled down to what a message's header has room for:
+// 0 where they are nothing but bytes, or not whole elements; else 1 and up, the same for the same elements.
+std::uint32_t digest_of(const Datatype& type, std::int64_t count, std::int64_t bytes);
+// What a digest tells: "float64", or "of several kinds".
+std::string describe_digest(std::uint32_t digest);
 // Throws Error(mismatch) of `call`, naming the first element that differs, unless the elements of `from` are those that
 // `to` begins with, or one of them is nothing but bytes.
 void check_match(const char* call, const Datatype& from, std::int64_t from_count, const Datatype& to,

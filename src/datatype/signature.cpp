@@ -1,11 +1,13 @@
 // A signature is the value of the sequence of kinds as a polynomial modulo the prime 2^61 - 1, so that the signature of
 // two sequences one after the other, and of one many times, follows from theirs.
 #include <dcgn/error.hpp>
+#include <dcgn/message/cell.hpp>
 
 #include "datatype/node.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace dcgn::datatype {
@@ -111,6 +113,59 @@ Signature signature_of_first(const Datatype& type, std::int64_t count, std::int6
 }
 
 ElementKind kind_of(const Datatype& type) { return kind_of(type.node(), 0); }
+
+namespace {
+
+// How many elements the first `bytes` bytes of `count` of them are; nothing where the last one is not whole.
+std::optional<std::int64_t> elements_in(const Node& node, std::int64_t count, std::int64_t bytes) {
+  const std::int64_t whole = node.size ? std::min(count, bytes / node.size) : 0;
+  const std::int64_t before = whole * node.signature.elements;
+  std::int64_t left = bytes - whole * node.size;
+  if (left == 0) return before;
+  const auto behind = [&](std::int64_t elements, const std::optional<std::int64_t>& more) {
+    return more ? std::optional(elements + *more) : std::nullopt;
+  };
+  switch (node.form) {
+    case Form::elements: {
+      const std::int64_t each = bytes_of(node.kind);
+      return left % each ? std::nullopt : std::optional(before + left / each);
+    }
+    case Form::bounds: return behind(before, elements_in(node.child(), 1, left));
+    case Form::loop: return behind(before, elements_in(node.child(), node.count, left));
+    case Form::blocks:
+    case Form::parts: break;
+  }
+  std::int64_t elements = before;
+  for (std::size_t i = 0;; ++i) {
+    const Node& child = child_of(node, i);
+    const std::int64_t size = node.lengths[i] * child.size;
+    if (left <= size) return behind(elements, elements_in(child, node.lengths[i], left));
+    left -= size;
+    elements += node.lengths[i] * child.signature.elements;
+  }
+}
+
+// The digests of one kind come first.
+constexpr std::uint32_t digest_of_kind(ElementKind kind) { return static_cast<std::uint32_t>(kind) + 1; }
+constexpr std::uint32_t first_of_several = 32, all_digests = 1u << message::element_bits;
+
+}  // namespace
+
+std::uint32_t digest_of(const Datatype& type, std::int64_t count, std::int64_t bytes) {
+  const Node& node = type.node();
+  if (bytes == 0 || node.only == ElementKind::byte) return 0;
+  if (node.only) return bytes % bytes_of(*node.only) ? 0 : digest_of_kind(*node.only);
+  const std::optional<std::int64_t> elements = elements_in(node, count, bytes);
+  if (!elements) return 0;
+  const std::uint64_t hash = of_first(node, count, *elements).hash;
+  if (const ElementKind first = kind_of(node, 0); hash == signature_of(first, *elements).hash)
+    return first == ElementKind::byte ? 0 : digest_of_kind(first);  // all those are, if not all of the type
+  return first_of_several + static_cast<std::uint32_t>(hash % (all_digests - first_of_several));
+}
+
+std::string describe_digest(std::uint32_t digest) {
+  return digest < first_of_several ? to_string(static_cast<ElementKind>(digest - 1)) : "several kinds in some order";
+}
 
 namespace {
 

@@ -224,30 +224,43 @@ std::optional<Status> Comm::test(const Request& request) {
     check(s.code, call);
     return std::nullopt;
   }
-  world_->packed_requests(me_->rank).drop(request);
+  const auto packed = world_->packed_requests(me_->rank).take(request);
   check_waited({&request, 1}, s.code, call);
-  return collective::status_in(group_, s);
+  const Status status = collective::status_in(group_, s);
+  if (packed) packed->check(message::to_string(call), status);
+  return status;
 }
 
 Status Comm::wait(const Request& request) {
   constexpr auto call = message::Call::wait;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
-  if (done) world_->packed_requests(me_->rank).drop(request);
+  const auto packed = done ? world_->packed_requests(me_->rank).take(request) : std::nullopt;
   check_waited({&request, 1}, s.code, call);
-  return collective::status_in(group_, s);
+  const Status status = collective::status_in(group_, s);
+  if (packed) packed->check(message::to_string(call), status);
+  return status;
 }
 
 void Comm::wait_all(Span<const Request> requests, Status* statuses) {
   constexpr auto call = message::Call::wait_all;
+  job::PackedRequests& all_packed = world_->packed_requests(me_->rank);
+  std::vector<Status> own;
+  if (!statuses && !all_packed.empty()) {
+    own.resize(requests.size());
+    statuses = own.data();
+  }
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
+  std::vector<std::pair<job::Packed, Status>> ended;
   if (statuses && done)
-    for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = collective::status_in(group_, statuses[i]);
-  if (done)
-    for (const Request& request : requests) world_->packed_requests(me_->rank).drop(request);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      statuses[i] = collective::status_in(group_, statuses[i]);
+      if (auto packed = all_packed.take(requests[i])) ended.emplace_back(std::move(*packed), statuses[i]);
+    }
   check_waited(requests, s.code, call);
+  for (const auto& [packed, status] : ended) packed.check(message::to_string(call), status);
 }
 
 std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
@@ -255,9 +268,13 @@ std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   std::int64_t index = -1;
   const Status s = message::wait_any(scope, mine(call), call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), index);
-  if (index >= 0) world_->packed_requests(me_->rank).drop(requests[static_cast<std::size_t>(index)]);
-  check_waited(index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1), s.code, call);
-  return {index, collective::status_in(group_, s)};
+  const Span<const Request> chosen =
+      index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1);
+  const auto packed = index < 0 ? std::nullopt : world_->packed_requests(me_->rank).take(chosen[0]);
+  check_waited(chosen, s.code, call);
+  const Status status = collective::status_in(group_, s);
+  if (packed) packed->check(message::to_string(call), status);
+  return {index, status};
 }
 
 Status Comm::probe(int from, int tag) {

@@ -28,6 +28,18 @@ using message::Call;
 
 constexpr gpu::ThreadScope scope{};
 
+// Says of the send or receive that comes next of which elements it is.
+class Telling {
+ public:
+  Telling(message::Endpoint& me, std::uint32_t elements) : me_(me) { me_.elements = elements; }
+  Telling(const Telling&) = delete;
+  Telling& operator=(const Telling&) = delete;
+  ~Telling() { me_.elements = 0; }
+
+ private:
+  message::Endpoint& me_;
+};
+
 }  // namespace
 
 void Comm::wait_for(Call call, const Stream* stream) {
@@ -54,30 +66,37 @@ void Comm::wait_for(const Stream& stream) { wait_for(Call::wait, &stream); }
 void Comm::send(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   const Packed packed("send", buffer);
   wait_for(Call::send, stream);
+  const Telling telling(*me_, packed.elements());
   send_bytes(packed.data(), packed.bytes(), to, tag);
 }
 
 void Comm::ssend(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   const Packed packed("ssend", buffer);
   wait_for(Call::ssend, stream);
+  const Telling telling(*me_, packed.elements());
   ssend_bytes(packed.data(), packed.bytes(), to, tag);
 }
 
 void Comm::bsend(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   const Packed packed("bsend", buffer);
   wait_for(Call::bsend, stream);
+  const Telling telling(*me_, packed.elements());
   bsend_bytes(packed.data(), packed.bytes(), to, tag);
 }
 
 Status Comm::recv(const TypedBuffer& buffer, int from, int tag, const Stream* stream) {
   const Packed packed("recv", buffer);
   wait_for(Call::recv, stream);
-  return recv_bytes(packed.data(), packed.bytes(), from, tag);
+  const Telling telling(*me_, packed.elements());
+  const Status status = recv_bytes(packed.data(), packed.bytes(), from, tag);
+  packed.check("recv", status);
+  return status;
 }
 
 Request Comm::isend(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   Packed packed("isend", buffer);
   wait_for(Call::isend, stream);
+  const Telling telling(*me_, packed.elements());
   const Request request = isend_bytes(packed.data(), packed.bytes(), to, tag);
   if (packed.is_view()) world_->packed_requests(me_->rank).keep(request, std::move(packed));
   return request;
@@ -86,8 +105,9 @@ Request Comm::isend(const ConstTypedBuffer& buffer, int to, int tag, const Strea
 Request Comm::irecv(const TypedBuffer& buffer, int from, int tag, const Stream* stream) {
   Packed packed("irecv", buffer);
   wait_for(Call::irecv, stream);
+  const Telling telling(*me_, packed.elements());
   const Request request = irecv_bytes(packed.data(), packed.bytes(), from, tag);
-  if (packed.is_view()) world_->packed_requests(me_->rank).keep(request, std::move(packed));
+  if (packed.is_view() || packed.is_checked()) world_->packed_requests(me_->rank).keep(request, std::move(packed));
   return request;
 }
 
@@ -95,15 +115,21 @@ Status Comm::sendrecv(const ConstTypedBuffer& out, int to, int send_tag, const T
                       const Stream* stream) {
   const Packed packed_out("sendrecv", out), packed_in("sendrecv", in);
   wait_for(Call::sendrecv, stream);
-  return sendrecv_bytes(packed_out.data(), packed_out.bytes(), to, send_tag, packed_in.data(), packed_in.bytes(), from,
-                        recv_tag);
+  const Telling telling(*me_, packed_out.elements());
+  const Status status = sendrecv_bytes(packed_out.data(), packed_out.bytes(), to, send_tag, packed_in.data(),
+                                       packed_in.bytes(), from, recv_tag);
+  packed_in.check("sendrecv", status);
+  return status;
 }
 
 Status Comm::sendrecv_replace(const TypedBuffer& buffer, int to, int send_tag, int from, int recv_tag,
                               const Stream* stream) {
   const Packed packed("sendrecv_replace", buffer);
   wait_for(Call::sendrecv_replace, stream);
-  return sendrecv_replace_bytes(packed.data(), packed.bytes(), to, send_tag, from, recv_tag);
+  const Telling telling(*me_, packed.elements());
+  const Status status = sendrecv_replace_bytes(packed.data(), packed.bytes(), to, send_tag, from, recv_tag);
+  packed.check("sendrecv_replace", status);
+  return status;
 }
 
 namespace {

@@ -2,6 +2,10 @@
 
 #include <dcgn/error.hpp>
 
+#include "datatype/node.hpp"
+
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace dcgn::job {
@@ -43,6 +47,7 @@ void Packed::see(const char* call, std::vector<TypedBuffer> buffers) {
     if (!buffer.memory() && buffer.bytes() > 0)
       throw Error(Code::null_buffer, call,
                   "the buffer is null, expected one of " + std::to_string(buffer.bytes()) + " bytes");
+  if (buffers.size() == 1) buffer_ = buffers.front();
   if (buffers.size() == 1 && buffers.front().type().is_contiguous(buffers.front().count())) {
     const TypedBuffer& buffer = buffers.front();
     bytes_ = buffer.bytes();
@@ -52,6 +57,20 @@ void Packed::see(const char* call, std::vector<TypedBuffer> buffers) {
   view_.emplace(std::move(buffers));
   bytes_ = view_->bytes();
   data_ = bytes_ ? view_->data() : nullptr;
+}
+
+std::uint32_t Packed::elements() const {
+  return buffer_ ? datatype::digest_of(buffer_->type(), buffer_->count(), bytes_) : 0;
+}
+
+void Packed::check(const char* call, const Status& status) const {
+  if (!buffer_ || !status.elements) return;
+  const std::uint32_t expected = datatype::digest_of(buffer_->type(), buffer_->count(), std::min(status.bytes, bytes_));
+  if (!expected || expected == status.elements) return;
+  throw Error(Code::mismatch, call,
+              "the message of rank " + std::to_string(status.source) + " with tag " + std::to_string(status.tag) +
+                  " has elements of " + datatype::describe_digest(status.elements) + ", expected " +
+                  datatype::describe_digest(expected));
 }
 
 }  // namespace dcgn::job

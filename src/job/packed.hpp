@@ -29,10 +29,17 @@ class Packed {
   void* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
   bool is_view() const { return view_.has_value(); }
+  // The elements of what is sent, as datatype::digest_of() has them; of several buffers 0.
+  std::uint32_t elements() const;
+  // Of what is received: whether `status` is of a message with other elements, which nobody wants checked where either
+  // side has mere bytes. Throws Error(mismatch) of `call`.
+  bool is_checked() const { return buffer_ && elements() != 0; }
+  void check(const char* call, const Status& status) const;
 
  private:
   void see(const char* call, std::vector<TypedBuffer> buffers);
 
+  std::optional<TypedBuffer> buffer_;  // where it is one
   std::optional<datatype::PackedView> view_;
   void* data_ = nullptr;
   std::int64_t bytes_ = 0;
@@ -42,8 +49,14 @@ class Packed {
 class PackedRequests {
  public:
   void keep(const Request& request, Packed packed) { all_.emplace(key(request), std::move(packed)); }
-  void drop(const Request& request) {
-    if (!all_.empty()) all_.erase(key(request));
+  bool empty() const { return all_.empty(); }
+  // That request is over. What was kept with it, for a receive to be checked; nothing where none was.
+  std::optional<Packed> take(const Request& request) {
+    const auto found = all_.find(key(request));
+    if (found == all_.end()) return std::nullopt;
+    std::optional<Packed> packed(std::move(found->second));
+    all_.erase(found);
+    return packed;
   }
 
  private:

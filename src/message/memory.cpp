@@ -524,7 +524,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .ring_blocks = blocks_with_rings()},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr,
-               .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr};
+               .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
+               .elements = 0};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;

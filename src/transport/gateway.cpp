@@ -69,7 +69,7 @@ std::vector<message::Envelope> Gateway::undelivered(int rank) const {
   std::vector<message::Envelope> messages;
   for (const Arrival& a : arrivals_[static_cast<std::size_t>(rank - first_)])
     if (a.header.kind != message::Kind::placed)
-      messages.push_back({a.from, a.header.tag, a.header.context, 0, a.header.bytes});
+      messages.push_back({a.from, a.header.tag, a.header.context, a.header.elements, a.header.bytes});
   return messages;
 }
 
@@ -156,12 +156,12 @@ void Gateway::handle(const unsigned char* message, std::int64_t bytes, int sourc
     case Kind::offer: {
       Arrival a{};
       const bool eager = h.kind == Kind::eager;
-      a.header.kind = !eager                                           ? message::Kind::offer
-                      : message::fits_small(h.context, h.tag, h.bytes) ? message::Kind::small
-                                                                       : message::Kind::eager;
+      const bool small = message::fits_small(h.context, h.tag, h.bytes) && !h.elements;
+      a.header.kind = !eager ? message::Kind::offer : small ? message::Kind::small : message::Kind::eager;
       a.header.context = h.context;
       a.header.tag = h.tag;
       a.header.bytes = h.bytes;
+      a.header.elements = h.elements;
       a.from = h.from;
       a.process = source;
       a.sending = h.sending;

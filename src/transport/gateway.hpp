@@ -74,7 +74,7 @@ class Gateway final : private device::SharedWork {
     std::int32_t from, to, tag;
     std::uint32_t sending;    // offer: the sender's number of it, which accept and received repeat
     std::uint32_t receiving;  // accept: the receiver's number of it, which makes the payload's tag
-    std::uint32_t padding;
+    std::uint32_t elements;
     std::uint64_t bytes;
     std::uint64_t fragment;  // offer: what the sender has to send it in, 0: any;  accept: what it is sent in
   };

@@ -53,6 +53,7 @@ bool Gateway::take_from(int rank) {
   wire.to = to;
   wire.tag = h.tag;
   wire.bytes = h.bytes;
+  wire.elements = h.elements;
   switch (h.kind) {
     case message::Kind::small:
     case message::Kind::eager: {

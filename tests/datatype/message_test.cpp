@@ -228,6 +228,86 @@ TEST(TypedMessages, OtherElementsAreRefused) {
   EXPECT_NE(stopped.what.find("element 0 is of kind float64, expected int64"), std::string::npos) << stopped.what;
 }
 
+// However they come: in a header, through the lane, fetched; with gaps at an end or without; the call that ends it says
+// so.
+TEST(TypedMessages, OtherElementsAreRefusedWhereTheyAreReceived) {
+  for (const std::int64_t elements : {1, 3, 40, 40000})
+    for (const bool gaps_there : {false, true})
+      for (const bool gaps_here : {false, true}) {
+        if (gaps_there && gaps_here) continue;  // who copies from one to the other refuses it: the test above
+        run(config_of({{.cpus = 2}}, 60), [&](Comm& me) {
+          const auto type = [&](ElementKind kind, bool gaps) {
+            return gaps ? Datatype::vector(elements, 1, 2, Datatype::of(kind))
+                        : Datatype::contiguous(elements, Datatype::of(kind));
+          };
+          std::vector<double> values(static_cast<std::size_t>(2 * elements), 1);
+          if (me.rank() == 0) {
+            for (int i = 0; i < 6; ++i) {
+              const ConstTypedBuffer out(values.data(), type(ElementKind::float64, gaps_there));
+              i == 1 ? me.ssend(out, 1, i) : i == 2 ? me.bsend(out, 1, i) : me.send(out, 1, i);
+            }
+            return;
+          }
+          const TypedBuffer in(values.data(), type(ElementKind::int64, gaps_here));
+          const auto refused = [&](int tag, const auto& act) {
+            expect_error(
+                Code::mismatch,
+                "the message of rank 0 with tag " + std::to_string(tag) + " has elements of float64, expected int64",
+                act);
+          };
+          refused(0, [&] { me.recv(in, 0, 0); });
+          refused(1, [&] { me.wait(me.irecv(in, 0, 1)); });
+          refused(2, [&] {
+            const Request request = me.irecv(in, 0, 2);
+            while (!me.test(request)) relax();
+          });
+          refused(3, [&] {
+            const Request requests[] = {me.irecv(in, 0, 3)};
+            me.wait_all(requests);
+          });
+          refused(4, [&] {
+            const Request requests[] = {me.irecv(in, 0, 4)};
+            me.wait_any(requests);
+          });
+          refused(5, [&] { me.sendrecv(ConstTypedBuffer(values.data(), Datatype::bytes(0)), 1, 7, in, 0, 5); });
+          me.recv(TypedBuffer(values.data(), Datatype::bytes(0)), 1, 7);
+        });
+      }
+}
+
+// Bytes are everybody's, a message may be shorter than its receive, and what calls without types send is not known.
+TEST(TypedMessages, ElementsThatFitAreTaken) {
+  const Datatype pair = Datatype::structure({1, 1}, {0, 8}, {Datatype::of<std::int32_t>(), Datatype::of<double>()});
+  const Datatype other = Datatype::structure({1, 1}, {0, 4}, {Datatype::of<std::int32_t>(), Datatype::of<float>()});
+  run(config_of({{.cpus = 2}}, 60), [&](Comm& me) {
+    std::vector<double> values(100, 1);
+    const auto typed = [&](const Datatype& type, std::int64_t count) {
+      return TypedBuffer(values.data(), type, count);
+    };
+    if (me.rank() == 0) {
+      me.send(typed(Datatype::of<double>(), 3), 1);
+      me.send(typed(Datatype::bytes(24), 1), 1);
+      me.send(typed(Datatype::of<double>(), 3), 1);
+      me.send(Span<const double>(values.data(), 3), 1);
+      me.send(typed(pair, 2), 1);
+      me.send(typed(pair, 2), 1);
+      me.send(typed(Datatype::of<std::int32_t>(), 1), 1);
+      me.send(typed(pair, 1), 1);
+    } else {
+      EXPECT_EQ(me.recv(typed(Datatype::of<double>(), 9), 0).bytes, 24);
+      me.recv(typed(Datatype::of<float>(), 6), 0);
+      me.recv(typed(Datatype::bytes(24), 1), 0);
+      me.recv(typed(Datatype::of<float>(), 6), 0);
+      EXPECT_EQ(me.recv(typed(pair, 5), 0).bytes, 24);
+      expect_error(Code::mismatch, "has elements of several kinds in some order, expected several kinds in some order",
+                   [&] { me.recv(typed(other, 3), 0); });
+      me.recv(typed(pair, 5), 0);  // as far as it goes
+      expect_error(Code::mismatch, "has elements of several kinds in some order, expected int32",
+                   [&] { me.recv(typed(Datatype::of<std::int32_t>(), 3), 0); });
+    }
+  });
+}
+
 TEST(TypedMessages, OverrunsAndOverlapsAreRefused) {
   run(config_of({{.cpus = 2}}, 60), [](Comm& me) {
     std::vector<double> values(64, -1);

@@ -88,6 +88,9 @@ DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int6
                                  bool wild) {
   const bool known = port.lane(peer) < static_cast<std::uint32_t>(port.near);
   const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
+#if !defined(__CUDA_ARCH__)
+  if (port.me->elements) return false;
+#endif
   return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(port, buffer)));
 }
 

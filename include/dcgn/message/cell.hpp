@@ -86,6 +86,8 @@ struct Header {
                               // placed: they have to after all, it is not there;
                               // data: in the fragment whose number is `context`
   bool placeable = false;     // pull: the sender's threads can as well store it where the receiver wants it
+  // eager, pull, offer: which elements the message is of, if they are known (datatype::digest_of()); else 0
+  std::uint32_t elements = 0;
 };
 
 inline constexpr std::uint32_t max_header_cells = 3;
@@ -149,7 +151,8 @@ DCGN_HOST_DEVICE inline std::uint64_t largest_unit(const Ring& ring) {
 }
 
 // The last word of a header: kind in bits 0-2; for small: bytes in 3-6, context in 7-15, tag in 16-31; else the context
-// in 16-31 and whether it is readable in 3 and placeable in 4.
+// in 16-31, whether it is readable in 3 and placeable in 4, and the elements in 5-15.
+inline constexpr std::uint32_t element_bits = 11;
 DCGN_HOST_DEVICE inline std::uint32_t small_word(std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
   return static_cast<std::uint32_t>(Kind::small) | static_cast<std::uint32_t>(bytes) << 3 | context << 7 |
          static_cast<std::uint32_t>(tag) << 16;
@@ -160,7 +163,7 @@ DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t positi
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
   const std::uint32_t word = kind | static_cast<std::uint32_t>(h.readable) << 3 |
-                             static_cast<std::uint32_t>(h.placeable) << 4 | h.context << 16;
+                             static_cast<std::uint32_t>(h.placeable) << 4 | h.elements << 5 | h.context << 16;
   switch (h.kind) {
     case Kind::small:
       write_cell(ring.at(position), low(h.address), high(h.address), small_word(h.context, h.tag, h.bytes),
@@ -185,6 +188,8 @@ DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t positi
   }
 }
 
+DCGN_HOST_DEVICE inline std::uint32_t elements_in(std::uint32_t word) { return word >> 5 & ((1u << element_bits) - 1); }
+
 // What the first cell of a header says: all of it for small, eager and data.
 DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
   Header h;
@@ -199,7 +204,7 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
       h.context = d[2] >> 7 & 511;
       h.tag = static_cast<std::int32_t>(d[2] >> 16);
       break;
-    case Kind::eager: break;
+    case Kind::eager: h.elements = elements_in(d[2]); break;
     case Kind::data:
     case Kind::placed:
       h.record = d[0];
@@ -209,7 +214,10 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
       h.readable = d[2] >> 3 & 1;
       h.placeable = d[2] >> 4 & 1;
       [[fallthrough]];
-    case Kind::offer: h.ack = d[1]; break;
+    case Kind::offer:
+      h.ack = d[1];
+      h.elements = elements_in(d[2]);
+      break;
   }
   return h;
 }

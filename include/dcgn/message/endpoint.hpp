@@ -30,7 +30,7 @@ struct Envelope {
   std::int32_t peer = any_source;
   std::int32_t tag = any_tag;
   std::uint32_t context = 0;
-  std::uint32_t padding = 0;
+  std::uint32_t elements = 0;  // as in the header
   std::uint64_t bytes = 0;
 };
 
@@ -469,6 +469,7 @@ struct alignas(64) Endpoint {
   std::uint32_t* lent;
   Background* background;  // of a CPU rank, once it has made a call that goes on beside others
   Fragments* fragments;    // of a CPU rank, where processes share memory
+  std::uint32_t elements;  // of a CPU rank: what the next record's envelope has; such a call keeps one
 };
 
 // Lanes go to the ranks of this process and of those that share memory with it, in order, and where there are others a

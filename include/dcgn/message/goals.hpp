@@ -19,7 +19,7 @@ struct Result {
 };
 
 DCGN_HOST_DEVICE inline Status status_of(const Record& r) {
-  return {r.envelope.peer, r.envelope.tag, static_cast<std::int64_t>(r.envelope.bytes), r.code};
+  return {r.envelope.peer, r.envelope.tag, static_cast<std::int64_t>(r.envelope.bytes), r.code, r.envelope.elements};
 }
 
 DCGN_HOST_DEVICE inline Request request_of(const Endpoint& me, const Record* r) {
@@ -53,12 +53,23 @@ DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Result& result) {
   free_record(me, r);
 }
 
+// What a CPU rank has said of the elements of its next send or receive; no longer.
+DCGN_HOST_DEVICE inline std::uint32_t take_elements([[maybe_unused]] Endpoint& me) {
+#if defined(__CUDA_ARCH__)
+  return 0;
+#else
+  const std::uint32_t elements = me.elements;
+  me.elements = 0;
+  return elements;
+#endif
+}
+
 // The record of a new send or receive; null where there is none left.
 DCGN_HOST_DEVICE inline Record* new_send(Endpoint& me, const void* data, std::uint64_t bytes, int to, int tag,
                                          std::uint32_t context) {
   Record* r = take_record(me);
   if (!r) return nullptr;
-  r->envelope = {to, tag, context, 0, bytes};
+  r->envelope = {to, tag, context, take_elements(me), bytes};
   r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
   return r;
 }
@@ -68,6 +79,7 @@ DCGN_HOST_DEVICE inline Record* new_receive(Endpoint& me, void* data, std::uint6
   Record* r = take_record(me);
   if (!r) return nullptr;
   r->envelope = {from, tag, context, 0, 0};
+  take_elements(me);
   r->buffer = static_cast<unsigned char*>(data);
   r->capacity = capacity;
   r->flags = Record::is_receive;

@@ -104,6 +104,7 @@ DCGN_HOST_DEVICE inline Record* match_posted(Endpoint& me, std::int32_t source, 
   r->envelope.peer = source;
   r->envelope.tag = h.tag;
   r->envelope.bytes = h.bytes;
+  r->envelope.elements = h.elements;
   return r;
 }
 
@@ -120,7 +121,7 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
     return false;
   }
   r->state = State::unexpected;
-  r->envelope = {source, h.tag, h.context, 0, h.bytes};
+  r->envelope = {source, h.tag, h.context, h.elements, h.bytes};
   r->kind = h.kind;
   r->flags = (h.readable ? Record::readable : 0) | (h.placeable ? Record::placed : 0);
   r->buffer = storage;
@@ -263,6 +264,7 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
   r->envelope.peer = u->envelope.peer;
   r->envelope.tag = u->envelope.tag;
   r->envelope.bytes = u->envelope.bytes;
+  r->envelope.elements = u->envelope.elements;
   if (u->kind == Kind::eager) {
     r->state = State::streaming;
     work.move = Work::Move::copy;

@@ -59,9 +59,11 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
   h.context = r->envelope.context;
   h.tag = r->envelope.tag;
   h.bytes = bytes;
+  h.elements = r->envelope.elements;
   const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(lane, me.threads);
   if (!announce) {
-    const bool in_header = fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device);
+    const bool in_header =
+        fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device) && !h.elements;
     h.kind = in_header ? Kind::small : Kind::eager;
     const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
     const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);

@@ -4,11 +4,21 @@
 #include "message/memory.hpp"
 #include "message/process_fragments.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace dcgn::message {
+
+// Sizes of what a rank owns. A CPU rank's memory is taken from the system only as it is touched, so it can be generous.
+struct Capacity {
+  std::uint64_t arrivals, buffer;
+  std::uint32_t records, acks;
+};
+Capacity capacity_of(const Config& config, bool cpu);
+std::uint64_t communicator_bytes(const Config& config, std::size_t ranks);
+inline constexpr std::uint32_t gateway_acks = 16384;
 
 // Where the pieces lie, in the order in which lay_out() takes them.
 struct RankMemory::Layout {

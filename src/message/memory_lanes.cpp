@@ -1,0 +1,134 @@
+// What lanes between ranks are like: who reaches whose memory, and from how many bytes on messages go which way.
+#include "message/memory_layout.hpp"
+#include "transport/sharing.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace dcgn::message {
+
+namespace {
+
+// What is sent eagerly between a rank and the gateway: between processes a rendezvous is a journey there and back, but
+// a thread of the host needs longer than that to put 2 KiB into cells and take them out again, at both ends. (Open MPI
+// on one host, two cores: 2 KiB 6.2 us eagerly, 2.0 by rendezvous; 1 KiB 3.6 and 1.9.)
+constexpr std::uint32_t gateway_eager = 4096, gateway_eager_of_host = 1024;
+
+// From how many bytes on a copy engine moves a message. It takes some 30 to 40 us to begin, for
+// the host has to see the request, the driver to start it and the stream to tell of its end; then it moves 390 GB/s
+// over NVLink (H200). A thread copies 0.1 GB/s from the other GPU, a warp 3, a block of 512 threads 46, several blocks
+// up to 370: so it is faster from about 3 KiB a thread on. Between slots of one GPU threads are faster, and its copy
+// engines are not. A receive that nobody waits in leaves the threads to other work, and others are under way with it.
+constexpr std::uint32_t engine_each_of_two = 3 << 10, engine_each_of_one = 12 << 10;
+constexpr std::uint32_t engine_beside_of_two = 1u << 20, engine_beside_of_one = 16u << 20;
+// Where no thread can read the message, the lane is there for short ones: all the threads of a block move some 6 GB/s
+// through it, a thread far less, and a copy through pinned memory takes twice as long to begin.
+constexpr std::uint32_t engine_from_lane = 32u << 10;
+
+// Above this the threads of a block had better read a message where it is.
+constexpr std::uint32_t most_eager = 68u << 10;
+
+}  // namespace
+
+bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
+  const int space_a = spaces_[a], space_b = spaces_[b];
+  if (space_a == space_b) return true;
+  if (space_a == host_space || space_b == host_space) return false;
+  const auto [own, other] = is_here(a) ? std::pair(space_a, space_b) : std::pair(space_b, space_a);
+  return peers_[static_cast<std::size_t>(own) * all_gpus_.size() + static_cast<std::size_t>(other)];
+}
+
+Reach RankMemory::reach(std::size_t receiver, std::size_t sender) const {
+  const Reach engine = has_engine_ ? Reach::engine : Reach::none;
+  if (!config_.direct) return Reach::none;
+  // An address of another process is of use to the system alone.
+  if (!is_of_process(receiver) || !is_of_process(sender)) {
+    const std::size_t other = is_here(receiver) ? sender : receiver;
+    return is_host(receiver) && is_host(sender) && sharing_->reads(processes_[other]) ? Reach::direct : Reach::none;
+  }
+  if (is_gateway(receiver)) return is_host(sender) ? Reach::direct : Reach::none;
+  // A thread's memory is not pinned, as a rule: no slot can read it, and a copy from it would hold up all others.
+  if (!share_memory(receiver, sender)) return gpus_[sender] >= 0 ? engine : Reach::none;
+  // Emulated GPUs share the host's memory, but not if they are told to do without.
+  const int a = gpus_[receiver], b = gpus_[sender];
+  return config_.p2p || a < 0 || b < 0 || a == b ? Reach::direct : engine;
+}
+
+bool RankMemory::slots_reach_all() const {
+  if (home_.ranks != static_cast<int>(world_size_)) return false;
+  for (const std::int32_t a : teams_)
+    for (const std::int32_t b : teams_)
+      if (gpus_[lane(a)] < 0 || reach(lane(a), lane(b)) != Reach::direct) return false;
+  return true;
+}
+
+// A slot for each of a few GPUs, whose threads all reach the others' memory.
+int RankMemory::blocks_with_rings() const {
+  if (world_size_ < 2 || world_size_ > BlockRings::most || teams_.size() != world_size_ || !slots_reach_all()) return 0;
+  int blocks = std::numeric_limits<std::uint16_t>::max();
+  for (const Device& d : devices_) blocks = std::min(blocks, d.properties().multiprocessors);
+  return blocks;
+}
+
+void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
+  out.engine_from = in.engine_from = in.engine_beside = engine_never;
+  in.engine_each = 0;
+  if (!has_engine_ || !is_here(peer)) return;
+  if (config_.copy_engine_bytes) {
+    out.engine_from = in.engine_from = static_cast<std::uint32_t>(*config_.copy_engine_bytes);
+    return;
+  }
+  out.engine_from = engine_from_lane;
+  if (is_host(rank)) return;
+  in.engine_from = 0;
+  const bool one = gpus_[rank] == gpus_[peer];
+  in.engine_each = one ? engine_each_of_one : engine_each_of_two;
+  in.engine_beside = one ? engine_beside_of_one : engine_beside_of_two;
+}
+
+// Both sides of the lanes between a rank and its peer, as the rank has them.
+void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const {
+  const bool near = share_memory(p, r);
+  const Layout::Rank& own = layout.ranks[r];
+  const Peer peer = peer_of(layout, r, p);
+  const Layout::Pair& from = layout.pairs[r * ends() + p];
+  const bool in_host = is_host(p) && is_host(r), outside = is_gateway(p) || is_gateway(r);
+  out.ring = {peer.ring, peer.shift};
+  // What is not eager the system copies from one process to another, which takes it 2 us to begin.
+  const std::uint32_t of_host = is_of_process(p) ? 512 : 2048;
+  const std::uint32_t eager = outside ? (in_host ? gateway_eager_of_host : gateway_eager) : in_host ? of_host : 4096;
+  out.eager = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(config_.eager_bytes.value_or(eager), std::numeric_limits<std::uint32_t>::max()));
+  // With its header an eager message fills at most half of the ring: credits come in quarters, so a sender that
+  // waits for half a ring is sure to get it.
+  const auto unit = static_cast<std::uint32_t>(largest_unit(out.ring));
+  out.eager_each = in_host || outside || config_.eager_bytes ? 0 : 128;
+  out.eager_most = outside               ? std::min(unit, gateway_most_eager)
+                   : config_.eager_bytes ? unit
+                                         : std::min(unit, most_eager);
+  out.reach = reach(p, r);
+  const bool two_gpus = gpus_[r] >= 0 && gpus_[p] >= 0 && gpus_[r] != gpus_[p];
+  out.records = two_gpus && out.reach == Reach::direct ? peer.records : nullptr;
+  set_engine_limits(r, p, out, in);
+  const bool rings = peer.bells && (near || is_host(p));
+  out.bell = rings ? peer.bells + r : nullptr;
+  out.credit = layout.pairs[p * ends() + r].credit;
+  out.acks = near ? own.near_acks : own.far_acks;
+  in.ring = {from.ring, from.shift};
+  in.batch = config_.without & without_batches ? 1 : in.ring.size() / 4;
+  in.credit = peer.credit;
+  in.acks = near ? peer.near_acks : peer.far_acks;
+  in.process = is_of_process(p) || !is_host(r) || !is_host(p) ? 0 : sharing_->pid(processes_[p]);
+  in.far = !is_host(r) && !near;
+  out.quick = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
+  out.next = out.ring.cells;
+  out.epoch = 1;
+  out.advance(0);
+  in.next = in.ring.cells;
+  in.epoch = 1;
+  in.advance(0);
+}
+
+}  // namespace dcgn::message

@@ -201,15 +201,17 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 
   Parts& streams = *stream.parts_;
+  const bool split_now = !whole && options.schedule != Schedule::part_0;
+  const std::vector<LocalWord> local = look_at_memory(streams, launch, info, traits.memory, arguments, split_now);
   if (whole) {
     ++statistics.launches;
     ++statistics.whole;
     streams.order();
     code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
-                         PartArguments(*this, arguments, 0).places);
+                         PartArguments(*this, arguments, local, 0).places);
     return;
   }
-  const SplitLaunch split(*this, launch, arguments);
+  const SplitLaunch split(*this, launch, arguments, local);
   run_chunks(streams, blocks, step_for(blocks, arguments), [&](int part, const Chunk& piece, dcgn::Stream& its) {
     split.run(code.binary(), kernel.index_, part, piece, its);
   });
@@ -227,6 +229,7 @@ void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_
   if (blocks > most_blocks)
     throw Error(Code::configuration, "launch",
                 images.front().name() + ": " + std::to_string(blocks) + " blocks, expected at most 2147483647");
+  all_written();  // what kernel objects write is not known
   run_chunks(*stream.parts_, blocks, 1, [&](int part, const Chunk& piece, dcgn::Stream& its) {
     dcgn::detail::KernelImage& image = images[static_cast<std::size_t>(part)];
     image.part_of = dcgn::detail::KernelImage::PartOf{launch.grid, static_cast<unsigned>(piece.first)};

@@ -137,7 +137,7 @@ class MemoryAnalysis {
     if (i.opcode == "ld" || i.opcode == "ldu" || i.opcode == "atom" || i.opcode == "call" ||
         address_at(i) != i.operands.size()) {
       // Constants are the same for all blocks.
-      result.origins = i.has(".const") ? facts_of(i.operands.back()).origins : memory;
+      result.origins = i.has(".const") && !i.operands.empty() ? facts_of(i.operands.back()).origins : memory;
       result.unknown = i.opcode == "call" || type_bytes(i) == 8 || type_bytes(i) == 0;
     } else {
       const std::vector<bool> passed = passes(i);
@@ -151,7 +151,8 @@ class MemoryAnalysis {
         result.join(facts);
       }
       // Two halves from anywhere may be a pointer.
-      if (i.opcode == "mov" && i.operands.back().kind == Operand::Kind::vector) result.unknown = true;
+      if (i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector)
+        result.unknown = true;
     }
     bool changed = false;
     for (const std::string_view name : flows_[number].writes) changed = registers_[name].join(result) || changed;
@@ -168,7 +169,7 @@ class MemoryAnalysis {
 
   // Of the kernel's own, by their names.
   bool is_parameter_load(const Instruction& i) const {
-    return i.opcode == "ld" && i.has(".param") && parameter_in(i.operands.back());
+    return i.opcode == "ld" && i.has(".param") && i.operands.size() == 2 && parameter_in(i.operands.back());
   }
   const Extent* parameter_in(const Operand& operand) const {
     const Extent* found = nullptr;

@@ -45,6 +45,9 @@ enum class Whole {
   on_part_0,  // all its blocks run there
 };
 
+// DCGN_DEADLINE, as Config::deadline_s has it.
+double deadline_setting();
+
 struct Options {
   Schedule schedule = Schedule::fixed;
   Whole whole = Whole::refuse;
@@ -54,6 +57,9 @@ struct Options {
   // pay, and hold what the buffer does. 0: none are made. Who writes buffers by other means than this virtual GPU's
   // calls must have none.
   double copies = 0.25;
+  // Seconds that a launch waits for a device: to take its blocks, where that is done by threads; to end a piece of
+  // blocks, where they are stolen. It throws Error(deadline) then. DCGN_DEADLINE
+  double deadline_s = deadline_setting();
 };
 
 // Of all launches so far.

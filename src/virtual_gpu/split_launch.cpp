@@ -3,6 +3,7 @@
 #include "virtual_gpu/gpu.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace dcgn::virtual_gpu {
 
@@ -36,6 +37,22 @@ void PartArguments::change(const Argument& argument, std::size_t number, std::si
     places[number] = changed_.emplace_back(given, given + argument.bytes).data();
   }
   std::memcpy(const_cast<std::byte*>(static_cast<const std::byte*>(places[number])) + offset, &address, sizeof address);
+}
+
+SplitLaunch::SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments,
+                         std::vector<LocalWord> local)
+    : gpu_(gpu), launch_(launch), local_(std::move(local)), grid_{launch.grid.x, launch.grid.y, launch.grid.z} {
+  constexpr std::size_t alignment = 16;
+  std::size_t end = 0;
+  for (const Argument& argument : arguments) end += (argument.bytes + alignment - 1) / alignment * alignment;
+  values_.resize(end);
+  arguments_.reserve(arguments.size());
+  std::byte* to = values_.data();
+  for (const Argument& argument : arguments) {
+    std::memcpy(to, argument.value, argument.bytes);
+    arguments_.push_back({to, argument.bytes});
+    to += (argument.bytes + alignment - 1) / alignment * alignment;
+  }
 }
 
 void SplitLaunch::run(Binary& binary, std::size_t kernel, int part, const Chunk& piece, dcgn::Stream& stream) const {

@@ -32,24 +32,23 @@ class PartArguments {
   std::deque<std::vector<std::byte>> changed_;
 };
 
+// Has what it needs itself, but for the Gpu: a thread may be at it still when the call has given up.
 class SplitLaunch {
  public:
   SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments,
-              const std::vector<LocalWord>& local)
-      : gpu_(gpu),
-        launch_(launch),
-        arguments_(arguments),
-        local_(local),
-        grid_{launch.grid.x, launch.grid.y, launch.grid.z} {}
+              std::vector<LocalWord> local);
+  SplitLaunch(const SplitLaunch&) = delete;
+  SplitLaunch& operator=(const SplitLaunch&) = delete;
 
   // May be called for several parts at once.
   void run(Binary& binary, std::size_t kernel, int part, const Chunk& piece, dcgn::Stream& stream) const;
 
  private:
   const Gpu& gpu_;
-  const Launch& launch_;
-  const std::vector<Argument>& arguments_;
-  const std::vector<LocalWord>& local_;
+  const Launch launch_;
+  std::vector<std::byte> values_;
+  std::vector<Argument> arguments_;  // in values_
+  const std::vector<LocalWord> local_;
   const ptx::GridShape grid_;
 };
 

@@ -231,6 +231,8 @@ void measure_workload(const VgpuWork& work, const WorkloadKind& kind, const Vgpu
       candidate.gpu().options().schedule = Schedule::fixed;
     }
     if (!work.placement) continue;
+    candidate.gpu().options().copies = 0;
+    sink(candidate.measure("placement", "no copies"));
     candidate.place(candidate.workload().inputs(), Placement::replicated());
     if (!candidate.workload().inputs().empty()) sink(candidate.measure("placement", "inputs replicated"));
     candidate.place(candidate.workload().buffers(), Placement::interleaved());

@@ -12,11 +12,12 @@
 namespace dcgn::bench {
 
 struct VgpuRow {
-  std::string whose{};      // "dcgn 0.1.0", "limit: copies"
-  std::string measure{};    // "remote", "scaling", "schedule", "placement", "launch"
-  std::string workload{};   // as workload_kinds() has it; "empty kernel"
-  std::string placement{};  // "chunked", "interleaved", "on part 0", "inputs replicated", "sampled"; "0 % remote"
-  std::string schedule{};   // "fixed", "stealing", "part 0"
+  std::string whose{};     // "dcgn 0.1.0", "limit: copies"
+  std::string measure{};   // "remote", "scaling", "schedule", "placement", "launch"
+  std::string workload{};  // as workload_kinds() has it; "empty kernel"
+  std::string
+      placement{};  // "chunked", "no copies", "interleaved", "on part 0", "inputs replicated", "sampled"; "0 % remote"
+  std::string schedule{};  // "fixed", "stealing", "part 0"
   int parts = 1, devices = 1;
   double bytes = 0;  // that a run moves at least; 0: computing takes longer
   std::uint64_t rounds = 0;

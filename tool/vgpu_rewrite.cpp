@@ -69,6 +69,16 @@ Json to_json(const std::vector<ParameterReport>& parameters) {
   return all;
 }
 
+Json to_json(const MemoryUse& memory) {
+  Json pointers = Json::array();
+  for (const PointerUse& p : memory.pointers)
+    pointers.push_back({{"offset", p.offset},
+                        {"only_read", p.only_read},
+                        {"anywhere", p.anywhere},
+                        {"dimensions", p.only_read ? p.dimensions : 0}});
+  return {{"pointers", pointers}, {"writes_elsewhere", memory.writes_elsewhere}};
+}
+
 Json to_json(const KernelReport& k) {
   Json reasons = Json::array();
   for (const Reason& r : k.reasons)
@@ -83,6 +93,7 @@ Json to_json(const KernelReport& k) {
           {"parameters", to_json(k.parameters)},
           {"added_parameters", to_json(k.added)},
           {"record_bytes", k.record_bytes},
+          {"memory", to_json(k.memory)},
           {"changes",
            {{"block_index", k.changes.block_index},
             {"grid_size", k.changes.grid_size},
@@ -158,14 +169,33 @@ void print_kernels(const std::vector<KernelReport>& kernels) {
   }
 }
 
+// What the pointers in a parameter lead to.
+std::string memory_at(const MemoryUse& memory, const ParameterReport& parameter) {
+  std::string all;
+  if (parameter.bytes < 8) return all;  // no pointer
+  for (const PointerUse& p : memory.pointers) {
+    if (p.offset < parameter.offset || p.offset >= parameter.offset + parameter.bytes) continue;
+    if (parameter.bytes > 8) all += fmt::format("{}{}: ", all.empty() ? "" : ", ", p.offset);
+    if (!p.only_read)
+      all += "written, or not known";
+    else if (p.anywhere)
+      all += "read anywhere";
+    else
+      all += p.dimensions == 0 ? "read, the same by all blocks" : "read by block index";
+  }
+  return all;
+}
+
 // Of the one that was asked for.
 void print_parameters(const KernelReport& k) {
   using enum Table::Align;
-  Table table({{"parameter", left}, {"offset"}, {"bytes"}, {"alignment"}});
+  Table table({{"parameter", left}, {"offset"}, {"bytes"}, {"alignment"}, {"leads to memory", left}});
   for (const auto* parameters : {&k.parameters, &k.added})
     for (const ParameterReport& p : *parameters)
-      table.add({p.name, fmt::to_string(p.offset), fmt::to_string(p.bytes), fmt::to_string(p.alignment)});
+      table.add({p.name, fmt::to_string(p.offset), fmt::to_string(p.bytes), fmt::to_string(p.alignment),
+                 parameters == &k.parameters ? memory_at(k.memory, p) : ""});
   fmt::print("\n{}", table.text());
+  if (k.memory.writes_elsewhere) fmt::print("{} may write memory that no parameter leads to\n", k.name);
 }
 
 void print_variables(const std::vector<VariableReport>& variables) {

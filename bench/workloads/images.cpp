@@ -90,13 +90,13 @@ class Coulomb final : public Program {
  public:
   Coulomb(VirtualGpu& gpu, int scale) : Program(gpu, "coulomb.cu"), rows_(1024 * scale), add_(kernel("coulomb")) {
     potential_ = allocate<float>(size());
-    std::vector<float> atoms = random_floats(4 * count, 0, 50, 13);
-    module().write("atoms", atoms.data(), atoms.size() * sizeof(float));
+    atoms_ = allocate_input<float>(4 * count);
+    upload(atoms_, random_floats(4 * count, 0, 50, 13));
   }
   void reset() override { gpu().fill(potential_, 0, size() * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
-    launch(stream, add_, {.grid = Dim3(columns / 32, static_cast<unsigned>(rows_) / 8), .block = Dim3(32, 8)},
-           potential_, count, 0.1f, 1.0f);
+    launch(stream, add_, {.grid = Dim3(columns / 128, static_cast<unsigned>(rows_) / 8), .block = Dim3(32, 8)},
+           potential_, atoms_, count, 0.1f, 1.0f);
   }
   std::vector<Result> results() const override { return {result("potential", potential_, size())}; }
 
@@ -106,7 +106,7 @@ class Coulomb final : public Program {
 
   int rows_;
   virtual_gpu::Kernel add_;
-  float* potential_;
+  float *potential_, *atoms_;
 };
 
 }  // namespace

@@ -45,15 +45,28 @@ enum class Whole {
   on_part_0,  // all its blocks run there
 };
 
+// DCGN_DEADLINE, as Config::deadline_s has it.
+double deadline_setting();
+
 struct Options {
   Schedule schedule = Schedule::fixed;
   Whole whole = Whole::refuse;
+  // Of each device's memory, what may hold copies that are made by themselves, a part's own of a buffer that launches
+  // only read: of kernels from PTX or source whose blocks, on whichever part, may read the same of it. They are made
+  // for the second such launch since the buffer was written by a launch, copy() or fill(), later where that did not
+  // pay, and hold what the buffer does. 0: none are made. Who writes buffers by other means than this virtual GPU's
+  // calls must have none.
+  double copies = 0.25;
+  // Seconds that a launch waits for a device: to take its blocks, where that is done by threads; to end a piece of
+  // blocks, where they are stolen. It throws Error(deadline) then. DCGN_DEADLINE
+  double deadline_s = deadline_setting();
 };
 
 // Of all launches so far.
 struct Statistics {
   std::uint64_t launches = 0, whole = 0;  // of the launches those that were not split
   std::uint64_t stolen_blocks = 0;
+  std::uint64_t copies = 0, copied_bytes = 0;  // that were made by themselves: of how many buffers, bytes over links
 };
 
 struct Argument {

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dcgn import vgpu
 from dcgn.model import Cost, fit
 from dcgn.results import IO, USAGE, Document, Failure, Series, load, series, size_text
 from dcgn.style import use_style
@@ -396,7 +397,12 @@ def run(words: Sequence[str]) -> None:
     asked = parser.parse_args(words)
 
     documents = [load(name) for name in asked.files]
-    shown = series(documents)
+    of_vgpu = any(document.what == "vgpu" for document in documents)
+    if of_vgpu and (len(documents) > 1 or asked.measure or asked.fit):
+        raise Failure(
+            "a result of dcgn bench vgpu: expected it alone, without --measure and --fit", USAGE
+        )
+    shown = [] if of_vgpu else series(documents)
     if asked.measure:
         for measure in asked.measure.split(","):
             if measure not in present(shown):
@@ -406,7 +412,7 @@ def run(words: Sequence[str]) -> None:
     name = asked.output or Path(asked.files[0]).stem + ".png"
     kind = picture_format(name)
     output = Output(name)
-    figure = draw(documents, shown, asked.fit)
+    figure = vgpu.draw(documents[0]) if of_vgpu else draw(documents, shown, asked.fit)
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=150)
     output.write(content.getvalue())

@@ -12,7 +12,7 @@ from typing import Any
 USAGE, IO, WRONG = 2, 3, 1  # exit codes of the command dcgn
 
 # Documents by what they are of, for which there is no picture.
-TABLES_ALONE = {"apps": "times of applications", "vgpu": "times of workloads on several GPUs"}
+TABLES_ALONE = {"apps": "times of applications"}
 
 
 class Failure(Exception):
@@ -74,6 +74,7 @@ class Document:
     machine: str
     commit: str
     rows: list[dict[str, Any]]
+    what: str = ""
 
 
 def load(name: str) -> Document:
@@ -103,6 +104,10 @@ def load(name: str) -> Document:
         rows = _layouts(rows)
     kinds: dict[str, Any] = {"whose": str, "path": str, "scope": str, "bytes": (int, float)}
     kinds |= {"p50": (int, float), "GBps": (int, float)}
+    if content.get("what") == "vgpu":
+        kinds = dict.fromkeys(("measure", "workload", "placement", "schedule"), str)
+        kinds |= dict.fromkeys(("parts", "devices"), int)
+        kinds |= dict.fromkeys(("p50", "speedup", "limit"), (int, float))
     for i, row in enumerate(rows):
         if not isinstance(row, dict):
             raise refuse(f"{row!r} as row {i}")
@@ -114,7 +119,9 @@ def load(name: str) -> Document:
                 f"{name}: row {i} has {row['wrong']} wrong bytes: expected none in what is shown",
                 WRONG,
             )
-    return Document(str(content["machine"]), str(content["commit"]), rows)
+    return Document(
+        str(content["machine"]), str(content["commit"]), rows, str(content.get("what", ""))
+    )
 
 
 def series(documents: Iterable[Document]) -> list[Series]:

@@ -2,12 +2,11 @@
 // or so, and one thread would make them one after the other.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <cstdint>
-#include <exception>
+#include <dcgn/error.hpp>
+
 #include <functional>
-#include <mutex>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,31 +14,31 @@ namespace dcgn::virtual_gpu {
 
 class Crew {
  public:
+  using Work = std::function<void(int)>;
+
   // So many threads besides the one that calls run(). They watch for work for half a millisecond after the last, giving
   // way to others, and then sleep.
   explicit Crew(int helpers);
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
+  // Threads that are still at work after a deadline are left to it.
   ~Crew();
 
   // Calls work(0) here and work(1), work(2), ... by the helpers, and returns when all have returned. Throws what one of
-  // them has thrown. By one thread at a time.
-  void run(const std::function<void(int)>& work);
+  // them has thrown; Error(deadline) where a helper has not returned so many seconds after work(0) has, and at each
+  // call after that. Then helpers may go on using what `work` holds, which has to be its own. By one thread at a time.
+  void run(std::shared_ptr<const Work> work, double deadline_s);
 
  private:
-  void serve(std::size_t helper);
-  void wait_for_round(std::uint64_t seen);
-  void call(const std::function<void(int)>& work, std::size_t who) noexcept;
+  void wait_for_helpers(double deadline_s);
 
-  const std::function<void(int)>* work_ = nullptr;
-  std::vector<std::exception_ptr> failures_;
-  alignas(128) std::atomic<std::uint64_t> round_{0};
-  alignas(128) std::atomic<std::size_t> at_work_{0};
-  alignas(128) std::atomic<int> asleep_{0};
-  std::atomic<bool> closing_{false};
-  std::mutex mutex_;
-  std::condition_variable woken_;
+  struct Shared;  // with the threads, so that one that is left has it still
+
+  std::shared_ptr<Shared> shared_;
   std::vector<std::thread> threads_;
 };
+
+// "WHAT for 60 s, expected it sooner: ..."
+Error deadline_error(const std::string& what, double deadline_s);
 
 }  // namespace dcgn::virtual_gpu

@@ -6,6 +6,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <iterator>
@@ -89,7 +90,8 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
     streams.order();
     return steal(streams, std::move(chunks), launch);
   }
-  const auto give = [&](int part) {
+  // By value: a thread that has not come back by the deadline may be at it still.
+  const auto give = [&streams, chunks, launch](int part) {
     for (Chunk left = chunks[static_cast<std::size_t>(part)]; left.count != 0;) {
       const Chunk piece{left.first, std::min(left.count, most_blocks)};
       launch(part, piece, streams.use(part));
@@ -104,11 +106,12 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
   }
   if (!crew_) crew_ = std::make_unique<Crew>(parts() - 1);
   streams.begin_together();
-  crew_->run([&](int part) {
-    streams.order_part(part);
-    give(part);
-    streams.end_part(part);
-  });
+  crew_->run(std::make_shared<const Crew::Work>([&streams, give](int part) {
+               streams.order_part(part);
+               give(part);
+               streams.end_part(part);
+             }),
+             options.deadline_s);
 }
 
 void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch) {
@@ -120,7 +123,8 @@ void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& la
   const std::uint64_t sixteenth = chunks.front().count / 16;
   StealingQueue queue(std::move(chunks), std::max(waves, sixteenth));
   std::vector<std::deque<std::unique_ptr<Marker>>> pieces(static_cast<std::size_t>(parts()));
-  for (bool more = true; more;) {
+  using Clock = std::chrono::steady_clock;
+  for (auto [more, since] = std::pair(true, Clock::now()); more;) {
     bool gave = false;
     for (int part = 0; part < parts() && more; ++part) {
       auto& mine = pieces[static_cast<std::size_t>(part)];
@@ -140,10 +144,15 @@ void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& la
       mine.back()->record(stream);
       gave = true;
     }
-    if (gave)
+    if (gave) {
       device::backoff.reset();
-    else if (more)
+      since = Clock::now();
+    } else if (more) {
       device::backoff.step();
+      if (std::chrono::duration<double>(Clock::now() - since).count() < options.deadline_s) continue;
+      device::backoff.reset();
+      throw deadline_error("no part has ended its piece of blocks", options.deadline_s);
+    }
   }
   device::backoff.reset();
   for (std::size_t part = 0; part < pieces.size(); ++part)
@@ -201,18 +210,21 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 
   Parts& streams = *stream.parts_;
+  const bool split_now = !whole && options.schedule != Schedule::part_0;
+  std::vector<LocalWord> local = look_at_memory(streams, launch, info, traits.memory, arguments, split_now);
   if (whole) {
     ++statistics.launches;
     ++statistics.whole;
     streams.order();
     code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
-                         PartArguments(*this, arguments, 0).places);
+                         PartArguments(*this, arguments, local, 0).places);
     return;
   }
-  const SplitLaunch split(*this, launch, arguments);
-  run_chunks(streams, blocks, step_for(blocks, arguments), [&](int part, const Chunk& piece, dcgn::Stream& its) {
-    split.run(code.binary(), kernel.index_, part, piece, its);
-  });
+  const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, std::move(local));
+  run_chunks(streams, blocks, step_for(blocks, arguments),
+             [split, its_code = kernel.code_, index = kernel.index_](int part, const Chunk& piece, dcgn::Stream& its) {
+               split->run(its_code->binary(), index, part, piece, its);
+             });
 }
 
 void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_of) {
@@ -227,6 +239,7 @@ void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_
   if (blocks > most_blocks)
     throw Error(Code::configuration, "launch",
                 images.front().name() + ": " + std::to_string(blocks) + " blocks, expected at most 2147483647");
+  all_written();  // what kernel objects write is not known
   run_chunks(*stream.parts_, blocks, 1, [&](int part, const Chunk& piece, dcgn::Stream& its) {
     dcgn::detail::KernelImage& image = images[static_cast<std::size_t>(part)];
     image.part_of = dcgn::detail::KernelImage::PartOf{launch.grid, static_cast<unsigned>(piece.first)};

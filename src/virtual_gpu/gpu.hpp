@@ -4,6 +4,7 @@
 #include "virtual_gpu/chunks.hpp"
 #include "virtual_gpu/crew.hpp"
 #include "virtual_gpu/loaded_code.hpp"
+#include "virtual_gpu/local_copies.hpp"
 #include "virtual_gpu/machine.hpp"
 #include "virtual_gpu/pages.hpp"
 
@@ -27,6 +28,7 @@ struct Buffer {
   std::unique_ptr<Range> range;
   Placement::Kind kind = Placement::Kind::chunked;
   std::vector<std::unique_ptr<Range>> copies;  // of a replicated one: for parts 1, 2, ...
+  LocalCopies local{};                         // made by themselves
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
@@ -52,6 +54,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void synchronize_all();
 
   void* allocate(std::size_t bytes, const Placement& placement);
+  // Of a buffer that kernels reach by other ways than their arguments, no copies are made.
+  void keep_single(const void* memory);
   void free(void* memory);
   PlacementCost place(void* memory, const Placement& placement);
   const Buffer& buffer_at(const char* operation, const void* memory) const;  // that begins there
@@ -70,6 +74,12 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::vector<Placement> sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,
                                 const Launch& launch, const std::vector<Argument>& arguments);
 
+  // Notes what a launch may write, and has copies made of what it only reads, on the streams that it will be given.
+  // Returns the words of its arguments for which each part gets the address of its own copy; none unless `split`.
+  std::vector<LocalWord> look_at_memory(Parts& streams, const Launch& launch, const KernelInfo& kernel,
+                                        const ptx::MemoryUse& memory, const std::vector<Argument>& arguments,
+                                        bool split);
+
   Options options;
   Statistics statistics;
 
@@ -82,6 +92,16 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   };
   Stretch stretch_at(const char* operation, const void* address, std::size_t bytes) const;
   std::vector<std::unique_ptr<Range>> make_copies(const PageMap& pages);
+  // gpu_copies.cpp: copies that are made by themselves.
+  Buffer* buffer_with(const void* address);
+  // What was copied of it, or of all buffers, is no more what it holds.
+  void written(Buffer& buffer);
+  void all_written();
+  bool make_local(Parts& streams, Buffer& buffer);
+  bool reserve_local(Buffer& buffer);
+  // While all parts are idle; and of all buffers, waiting for the parts.
+  void drop_local(Buffer& buffer);
+  void drop_local(bool current_too);
   // Runs all blocks of a launch, a chunk on each part or as they are stolen.
   void run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch);
   void steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch);
@@ -108,7 +128,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   bool native_atomics_ = true;
   std::vector<Parts*> streams_;
   std::map<std::uintptr_t, Buffer> buffers_;
-  std::size_t replicated_ = 0;  // buffers
+  std::size_t replicated_ = 0;   // buffers
+  std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
   std::unique_ptr<Stream> own_stream_;
   std::unique_ptr<Crew> crew_;                                      // since a launch gained by it
   std::vector<std::vector<std::unique_ptr<Marker>>> idle_markers_;  // by part, for stealing

@@ -28,7 +28,14 @@ void Gpu::synchronize_all() {
 void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
   if (bytes == 0) return nullptr;
   PageMap pages(placement, bytes, machine_->page_bytes(), parts());
-  auto range = machine_->reserve(pages);
+  std::unique_ptr<Range> range;
+  try {
+    range = machine_->reserve(pages);
+  } catch (const Error&) {
+    if (local_bytes_ == 0) throw;
+    drop_local(true);  // copies that nobody asked for give way
+    range = machine_->reserve(pages);
+  }
   void* const address = range->address();
   std::vector<std::unique_ptr<Range>> copies;
   if (placement.kind == Placement::Kind::replicated) {
@@ -36,7 +43,7 @@ void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
     ++replicated_;
   }
   buffers_.emplace(reinterpret_cast<std::uintptr_t>(address),
-                   Buffer{bytes, std::move(pages), std::move(range), placement.kind, std::move(copies)});
+                   Buffer{bytes, std::move(pages), std::move(range), placement.kind, std::move(copies), {}});
   return address;
 }
 
@@ -45,6 +52,7 @@ void Gpu::free(void* memory) {
   const Buffer& buffer = buffer_at("free", memory);
   synchronize_all();
   replicated_ -= buffer.kind == Placement::Kind::replicated;
+  drop_local(buffers_.at(reinterpret_cast<std::uintptr_t>(memory)));
   buffers_.erase(reinterpret_cast<std::uintptr_t>(memory));
 }
 
@@ -60,6 +68,7 @@ PlacementCost Gpu::place(void* memory, const Placement& placement) {
   PageMap pages(placement, buffer.bytes, machine_->page_bytes(), parts());
   synchronize_all();
   const auto begin = std::chrono::steady_clock::now();
+  drop_local(buffer);
   PlacementCost cost{.bytes_moved = bytes_moved(buffer.pages, pages)};
   if (cost.bytes_moved != 0) buffer.range->move(buffer.pages, pages);
   buffer.pages = std::move(pages);
@@ -134,6 +143,7 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
   // All of it is looked at before anything is copied.
   stretch_at("copy", to, bytes);
   stretch_at("copy", from, bytes);
+  if (Buffer* buffer = buffer_with(to)) written(*buffer);
   Parts& parts_of_stream = *stream.parts_;
   parts_of_stream.order();
   for (std::size_t done = 0; done < bytes;) {
@@ -152,6 +162,7 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
 void Gpu::fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   stretch_at("fill", memory, bytes);
+  if (Buffer* buffer = buffer_with(memory)) written(*buffer);
   Parts& parts_of_stream = *stream.parts_;
   parts_of_stream.order();
   for (std::size_t done = 0; done < bytes;) {

@@ -78,7 +78,7 @@ std::vector<Placement> Gpu::sample(const std::vector<void*>& memory, std::uint64
   std::vector<std::vector<Chunk>> chosen;
   for (const Chunk& chunk : split_evenly(all, parts(), step_for(all, arguments)))
     chosen.push_back(chosen_blocks(chunk, of_each));
-  const SplitLaunch split(*this, launch, arguments);
+  const SplitLaunch split(*this, launch, arguments, {});
   const std::vector<Saved> saved = save();
   std::vector<Placement> placements;
   for (void* buffer : memory) {

@@ -57,7 +57,7 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
     : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)) {
   const ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
   for (const ptx::KernelReport& report : rewritten.kernels) {
-    kernels_.push_back({report.changes.atomics != 0, is_cooperative(report)});
+    kernels_.push_back({report.changes.atomics != 0, is_cooperative(report), report.memory});
     infos_.push_back(info_of(report));
   }
   for (const ptx::VariableReport& variable : rewritten.variables) variables_.push_back(variable.name);
@@ -85,6 +85,7 @@ void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variabl
   }
   if (end == 0) return;
   shared_ = gpu_->allocate(end, {});
+  gpu_->keep_single(shared_);
   for (const SharedVariable& v : shared_variables_) {
     std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
     std::size_t bytes = 0;

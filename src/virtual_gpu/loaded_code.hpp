@@ -27,6 +27,7 @@ class LoadedCode {
   struct Traits {
     bool atomics = false;      // on global memory
     bool cooperative = false;  // synchronizes its grid
+    ptx::MemoryUse memory;
   };
 
   const std::string& name() const { return name_; }

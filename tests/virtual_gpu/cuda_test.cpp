@@ -62,6 +62,11 @@ extern "C" __global__ void large_shared(int* out) {
   __syncthreads();
   out[blockIdx.x * blockDim.x + threadIdx.x] = words[(threadIdx.x + 1) % blockDim.x + 20000];
 }
+extern "C" __global__ void gather(const int* table, const int* index, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = table[index[i]];
+}
+extern "C" __global__ void add_to(int** where, int value) { (*where)[blockIdx.x * blockDim.x + threadIdx.x] += value; }
 template <typename T, int N> __global__ void fill(T* out, T value) {
   for (int i = 0; i < N; ++i) out[(blockIdx.x * blockDim.x + threadIdx.x) * N + i] = value;
 }
@@ -161,6 +166,54 @@ TEST_F(CudaVirtualGpu, replicated_buffers_are_read_from_each_parts_own_copy) {
   EXPECT_EQ(addresses[0], reinterpret_cast<std::uint64_t>(table));
   EXPECT_NE(addresses[1], addresses[0]);
   EXPECT_NE(addresses[2], addresses[1]);
+}
+
+TEST_F(CudaVirtualGpu, what_launches_only_read_is_copied_by_itself_and_never_out_of_date) {
+  VirtualGpu gpu = of_parts(3);
+  const Module module = gpu.load_source("helpers.cu", helpers);
+  const Kernel gather = module.kernel("gather");
+  const Launch shape{.grid = 30, .block = 64};
+  constexpr int n = 30 * 64;
+  auto *table = static_cast<int*>(gpu.allocate(n * 4)), *index = static_cast<int*>(gpu.allocate(n * 4)),
+       *out = static_cast<int*>(gpu.allocate(n * 4));
+  std::vector<int> content(n), order(n), found(n);
+  std::iota(content.begin(), content.end(), 0);
+  for (int i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i * 7 % n;
+  gpu.copy(table, content.data(), n * 4);
+  gpu.copy(index, order.data(), n * 4);
+  VirtualGpu::Stream other(gpu);
+  const auto expect = [&](int more) {
+    for (int round = 0; round < 5; ++round) {
+      VirtualGpu::Stream& stream = round % 2 == 0 ? gpu.own_stream() : other;
+      gpu.fill(stream, out, 0xff, n * 4);
+      gpu.launch(stream, gather, shape, table, index, out);
+      gpu.copy(stream, found.data(), out, n * 4);
+      stream.synchronize();
+      for (int i = 0; i < n; ++i) ASSERT_EQ(found[static_cast<std::size_t>(i)], i * 7 % n + more) << more;
+    }
+  };
+  expect(0);
+  EXPECT_EQ(gpu.statistics().copies, 1U) << "the table; a part reads its own of the index";
+  gpu.launch(module.kernel("add_one"), shape, table);
+  expect(1);
+  // By a pointer that lies in memory.
+  auto* where = static_cast<int**>(gpu.allocate(sizeof(int*)));
+  gpu.copy(where, &table, sizeof table);
+  gpu.launch(module.kernel("add_to"), shape, where, 10);
+  expect(11);
+  for (int& value : content) value += 100;
+  gpu.copy(table, content.data(), n * 4);
+  expect(100);
+  gpu.place(table, Placement::interleaved());
+  expect(100);
+  EXPECT_GE(gpu.statistics().copies, 2U);
+  // In place: the table and what is written are one.
+  gpu.launch(gather, shape, table, index, table);
+  gpu.options().copies = 0;
+  const auto copies = gpu.statistics().copies;
+  gpu.copy(table, content.data(), n * 4);
+  expect(100);
+  EXPECT_EQ(gpu.statistics().copies, copies);
 }
 
 TEST_F(CudaVirtualGpu, pages_move_and_keep_address_and_content) {

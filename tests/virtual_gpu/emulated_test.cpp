@@ -133,6 +133,23 @@ TEST_F(EmulatedVirtualGpu, parts_run_at_the_same_time_and_steal_from_who_is_slow
   }
 }
 
+TEST_F(EmulatedVirtualGpu, stealing_gives_up_at_the_deadline) {
+  VirtualGpu gpu = of_parts(2);
+  auto* done = static_cast<std::uint32_t*>(gpu.allocate(4));
+  gpu.fill(done, 0, 4);
+  gpu.options().schedule = Schedule::stealing;
+  gpu.options().deadline_s = 0.05;
+  constexpr unsigned blocks = 4000;
+  // More of the second half than there are.
+  const std::string error = error_of(
+      [&] { gpu.launch_object(gpu.own_stream(), Launch{.grid = blocks, .block = 1}, HalfWaits{}, done, blocks); });
+  EXPECT_EQ(error,
+            "dcgn: launch: no part has ended its piece of blocks for 0.05 s, expected it sooner: Options::deadline_s, "
+            "DCGN_DEADLINE");
+  dcgn::store_release(*done, std::uint32_t{blocks});  // those that wait may end
+  gpu.synchronize();
+}
+
 TEST_F(EmulatedVirtualGpu, launches_see_what_earlier_ones_wrote_on_other_parts) {
   VirtualGpu gpu = of_parts(3);
   constexpr std::uint32_t n = 10'000;

@@ -99,6 +99,14 @@ TEST_P(Workloads, read_inputs_from_copies) {
   expect_equal(*workload, run_once(*workload, gpu), expected);
 }
 
+// Those that are made by themselves, for the second launch or a later one, and those of what is written in between.
+TEST_P(Workloads, compute_the_same_again_and_again) {
+  const Words expected = on_one_gpu();
+  VirtualGpu gpu(devices(std::max(2, Device::count())));
+  const auto workload = GetParam().make(gpu, 1);
+  for (int run = 0; run < 4; ++run) expect_equal(*workload, run_once(*workload, gpu), expected);
+}
+
 TEST_P(Workloads, compute_the_same_where_sampling_places_pages) {
   const Words expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(2, Device::count())));

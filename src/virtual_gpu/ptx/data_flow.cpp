@@ -72,4 +72,15 @@ std::vector<std::string_view> address_names(const Instruction& access) {
   return names;
 }
 
+Address split_address(const Operand& operand) {
+  if (operand.kind != Operand::Kind::address || operand.parts.size() != 1) return {};
+  const Operand& whole = operand.parts.front();
+  const Operand& name = whole.kind == Operand::Kind::expression && !whole.parts.empty() ? whole.parts.front() : whole;
+  if (name.kind != Operand::Kind::name) return {};
+  std::string_view offset = whole.text.substr(name.text.size());
+  offset.remove_prefix(std::min(offset.find_first_not_of(" \t"), offset.size()));
+  if (!offset.empty() && offset.front() == '+') offset.remove_prefix(1);
+  return {name.name, offset.empty() ? std::string_view("0") : offset};
+}
+
 }  // namespace dcgn::virtual_gpu::ptx

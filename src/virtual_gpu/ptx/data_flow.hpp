@@ -19,4 +19,10 @@ bool is_global(const Instruction& access);
 // Names in the operand that is an address.
 std::vector<std::string_view> address_names(const Instruction& access);
 
+// "[%rd1+8]" as the name and "8"; the name is empty where it is something else.
+struct Address {
+  std::string_view base, offset;
+};
+Address split_address(const Operand& operand);
+
 }  // namespace dcgn::virtual_gpu::ptx

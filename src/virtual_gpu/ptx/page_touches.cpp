@@ -1,5 +1,7 @@
 #include "virtual_gpu/ptx/page_touches.hpp"
 
+#include "virtual_gpu/ptx/data_flow.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -19,21 +21,6 @@ bool may_be_global(const Instruction& instruction) {
   });
 }
 
-// "[%rd1+8]" as the register and "8"; the register is empty where it is something else.
-struct Address {
-  std::string_view base, offset;
-};
-Address address_of(const Operand& operand) {
-  if (operand.kind != Operand::Kind::address || operand.parts.size() != 1) return {};
-  const Operand& whole = operand.parts.front();
-  const Operand& name = whole.kind == Operand::Kind::expression && !whole.parts.empty() ? whole.parts.front() : whole;
-  if (name.kind != Operand::Kind::name || name.name.empty() || name.name.front() != '%') return {};
-  std::string_view offset = whole.text.substr(name.text.size());
-  offset.remove_prefix(std::min(offset.find_first_not_of(" \t"), offset.size()));
-  if (!offset.empty() && offset.front() == '+') offset.remove_prefix(1);
-  return {name.name, offset.empty() ? std::string_view("0") : offset};
-}
-
 }  // namespace
 
 std::string touch_counter_declaration() { return "\n.visible .global .align 8 .b64 dcgn_sample[4];"; }
@@ -41,8 +28,8 @@ std::string touch_counter_declaration() { return "\n.visible .global .align 8 .b
 void count_touches(const Instruction& instruction, Edits& edits) {
   if (!may_be_global(instruction)) return;
   for (const Operand& operand : instruction.operands) {
-    const auto [base, offset] = address_of(operand);
-    if (base.empty()) continue;
+    const auto [base, offset] = split_address(operand);
+    if (base.empty() || base.front() != '%') continue;
     std::string guard;  // as setp takes it
     if (!instruction.guard.empty())
       guard = std::string(instruction.text.find('!') < instruction.text.find(instruction.opcode) ? ", !" : ", ") +

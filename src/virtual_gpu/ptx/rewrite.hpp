@@ -2,6 +2,7 @@
 #pragma once
 
 #include "virtual_gpu/ptx/block_index.hpp"
+#include "virtual_gpu/ptx/memory_use.hpp"
 #include "virtual_gpu/ptx/module.hpp"
 
 #include <cstddef>
@@ -50,6 +51,7 @@ struct KernelReport {
   std::vector<ParameterReport> parameters, added;
   Changes changes;                 // in it and, each once, in the functions that it may call
   std::uint64_t record_bytes = 0;  // of static shared memory, more than before
+  MemoryUse memory;
   std::vector<std::string> remarks;
 
   bool split() const { return asked && reasons.empty(); }

@@ -194,6 +194,7 @@ KernelReport Survey::report(std::size_t function) const {
   report.asked = options_.kernel.empty() || options_.kernel == kernel.name;
   report.parameters = layout_of(kernel.parameters);
   report.added = added_parameters(report.parameters, options_.mode);
+  report.memory = memory_use(module_, calls_, function);
   const std::vector<std::size_t> reached = calls_.reach(function);
   for (const std::size_t f : reached)
     report.reasons.insert(report.reasons.end(), reasons_[f].begin(), reasons_[f].end());

@@ -209,18 +209,19 @@ class GpuSweep {
     });
     const bool whole = begin == 0 && end == width;
     for (int f = 0; f < Fields; ++f) {
-      const auto results = [&](const void* base, double factor, void* to) {
+      const auto results = [&](const void* base, double factor, void* to, bool aligned) {
         Quad<T> all;
         if (base) all = read(static_cast<const T*>(base) + at, whole, begin, end);
         unrolled<width>([&](auto lane) {
           all.value[lane] = base ? advanced(all.value[lane], factor, k[lane].value[f]) : k[lane].value[f];
         });
-        write(static_cast<T*>(to), whole, begin, end, all);
+        write(static_cast<T*>(to), whole && aligned, begin, end, all);
         return all;
       };
-      if (stage_.sum[f]) results(stage_.sum_base[f], stage_.sum_factor, static_cast<T*>(stage_.sum[f]) + at);
+      if (stage_.sum[f]) results(stage_.sum_base[f], stage_.sum_factor, static_cast<T*>(stage_.sum[f]) + at, true);
       const Quad<T> out = results(stage_.is_next ? nullptr : stage_.base[f], stage_.out_factor,
-                                  static_cast<T*>(stage_.out[f]) + (at - stage_.out_shift));
+                                  static_cast<T*>(stage_.out[f]) + (at - stage_.out_shift),
+                                  dims > 1 || stage_.out_shift % width == 0);
       if (peers_) tell(f, cell, begin, end, out);
     }
   }

@@ -17,8 +17,8 @@ struct Parameters {
   double k = 1;         // K: what an interface costs
 };
 
-// In Dims dimensions, 2 or 3, of cells that are `spacing` apart in all of them. Laplacians are of second order, with the
-// nearest neighbours; the one of the laplacian is written out, so that a cell needs the potential of its neighbours
+// In Dims dimensions, 2 or 3, of cells that are `spacing` apart in all of them. Laplacians are of second order, with
+// the nearest neighbours; the one of the laplacian is written out, so that a cell needs the potential of its neighbours
 // only: 13 cells in 2-D, 25 in 3-D.
 template <class T, int Dims>
 struct Update {
@@ -52,7 +52,8 @@ struct Update {
   // Of the mode that changes sign from each cell to the next, about u = 1 or -1.
   double fastest_rate() const {
     constexpr double most = 4 * Dims;  // minus the laplacian's eigenvalue, times the square of the spacing
-    return most * (static_cast<double>(linear) + 3 * static_cast<double>(cubic)) - most * most * static_cast<double>(bending);
+    return most * (static_cast<double>(linear) + 3 * static_cast<double>(cubic)) -
+           most * most * static_cast<double>(bending);
   }
 
   T linear, cubic, bending;

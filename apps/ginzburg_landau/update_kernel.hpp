@@ -2,8 +2,8 @@
 //
 //   dA/dt = A + (1 + i b) laplace A - (1 + i c) |A|^2 A
 //
-// of complex cells: twice the bytes of a halo of Cahn-Hilliard's, half as wide. Source: Playne and Hawick 2011, who take
-// it for their second case (section 1).
+// of complex cells: twice the bytes of a halo of Cahn-Hilliard's, half as wide. Source: Playne and Hawick 2011, who
+// take it for their second case (section 1).
 #pragma once
 
 #include <dcgn/element.hpp>

@@ -31,7 +31,8 @@ Runner::~Runner() {
 }
 
 bool Runner::is_arranged(Mode mode) const {
-  return mode == mode_ && std::all_of(fields_.begin(), fields_.end(), [&](const Storage* f) { return f->tenant == this; });
+  return mode == mode_ &&
+         std::all_of(fields_.begin(), fields_.end(), [&](const Storage* f) { return f->tenant == this; });
 }
 
 void Runner::arrange(Mode mode) {
@@ -98,8 +99,7 @@ Tiling Runner::tiling(const Boxes& boxes) const {
   const int shortest = emulated ? 3 : std::max(4 * code_.radius, 8);
   const std::int64_t wanted = std::int64_t{least_blocks_each} * device()->properties().multiprocessors;
   tiling.march = longest;
-  while (tiling.march > shortest && tiles(boxes, tiling) < wanted)
-    tiling.march = std::max(shortest, tiling.march / 2);
+  while (tiling.march > shortest && tiles(boxes, tiling) < wanted) tiling.march = std::max(shortest, tiling.march / 2);
   return tiling;
 }
 
@@ -119,8 +119,7 @@ void Runner::sweep(const Boxes& boxes, const Stage& stage, Stream* stream) {
   }
   if (boxes.count == 0) return;
   const Tiling how = tiling(boxes);
-  device()->launch(*stream, launch(tiles(boxes, how), how),
-                          code_.sweep(part, stage, boxes, how));
+  device()->launch(*stream, launch(tiles(boxes, how), how), code_.sweep(part, stage, boxes, how));
 }
 
 void Runner::wait(Stream& stream) {
@@ -206,8 +205,8 @@ void Runner::step_in_kernels(std::int64_t stages) {
     wait(*first_);
   }
   if (exchanger_->has_failed())
-    throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline", comm_.rank(),
-                to_string(comm_.place()));
+    throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline",
+                comm_.rank(), to_string(comm_.place()));
 }
 
 void Runner::advance(std::int64_t steps) {

@@ -51,7 +51,9 @@ class Storage {
   const Part& part();
   int current() const noexcept { return current_; }  // the array that has the field
   void set_current(int array) noexcept { current_ = array; }
-  void swap_arrays(int a, int b) { std::swap(arrays_[static_cast<std::size_t>(a)], arrays_[static_cast<std::size_t>(b)]); }
+  void swap_arrays(int a, int b) {
+    std::swap(arrays_[static_cast<std::size_t>(a)], arrays_[static_cast<std::size_t>(b)]);
+  }
   void* cell_0(int array);
 
   Cells own() const;

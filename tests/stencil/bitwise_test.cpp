@@ -25,7 +25,8 @@ class Expectation {
     GridShape whole = shape;
     whole.parts.clear();
     const Grid grid(whole, 1);
-    for (int f = 0; f < Fields; ++f) first_.push_back(random_cells<T>(grid.cells(), cells_seed + static_cast<unsigned>(f)));
+    for (int f = 0; f < Fields; ++f)
+      first_.push_back(random_cells<T>(grid.cells(), cells_seed + static_cast<unsigned>(f)));
     Reference<T, Fields> reference(grid, first_);
     for (std::int64_t s = 0; s < steps; ++s) reference.step(update, scheme, dt);
     for (std::size_t f = 0; f < Fields; ++f) expected_.push_back(reference.field(f));
@@ -102,9 +103,9 @@ TEST(Bitwise, ThreeDimensionsWithBoundariesOfAllKinds) {
 
 TEST(Bitwise, ComplexCells) {
   using Update = ginzburg_landau::Update<double, 2>;
-  const GridShape shape{.extents = {19, 24},
-                        .sides = {Boundary::periodic(), Boundary::periodic(), Boundary::dirichlet(1, -0.5),
-                                  Boundary::neumann()}};
+  const GridShape shape{
+      .extents = {19, 24},
+      .sides = {Boundary::periodic(), Boundary::periodic(), Boundary::dirichlet(1, -0.5), Boundary::neumann()}};
   const Expectation<complex<double>, 1, Update> expected(shape, Update({.b = 0.5, .c = -1}), Scheme::rk4, 0.05,
                                                          100 / fewer);
   for (const Where where : places)
@@ -114,8 +115,8 @@ TEST(Bitwise, ComplexCells) {
 
 TEST(Bitwise, ComplexCellsOfFloatInOneDimension) {
   using Update = ginzburg_landau::Update<float, 1>;
-  const Expectation<complex<float>, 1, Update> expected({.extents = {61}}, Update({.b = 0.5, .c = -1}),
-                                                        Scheme::euler, 0.05, 101);
+  const Expectation<complex<float>, 1, Update> expected({.extents = {61}}, Update({.b = 0.5, .c = -1}), Scheme::euler,
+                                                        0.05, 101);
   for (const Where where : places)
     for (const int ranks : {1, 3, 8})
       for (const Mode mode : modes) expected.hold({ranks}, where, mode);
@@ -123,8 +124,9 @@ TEST(Bitwise, ComplexCellsOfFloatInOneDimension) {
 
 TEST(Bitwise, NextValues) {
   using Update = heat::Jacobi<float, 2>;
-  const GridShape shape{.extents = {33, 22}, .sides = {Boundary::dirichlet(1), Boundary::dirichlet(0),
-                                                       Boundary::neumann(), Boundary::dirichlet(2)}};
+  const GridShape shape{
+      .extents = {33, 22},
+      .sides = {Boundary::dirichlet(1), Boundary::dirichlet(0), Boundary::neumann(), Boundary::dirichlet(2)}};
   const Expectation<float, 1, Update> expected(shape, Update(), Scheme::next, 1, 151);
   for (const Where where : places)
     for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1}, {1, 4}, {3, 2}})
@@ -136,8 +138,7 @@ struct Life {
   static constexpr int dims = 2, radius = 1;
   template <class Cells>
   DCGN_HOST_DEVICE int operator()(const Cells& u) const {
-    const int around =
-        u(-1, -1) + u(0, -1) + u(1, -1) + u(-1, 0) + u(1, 0) + u(-1, 1) + u(0, 1) + u(1, 1);
+    const int around = u(-1, -1) + u(0, -1) + u(1, -1) + u(-1, 0) + u(1, 0) + u(-1, 1) + u(0, 1) + u(1, 1);
     return around == 3 || (around == 2 && u(0, 0)) ? 1 : 0;
   }
 };
@@ -204,8 +205,7 @@ TEST(Bitwise, AutomaticMeasuresAndSaysWhatItChose) {
   for (const Where where : places) expected.hold({1, 4}, where, Mode::automatic);
   std::string said;
   How how{.shape = {.extents = {21, 40}}, .ranks = 2, .options = {.dt = 0.01}, .steps = 90};
-  const std::vector<Array<float>> first{random_cells<float>(21 * 40, cells_seed)};
-  stepped<1>(how, CahnHilliard(), first, &said);
+  stepped(how, CahnHilliard(), random_cells<float>(21 * 40, cells_seed), &said);
   for (const Mode mode : modes) EXPECT_TRUE(contains(said, dcgn::to_string(mode)));
   EXPECT_TRUE(contains(said, "us a step"));
 }

@@ -70,7 +70,8 @@ struct How {
 };
 
 inline std::string to_string(const How& how) {
-  std::string text = std::to_string(how.ranks) + " ranks on the " + (how.where == Where::host ? "host" : "device") + ",";
+  std::string text =
+      std::to_string(how.ranks) + " ranks on the " + (how.where == Where::host ? "host" : "device") + ",";
   for (const int p : how.shape.parts) text += " " + std::to_string(p);
   return text + " parts, " + dcgn::to_string(how.options.scheme) + ", " + dcgn::to_string(how.options.mode) + ", " +
          dcgn::to_string(how.options.exchange);
@@ -102,6 +103,12 @@ std::vector<Array<T>> stepped(const How& how, const Update& update, std::vector<
       mine[static_cast<std::size_t>(f)].read(comm, grid.all(), fields[static_cast<std::size_t>(f)], 0);
   });
   return fields;
+}
+
+// One field.
+template <class T, class Update>
+Array<T> stepped(const How& how, const Update& update, const Array<T>& field, std::string* said = nullptr) {
+  return stepped<1>(how, update, std::vector<Array<T>>(1, field), said)[0];
 }
 
 }  // namespace dcgn::test

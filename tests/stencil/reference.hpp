@@ -36,8 +36,8 @@ class Reference {
       case Scheme::rk4: {
         const auto k1 = applied(update, u), k2 = applied(update, plus(u, dt * 0.5, k1)),
                    k3 = applied(update, plus(u, dt * 0.5, k2)), k4 = applied(update, plus(u, dt, k3));
-        fields_ = plus(plus(plus(plus(u, dt * (1.0 / 6), k1), dt * (1.0 / 3), k2), dt * (1.0 / 3), k3),
-                       dt * (1.0 / 6), k4);
+        fields_ =
+            plus(plus(plus(plus(u, dt * (1.0 / 6), k1), dt * (1.0 / 3), k2), dt * (1.0 / 3), k3), dt * (1.0 / 6), k4);
         return;
       }
     }

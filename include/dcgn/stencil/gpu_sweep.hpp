@@ -219,9 +219,9 @@ class GpuSweep {
         return all;
       };
       if (stage_.sum[f]) results(stage_.sum_base[f], stage_.sum_factor, static_cast<T*>(stage_.sum[f]) + at, true);
-      const Quad<T> out = results(stage_.is_next ? nullptr : stage_.base[f], stage_.out_factor,
-                                  static_cast<T*>(stage_.out[f]) + (at - stage_.out_shift),
-                                  dims > 1 || stage_.out_shift % width == 0);
+      const Quad<T> out =
+          results(stage_.is_next ? nullptr : stage_.base[f], stage_.out_factor,
+                  static_cast<T*>(stage_.out[f]) + (at - stage_.out_shift), dims > 1 || stage_.out_shift % width == 0);
       if (peers_) tell(f, cell, begin, end, out);
     }
   }

@@ -24,6 +24,7 @@ template <class T, int Dims>
 struct Update {
   static_assert(Dims == 2 || Dims == 3);
   static constexpr int dims = Dims, radius = 2;
+  static constexpr bool diamond = true;
 
   explicit Update(const Parameters& p = {}, double spacing = 1)
       : linear(static_cast<T>(-p.b * p.mobility / (spacing * spacing))),

@@ -21,6 +21,7 @@ template <class T, int Dims>
 struct Update {
   static_assert(Dims >= 1 && Dims <= 3);
   static constexpr int dims = Dims, radius = 1;
+  static constexpr bool diamond = true;
   using Cell = complex<T>;
 
   explicit Update(const Parameters& p = {}, double spacing = 1)

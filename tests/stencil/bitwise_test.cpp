@@ -190,6 +190,40 @@ TEST(Bitwise, LayersOfVolumes) {
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
+// The mean of a cube: its corners count in three dimensions, too.
+struct Smoothed {
+  static constexpr int dims = 3, radius = 1;
+  template <class Cells>
+  DCGN_HOST_DEVICE float operator()(const Cells& u) const {
+    float sum = 0;
+    for (int dz = -1; dz <= 1; ++dz)
+      for (int dy = -1; dy <= 1; ++dy) sum += u(-1, dy, dz) + u(0, dy, dz) + u(1, dy, dz);
+    return sum * (1.0f / 27);
+  }
+};
+
+TEST(Bitwise, CornersOfThreeDimensions) {
+  const GridShape shape{.extents = {9, 8, 10},
+                        .sides = {Boundary::periodic(), Boundary::periodic(), Boundary::dirichlet(0.25),
+                                  Boundary::neumann(), Boundary::periodic(), Boundary::periodic()}};
+  const Expectation<float, 1, Smoothed> expected(shape, Smoothed(), Scheme::next, 1, 12);
+  for (const Where where : places)
+    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1, 1}, {1, 1, 4}, {2, 2, 2}})
+      for (const Mode mode : {Mode::borders_first, Mode::persistent}) expected.hold(parts, where, mode);
+}
+
+// Ranks of several processes, where mpirun starts these.
+TEST(Bitwise, MessagesOverProcesses) {
+  const Expectation<float, 1, CahnHilliard> expected({.extents = {21, 50}}, CahnHilliard(), Scheme::midpoint, 0.01, 60);
+  for (const Where where : places)
+    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 4}, {2, 2}}) {
+      expected.hold(parts, where, Mode::borders_first);
+      expected.hold(parts, where, Mode::borders_first, Exchange::each_step);
+      expected.hold(parts, where, Mode::automatic);
+      if (parts[0] == 1) expected.hold(parts, where, Mode::shift);
+    }
+}
+
 // Parts that are smaller than the stencil, along what is not decomposed.
 TEST(Bitwise, GridsSmallerThanTheStencil) {
   for (const Boundary side : {Boundary::periodic(), Boundary::neumann()}) {
@@ -204,7 +238,7 @@ TEST(Bitwise, AutomaticMeasuresAndSaysWhatItChose) {
   const Expectation<float, 1, CahnHilliard> expected({.extents = {21, 40}}, CahnHilliard(), Scheme::midpoint, 0.01, 90);
   for (const Where where : places) expected.hold({1, 4}, where, Mode::automatic);
   std::string said;
-  How how{.shape = {.extents = {21, 40}}, .ranks = 2, .options = {.dt = 0.01}, .steps = 90};
+  const How how{.shape = {.extents = {21, 40}}, .ranks = 2, .options = {.dt = 0.01}, .steps = 90};
   stepped(how, CahnHilliard(), random_cells<float>(21 * 40, cells_seed), &said);
   for (const Mode mode : modes) EXPECT_TRUE(contains(said, dcgn::to_string(mode)));
   EXPECT_TRUE(contains(said, "us a step"));

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -44,10 +45,13 @@ struct DeviceLink {
   int performance_rank = 0;     // among the links of this machine; the lower the faster
 };
 
+// Of streams that both have blocks to start, a device takes the more urgent one's first. An emulated GPU starts all.
+enum class StreamPriority { normal, high };
+
 // Work for one device, done in the order in which it was given. Waits for its work when destroyed.
 class Stream {
  public:
-  explicit Stream(class Device device);
+  explicit Stream(class Device device, StreamPriority priority = StreamPriority::normal);
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
@@ -58,6 +62,11 @@ class Stream {
   bool idle() const;
   // The cudaStream_t, or null on an emulated GPU.
   void* native() const noexcept;
+
+  // A function that gives the stream, as one, all that `work` gives it: launches, copies and fills, with the arguments
+  // of now. It may be called again and again while the stream is there. On a CUDA device that is a graph; nothing is
+  // done yet then, and `work` must not wait for anything.
+  std::function<void()> record(const std::function<void()>& work);
 
  private:
   friend class Device;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,7 @@ class StreamState {
   virtual void synchronize() = 0;
   virtual bool idle() = 0;
   virtual void* native() noexcept = 0;
+  virtual std::function<void()> record(const std::function<void()>& work) = 0;
 
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;
@@ -57,7 +59,7 @@ class Backend {
   virtual DeviceLink link_to(const Backend& other) = 0;
   virtual bool reach(const Backend& other) = 0;
 
-  virtual std::unique_ptr<StreamState> make_stream() = 0;
+  virtual std::unique_ptr<StreamState> make_stream(StreamPriority priority) = 0;
   // 0 where not even one block fits.
   virtual int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) = 0;
 

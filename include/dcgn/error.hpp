@@ -33,6 +33,7 @@ enum class Code : std::int32_t {
   device,            // the device or its driver reported an error
   unsupported,       // a request that this build cannot serve
   io,                // a file could not be read or written
+  unstable,          // a time step that is too long: a field that is not finite any more, or would come to be
 };
 
 // The code's name as it is spelt above.

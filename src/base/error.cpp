@@ -29,6 +29,7 @@ std::string_view to_string(Code code) noexcept {
     case Code::device: return "device";
     case Code::unsupported: return "unsupported";
     case Code::io: return "io";
+    case Code::unstable: return "unstable";
   }
   return "unknown code";  // a value that no enumerator names, e.g. read from damaged memory
 }

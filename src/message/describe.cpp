@@ -162,7 +162,8 @@ std::string describe(const Failure& f) {
     case Code::configuration:
     case Code::device:
     case Code::unsupported:
-    case Code::io: break;
+    case Code::io:
+    case Code::unstable: break;
   }
   return std::string(dcgn::to_string(f.code));
 }

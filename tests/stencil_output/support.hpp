@@ -1,10 +1,11 @@
 // What tests of files have in common.
 #pragma once
 
+#include <dcgn/element.hpp>
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <complex>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -42,8 +43,9 @@ std::vector<T> random_cells(std::size_t count, unsigned seed) {
     if constexpr (std::is_floating_point_v<T>) {
       cell = static_cast<T>(uniform(random));
     } else {
+      using Real = decltype(cell.real());
       const double real = uniform(random), imaginary = uniform(random);
-      cell = T(static_cast<typename T::value_type>(real), static_cast<typename T::value_type>(imaginary));
+      cell = T(static_cast<Real>(real), static_cast<Real>(imaginary));
     }
   }
   return cells;

@@ -51,12 +51,12 @@ std::string bytes_of_cells(const std::vector<T>& cells) {
 TEST_F(Vti, HasEveryFieldInItsOwnPrecision) {
   const auto u = random_cells<float>(5 * 4 * 3, 1);
   const auto v = random_cells<double>(5 * 4 * 3, 2);
-  const auto psi = random_cells<std::complex<double>>(5 * 4 * 3, 3);
+  const auto psi = random_cells<dcgn::complex<double>>(5 * 4 * 3, 3);
   const std::vector<std::int64_t> extents{5, 4, 3};
   OutputFile output(in_folder("fields.vti"));
   write_vti(output,
-            std::vector{source_of("u", std::span(u), extents, 0.5), source_of("v", std::span(v), extents, 0.5),
-                        source_of("psi", std::span(psi), extents, 0.5)},
+            std::vector{source_of("u", u, extents, 0.5), source_of("v", v, extents, 0.5),
+                        source_of("psi", psi, extents, 0.5)},
             1.25);
   const std::string file = bytes_in(output.path());
   for (const char* part : {"WholeExtent=\"0 4 0 3 0 2\"", "Spacing=\"0.5 0.5 0.5\"", "Name=\"TimeValue\"", ">1.25<",
@@ -76,8 +76,8 @@ TEST_F(Vti, HasEveryFieldInItsOwnPrecision) {
 TEST_F(Vti, OfFewerDimensionsIsFlatInTheOthers) {
   const auto u = random_cells<float>(7, 1);
   OutputFile line(in_folder("line.vti")), plane(in_folder("plane.vti"));
-  write_vti(line, std::vector{source_of("u", std::span(u), {7})}, 0);
-  write_vti(plane, std::vector{source_of("u", std::span(u), {1, 7})}, 0);
+  write_vti(line, std::vector{source_of("u", u, {7})}, 0);
+  write_vti(plane, std::vector{source_of("u", u, {1, 7})}, 0);
   EXPECT_TRUE(contains(bytes_in(line.path()), "WholeExtent=\"0 6 0 0 0 0\""));
   EXPECT_TRUE(contains(bytes_in(plane.path()), "WholeExtent=\"0 0 0 6 0 0\""));
 }
@@ -91,7 +91,7 @@ TEST_F(Vti, IsReadSlabBySlabInOrder) {
     for (std::int64_t k = 0; k < count; ++k) std::fill_n(values + (k << 20), 1 << 20, static_cast<double>(first + k));
   };
   OutputFile output(in_folder("slabs.vti"));
-  write_vti(output, std::vector{FieldSource{"u", {{1 << 20, 5}, CellType::float64, 1}, read}}, 0);
+  write_vti(output, std::vector{FieldSource{"u", {{1 << 20, 5}, CellType::float64, {1, 1}}, read}}, 0);
   EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 2, 4}));
   const std::string bytes = arrays_in(bytes_in(output.path())).at("u").bytes;
   ASSERT_EQ(bytes.size(), std::size_t{5} << 23);
@@ -104,7 +104,7 @@ TEST_F(Vti, IsReadSlabBySlabInOrder) {
 
 TEST_F(Vti, RefusesWhatIsNoImage) {
   const std::vector<float> u(16);
-  const auto of = [&](std::vector<std::int64_t> extents) { return source_of("u", std::span(u), std::move(extents)); };
+  const auto of = [&](std::vector<std::int64_t> extents) { return source_of("u", u, std::move(extents)); };
   OutputFile output(in_folder("no.vti"));
   const auto error = error_of([&] { write_vti(output, std::vector{of({2, 2, 2, 2})}, 0); });
   EXPECT_EQ(error.code(), dcgn::Code::configuration);

@@ -114,7 +114,10 @@ FieldShape shape_of(const Hdf5& hdf5, hid_t set) {
   const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   if (rank < 1) hdf5.fail("a field without dimensions");
   extents.resize(static_cast<std::size_t>(rank));
-  return {{extents.rbegin(), extents.rend()}, type_of(hdf5, set), hdf5.get<double>(set, "spacing")};
+  FieldShape shape{
+      {extents.rbegin(), extents.rend()}, type_of(hdf5, set), hdf5.get<std::vector<double>>(set, "spacing")};
+  if (shape.spacing.size() != shape.dimensions()) hdf5.fail("a field's spacing has other dimensions than the field");
+  return shape;
 }
 
 }  // namespace
@@ -231,9 +234,10 @@ void CheckpointFile::expect(const std::string& equation, const std::map<std::str
     if (found == fields().end()) refuse_it("there is no field '" + name + "', expected " + to_string(shape));
     if (to_string(found->second) != to_string(shape))
       refuse_it("field '" + name + "' is " + to_string(found->second) + ", expected " + to_string(shape));
-    if (found->second.spacing != shape.spacing)
-      refuse_it("field '" + name + "' has spacing " + std::to_string(found->second.spacing) + ", expected " +
-                std::to_string(shape.spacing));
+    for (std::size_t d = 0; d < shape.dimensions(); ++d)
+      if (found->second.spacing[d] != shape.spacing[d])
+        refuse_it("field '" + name + "' has spacing " + std::to_string(found->second.spacing[d]) + ", expected " +
+                  std::to_string(shape.spacing[d]));
   }
   if (fields().size() != expected.size())
     refuse_it(std::to_string(fields().size()) + " fields, expected " + std::to_string(expected.size()));

@@ -3,7 +3,7 @@
 //
 //   /               attributes format = "dcgn-stencil", version, equation, step, time
 //   /parameters     an attribute of double precision for each
-//   /fields/NAME    the cells, last dimension first (u[z][y][x]), complex ones as {r, i}; attribute spacing
+//   /fields/NAME    the cells, last dimension first (u[z][y][x]), complex ones as {r, i}; attribute spacing: x first
 //
 // Every byte that is read is under a checksum: HDF5's Fletcher-32 of each chunk of cells, and those of the file format
 // itself for all else. Where Decagon was built without HDF5, every call throws Error(unsupported).

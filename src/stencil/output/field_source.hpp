@@ -1,7 +1,8 @@
 // A field as files, pictures and statistics take it: its layers one after the other, so that nobody needs all of it.
 #pragma once
 
-#include <complex>
+#include <dcgn/element.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,11 +31,11 @@ constexpr CellType cell_type<double>() {
   return CellType::float64;
 }
 template <>
-constexpr CellType cell_type<std::complex<float>>() {
+constexpr CellType cell_type<complex<float>>() {
   return CellType::complex64;
 }
 template <>
-constexpr CellType cell_type<std::complex<double>>() {
+constexpr CellType cell_type<complex<double>>() {
   return CellType::complex128;
 }
 
@@ -42,7 +43,7 @@ constexpr CellType cell_type<std::complex<double>>() {
 struct FieldShape {
   std::vector<std::int64_t> extents;  // cells along each dimension: x, whose neighbours are neighbours in memory, first
   CellType type = CellType::float64;
-  double spacing = 1;  // from one cell to the next, in all dimensions
+  std::vector<double> spacing;  // from one cell to the next, along each dimension
 
   std::size_t dimensions() const { return extents.size(); }
   std::int64_t cells() const;
@@ -69,9 +70,10 @@ struct FieldSource {
 // the extents say.
 FieldSource source_of(std::string name, const void* cells, std::size_t bytes, const FieldShape& shape);
 template <class T>
-FieldSource source_of(std::string name, std::span<const T> cells, std::vector<std::int64_t> extents,
+FieldSource source_of(std::string name, const std::vector<T>& cells, std::vector<std::int64_t> extents,
                       double spacing = 1) {
-  return source_of(std::move(name), cells.data(), cells.size_bytes(), {std::move(extents), cell_type<T>(), spacing});
+  const std::vector<double> all(extents.size(), spacing);
+  return source_of(std::move(name), cells.data(), cells.size() * sizeof(T), {std::move(extents), cell_type<T>(), all});
 }
 
 // All layers in order, some at a time (about 16 MiB).

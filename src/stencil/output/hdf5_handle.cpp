@@ -20,11 +20,14 @@ std::recursive_mutex& hdf5_mutex() {
 }
 
 template <class T>
-hid_t attribute_type() {
-  if constexpr (std::is_same_v<T, double>)
-    return H5T_NATIVE_DOUBLE;
-  else
-    return H5T_NATIVE_INT64;
+inline constexpr bool is_text = std::is_same_v<T, std::string>;
+template <class T>
+inline constexpr bool is_list = std::is_same_v<T, std::vector<double>>;
+
+// Of numbers.
+template <class T>
+hid_t number_type() {
+  return std::is_same_v<T, std::int64_t> ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
 }
 
 }  // namespace
@@ -72,15 +75,21 @@ Hdf5Handle Hdf5::memory_of(hid_t selection) const {
 
 template <class T>
 void Hdf5::put(hid_t object, const char* name, const T& value) const {
-  const Hdf5Handle space = own(H5Screate(H5S_SCALAR), &H5Sclose);
-  Hdf5Handle type;
+  Hdf5Handle space, type;
   const void* data = &value;
-  if constexpr (std::is_same_v<T, std::string>) {
+  if constexpr (is_text<T>) {
     type = own(H5Tcopy(H5T_C_S1), &H5Tclose);
     check(H5Tset_size(type, std::max<std::size_t>(1, value.size())));
     data = value.c_str();
   } else {
-    type = own(H5Tcopy(attribute_type<T>()), &H5Tclose);
+    type = own(H5Tcopy(number_type<T>()), &H5Tclose);
+  }
+  if constexpr (is_list<T>) {
+    const hsize_t count = value.size();
+    space = own(H5Screate_simple(1, &count, nullptr), &H5Sclose);
+    data = value.data();
+  } else {
+    space = own(H5Screate(H5S_SCALAR), &H5Sclose);
   }
   const Hdf5Handle attribute = own(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), &H5Aclose);
   check(H5Awrite(attribute, type, data));
@@ -91,17 +100,21 @@ T Hdf5::get(hid_t object, const char* name) const {
   const Hdf5Handle attribute = own(H5Aopen(object, name, H5P_DEFAULT), &H5Aclose);
   const Hdf5Handle type = own(H5Aget_type(attribute), &H5Tclose);
   const Hdf5Handle space = own(H5Aget_space(attribute), &H5Sclose);
-  constexpr bool is_text = std::is_same_v<T, std::string>;
-  constexpr H5T_class_t kind = is_text ? H5T_STRING : std::is_same_v<T, double> ? H5T_FLOAT : H5T_INTEGER;
-  if (H5Tget_class(type) != kind || H5Sget_simple_extent_npoints(space) != 1 || H5Tis_variable_str(type) > 0)
+  const H5T_class_t kind = is_text<T> ? H5T_STRING : std::is_same_v<T, std::int64_t> ? H5T_INTEGER : H5T_FLOAT;
+  const hssize_t count = H5Sget_simple_extent_npoints(space);
+  const bool fits = is_list<T> ? count >= 0 && count <= H5S_MAX_RANK : count == 1;
+  if (H5Tget_class(type) != kind || !fits || H5Tis_variable_str(type) > 0)
     fail(std::string("its attribute '") + name + "' is of another type");
   T value{};
-  if constexpr (is_text) {
+  if constexpr (is_text<T>) {
     value.resize(H5Tget_size(type));
     check(H5Aread(attribute, type, value.data()));
     value.resize(std::min(value.size(), value.find('\0')));
+  } else if constexpr (is_list<T>) {
+    value.resize(static_cast<std::size_t>(count));
+    check(H5Aread(attribute, number_type<T>(), value.data()));
   } else {
-    check(H5Aread(attribute, attribute_type<T>(), &value));
+    check(H5Aread(attribute, number_type<T>(), &value));
   }
   return value;
 }
@@ -109,9 +122,11 @@ T Hdf5::get(hid_t object, const char* name) const {
 template void Hdf5::put(hid_t, const char*, const double&) const;
 template void Hdf5::put(hid_t, const char*, const std::int64_t&) const;
 template void Hdf5::put(hid_t, const char*, const std::string&) const;
+template void Hdf5::put(hid_t, const char*, const std::vector<double>&) const;
 template double Hdf5::get(hid_t, const char*) const;
 template std::int64_t Hdf5::get(hid_t, const char*) const;
 template std::string Hdf5::get(hid_t, const char*) const;
+template std::vector<double> Hdf5::get(hid_t, const char*) const;
 
 std::vector<std::string> Hdf5::attribute_names(hid_t object) const {
   std::vector<std::string> names;

@@ -71,7 +71,7 @@ class Hdf5 {
   Hdf5Handle layers(hid_t set, std::int64_t first, std::int64_t count) const;
   Hdf5Handle memory_of(hid_t selection) const;
 
-  // Attributes: of double, std::int64_t or std::string.
+  // Attributes: of double, std::vector<double>, std::int64_t or std::string.
   template <class T>
   void put(hid_t object, const char* name, const T& value) const;
   template <class T>

@@ -52,16 +52,18 @@ std::string header(std::span<const FieldSource> fields, double time) {
   const FieldShape& shape = fields.front().shape;
   std::ostringstream xml;
   xml.precision(17);
-  std::string extent;
-  for (std::size_t d = 0; d < 3; ++d)
-    extent += (d ? " 0 " : "0 ") + std::to_string(d < shape.dimensions() ? shape.extents[d] - 1 : 0);
-  const double h = shape.spacing;
+  std::ostringstream extents, spacing;
+  spacing.precision(17);
+  for (std::size_t d = 0; d < 3; ++d) {
+    extents << (d ? " 0 " : "0 ") << (d < shape.dimensions() ? shape.extents[d] - 1 : 0);
+    spacing << (d ? " " : "") << (d < shape.dimensions() ? shape.spacing[d] : 1);
+  }
   xml << "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\""
       << (std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian")
-      << "\" header_type=\"UInt64\">\n<ImageData WholeExtent=\"" << extent << "\" Origin=\"0 0 0\" Spacing=\"" << h
-      << " " << h << " " << h << "\">\n<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" "
-      << "NumberOfTuples=\"1\" format=\"ascii\">" << time << "</DataArray>\n</FieldData>\n<Piece Extent=\"" << extent
-      << "\">\n<PointData Scalars=\"" << escaped(fields.front().name) << "\">\n";
+      << "\" header_type=\"UInt64\">\n<ImageData WholeExtent=\"" << extents.str() << "\" Origin=\"0 0 0\" Spacing=\""
+      << spacing.str() << "\">\n<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" "
+      << "NumberOfTuples=\"1\" format=\"ascii\">" << time << "</DataArray>\n</FieldData>\n<Piece Extent=\""
+      << extents.str() << "\">\n<PointData Scalars=\"" << escaped(fields.front().name) << "\">\n";
   std::uint64_t offset = 0;
   for (const FieldSource& field : fields) {
     const CellType type = field.shape.type;

@@ -7,6 +7,7 @@ int exit_code_of(Code code) {
     case Code::ok: return exit_ok;
     case Code::configuration:
     case Code::too_many_blocks:
+    case Code::unstable:
     case Code::unsupported: return exit_usage;
     case Code::io: return exit_io;
     case Code::invalid_rank:

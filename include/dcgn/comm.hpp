@@ -49,6 +49,8 @@ class Comm : public CommCollectives {
   int size() const noexcept { return !me_ ? 0 : group_.is_world() ? me_->size : group_.size; }
   // The rank of the world that rank `r` is.
   int in_world(int r) const noexcept { return group_.is_world() ? r : group_.in_world(r); }
+  // How long a call may wait (Config::deadline_s).
+  std::uint64_t deadline_ns() const noexcept { return me_ ? me_->limits.deadline_ns : 0; }
   Place place() const noexcept { return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot}; }
 
   // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is

@@ -44,10 +44,13 @@ struct DeviceLink {
   int performance_rank = 0;     // among the links of this machine; the lower the faster
 };
 
+// Of streams that both have blocks to start, a device takes the more urgent one's first. An emulated GPU starts all.
+enum class StreamPriority { normal, high };
+
 // Work for one device, done in the order in which it was given. Waits for its work when destroyed.
 class Stream {
  public:
-  explicit Stream(class Device device);
+  explicit Stream(class Device device, StreamPriority priority = StreamPriority::normal);
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();

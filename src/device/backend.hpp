@@ -57,7 +57,7 @@ class Backend {
   virtual DeviceLink link_to(const Backend& other) = 0;
   virtual bool reach(const Backend& other) = 0;
 
-  virtual std::unique_ptr<StreamState> make_stream() = 0;
+  virtual std::unique_ptr<StreamState> make_stream(StreamPriority priority) = 0;
   // 0 where not even one block fits.
   virtual int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) = 0;
 

@@ -119,7 +119,8 @@ void check_bytes(const char* operation, const void* memory, std::size_t bytes) {
 }  // namespace
 }  // namespace device
 
-Stream::Stream(Device device) : state_(device.backend_->make_stream()), backend_(device.backend_) {}
+Stream::Stream(Device device, StreamPriority priority)
+    : state_(device.backend_->make_stream(priority)), backend_(device.backend_) {}
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 Stream::~Stream() = default;

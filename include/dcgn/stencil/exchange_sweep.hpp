@@ -38,7 +38,7 @@ DCGN_HOST_DEVICE inline void tell_epoch(Exchanger& x, std::uint32_t epoch) {
 }
 
 DCGN_HOST_DEVICE inline const Stage& stage_of(const Exchanger& x, std::uint32_t epoch) {
-  return x.stage[(static_cast<std::uint32_t>(x.first) + epoch) % static_cast<std::uint32_t>(x.stages)];
+  return x.stage[epoch % static_cast<std::uint32_t>(x.stages)];
 }
 
 // All blocks of a launch: `stages` stages, which for more than one must all be resident. Blocks take the border first;
@@ -55,17 +55,17 @@ struct ExchangeSweepKernel {
     std::uint32_t epoch = load_acquire(x.epoch);
     for (int s = 0; s < stages; ++s) {
       const Stage& stage = stage_of(x, epoch);
-      const bool has_border = block < tiles_in(context, x.border, tiling);
-      if (has_border) {
+      using Sweep = GpuSweep<T, Fields, Update>;
+      if (block < tiles_in(Sweep::dims, Sweep::width, x.border, tiling)) {
         for (unsigned f = context.thread_rank(); f < static_cast<unsigned>(x.flags); f += context.num_threads())
           wait_for_epoch(x, x.flag[x.flag_of[f]], epoch);
         context.sync_block();
-        const GpuSweep<T, Fields, Update> border(context, update, x.part, stage, tiling, &x);
+        const Sweep border(context, update, x.part, stage, tiling, &x);
         border(x.border, block, blocks);
       }
       context.sync_block();
       if (context.thread_rank() == 0 && is_last(x.border_arrivals, blocks)) tell_epoch(x, epoch + 1);
-      const GpuSweep<T, Fields, Update> bulk(context, update, x.part, stage, tiling, nullptr);
+      const Sweep bulk(context, update, x.part, stage, tiling, nullptr);
       bulk(x.bulk, block, blocks);
       context.sync_block();
       ++epoch;
@@ -80,12 +80,6 @@ struct ExchangeSweepKernel {
   }
 
  private:
-  DCGN_HOST_DEVICE static std::int64_t tiles_in(const gpu::Context& context, const Boxes& boxes, const Tiling& tiling) {
-    std::int64_t tiles = 0;
-    for (int b = 0; b < boxes.count; ++b)
-      tiles += typename GpuSweep<T, Fields, Update>::Tiles(boxes.box[b], tiling, context).all();
-    return tiles;
-  }
   // Counts those who come; acquires what they have done.
   DCGN_HOST_DEVICE static bool is_last(std::uint32_t& arrivals, unsigned all) {
     if (fetch_add(arrivals, 1u) + 1 != all) return false;

@@ -21,11 +21,36 @@ namespace dcgn::stencil {
 
 inline constexpr unsigned sweep_threads = 256;
 
-// How a launch cuts boxes into tiles: threads of a block along x and across, and cells of a thread along the march.
+// How a launch cuts boxes into tiles, of which a block takes one after the other.
 struct Tiling {
-  int across;  // block.y: rows of a tile in 3-D, strips of one in 2-D
-  int march;
+  int columns;  // cells along x: as many as a block's threads along x have
+  int across;   // a block's threads along y: rows of a tile in 3-D, strips of one in 2-D
+  int march;    // cells that a thread has along the dimension of its march
 };
+
+struct Tiles {
+  int size[most_dims], count[most_dims], first_x;
+
+  DCGN_HOST_DEVICE Tiles(int dims, int width, const Cells& box, const Tiling& tiling) {
+    first_x = box.begin[0] - ((box.begin[0] % width) + width) % width;  // where 16 bytes begin
+    size[0] = tiling.columns;
+    size[1] = dims == 1 ? 1 : dims == 2 ? tiling.across * tiling.march : tiling.across;
+    size[2] = dims > 2 ? tiling.march : 1;
+    size[3] = 1;
+    for (int d = 0; d < most_dims; ++d) {
+      const int cells = box.end[d] - (d == 0 ? first_x : box.begin[d]);
+      count[d] = cells > 0 ? (cells + size[d] - 1) / size[d] : 0;
+    }
+  }
+  DCGN_HOST_DEVICE std::int64_t all() const {
+    return static_cast<std::int64_t>(count[0]) * count[1] * count[2] * count[3];
+  }
+};
+DCGN_HOST_DEVICE inline std::int64_t tiles_in(int dims, int width, const Boxes& boxes, const Tiling& tiling) {
+  std::int64_t tiles = 0;
+  for (int b = 0; b < boxes.count; ++b) tiles += Tiles(dims, width, boxes.box[b], tiling).all();
+  return tiles;
+}
 
 template <class T>
 struct alignas(16) Quad {
@@ -45,40 +70,15 @@ class GpuSweep {
                             const Tiling& tiling, const Exchanger* peers)
       : context_(context), update_(update), part_(part), stage_(stage), tiling_(tiling), peers_(peers) {}
 
-  // All threads of the block, this one being `block` of `blocks`: the boxes' tiles are dealt out to blocks. Returns
-  // whether this block had any.
-  DCGN_HOST_DEVICE bool operator()(const Boxes& boxes, unsigned block, unsigned blocks) const {
+  // All threads of the block, this one being `block` of `blocks`: the boxes' tiles are dealt out to blocks.
+  DCGN_HOST_DEVICE void operator()(const Boxes& boxes, unsigned block, unsigned blocks) const {
     std::int64_t tile = block;
-    bool any = false;
     for (int b = 0; b < boxes.count; ++b) {
-      const Tiles tiles(boxes.box[b], tiling_, context_);
-      for (; tile < tiles.all(); tile += blocks) {
-        sweep(boxes.box[b], tiles, tile);
-        any = true;
-      }
+      const Tiles tiles(dims, width, boxes.box[b], tiling_);
+      for (; tile < tiles.all(); tile += blocks) sweep(boxes.box[b], tiles, tile);
       tile -= tiles.all();
     }
-    return any;
   }
-
-  struct Tiles {
-    int size[most_dims], count[most_dims], first_x;
-    DCGN_HOST_DEVICE Tiles(const Cells& box, const Tiling& tiling, const gpu::Context& context) {
-      const int columns = static_cast<int>(context.block_dim().x) * width;
-      first_x = box.begin[0] - ((box.begin[0] % width) + width) % width;  // where 16 bytes begin
-      size[0] = columns;
-      size[1] = dims == 1 ? 1 : dims == 2 ? tiling.across * tiling.march : tiling.across;
-      size[2] = dims > 2 ? tiling.march : 1;
-      size[3] = 1;
-      for (int d = 0; d < most_dims; ++d) {
-        const int cells = box.end[d] - (d == 0 ? first_x : box.begin[d]);
-        count[d] = cells > 0 ? (cells + size[d] - 1) / size[d] : 0;
-      }
-    }
-    DCGN_HOST_DEVICE std::int64_t all() const {
-      return static_cast<std::int64_t>(count[0]) * count[1] * count[2] * count[3];
-    }
-  };
 
  private:
   // A thread's share of a tile: a column of cells `width` wide.

@@ -66,8 +66,7 @@ struct Peer {
 struct Exchanger {
   Part part;
   Stage stage[most_stages];  // one after the other, then again from the first
-  int stages;
-  int first;  // the one that comes at epoch 0
+  int stages;                // a power of two
   Boxes border;
   Boxes bulk;
   int peers;

@@ -1,6 +1,7 @@
 // Return codes of the CUDA runtime as exceptions; the calling thread's state (current device, capture mode) as objects.
 #pragma once
 
+#include <dcgn/device.hpp>
 #include <dcgn/error.hpp>
 
 #include <cuda_runtime_api.h>
@@ -55,10 +56,15 @@ class RelaxedCapture {
 // A stream that does not wait for the legacy default stream, nor that one for it.
 class CudaStreamHandle {
  public:
-  CudaStreamHandle(int device, const char* operation) : device_(device) {
+  CudaStreamHandle(int device, const char* operation, StreamPriority priority = StreamPriority::normal)
+      : device_(device) {
     const CurrentDevice current(device, operation);
-    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), operation, "cudaStreamCreateWithFlags",
+    int least = 0, greatest = 0;
+    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), operation, "cudaDeviceGetStreamPriorityRange",
                device);
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                            priority == StreamPriority::high ? greatest : least),
+               operation, "cudaStreamCreateWithPriority", device);
   }
   CudaStreamHandle(const CudaStreamHandle&) = delete;
   CudaStreamHandle& operator=(const CudaStreamHandle&) = delete;

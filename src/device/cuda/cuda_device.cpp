@@ -148,7 +148,9 @@ class CudaDevice final : public Backend {
     return reached_.emplace(peer, maps(peer) && enable(peer)).first->second;
   }
 
-  std::unique_ptr<StreamState> make_stream() override { return std::make_unique<CudaStream>(index_); }
+  std::unique_ptr<StreamState> make_stream(StreamPriority priority) override {
+    return std::make_unique<CudaStream>(index_, priority);
+  }
 
   int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) override {
     if (!image.cuda_occupancy)

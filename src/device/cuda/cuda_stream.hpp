@@ -10,7 +10,7 @@ namespace dcgn::device {
 
 class CudaStream final : public StreamState {
  public:
-  explicit CudaStream(int device) : stream_(device, "Stream") {}
+  CudaStream(int device, StreamPriority priority) : stream_(device, "Stream", priority) {}
   ~CudaStream() override;
 
   void synchronize() override;

@@ -98,7 +98,7 @@ class EmulatedDevice final : public Backend {
   DeviceLink link_to(const Backend&) override { return {.direct = true, .native_atomics = true}; }
   bool reach(const Backend&) override { return true; }
 
-  std::unique_ptr<StreamState> make_stream() override { return std::make_unique<EmulatedStream>(*this); }
+  std::unique_ptr<StreamState> make_stream(StreamPriority) override { return std::make_unique<EmulatedStream>(*this); }
 
   int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage&) override {
     const DeviceProperties& p = properties();

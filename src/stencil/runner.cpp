@@ -1,0 +1,284 @@
+#include "runner.hpp"
+
+#include <dcgn/error.hpp>
+#include <dcgn/span.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace dcgn::stencil {
+
+namespace {
+
+// Of messages: a stage's are received before those of the next are.
+int tag_of(int direction, std::size_t field) { return direction * most_fields + static_cast<int>(field); }
+
+}  // namespace
+
+Runner::Runner(Comm comm, UpdateCode code, const StepperOptions& options, std::vector<Storage*> fields)
+    : comm_(std::move(comm)), code_(std::move(code)), options_(options), fields_(std::move(fields)) {
+  if (const auto& device = fields_.front()->device()) {
+    first_.emplace(*device, StreamPriority::high);
+    second_.emplace(*device);
+  }
+}
+
+Runner::~Runner() {
+  // Others' arrangements are theirs.
+  for (Storage* field : fields_)
+    if (field->tenant == this) field->tenant = nullptr;
+}
+
+bool Runner::is_arranged(Mode mode) const {
+  return mode == mode_ && std::all_of(fields_.begin(), fields_.end(), [&](const Storage* f) { return f->tenant == this; });
+}
+
+void Runner::arrange(Mode mode) {
+  const bool in_kernels = mode == Mode::graph || mode == Mode::persistent;
+  if (in_kernels && options_.exchange == Exchange::each_step)
+    throw Error(dcgn::Code::unsupported, "Stepper",
+                "the mode " + to_string(mode) + " exchanges halos each stage, each step was asked for");
+  comm_.barrier();  // nobody stores into what goes now
+  exchanger_.reset();
+  const Storage& first = *fields_.front();
+  plan_ = plan_of(first.grid(), first.rank(), code_.radius, options_.scheme, mode == Mode::shift, options_.exchange);
+  for (Storage* field : fields_) {
+    field->arrange(plan_.halo, plan_.rules.arrays);
+    field->tenant = this;
+  }
+  send_types_.clear();
+  receive_types_.clear();
+  for (const Transfer& t : plan_.sends) send_types_.push_back(fields_.front()->type(t.cells));
+  for (const Transfer& t : plan_.receives) receive_types_.push_back(fields_.front()->type(t.cells));
+  mode_ = mode;
+  set_position(0);
+  if (!in_kernels) return;
+  std::vector<Stage> stages;
+  for (int i = 0; i < period(); ++i) stages.push_back(stage(i));
+  exchanger_ = std::make_unique<ExchangerMemory>(comm_, plan_, fields_, stages);
+}
+
+void Runner::set_position(int stage) {
+  position_ = stage;
+  for (Storage* field : fields_) field->set_current(rule(stage).in);
+}
+
+Stage Runner::stage(int index) const {
+  const StageRule& r = rule(index);
+  Stage stage{};
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    stage.in[f] = fields_[f]->cell_0(r.in);
+    stage.base[f] = fields_[f]->cell_0(r.base);
+    stage.out[f] = fields_[f]->cell_0(r.out);
+    if (r.sum < 0) continue;
+    stage.sum_base[f] = fields_[f]->cell_0(r.sum_base);
+    stage.sum[f] = fields_[f]->cell_0(r.sum);
+  }
+  stage.out_factor = r.out_factor * options_.dt;
+  stage.sum_factor = r.sum_factor * options_.dt;
+  const bool is_last = (index + 1) % plan_.rules.stages_each == 0;
+  if (is_last && plan_.shift)
+    stage.out_shift = plan_.shift * fields_.front()->part().stride[fields_.front()->grid().dims() - 1];
+  stage.out_array = r.out;
+  stage.is_next = options_.scheme == Scheme::next;
+  return stage;
+}
+
+Tiling Runner::tiling(const Boxes& boxes) const {
+  const bool emulated = device()->kind() == DeviceKind::emulated;
+  Tiling tiling{};
+  // Emulated threads take turns: a few show all there is to show.
+  const int threads = emulated ? 4 : static_cast<int>(sweep_threads);
+  const int along_x = code_.dims == 1 ? threads : emulated ? 2 : 32;
+  tiling.columns = along_x * code_.width;
+  tiling.across = threads / along_x;
+  // A long march reads little twice, a short one gives all multiprocessors something to do.
+  constexpr int longest = 64, least_blocks_each = 8;
+  const int shortest = emulated ? 3 : std::max(4 * code_.radius, 8);
+  const std::int64_t wanted = std::int64_t{least_blocks_each} * device()->properties().multiprocessors;
+  tiling.march = longest;
+  while (tiling.march > shortest && tiles(boxes, tiling) < wanted)
+    tiling.march = std::max(shortest, tiling.march / 2);
+  return tiling;
+}
+
+Launch Runner::launch(std::int64_t tiles, const Tiling& tiling) const {
+  constexpr std::int64_t most_emulated = 3, most = 1 << 20;
+  const bool emulated = device()->kind() == DeviceKind::emulated;
+  return {.grid = static_cast<unsigned>(std::clamp<std::int64_t>(tiles, 1, emulated ? most_emulated : most)),
+          .block = Dim3(static_cast<unsigned>(tiling.columns / code_.width), static_cast<unsigned>(tiling.across)),
+          .resident = false};
+}
+
+void Runner::sweep(const Boxes& boxes, const Stage& stage, Stream* stream) {
+  const Part& part = fields_.front()->part();
+  if (!stream) {
+    for (int b = 0; b < boxes.count; ++b) code_.on_host(part, stage, boxes.box[b]);
+    return;
+  }
+  if (boxes.count == 0) return;
+  const Tiling how = tiling(boxes);
+  device()->launch(*stream, launch(tiles(boxes, how), how),
+                          code_.sweep(part, stage, boxes, how));
+}
+
+void Runner::wait(Stream& stream) {
+  comm_.wait_for(stream);  // meanwhile messages go on
+  stream.synchronize();    // for what kernels threw
+}
+
+void Runner::begin_receives(int array, std::vector<Request>& requests) {
+  for (std::size_t i = 0; i < plan_.receives.size(); ++i)
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      const Transfer& t = plan_.receives[i];
+      const TypedBuffer to(fields_[f]->first_of(array, t.cells), receive_types_[i]);
+      requests.push_back(comm_.irecv(to, t.rank, tag_of(opposite(t.direction), f)));
+    }
+}
+
+void Runner::begin_sends(int array, std::vector<Request>& requests, const Stream* stream) {
+  for (std::size_t i = 0; i < plan_.sends.size(); ++i)
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      const Transfer& t = plan_.sends[i];
+      const ConstTypedBuffer from(fields_[f]->first_of(array, t.cells), send_types_[i]);
+      requests.push_back(comm_.isend(from, t.rank, tag_of(t.direction, f), stream));
+    }
+}
+
+void Runner::exchange(int array) {
+  std::vector<Request> requests;
+  begin_receives(array, requests);
+  begin_sends(array, requests, nullptr);
+  comm_.wait_all(requests);
+}
+
+// Algorithm 2 of the paper, and 3 where the plan shifts: sent is to one side only then.
+void Runner::step_by_messages() {
+  Stream* const border = first_ ? &*first_ : nullptr;
+  Stream* const bulk = second_ ? &*second_ : nullptr;
+  std::vector<Request> requests;
+  for (int s = 0; s < plan_.rules.stages_each; ++s) {
+    const StageCells& cells = plan_.stages[static_cast<std::size_t>(s)];
+    const Stage what = stage(position_ + s);
+    const int out = rule(position_ + s).out;
+    requests.clear();
+    if (cells.border.count) begin_receives(out, requests);
+    sweep(cells.border, what, border);
+    if (border) sweep(cells.bulk, what, bulk);
+    if (cells.border.count) begin_sends(out, requests, border);
+    if (!border) sweep(cells.bulk, what, nullptr);
+    comm_.wait_all(requests);
+    if (!border) continue;
+    wait(*border);
+    wait(*bulk);
+  }
+  set_position((position_ + plan_.rules.stages_each) % period());
+}
+
+void Runner::step_in_kernels(std::int64_t stages) {
+  Exchanger& x = *exchanger_->get();
+  if (!device()) {
+    exchange_on_host(x, stages, code_, fields_.front()->element().size());
+  } else {
+    const StageCells& cells = plan_.stages.front();
+    const Tiling how = tiling(cells.bulk.count ? cells.bulk : cells.border);
+    Launch shape = launch(std::max(tiles(cells.border, how), tiles(cells.bulk, how)), how);
+    const auto at_once = [&](int stages_each) {
+      const dcgn::detail::KernelImage image = code_.exchange_sweep(&x, how, stages_each);
+      const int most = std::max(1, device()->max_resident_blocks(shape, image) / exchanger_->ranks_of_device());
+      shape.grid.x = std::min(shape.grid.x, static_cast<unsigned>(most));
+      return image;
+    };
+    if (mode_ == Mode::persistent) {
+      constexpr std::int64_t most = 1 << 30;
+      for (std::int64_t left = stages; left > 0; left -= most) {
+        const dcgn::detail::KernelImage image = at_once(static_cast<int>(std::min(left, most)));
+        shape.resident = true;
+        device()->launch(*first_, shape, image);
+      }
+    } else {
+      // Where ranks share a device, blocks that wait must leave some of it to those that they wait for.
+      const dcgn::detail::KernelImage image =
+          exchanger_->ranks_of_device() > 1 ? at_once(1) : code_.exchange_sweep(&x, how, 1);
+      for (std::int64_t s = 0; s < stages; ++s) device()->launch(*first_, shape, image);
+    }
+    wait(*first_);
+  }
+  if (exchanger_->has_failed())
+    throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline", comm_.rank(),
+                to_string(comm_.place()));
+}
+
+void Runner::advance(std::int64_t steps) {
+  exchange(rule(position_).in);
+  if (exchanger_) {
+    step_in_kernels(steps * plan_.rules.stages_each);
+    set_position(static_cast<int>((position_ + steps * plan_.rules.stages_each) % period()));
+    return;
+  }
+  for (std::int64_t i = 0; i < steps; ++i) step_by_messages();
+  if (plan_.shift) move_back(steps * plan_.shift);
+}
+
+namespace {
+
+// Layers of a grid that a rank holds, as they lie in its memory.
+struct Held {
+  std::int64_t at;     // of the first layer, in memory
+  std::int64_t first;  // which layer of the grid that is
+  std::int64_t count;
+};
+// The part's layers once they have moved by so many: one run, or two where it goes around.
+std::vector<Held> held(const Grid& grid, int rank, std::int64_t moved) {
+  const int dim = grid.dims() - 1;
+  const std::int64_t all = grid.extent(dim);
+  const Box box = grid.part(rank);
+  const std::int64_t first = (box.begin[dim] + moved) % all, count = box.extent(dim);
+  const std::int64_t before_end = std::min(count, all - first);
+  std::vector<Held> runs{{0, first, before_end}};
+  if (before_end < count) runs.push_back({before_end, 0, count - before_end});
+  return runs;
+}
+
+}  // namespace
+
+void Runner::move_back(std::int64_t layers) {
+  const Grid& grid = fields_.front()->grid();
+  const int dim = grid.dims() - 1, me = comm_.rank();
+  if (layers % grid.extent(dim) == 0) return;
+  const int from = rule(position_).in, to = from == 0 ? 1 : 0;
+  std::vector<Request> requests;
+  // act(cells of the holder, rank of the owner, number of the run) for each of the holder's layers that the owner owns.
+  const auto each = [&](int holder, int owner, const auto& act) {
+    const Box box = grid.part(owner);
+    int number = 0;
+    for (const Held& run : held(grid, holder, layers)) {
+      const std::int64_t begin = std::max(run.first, box.begin[dim]);
+      const std::int64_t end = std::min(run.first + run.count, box.end[dim]);
+      if (begin < end) act(run.at + begin - run.first, begin - box.begin[dim], end - begin, number);
+      ++number;
+    }
+  };
+  const auto rows = [&](std::size_t f, std::int64_t at, std::int64_t count) {
+    Cells cells = fields_[f]->own();
+    cells.begin[dim] = static_cast<int>(at);
+    cells.end[dim] = static_cast<int>(at + count);
+    return cells;
+  };
+  for (std::size_t f = 0; f < fields_.size(); ++f)
+    for (int other = 0; other < grid.ranks(); ++other) {
+      each(other, me, [&](std::int64_t, std::int64_t at, std::int64_t count, int number) {
+        requests.push_back(comm_.irecv(fields_[f]->typed(to, rows(f, at, count)), other, tag_of(number, f)));
+      });
+      each(me, other, [&](std::int64_t at, std::int64_t, std::int64_t count, int number) {
+        requests.push_back(comm_.isend(fields_[f]->typed(from, rows(f, at, count)), other, tag_of(number, f)));
+      });
+    }
+  comm_.wait_all(requests);
+  for (Storage* field : fields_)
+    if (to != 0) field->swap_arrays(0, to);
+  set_position(0);
+}
+
+}  // namespace dcgn::stencil

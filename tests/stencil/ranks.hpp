@@ -1,0 +1,107 @@
+// Ranks that step fields: threads of the host, each with its part there or on a device.
+#pragma once
+
+#include "reference.hpp"
+#include "tests/expect.hpp"
+#include "tests/job/support.hpp"
+#include "tests/message/emulated_gpus.hpp"
+
+#include <dcgn/dcgn.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace dcgn::test {
+
+enum class Where { host, device };
+
+inline int devices_used() { return std::min(Device::count(), 3); }
+
+// kernel(comm, device of the rank) on each of so many.
+template <class Kernel>
+void on_ranks(int ranks, Where where, const Kernel& kernel) {
+  NodeShape shape{.cpus = ranks};
+  if (where == Where::device) {
+    shape.gpus = devices_used();
+    shape.slots = 0;
+  }
+  Job job(config_of({shape}, 60));
+  job.cpu([&](Comm& comm) {
+    std::optional<Device> device;
+    if (where == Where::device) device.emplace(comm.rank() % devices_used());
+    kernel(comm, device);
+  });
+  job.run();
+}
+
+template <CellValue T>
+Field<T> make_field(const Grid& grid, const Comm& comm, const std::optional<Device>& device) {
+  return device ? Field<T>(grid, comm, *device) : Field<T>(grid, comm);
+}
+
+template <class T>
+Array<T> random_cells(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  Array<T> cells(static_cast<std::size_t>(count));
+  using Real = typename stencil::RealOf<T>::type;
+  const auto number = [&] { return static_cast<Real>(static_cast<double>(random()) / 0x1p31 - 1); };
+  for (T& cell : cells) {
+    if constexpr (std::is_integral_v<T>)
+      cell = static_cast<T>(random() % 2);
+    else if constexpr (std::is_same_v<T, Real>)
+      cell = number();
+    else
+      cell = T(number(), number());
+  }
+  return cells;
+}
+
+// How a field is stepped.
+struct How {
+  GridShape shape;
+  int ranks = 1;
+  Where where = Where::host;
+  StepperOptions options;
+  std::int64_t steps = 0;
+};
+
+inline std::string to_string(const How& how) {
+  std::string text = std::to_string(how.ranks) + " ranks on the " + (how.where == Where::host ? "host" : "device") + ",";
+  for (const int p : how.shape.parts) text += " " + std::to_string(p);
+  return text + " parts, " + dcgn::to_string(how.options.scheme) + ", " + dcgn::to_string(how.options.mode) + ", " +
+         dcgn::to_string(how.options.exchange);
+}
+
+// One or two fields of the whole grid, after so many steps; `said`, where given, is told what the stepper has chosen.
+template <int Fields, class T, class Update>
+std::vector<Array<T>> stepped(const How& how, const Update& update, std::vector<Array<T>> fields,
+                              std::string* said = nullptr) {
+  on_ranks(how.ranks, how.where, [&](Comm& comm, const std::optional<Device>& device) {
+    const Grid grid(how.shape, comm.size());
+    std::vector<Field<T>> mine;
+    for (int f = 0; f < Fields; ++f) {
+      mine.push_back(make_field<T>(grid, comm, device));
+      mine.back().write(comm, grid.all(), fields[static_cast<std::size_t>(f)], 0);
+    }
+    const auto run = [&](auto&... each) {
+      Stepper<T> stepper(comm, update, how.options, each...);
+      // In two runs: what lies between them is for the user to read.
+      stepper.run(how.steps / 3);
+      stepper.run(how.steps - how.steps / 3);
+      if (comm.rank() == 0 && said) *said = stepper.chosen();
+    };
+    if constexpr (Fields == 1)
+      run(mine[0]);
+    else
+      run(mine[0], mine[1]);
+    for (int f = 0; f < Fields; ++f)
+      mine[static_cast<std::size_t>(f)].read(comm, grid.all(), fields[static_cast<std::size_t>(f)], 0);
+  });
+  return fields;
+}
+
+}  // namespace dcgn::test

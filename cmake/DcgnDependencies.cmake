@@ -138,6 +138,34 @@ else()
   endif()
 endif()
 
+# HDF5 and FFTW: what stencils write and measure needs them, and nothing else does. -----------------------------------------
+
+# dcgn_find_c_library(<NAME> <header> <library> <what it is for>): the switch DCGN_<NAME> decides; sets dcgn_has_<name>,
+# DCGN_<NAME>_INCLUDE and DCGN_<NAME>_LIBRARY.
+macro(dcgn_find_c_library name header library purpose)
+  string(TOLOWER ${name} lower)
+  set(dcgn_has_${lower} OFF)
+  dcgn_read_switch(DCGN_${name} asked)
+  if(asked STREQUAL "OFF")
+    dcgn_note(${name} off "-DDCGN_${name}=ON builds ${purpose}")
+  else()
+    # Debian keeps the HDF5 without MPI beside the one with it.
+    find_path(DCGN_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial)
+    find_library(DCGN_${name}_LIBRARY NAMES ${library}_serial ${library})
+    mark_as_advanced(DCGN_${name}_INCLUDE DCGN_${name}_LIBRARY)
+    if(DCGN_${name}_INCLUDE AND DCGN_${name}_LIBRARY)
+      set(dcgn_has_${lower} ON)
+      dcgn_note(${name} on "${purpose}")
+    elseif(asked STREQUAL "ON")
+      message(FATAL_ERROR "DCGN_${name}=ON, and ${name} was not found. On Debian: scripts/install-packages stencil")
+    else()
+      dcgn_note(${name} off "not found; scripts/install-packages stencil, for ${purpose}")
+    endif()
+  endif()
+endmacro()
+dcgn_find_c_library(HDF5 hdf5.h hdf5 "checkpoints of stencils")
+dcgn_find_c_library(FFTW fftw3.h fftw3 "structure factors of stencils' fields")
+
 # NCCL and NVSHMEM, for the peers of the measurements: where CMake looks, in NCCL_ROOT and NVSHMEM_ROOT, and in the package
 # `nvidia` of the python3 on PATH, whose libraries go without the link names lib*.so. ---------------------------------------
 set(dcgn_has_nccl OFF)

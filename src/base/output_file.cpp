@@ -16,6 +16,15 @@
 
 namespace dcgn::base {
 
+namespace {
+
+// A pattern for mkostemp(). It does not grow with the target's name, which may be as long as names can be.
+std::string part_beside(const std::string& target) {
+  return (std::filesystem::path(target).parent_path() / ".dcgn_XXXXXX").string();
+}
+
+}  // namespace
+
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   constexpr const char* cannot = "cannot be written";
   int file = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -55,8 +64,7 @@ void OutputFile::write(std::string_view content) {
 void OutputFile::write(const std::function<void(std::FILE*)>& content) {
   if (stream_ >= 0) return fill(std::exchange(stream_, -1), content);
 
-  // Its name does not grow with the target's, which may be as long as names can be.
-  std::string part = (std::filesystem::path(target_).parent_path() / ".dcgn_XXXXXX").string();
+  std::string part = part_beside(target_);
   int file = ::mkostemp(part.data(), O_CLOEXEC);
   if (file < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) {
     file = ::open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -64,14 +72,39 @@ void OutputFile::write(const std::function<void(std::FILE*)>& content) {
     return fill(file, content);
   }
   if (file < 0) fail("not written", errno);
+  replace(part, [&] { fill(file, content); });
+}
+
+void OutputFile::write_durably(const std::function<void(const std::string&)>& content) {
+  if (stream_ >= 0) fail("not written: expected a file on a disk", EINVAL);
+  std::string part = part_beside(target_);
+  const int file = ::mkostemp(part.data(), O_CLOEXEC);
+  if (file < 0 || ::close(file) != 0) fail("not written", errno);
+  replace(part, [&] {
+    content(part);
+    to_disk(part);
+  });
+  to_disk(std::filesystem::path(target_).parent_path().string());  // the folder, which has the new name
+}
+
+// `part`, once it is filled, takes the target's place; it is gone where it cannot be filled.
+void OutputFile::replace(const std::string& part, const std::function<void()>& make) const {
   try {
-    fill(file, content);
+    make();
     if (::chmod(part.c_str(), mode_) != 0) fail("its mode cannot be set", errno);
     if (::rename(part.c_str(), target_.c_str()) != 0) fail("not written", errno);
   } catch (...) {
     ::unlink(part.c_str());
     throw;
   }
+}
+
+void OutputFile::to_disk(const std::string& path) const {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = file >= 0 && ::fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!done) fail("not brought to the disk", error);
 }
 
 void OutputFile::fail(const char* what, int error) const {

@@ -26,13 +26,20 @@ class OutputFile {
   // one after the other.
   bool same_file(const OutputFile& other) const { return !target_.empty() && target_ == other.target_; }
 
-  // Both at most once. Throw Error(io), naming the path; `content` may throw what it likes, and then no file is left.
+  // One of these, at most once. Throw Error(io), naming the path; `content` may throw what it likes, and then no file
+  // is left.
   void write(std::string_view content);
   void write(const std::function<void(std::FILE*)>& content);
+  // For what is not to be lost: `content` fills the empty file of the name that it gets, and the older file makes way
+  // once the new one is on the disk, whatever happens to the program or the machine meanwhile. A stream, or a folder
+  // that takes no new file, is an error.
+  void write_durably(const std::function<void(const std::string& name)>& content);
 
  private:
   [[noreturn]] void fail(const char* what, int error) const;
   void fill(int file, const std::function<void(std::FILE*)>& content) const;
+  void replace(const std::string& part, const std::function<void()>& make) const;
+  void to_disk(const std::string& path) const;
 
   std::string path_;
   std::string target_;  // the regular file that the path means, behind all links; empty: a stream

@@ -109,6 +109,26 @@ TEST_F(OutputFileTest, NamesThePathThatCannotBeWritten) {
   }
 }
 
+TEST_F(OutputFileTest, WhatIsWrittenDurablyIsByNameAndStaysWhatItWasWhereThatFails) {
+  std::ofstream(path_) << "old";
+  fs::permissions(path_, fs::perms{0604});
+  OutputFile(path_).write_durably([&](const std::string& name) {
+    EXPECT_EQ(text_in(path_), "old");
+    std::ofstream(name) << "new";
+  });
+  EXPECT_EQ(text_in(path_), "new");
+  EXPECT_EQ(mode_of(path_), 0604);
+  const auto half = [](const std::string& name) {
+    std::ofstream(name) << "half";
+    throw std::runtime_error("half");
+  };
+  EXPECT_THROW(OutputFile(path_).write_durably(half), std::runtime_error);
+  EXPECT_EQ(text_in(path_), "new");
+  EXPECT_EQ(files(), 1);
+  const dcgn::Error error = error_of([] { OutputFile("/dev/null").write_durably([](const std::string&) {}); });
+  EXPECT_TRUE(contains(error.what(), "/dev/null: not written: expected a file on a disk"));
+}
+
 TEST_F(OutputFileTest, PipesAndDevicesGetAStream) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   std::string got;

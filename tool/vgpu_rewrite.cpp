@@ -1,8 +1,8 @@
 // dcgn vgpu rewrite
-#include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
+#include "tool/vgpu.hpp"
 #include "virtual_gpu/ptx/parser.hpp"
 #include "virtual_gpu/ptx/rewrite.hpp"
 
@@ -11,12 +11,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -47,20 +43,6 @@ struct Arguments {
   std::string file, output, kernel, mode = "split";
   JsonOption json;
 };
-
-std::string read(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))  // a folder can be opened, but not read
-    throw Error(Code::io, "vgpu",
-                fmt::format("{}: {}: expected a file of PTX", path, errno ? std::strerror(errno) : "nothing to read"));
-  return text.str();
-}
-
-std::string why(const Reason& reason) {
-  return fmt::format("{} (line {}, in {}: {})", reason.construct, reason.line, reason.function, reason.instruction);
-}
 
 Json to_json(const std::vector<ParameterReport>& parameters) {
   Json all = Json::array();
@@ -164,7 +146,7 @@ void print_kernels(const std::vector<KernelReport>& kernels) {
   fmt::print("{}", table.text());
   for (const KernelReport& k : kernels) {
     if (!k.asked) continue;
-    for (const Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", k.name, why(reason));
+    for (const Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", k.name, text_of(reason));
     for (const std::string& remark : k.remarks) fmt::print("{}: {}\n", k.name, remark);
   }
 }
@@ -212,7 +194,7 @@ void print_variables(const std::vector<VariableReport>& variables) {
 }
 
 int run(Arguments& a) {
-  const Module module = parse(a.file, read(a.file));
+  const Module module = parse(a.file, read_whole(a.file));
   const Mode mode = a.mode == "split" ? Mode::split : Mode::early_exit;
   const Rewritten rewritten = rewrite(module, {mode, a.kernel});
   a.json.open();
@@ -234,7 +216,9 @@ int run(Arguments& a) {
   return exit_ok;
 }
 
-void add_rewrite(CLI::App& parent, Action& chosen) {
+}  // namespace
+
+void add_vgpu_rewrite(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<Arguments>();
   CLI::App* app = parent.add_subcommand("rewrite", help);
   app->add_option("FILE", a->file, "The PTX")->type_name("...")->required();
@@ -252,17 +236,6 @@ void add_rewrite(CLI::App& parent, Action& chosen) {
   a->json.add_to(*app, "The report");
   app->footer(std::string(examples) + exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
-}
-
-}  // namespace
-
-void add_vgpu(CLI::App& parent, Action& chosen) {
-  CLI::App* app = parent.add_subcommand("vgpu", "One kernel over several GPUs: rewrite");
-  app->require_subcommand(1);
-  app->footer(
-      "Examples:\n"
-      "  dcgn vgpu rewrite kernels.ptx -o split.ptx\n");
-  add_rewrite(*app, chosen);
 }
 
 }  // namespace dcgn::tool

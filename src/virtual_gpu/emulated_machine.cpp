@@ -62,7 +62,7 @@ class EmulatedMachine final : public Machine {
 
   std::size_t page_bytes() const override { return 4096; }
   std::unique_ptr<Range> reserve(const PageMap& pages) override {
-    return std::make_unique<EmulatedRange>(devices().front(), pages.bytes());
+    return std::make_unique<EmulatedRange>(devices().front(), pages.bytes() + page_bytes());
   }
   std::unique_ptr<Parts> make_parts() override { return std::make_unique<EmulatedParts>(devices()); }
   std::unique_ptr<Marker> make_marker(int) override { return std::make_unique<EmulatedMarker>(); }

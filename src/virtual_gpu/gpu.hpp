@@ -94,6 +94,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::vector<std::unique_ptr<Range>> make_copies(const PageMap& pages);
   // gpu_copies.cpp: copies that are made by themselves.
   Buffer* buffer_with(const void* address);
+  // The one that an argument means: whose address, or the one behind its last byte, it is.
+  Buffer* buffer_reached_from(std::uintptr_t address);
+  // Those that a kernel may write which is given this address, and adds or subtracts no more than a page.
+  std::vector<Buffer*> buffers_near(std::uintptr_t address);
   // What was copied of it, or of all buffers, is no more what it holds.
   void written(Buffer& buffer);
   void all_written();

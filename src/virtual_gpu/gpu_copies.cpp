@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace dcgn::virtual_gpu {
@@ -23,6 +24,25 @@ struct Pointer {
 Buffer* Gpu::buffer_with(const void* address) {
   const std::byte* begin = nullptr;
   return const_cast<Buffer*>(buffer_with(address, begin));
+}
+
+// Behind a buffer nothing has an address for a page (Machine::reserve()), so an address right behind it is of no other.
+Buffer* Gpu::buffer_reached_from(std::uintptr_t address) {
+  const auto after = buffers_.upper_bound(address);
+  if (after == buffers_.begin()) return nullptr;
+  const auto found = std::prev(after);
+  return address - found->first <= found->second.pages.bytes() ? &found->second : nullptr;
+}
+
+std::vector<Buffer*> Gpu::buffers_near(std::uintptr_t address) {
+  const std::uintptr_t page = machine_->page_bytes();
+  std::vector<Buffer*> found;
+  for (auto after = buffers_.upper_bound(address + page); after != buffers_.begin();) {
+    --after;
+    if (address > after->first && address - after->first > after->second.pages.bytes() + page) break;
+    found.push_back(&after->second);
+  }
+  return found;
 }
 
 void Gpu::written(Buffer& buffer) { buffer.local.invalidate(); }
@@ -58,28 +78,38 @@ std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch,
     all_written();
     return {};
   }
+  std::vector<const Buffer*> not_copied;
+  const auto may_write = [&](std::uintptr_t address) {
+    for (Buffer* buffer : buffers_near(address)) {
+      written(*buffer);
+      not_copied.push_back(buffer);
+    }
+  };
   std::vector<Pointer> pointers;
   for (std::size_t a = 0; a < arguments.size(); ++a)
-    for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; at += sizeof(void*)) {
-      const ptx::PointerUse* use = memory.at(kernel.parameters[a].offset + at);
-      const void* address = nullptr;
+    for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; ++at) {
+      std::uintptr_t address = 0;
       std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
-      if (Buffer* buffer = use ? buffer_with(address) : nullptr) pointers.push_back({a, at, buffer, use});
+      const std::uint64_t offset = kernel.parameters[a].offset + at;
+      const ptx::PointerUse* use = memory.at(offset / 8 * 8);
+      if (offset % 8 != 0) {
+        // A member of a packed struct, which is loaded piece by piece.
+        const ptx::PointerUse* next = memory.at(offset / 8 * 8 + 8);
+        if ((use && !use->only_read) || (next && !next->only_read)) may_write(address);
+      } else if (use && !use->only_read) {
+        may_write(address);
+      } else if (Buffer* buffer = use ? buffer_reached_from(address) : nullptr) {
+        pointers.push_back({a, at, buffer, use});
+      }
     }
-  std::vector<const Buffer*> not_copied;
-  for (const Pointer& pointer : pointers) {
-    if (pointer.use->only_read) continue;
-    written(*pointer.buffer);
-    not_copied.push_back(pointer.buffer);
-  }
   if (!split || options.copies <= 0) return {};
-  const auto is_copied = [&](const Buffer* buffer) {
+  const auto may_be_copied = [&](const Buffer* buffer) {
     return std::find(not_copied.begin(), not_copied.end(), buffer) == not_copied.end();
   };
   std::vector<LocalWord> words;
   for (const Pointer& pointer : pointers) {
     Buffer& buffer = *pointer.buffer;
-    if (!is_copied(&buffer) || !pointer.use->read_by_all(launch.grid.y, launch.grid.z)) continue;
+    if (!may_be_copied(&buffer) || !pointer.use->read_by_all(launch.grid.y, launch.grid.z)) continue;
     // Whether its copies serve is asked once for each launch.
     if (std::none_of(words.begin(), words.end(), [&](const LocalWord& w) { return w.copies == &buffer.local; }) &&
         !make_local(streams, buffer)) {

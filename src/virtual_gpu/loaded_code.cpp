@@ -1,14 +1,12 @@
 #include "virtual_gpu/loaded_code.hpp"
 
 #include "virtual_gpu/gpu.hpp"
+#include "virtual_gpu/kernel_name.hpp"
 #include "virtual_gpu/ptx/parser.hpp"
 
 #include <dcgn/error.hpp>
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -17,23 +15,6 @@ namespace dcgn::virtual_gpu {
 namespace {
 
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
-
-// As C++ spells it, without result and parameters: "step", "fill<float, 2>".
-std::string plain_name(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> found(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                          &std::free);
-  if (status != 0) return name;
-  std::string plain = found.get();
-  // Templates have their result before them; a parenthesis within <> is no parameter list.
-  if (plain.rfind("void ", 0) == 0) plain.erase(0, 5);
-  int depth = 0;
-  for (std::size_t at = 0; at < plain.size(); ++at) {
-    depth += plain[at] == '<' ? 1 : plain[at] == '>' ? -1 : 0;
-    if (plain[at] == '(' && depth == 0) return plain.substr(0, at);
-  }
-  return plain;
-}
 
 KernelInfo info_of(const ptx::KernelReport& report) {
   KernelInfo info{.name = report.name, .parameters = {}, .reasons = {}, .remarks = report.remarks};

@@ -117,6 +117,7 @@ class Machine {
   // Whether several threads give the parts work faster than one.
   virtual bool gains_by_threads() const { return false; }
   virtual std::size_t page_bytes() const = 0;
+  // Behind it, a page of addresses is left free.
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
   virtual std::unique_ptr<Parts> make_parts() = 0;
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;

@@ -1,10 +1,12 @@
-// dcgn vgpu rewrite: its report, its files, its mistakes.
+// dcgn vgpu rewrite and inspect: their reports, their files, their mistakes.
 #include "command.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -107,4 +109,66 @@ TEST(VgpuRewrite, mistakes_are_one_line) {
   expect_mistake("vgpu rewrite a.ptx -o /nonexistent/b.ptx", 3, "/nonexistent/b.ptx");
   expect_mistake("vgpu rewrite a.ptx -o c.txt --json c.txt", 2,
                  "--json c.txt: expected another file than --output c.txt");
+}
+
+namespace {
+
+// A fat binary with one entry: kind 1 is PTX, 2 machine code.
+std::string fat_binary(std::uint16_t kind, const std::string& content) {
+  struct {
+    std::uint32_t magic = 0xba55ed50;
+    std::uint16_t version = 1, head = 16;
+    std::uint64_t bytes = 0;
+  } outer;
+  struct {
+    std::uint16_t kind = 0, version = 0x101;
+    std::uint32_t head = 64;
+    std::uint64_t bytes = 0;
+    std::uint32_t compressed = 0, options = 0;
+    std::uint16_t minor = 0, major = 8;
+    std::uint32_t architecture = 80, name = 0, name_bytes = 0;
+    std::uint64_t flags = 0x11, unknown = 0, uncompressed = 0;
+  } inner;
+  inner.kind = kind;
+  inner.bytes = content.size();
+  outer.bytes = sizeof inner + content.size();
+  std::string all(sizeof outer + sizeof inner, '\0');
+  std::memcpy(all.data(), &outer, sizeof outer);
+  std::memcpy(all.data() + sizeof outer, &inner, sizeof inner);
+  return all + content;
+}
+
+}  // namespace
+
+TEST(VgpuInspect, says_of_each_kernel_of_a_program_whether_it_could_be_split) {
+  write_ptx("two.fatbin", fat_binary(1, text) + fat_binary(2, "SASS") + fat_binary(1, ".version 99.0"));
+  const Result result = run_dcgn("vgpu inspect two.fatbin -o out.ptx --module 0");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("1 of 2 kernels could be split, in 1 modules"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("bad cannot be split: grid synchronisation"), std::string::npos) << result.out;
+  EXPECT_EQ(read("out.ptx"), text);
+  const Result all = run_dcgn("vgpu inspect two.fatbin --json");
+  const auto document = nlohmann::json::parse(all.out);
+  ASSERT_EQ(document["modules"].size(), 3U);
+  EXPECT_EQ(document["modules"][0]["kernels"][0]["name"], "good");
+  EXPECT_EQ(document["modules"][0]["kernels"][0]["split"], true);
+  EXPECT_EQ(document["modules"][0]["kernels"][1]["split"], false);
+  EXPECT_EQ(document["modules"][1]["why_not"], "no PTX: compiled for machine code alone");
+  EXPECT_NE(document["modules"][2]["why_not"].get<std::string>().find("two.fatbin:2:1:"), std::string::npos);
+}
+
+TEST(VgpuInspect, mistakes_name_what_was_expected) {
+  write_ptx("one.fatbin", fat_binary(2, "SASS"));
+  write_ptx("plain.ptx");
+  for (const auto& [words, said, code] :
+       {std::tuple{"plain.ptx", "plain.ptx: neither an ELF file nor a fat binary, expected a program", 2},
+        {"nowhere", "nowhere: No such file or directory: expected a program", 3},
+        {"one.fatbin --module 1", "--module 1: one.fatbin has 1 modules", 2},
+        {"one.fatbin --module 0 -o x", "-o x: expected --module with the number of one that has PTX", 2},
+        {"one.fatbin -o x", "-o x: expected --module with the number of one that has PTX", 2}}) {
+    const Result result = run_dcgn(std::string("vgpu inspect ") + words);
+    EXPECT_EQ(result.code, code) << words;
+    EXPECT_TRUE(is_one_line(result.err)) << result.err;
+    EXPECT_NE(result.err.find(said), std::string::npos) << result.err;
+  }
 }

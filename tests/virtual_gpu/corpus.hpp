@@ -9,7 +9,7 @@ namespace dcgn::test {
 
 // NAME.ptx of all that are there.
 std::vector<std::string> corpus_names();
-std::string corpus_text(const std::string& name);
+std::string corpus_text(const std::string& name);  // of any file there
 
 // The .ptx file's head for `body`, which is kernels and functions.
 std::string ptx_module(const std::string& body);

@@ -139,14 +139,15 @@ TEST_F(EmulatedVirtualGpu, stealing_gives_up_at_the_deadline) {
   gpu.fill(done, 0, 4);
   gpu.options().schedule = Schedule::stealing;
   gpu.options().deadline_s = 0.05;
-  constexpr unsigned blocks = 4000;
-  // More of the second half than there are.
+  // Several pieces for each part, of which each is 16 blocks a multiprocessor; and more of the second half than there
+  // are.
+  const auto blocks = static_cast<unsigned>(128 * gpu.device(0).properties().multiprocessors);
   const std::string error = error_of(
       [&] { gpu.launch_object(gpu.own_stream(), Launch{.grid = blocks, .block = 1}, HalfWaits{}, done, blocks); });
   EXPECT_EQ(error,
             "dcgn: launch: no part has ended its piece of blocks for 0.05 s, expected it sooner: Options::deadline_s, "
             "DCGN_DEADLINE");
-  dcgn::store_release(*done, std::uint32_t{blocks});  // those that wait may end
+  dcgn::store_release(*done, blocks);  // those that wait may end
   gpu.synchronize();
 }
 

@@ -132,6 +132,35 @@ TEST_F(LocalCopiesOfEmulated, follow_what_is_written) {
   EXPECT_TRUE(is_buffer(launch(read_, other_, gather), read_));
 }
 
+// Pointers that do not point to what they lead to.
+TEST_F(LocalCopiesOfEmulated, are_of_the_buffer_that_an_address_at_its_edge_means) {
+  const auto* const end = reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const std::byte*>(read_) +
+                                                                 5 * gpu_->machine().page_bytes());
+  launch(end, other_, gather);
+  const auto given = launch(end, other_, gather);
+  EXPECT_NE(given[1], end);
+  EXPECT_EQ(*(given[1] - (end - read_)), 7u);
+  // Written from one before it, as who counts from 1 may.
+  launch(other_, read_ - 1, gather, write);
+  EXPECT_TRUE(is_buffer(launch(read_, other_, gather), read_));
+  for (int i = 0; i < 3; ++i) launch(read_, other_, gather);
+  EXPECT_FALSE(is_buffer(launch(read_, other_, gather), read_));
+  launch(other_, end, gather, write);
+  EXPECT_TRUE(is_buffer(launch(read_, other_, gather), read_));
+}
+
+TEST_F(LocalCopiesOfEmulated, are_of_no_buffer_that_a_packed_struct_points_to) {
+  struct Packed {
+    char bytes[12];
+  } packed{};
+  std::memcpy(packed.bytes + 4, &read_, sizeof read_);
+  const KernelInfo kernel{"k", {{"packed", 0, 12, 1}, {"pointer", 16, 8, 8}}, {}, {}};
+  const ptx::MemoryUse memory{false, {{0, false, false, 0}, {8, false, false, 0}, {16, true, true, 0}}};
+  const std::vector<Argument> arguments{argument_of(packed), argument_of(read_)};
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(gpu_->look_at_memory(*streams_, {.grid = 3, .block = 32}, kernel, memory, arguments, true).empty());
+}
+
 TEST_F(LocalCopiesOfEmulated, are_made_later_where_they_did_not_pay) {
   std::vector<int> needed;
   for (int round = 0; round < 8; ++round) {

@@ -27,7 +27,7 @@ std::vector<int> indices_of(const std::vector<Device>& devices) {
 class CudaRange final : public Range {
  public:
   CudaRange(const std::vector<Device>& devices, const PageMap& pages)
-      : devices_(devices), range_(pages.bytes()), memory_(create(pages)) {
+      : devices_(devices), range_(pages.bytes() + pages.page_bytes()), memory_(create(pages)) {
     range_.map(memory_, indices_of(devices_));
   }
 

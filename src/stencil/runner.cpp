@@ -25,9 +25,8 @@ Runner::Runner(Comm comm, UpdateCode code, const StepperOptions& options, std::v
 }
 
 Runner::~Runner() {
-  // Others' arrangements are theirs.
   for (Storage* field : fields_)
-    if (field->tenant == this) field->tenant = nullptr;
+    if (field->tenant == this) field->release();
 }
 
 bool Runner::is_arranged(Mode mode) const {

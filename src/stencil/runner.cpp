@@ -56,6 +56,7 @@ void Runner::arrange(Mode mode) {
   set_position(0);
   if (!in_kernels) return;
   std::vector<Stage> stages;
+  stages.reserve(plan_.rules.stages.size());
   for (int i = 0; i < period(); ++i) stages.push_back(stage(i));
   exchanger_ = std::make_unique<ExchangerMemory>(comm_, plan_, fields_, stages);
 }

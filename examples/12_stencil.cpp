@@ -45,8 +45,9 @@ int main() {
   });
   job.run();
 
-  for (int y = 0; y < 64; y += 4) {
-    for (int x = 0; x < 96; x += 2) std::putchar(all[static_cast<std::size_t>(x + 96 * y)] > 0 ? '#' : '.');
+  const auto cell = [&](std::size_t x, std::size_t y) { return all[x + 96 * y]; };
+  for (std::size_t y = 0; y < 64; y += 4) {
+    for (std::size_t x = 0; x < 96; x += 2) std::putchar(cell(x, y) > 0 ? '#' : '.');
     std::putchar('\n');
   }
   const auto separated = std::count_if(all.begin(), all.end(), [](float u) { return std::abs(u) > 0.8f; });

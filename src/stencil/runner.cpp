@@ -25,9 +25,8 @@ Runner::Runner(Comm comm, UpdateCode code, const StepperOptions& options, std::v
 }
 
 Runner::~Runner() {
-  // Others' arrangements are theirs.
   for (Storage* field : fields_)
-    if (field->tenant == this) field->tenant = nullptr;
+    if (field->tenant == this) field->release();
 }
 
 bool Runner::is_arranged(Mode mode) const {
@@ -57,6 +56,7 @@ void Runner::arrange(Mode mode) {
   set_position(0);
   if (!in_kernels) return;
   std::vector<Stage> stages;
+  stages.reserve(plan_.rules.stages.size());
   for (int i = 0; i < period(); ++i) stages.push_back(stage(i));
   exchanger_ = std::make_unique<ExchangerMemory>(comm_, plan_, fields_, stages);
 }

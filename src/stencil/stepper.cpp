@@ -116,6 +116,7 @@ void check_time_step(const UpdateCode& code, const StepperOptions& options) {
 
 std::vector<Storage*> storages(const std::vector<AnyField*>& fields) {
   std::vector<Storage*> all;
+  all.reserve(fields.size());
   for (const AnyField* field : fields) all.push_back(&field->storage());
   return all;
 }

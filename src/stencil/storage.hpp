@@ -46,6 +46,8 @@ class Storage {
   void arrange(const Halo& halo, int arrays);
   // Whose arrangement it is. Who finds another there arranges anew.
   const void* tenant = nullptr;
+  // Gives back all arrays but the one that has the field.
+  void release();
 
   // As of the present arrangement.
   const Part& part();

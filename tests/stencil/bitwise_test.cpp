@@ -16,6 +16,14 @@ namespace {
 
 constexpr unsigned cells_seed = 17;
 
+// Of what is tried one after the other the last only, where each takes ten times as long.
+template <class T>
+std::vector<T> some(std::vector<T> all) {
+  if (sanitized) all.erase(all.begin(), all.end() - 1);
+  return all;
+}
+using Parts = std::vector<int>;
+
 // Compares what several ways of stepping give with the oracle's.
 template <class T, int Fields, class Update>
 class Expectation {
@@ -32,7 +40,7 @@ class Expectation {
     for (std::size_t f = 0; f < Fields; ++f) expected_.push_back(reference.field(f));
   }
 
-  void hold(const std::vector<int>& parts, Where where, Mode mode, Exchange exchange = Exchange::each_stage) const {
+  void hold(const Parts& parts, Where where, Mode mode, Exchange exchange = Exchange::each_stage) const {
     How how{.shape = shape_,
             .where = where,
             .options = {.scheme = scheme_, .dt = dt_, .mode = mode, .exchange = exchange},
@@ -64,9 +72,9 @@ const std::vector<Mode> modes{Mode::borders_first, Mode::shift, Mode::graph, Mod
 
 TEST(Bitwise, LayersOfCahnHilliardInAllModes) {
   const Expectation<float, 1, CahnHilliard> expected({.extents = {21, 70}}, CahnHilliard(), Scheme::midpoint, 0.01,
-                                                     1000 / fewer);
+                                                     sanitized ? 20 : 1000);
   for (const Where where : places)
-    for (const int ranks : {1, 2, 3, 4, 8})
+    for (const int ranks : some<int>({1, 2, 4, 8, 3}))
       for (const Mode mode : modes) expected.hold({1, ranks}, where, mode);
 }
 
@@ -74,7 +82,7 @@ TEST(Bitwise, BlocksOfCahnHilliard) {
   const Expectation<float, 1, CahnHilliard> expected({.extents = {37, 30}}, CahnHilliard(), Scheme::midpoint, 0.01,
                                                      100 / fewer);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{2, 1}, {3, 1}, {2, 2}, {4, 2}})
+    for (const Parts& parts : some<Parts>({{2, 1}, {3, 1}, {4, 2}, {2, 2}}))
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
@@ -82,7 +90,7 @@ TEST(Bitwise, HalosForAWholeStep) {
   const Expectation<float, 1, CahnHilliard> expected({.extents = {37, 40}}, CahnHilliard(), Scheme::rk4, 0.01,
                                                      60 / fewer);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1}, {1, 2}, {1, 4}, {2, 2}, {4, 1}})
+    for (const Parts& parts : some<Parts>({{1, 1}, {1, 2}, {1, 4}, {4, 1}, {2, 2}}))
       expected.hold(parts, where, Mode::borders_first, Exchange::each_step);
 }
 
@@ -93,8 +101,7 @@ TEST(Bitwise, ThreeDimensionsWithBoundariesOfAllKinds) {
                                   Boundary::dirichlet(0.5), Boundary::dirichlet(-1), Boundary::neumann()}};
   const Expectation<double, 1, Update> expected(shape, Update(), Scheme::midpoint, 0.005, 20 / fewer);
   for (const Where where : places)
-    for (const std::vector<int>& parts :
-         std::vector<std::vector<int>>{{1, 1, 1}, {1, 1, 3}, {1, 2, 2}, {2, 2, 1}, {2, 2, 2}})
+    for (const Parts& parts : some<Parts>({{1, 1, 1}, {1, 1, 3}, {2, 2, 1}, {2, 2, 2}, {1, 2, 2}}))
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) {
         expected.hold(parts, where, mode);
         if (mode == Mode::borders_first && parts[2] < 3) expected.hold(parts, where, mode, Exchange::each_step);
@@ -109,16 +116,16 @@ TEST(Bitwise, ComplexCells) {
   const Expectation<complex<double>, 1, Update> expected(shape, Update({.b = 0.5, .c = -1}), Scheme::rk4, 0.05,
                                                          100 / fewer);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1}, {1, 4}, {2, 2}})
+    for (const Parts& parts : some<Parts>({{1, 1}, {1, 4}, {2, 2}}))
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
 TEST(Bitwise, ComplexCellsOfFloatInOneDimension) {
   using Update = ginzburg_landau::Update<float, 1>;
   const Expectation<complex<float>, 1, Update> expected({.extents = {61}}, Update({.b = 0.5, .c = -1}), Scheme::euler,
-                                                        0.05, 101);
+                                                        0.05, 100 / fewer + 1);
   for (const Where where : places)
-    for (const int ranks : {1, 3, 8})
+    for (const int ranks : some<int>({1, 8, 3}))
       for (const Mode mode : modes) expected.hold({ranks}, where, mode);
 }
 
@@ -127,9 +134,9 @@ TEST(Bitwise, NextValues) {
   const GridShape shape{
       .extents = {33, 22},
       .sides = {Boundary::dirichlet(1), Boundary::dirichlet(0), Boundary::neumann(), Boundary::dirichlet(2)}};
-  const Expectation<float, 1, Update> expected(shape, Update(), Scheme::next, 1, 151);
+  const Expectation<float, 1, Update> expected(shape, Update(), Scheme::next, 1, 150 / fewer + 1);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1}, {1, 4}, {3, 2}})
+    for (const Parts& parts : some<Parts>({{1, 1}, {1, 4}, {3, 2}}))
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
@@ -144,9 +151,9 @@ struct Life {
 };
 
 TEST(Bitwise, CellsOfIntegersWhoseCornersCount) {
-  const Expectation<int, 1, Life> expected({.extents = {30, 25}}, Life(), Scheme::next, 1, 60);
+  const Expectation<int, 1, Life> expected({.extents = {30, 25}}, Life(), Scheme::next, 1, 60 / fewer);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1}, {1, 3}, {2, 2}, {4, 2}})
+    for (const Parts& parts : some<Parts>({{1, 1}, {1, 3}, {4, 2}, {2, 2}}))
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
@@ -168,7 +175,7 @@ TEST(Bitwise, TwoFields) {
   const Expectation<float, 2, GrayScott> expected({.extents = {18, 35}}, GrayScott(), Scheme::midpoint, 0.5,
                                                   100 / fewer);
   for (const Where where : places)
-    for (const int ranks : {1, 4})
+    for (const int ranks : some<int>({1, 4}))
       for (const Mode mode : modes) expected.hold({1, ranks}, where, mode);
 }
 
@@ -186,7 +193,7 @@ TEST(Bitwise, LayersOfVolumes) {
   const Expectation<double, 1, Layered> expected({.extents = {5, 4, 3, 9}}, Layered(), Scheme::midpoint, 0.1,
                                                  20 / fewer + 1);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1, 1, 1}, {1, 1, 1, 2}, {1, 2, 1, 2}})
+    for (const Parts& parts : some<Parts>({{1, 1, 1, 1}, {1, 1, 1, 2}, {1, 2, 1, 2}}))
       for (const Mode mode : {Mode::borders_first, Mode::graph, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
@@ -206,17 +213,18 @@ TEST(Bitwise, CornersOfThreeDimensions) {
   const GridShape shape{.extents = {9, 8, 10},
                         .sides = {Boundary::periodic(), Boundary::periodic(), Boundary::dirichlet(0.25),
                                   Boundary::neumann(), Boundary::periodic(), Boundary::periodic()}};
-  const Expectation<float, 1, Smoothed> expected(shape, Smoothed(), Scheme::next, 1, 12);
+  const Expectation<float, 1, Smoothed> expected(shape, Smoothed(), Scheme::next, 1, 12 / fewer + 2);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 1, 1}, {1, 1, 4}, {2, 2, 2}})
+    for (const Parts& parts : some<Parts>({{1, 1, 1}, {2, 2, 2}, {1, 1, 4}}))
       for (const Mode mode : {Mode::borders_first, Mode::persistent}) expected.hold(parts, where, mode);
 }
 
 // Ranks of several processes, where mpirun starts these.
 TEST(Bitwise, MessagesOverProcesses) {
-  const Expectation<float, 1, CahnHilliard> expected({.extents = {21, 50}}, CahnHilliard(), Scheme::midpoint, 0.01, 60);
+  const Expectation<float, 1, CahnHilliard> expected({.extents = {21, 50}}, CahnHilliard(), Scheme::midpoint, 0.01,
+                                                     sanitized ? 15 : 40);
   for (const Where where : places)
-    for (const std::vector<int>& parts : std::vector<std::vector<int>>{{1, 4}, {2, 2}}) {
+    for (const Parts& parts : some<Parts>({{1, 4}, {2, 2}})) {
       expected.hold(parts, where, Mode::borders_first);
       expected.hold(parts, where, Mode::borders_first, Exchange::each_step);
       expected.hold(parts, where, Mode::automatic);
@@ -228,7 +236,7 @@ TEST(Bitwise, MessagesOverProcesses) {
 TEST(Bitwise, GridsSmallerThanTheStencil) {
   for (const Boundary side : {Boundary::periodic(), Boundary::neumann()}) {
     const Expectation<float, 1, CahnHilliard> expected({.extents = {1, 12}, .sides = {side}}, CahnHilliard(),
-                                                       Scheme::midpoint, 0.01, 30);
+                                                       Scheme::midpoint, 0.01, 30 / fewer);
     for (const Where where : places)
       for (const int ranks : {1, 3}) expected.hold({1, ranks}, where, Mode::borders_first);
   }

@@ -25,7 +25,9 @@ template <class Kernel>
 void on_ranks(int ranks, Where where, const Kernel& kernel) {
   NodeShape shape{.cpus = ranks, .slots = 0};
   if (where == Where::device) shape.gpus = std::max(std::min(Device::count(), 3), processes());
-  Job job(config_of(spread({shape}), 60));
+  std::vector<NodeShape> nodes = spread({shape});
+  for (NodeShape& node : nodes) node.slots = 0;  // devices have memory and kernels here, no ranks
+  Job job(config_of(nodes, 60));
   job.cpu([&](Comm& comm) {
     std::optional<Device> device;
     if (const int gpus = job.world().gpus()) device.emplace(job.world().device(comm.rank() % gpus));

@@ -134,8 +134,12 @@ class GpuSweep {
       finish(cell, begin, end, [&](int lane) {
         return updated<T, Fields>(update_, [&](int f) { return InWindow<T, dims, radius, width>(seen[f], lane); });
       });
-      if (dims == 1 || ++cell[along] >= last) return;
-      for (int f = 0; f < Fields; ++f) shift(seen[f]);
+      if constexpr (dims == 1) {
+        return;
+      } else {
+        if (++cell[along] >= last) return;
+        for (int f = 0; f < Fields; ++f) shift(seen[f]);
+      }
     }
   }
 

@@ -12,7 +12,11 @@ from typing import Any
 USAGE, IO, WRONG = 2, 3, 1  # exit codes of the command dcgn
 
 # Documents by what they are of, for which there is no picture.
-TABLES_ALONE = {"apps": "times of applications", "vgpu": "times of workloads on several GPUs"}
+TABLES_ALONE = {
+    "apps": "times of applications",
+    "stencil": "times of stencils' steps",
+    "vgpu": "times of workloads on several GPUs",
+}
 
 
 class Failure(Exception):

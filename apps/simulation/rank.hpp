@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <optional>
 
 namespace dcgn::simulation {
 
 // What the ranks of a process share.
 struct Run {
   const Options& options;
+  const std::vector<Device>& gpus;  // this process's
   const stencil::CheckpointFile* from;
   const std::function<void(const Moment&)>& look;
   Outcome& outcome;  // rank 0's to fill in
@@ -93,9 +93,9 @@ void rank_of(Comm& comm, const Run& run, const Update& update, const Start& star
   using Clock = std::chrono::steady_clock;
   const Options& o = run.options;
   const Grid grid({.extents = o.extents, .spacing = {o.spacing}, .parts = o.parts}, comm.size());
-  std::optional<Device> device;
-  if (o.nodes.gpus > 0) device.emplace(comm.rank() % o.nodes.cpus % o.nodes.gpus);
-  Field<T> field = device ? Field<T>(grid, comm, *device) : Field<T>(grid, comm);
+  const auto in_process = static_cast<std::size_t>(comm.rank() % o.nodes.cpus);
+  Field<T> field =
+      run.gpus.empty() ? Field<T>(grid, comm) : Field<T>(grid, comm, run.gpus[in_process % run.gpus.size()]);
   StepperOptions stepping = o.stepper;
   stepping.dt = time_step(o);
   Stepper<T> stepper(comm, update, stepping, field);

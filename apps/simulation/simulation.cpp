@@ -110,7 +110,9 @@ Outcome run(const Options& options, const stencil::CheckpointFile* from,
   if (detail::setting_origin("DCGN_DEADLINE") == "default") config.deadline_s = 3600;
   Job job(config);
   Outcome outcome;
-  const Run all{options, from, look, outcome};
+  std::vector<Device> gpus;
+  for (int g = 0; g < job.world().gpus(); ++g) gpus.push_back(job.world().device(g));
+  const Run all{options, gpus, from, look, outcome};
   job.cpu([&all](Comm& comm) {
     switch (all.options.equation) {
       case Equation::cahn_hilliard: return cahn_hilliard_rank(comm, all);

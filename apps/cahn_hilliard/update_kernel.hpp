@@ -17,13 +17,14 @@ struct Parameters {
   double k = 1;         // K: what an interface costs
 };
 
-// In Dims dimensions, 2 or 3, of cells that are `spacing` apart in all of them. Laplacians are of second order, with the
-// nearest neighbours; the one of the laplacian is written out, so that a cell needs the potential of its neighbours
+// In Dims dimensions, 2 or 3, of cells that are `spacing` apart in all of them. Laplacians are of second order, with
+// the nearest neighbours; the one of the laplacian is written out, so that a cell needs the potential of its neighbours
 // only: 13 cells in 2-D, 25 in 3-D.
 template <class T, int Dims>
 struct Update {
   static_assert(Dims == 2 || Dims == 3);
   static constexpr int dims = Dims, radius = 2;
+  static constexpr bool diamond = true;
 
   explicit Update(const Parameters& p = {}, double spacing = 1)
       : linear(static_cast<T>(-p.b * p.mobility / (spacing * spacing))),
@@ -52,7 +53,8 @@ struct Update {
   // Of the mode that changes sign from each cell to the next, about u = 1 or -1.
   double fastest_rate() const {
     constexpr double most = 4 * Dims;  // minus the laplacian's eigenvalue, times the square of the spacing
-    return most * (static_cast<double>(linear) + 3 * static_cast<double>(cubic)) - most * most * static_cast<double>(bending);
+    return most * (static_cast<double>(linear) + 3 * static_cast<double>(cubic)) -
+           most * most * static_cast<double>(bending);
   }
 
   T linear, cubic, bending;

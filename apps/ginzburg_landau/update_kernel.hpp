@@ -2,8 +2,8 @@
 //
 //   dA/dt = A + (1 + i b) laplace A - (1 + i c) |A|^2 A
 //
-// of complex cells: twice the bytes of a halo of Cahn-Hilliard's, half as wide. Source: Playne and Hawick 2011, who take
-// it for their second case (section 1).
+// of complex cells: twice the bytes of a halo of Cahn-Hilliard's, half as wide. Source: Playne and Hawick 2011, who
+// take it for their second case (section 1).
 #pragma once
 
 #include <dcgn/element.hpp>
@@ -21,6 +21,7 @@ template <class T, int Dims>
 struct Update {
   static_assert(Dims >= 1 && Dims <= 3);
   static constexpr int dims = Dims, radius = 1;
+  static constexpr bool diamond = true;
   using Cell = complex<T>;
 
   explicit Update(const Parameters& p = {}, double spacing = 1)

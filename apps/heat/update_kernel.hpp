@@ -18,6 +18,7 @@ DCGN_HOST_DEVICE T sum_around(const Cells& u) {
 template <class T, int Dims>
 struct Update {
   static constexpr int dims = Dims, radius = 1;
+  static constexpr bool diamond = true;
 
   explicit Update(double conductivity = 1, double spacing = 1)
       : rate(static_cast<T>(conductivity / (spacing * spacing))) {}
@@ -35,6 +36,7 @@ struct Update {
 template <class T, int Dims>
 struct Jacobi {
   static constexpr int dims = Dims, radius = 1;
+  static constexpr bool diamond = true;
 
   template <class Cells>
   DCGN_HOST_DEVICE T operator()(const Cells& u) const {

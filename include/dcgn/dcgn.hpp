@@ -1,4 +1,5 @@
-// All of Decagon's host and kernel interface. The headers that it includes can be had one by one.
+// All of Decagon's host and kernel interface but for stencils, which have stencil.hpp. The headers that it includes can
+// be had one by one.
 #pragma once
 
 #include <dcgn/cart.hpp>

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -61,6 +62,11 @@ class Stream {
   bool idle() const;
   // The cudaStream_t, or null on an emulated GPU.
   void* native() const noexcept;
+
+  // A function that gives the stream, as one, all that `work` gives it: launches, copies and fills, with the arguments
+  // of now. It may be called again and again while the stream is there. On a CUDA device that is a graph; nothing is
+  // done yet then, and `work` must not wait for anything.
+  std::function<void()> record(const std::function<void()>& work);
 
  private:
   friend class Device;

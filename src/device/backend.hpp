@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,7 @@ class StreamState {
   virtual void synchronize() = 0;
   virtual bool idle() = 0;
   virtual void* native() noexcept = 0;
+  virtual std::function<void()> record(const std::function<void()>& work) = 0;
 
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;

@@ -128,6 +128,7 @@ Stream::~Stream() = default;
 void Stream::synchronize() { state_->synchronize(); }
 bool Stream::idle() const { return state_->idle(); }
 void* Stream::native() const noexcept { return state_->native(); }
+std::function<void()> Stream::record(const std::function<void()>& work) { return state_->record(work); }
 
 int Device::count() { return static_cast<int>(device::backends().size()); }
 

@@ -20,8 +20,7 @@ struct Search {
   // The first of a row of cells, or -1.
   DCGN_HOST_DEVICE std::int64_t in_row(std::int64_t row, int first, int step) const {
     const std::int64_t y = row % part.own[1], z = row / part.own[1] % part.own[2], w = row / part.own[1] / part.own[2];
-    const Word* const reals =
-        array + (y * part.stride[1] + z * part.stride[2] + w * part.stride[3]) * reals_each;
+    const Word* const reals = array + (y * part.stride[1] + z * part.stride[2] + w * part.stride[3]) * reals_each;
     for (int i = first; i < part.own[0] * reals_each; i += step)
       if ((reals[i] & exponent) == exponent) return row * part.own[0] + i / reals_each;
     return -1;
@@ -38,8 +37,8 @@ struct SearchKernel {
   static constexpr unsigned max_threads = 256;
   DCGN_HOST_DEVICE void operator()(gpu::Context& context, Search<Word> search, std::uint64_t* first) const {
     for (std::int64_t row = context.block_rank(); row < search.rows(); row += context.num_blocks()) {
-      const std::int64_t found = search.in_row(row, static_cast<int>(context.thread_rank()),
-                                               static_cast<int>(context.num_threads()));
+      const std::int64_t found =
+          search.in_row(row, static_cast<int>(context.thread_rank()), static_cast<int>(context.num_threads()));
       if (found < 0) continue;
       const auto mine = static_cast<std::uint64_t>(found);
       std::uint64_t least = load_relaxed(*first);
@@ -66,11 +65,10 @@ std::int64_t first_of(const Part& part, const void* array, int reals_each, const
   Stream stream(*device);
   const bool emulated = device->kind() == DeviceKind::emulated;
   const std::int64_t most = emulated ? 2 : std::int64_t{8} * device->properties().multiprocessors;
-  device->launch(stream,
-                 {.grid = static_cast<unsigned>(std::min(search.rows(), most)),
-                  .block = emulated ? 2u : 256u,
-                  .resident = false},
-                 SearchKernel<Word>{}, search, first.data());
+  device->launch(
+      stream,
+      {.grid = static_cast<unsigned>(std::min(search.rows(), most)), .block = emulated ? 2u : 256u, .resident = false},
+      SearchKernel<Word>{}, search, first.data());
   stream.synchronize();
   std::uint64_t found = none;
   first.download(&found);

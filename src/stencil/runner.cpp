@@ -25,13 +25,13 @@ Runner::Runner(Comm comm, UpdateCode code, const StepperOptions& options, std::v
 }
 
 Runner::~Runner() {
-  // Others' arrangements are theirs.
   for (Storage* field : fields_)
-    if (field->tenant == this) field->tenant = nullptr;
+    if (field->tenant == this) field->release();
 }
 
 bool Runner::is_arranged(Mode mode) const {
-  return mode == mode_ && std::all_of(fields_.begin(), fields_.end(), [&](const Storage* f) { return f->tenant == this; });
+  return mode == mode_ &&
+         std::all_of(fields_.begin(), fields_.end(), [&](const Storage* f) { return f->tenant == this; });
 }
 
 void Runner::arrange(Mode mode) {
@@ -40,6 +40,7 @@ void Runner::arrange(Mode mode) {
     throw Error(dcgn::Code::unsupported, "Stepper",
                 "the mode " + to_string(mode) + " exchanges halos each stage, each step was asked for");
   comm_.barrier();  // nobody stores into what goes now
+  recorded_ = nullptr;
   exchanger_.reset();
   const Storage& first = *fields_.front();
   plan_ = plan_of(first.grid(), first.rank(), code_.radius, options_.scheme, mode == Mode::shift, options_.exchange);
@@ -55,6 +56,7 @@ void Runner::arrange(Mode mode) {
   set_position(0);
   if (!in_kernels) return;
   std::vector<Stage> stages;
+  stages.reserve(plan_.rules.stages.size());
   for (int i = 0; i < period(); ++i) stages.push_back(stage(i));
   exchanger_ = std::make_unique<ExchangerMemory>(comm_, plan_, fields_, stages);
 }
@@ -98,8 +100,7 @@ Tiling Runner::tiling(const Boxes& boxes) const {
   const int shortest = emulated ? 3 : std::max(4 * code_.radius, 8);
   const std::int64_t wanted = std::int64_t{least_blocks_each} * device()->properties().multiprocessors;
   tiling.march = longest;
-  while (tiling.march > shortest && tiles(boxes, tiling) < wanted)
-    tiling.march = std::max(shortest, tiling.march / 2);
+  while (tiling.march > shortest && tiles(boxes, tiling) < wanted) tiling.march = std::max(shortest, tiling.march / 2);
   return tiling;
 }
 
@@ -119,8 +120,7 @@ void Runner::sweep(const Boxes& boxes, const Stage& stage, Stream* stream) {
   }
   if (boxes.count == 0) return;
   const Tiling how = tiling(boxes);
-  device()->launch(*stream, launch(tiles(boxes, how), how),
-                          code_.sweep(part, stage, boxes, how));
+  device()->launch(*stream, launch(tiles(boxes, how), how), code_.sweep(part, stage, boxes, how));
 }
 
 void Runner::wait(Stream& stream) {
@@ -177,37 +177,42 @@ void Runner::step_by_messages() {
 }
 
 void Runner::step_in_kernels(std::int64_t stages) {
-  Exchanger& x = *exchanger_->get();
-  if (!device()) {
-    exchange_on_host(x, stages, code_, fields_.front()->element().size());
-  } else {
-    const StageCells& cells = plan_.stages.front();
-    const Tiling how = tiling(cells.bulk.count ? cells.bulk : cells.border);
-    Launch shape = launch(std::max(tiles(cells.border, how), tiles(cells.bulk, how)), how);
-    const auto at_once = [&](int stages_each) {
-      const dcgn::detail::KernelImage image = code_.exchange_sweep(&x, how, stages_each);
-      const int most = std::max(1, device()->max_resident_blocks(shape, image) / exchanger_->ranks_of_device());
-      shape.grid.x = std::min(shape.grid.x, static_cast<unsigned>(most));
-      return image;
-    };
-    if (mode_ == Mode::persistent) {
-      constexpr std::int64_t most = 1 << 30;
-      for (std::int64_t left = stages; left > 0; left -= most) {
-        const dcgn::detail::KernelImage image = at_once(static_cast<int>(std::min(left, most)));
-        shape.resident = true;
-        device()->launch(*first_, shape, image);
-      }
-    } else {
-      // Where ranks share a device, blocks that wait must leave some of it to those that they wait for.
-      const dcgn::detail::KernelImage image =
-          exchanger_->ranks_of_device() > 1 ? at_once(1) : code_.exchange_sweep(&x, how, 1);
-      for (std::int64_t s = 0; s < stages; ++s) device()->launch(*first_, shape, image);
-    }
+  if (device()) {
+    launch_exchange_sweeps(stages);
     wait(*first_);
+  } else {
+    exchange_on_host(*exchanger_->get(), stages, code_, fields_.front()->element().size());
   }
   if (exchanger_->has_failed())
-    throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline", comm_.rank(),
-                to_string(comm_.place()));
+    throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline",
+                comm_.rank(), to_string(comm_.place()));
+}
+
+void Runner::launch_exchange_sweeps(std::int64_t stages) {
+  const StageCells& cells = plan_.stages.front();
+  const Tiling how = tiling(cells.bulk.count ? cells.bulk : cells.border);
+  Launch shape = launch(std::max(tiles(cells.border, how), tiles(cells.bulk, how)), how);
+  const auto image = [&](std::int64_t each) {
+    return code_.exchange_sweep(exchanger_->get(), how, static_cast<int>(each));
+  };
+  shape.resident = mode_ == Mode::persistent;
+  // Where ranks share a device, blocks that wait must leave some of it to those that they wait for.
+  if (shape.resident || exchanger_->ranks_of_device() > 1) {
+    const int most = device()->max_resident_blocks(shape, image(1)) / exchanger_->ranks_of_device();
+    shape.grid.x = std::min(shape.grid.x, static_cast<unsigned>(std::max(1, most)));
+  }
+  if (mode_ == Mode::persistent) {
+    constexpr std::int64_t most = 1 << 30;
+    for (std::int64_t left = stages; left > 0; left -= most)
+      device()->launch(*first_, shape, image(std::min(left, most)));
+    return;
+  }
+  if (!recorded_ && stages >= recorded_stages)
+    recorded_ = first_->record([this, shape, one = image(1)] {
+      for (std::int64_t s = 0; s < recorded_stages; ++s) device()->launch(*first_, shape, one);
+    });
+  for (; stages >= recorded_stages; stages -= recorded_stages) recorded_();
+  for (; stages > 0; --stages) device()->launch(*first_, shape, image(1));
 }
 
 void Runner::advance(std::int64_t steps) {

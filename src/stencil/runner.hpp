@@ -10,6 +10,7 @@
 #include <dcgn/stencil/stepper.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -56,6 +57,7 @@ class Runner {
 
   void step_by_messages();
   void step_in_kernels(std::int64_t stages);
+  void launch_exchange_sweeps(std::int64_t stages);
   // Brings the rows that have moved by `layers` along the last dimension back to where the grid has them.
   void move_back(std::int64_t layers);
 
@@ -68,7 +70,9 @@ class Runner {
   Plan plan_;
   int position_ = 0;  // of the rules' stages, the one that comes next
   std::vector<Datatype> send_types_, receive_types_;
+  static constexpr std::int64_t recorded_stages = 64;
   std::unique_ptr<ExchangerMemory> exchanger_;  // where sweeps exchange halos themselves
+  std::function<void()> recorded_;              // and `recorded_stages` of them, in the mode graph
 };
 
 }  // namespace dcgn::stencil

@@ -88,9 +88,8 @@ void check_fields(const Comm& comm, const UpdateCode& code, const std::vector<An
     refuse_stepper("an update of " + std::to_string(code.dims) + " dimensions for a grid of " +
                    std::to_string(grid.dims()));
   if (grid.ranks() != comm.size() || first.part() != grid.part(comm.rank()))
-    refuse_stepper("a field of rank " + std::to_string(first.storage().rank()) + " of " +
-                   std::to_string(grid.ranks()) + " at rank " + std::to_string(comm.rank()) + " of " +
-                   std::to_string(comm.size()));
+    refuse_stepper("a field of rank " + std::to_string(first.storage().rank()) + " of " + std::to_string(grid.ranks()) +
+                   " at rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.size()));
   for (std::size_t f = 1; f < fields.size(); ++f) {
     if (!(fields[f]->grid() == grid) || fields[f]->part() != first.part())
       refuse_stepper("field " + std::to_string(f) + " is of another grid than field 0");
@@ -117,6 +116,7 @@ void check_time_step(const UpdateCode& code, const StepperOptions& options) {
 
 std::vector<Storage*> storages(const std::vector<AnyField*>& fields) {
   std::vector<Storage*> all;
+  all.reserve(fields.size());
   for (const AnyField* field : fields) all.push_back(&field->storage());
   return all;
 }
@@ -205,12 +205,15 @@ class AnyStepper::State {
   }
 
   void choose() {
-    std::stable_sort(trials_.begin(), trials_.end(), [](const Trial& a, const Trial& b) { return a.step_ns < b.step_ns; });
+    std::stable_sort(trials_.begin(), trials_.end(),
+                     [](const Trial& a, const Trial& b) { return a.step_ns < b.step_ns; });
     mode_ = trials_.front().mode;
     std::string all;
     for (const Trial& t : trials_)
-      all += (all.empty() ? "" : t.mode == trials_[1].mode ? "; others took: " : ", ") + to_string(t.mode) + " " +
-             in_digits(t.step_ns * 1e-3) + " us a step";
+      all += (all.empty()                 ? ""
+              : t.mode == trials_[1].mode ? "; others took: "
+                                          : ", ") +
+             to_string(t.mode) + " " + in_digits(t.step_ns * 1e-3) + " us a step";
     said_ = all + (said_.empty() ? "" : "; " + said_);
     trial_ = trials_.size();
   }

@@ -96,6 +96,12 @@ void Storage::arrange(const Halo& halo, int arrays) {
   }
 }
 
+void Storage::release() {
+  swap_arrays(0, std::exchange(current_, 0));
+  arrays_.erase(arrays_.begin() + 1, arrays_.end());
+  tenant = nullptr;
+}
+
 const Part& Storage::part() {
   ensure();
   return part_;

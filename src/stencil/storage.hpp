@@ -46,12 +46,16 @@ class Storage {
   void arrange(const Halo& halo, int arrays);
   // Whose arrangement it is. Who finds another there arranges anew.
   const void* tenant = nullptr;
+  // Gives back all arrays but the one that has the field.
+  void release();
 
   // As of the present arrangement.
   const Part& part();
   int current() const noexcept { return current_; }  // the array that has the field
   void set_current(int array) noexcept { current_ = array; }
-  void swap_arrays(int a, int b) { std::swap(arrays_[static_cast<std::size_t>(a)], arrays_[static_cast<std::size_t>(b)]); }
+  void swap_arrays(int a, int b) {
+    std::swap(arrays_[static_cast<std::size_t>(a)], arrays_[static_cast<std::size_t>(b)]);
+  }
   void* cell_0(int array);
 
   Cells own() const;

@@ -114,6 +114,20 @@ TEST(Stream, WorkIsDoneInOrder) {
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{20, 1, 6}));
 }
 
+TEST(Stream, DoesWhatWasRecordedOnceAtEachCall) {
+  const Device device(0);
+  const auto counter = zeroed<std::uint64_t>(device, 1);
+  Stream stream(device, StreamPriority::high);
+  const auto again = stream.record([&] {
+    for (int i = 0; i < 2; ++i) device.launch(stream, {.grid = 2, .block = 10}, Count{}, counter.data());
+  });
+  EXPECT_EQ(download(counter)[0], 0u);
+  for (int i = 0; i < 3; ++i) again();
+  device.launch(stream, {.grid = 1, .block = 5}, Count{}, counter.data());
+  stream.synchronize();
+  EXPECT_EQ(download(counter)[0], 3u * 2 * 20 + 5);
+}
+
 TEST(Stream, StreamsOverlapSoThatOneMayWaitForAnother) {
   const Device device(0);
   const SharedWord word(device);

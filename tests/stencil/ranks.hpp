@@ -5,6 +5,7 @@
 #include "tests/expect.hpp"
 #include "tests/job/support.hpp"
 #include "tests/message/emulated_gpus.hpp"
+#include "tests/processes.hpp"
 
 #include <dcgn/dcgn.hpp>
 
@@ -19,20 +20,17 @@ namespace dcgn::test {
 
 enum class Where { host, device };
 
-inline int devices_used() { return std::min(Device::count(), 3); }
-
-// kernel(comm, device of the rank) on each of so many.
+// kernel(comm, device of the rank) on each of so many, spread over the processes that there are.
 template <class Kernel>
 void on_ranks(int ranks, Where where, const Kernel& kernel) {
-  NodeShape shape{.cpus = ranks};
-  if (where == Where::device) {
-    shape.gpus = devices_used();
-    shape.slots = 0;
-  }
-  Job job(config_of({shape}, 60));
+  NodeShape shape{.cpus = ranks, .slots = 0};
+  if (where == Where::device) shape.gpus = std::max(std::min(Device::count(), 3), processes());
+  std::vector<NodeShape> nodes = spread({shape});
+  for (NodeShape& node : nodes) node.slots = 0;  // devices have memory and kernels here, no ranks
+  Job job(config_of(nodes, 60));
   job.cpu([&](Comm& comm) {
     std::optional<Device> device;
-    if (where == Where::device) device.emplace(comm.rank() % devices_used());
+    if (const int gpus = job.world().gpus()) device.emplace(job.world().device(comm.rank() % gpus));
     kernel(comm, device);
   });
   job.run();
@@ -70,7 +68,8 @@ struct How {
 };
 
 inline std::string to_string(const How& how) {
-  std::string text = std::to_string(how.ranks) + " ranks on the " + (how.where == Where::host ? "host" : "device") + ",";
+  std::string text =
+      std::to_string(how.ranks) + " ranks on the " + (how.where == Where::host ? "host" : "device") + ",";
   for (const int p : how.shape.parts) text += " " + std::to_string(p);
   return text + " parts, " + dcgn::to_string(how.options.scheme) + ", " + dcgn::to_string(how.options.mode) + ", " +
          dcgn::to_string(how.options.exchange);
@@ -78,14 +77,15 @@ inline std::string to_string(const How& how) {
 
 // One or two fields of the whole grid, after so many steps; `said`, where given, is told what the stepper has chosen.
 template <int Fields, class T, class Update>
-std::vector<Array<T>> stepped(const How& how, const Update& update, std::vector<Array<T>> fields,
+std::vector<Array<T>> stepped(const How& how, const Update& update, const std::vector<Array<T>>& fields,
                               std::string* said = nullptr) {
+  std::vector<Array<T>> last(fields.size());  // of the process of rank 0
   on_ranks(how.ranks, how.where, [&](Comm& comm, const std::optional<Device>& device) {
     const Grid grid(how.shape, comm.size());
     std::vector<Field<T>> mine;
-    for (int f = 0; f < Fields; ++f) {
+    for (std::size_t f = 0; f < Fields; ++f) {
       mine.push_back(make_field<T>(grid, comm, device));
-      mine.back().write(comm, grid.all(), fields[static_cast<std::size_t>(f)], 0);
+      mine[f].write(comm, grid.all(), fields[f], 0);
     }
     const auto run = [&](auto&... each) {
       Stepper<T> stepper(comm, update, how.options, each...);
@@ -98,10 +98,19 @@ std::vector<Array<T>> stepped(const How& how, const Update& update, std::vector<
       run(mine[0]);
     else
       run(mine[0], mine[1]);
-    for (int f = 0; f < Fields; ++f)
-      mine[static_cast<std::size_t>(f)].read(comm, grid.all(), fields[static_cast<std::size_t>(f)], 0);
+    for (std::size_t f = 0; f < Fields; ++f) {
+      if (comm.rank() == 0) last[f].resize(fields[f].size());
+      mine[f].read(comm, grid.all(), comm.rank() == 0 ? Span<T>(last[f]) : Span<T>(), 0);
+    }
   });
-  return fields;
+  share(last);
+  return last;
+}
+
+// One field.
+template <class T, class Update>
+Array<T> stepped(const How& how, const Update& update, const Array<T>& field, std::string* said = nullptr) {
+  return stepped<1>(how, update, std::vector<Array<T>>(1, field), said)[0];
 }
 
 }  // namespace dcgn::test

@@ -17,6 +17,36 @@ inline std::int64_t number_of(const Grid& grid, const Box::Cell& at) {
   return at[0] + grid.extent(0) * (at[1] + grid.extent(1) * (at[2] + grid.extent(2) * at[3]));
 }
 
+// Around a cell of a whole field. (Callable in kernels as updates are, so that nvcc need not warn.)
+template <class T>
+struct Around {
+  const T* field;
+  int dims;
+  std::int64_t extent[4], cell[4];
+  Boundary::Kind kind[4][2];
+  T constant[4][2];
+
+  DCGN_HOST_DEVICE T operator()(int dx, int dy = 0, int dz = 0, int dw = 0) const {
+    const int steps[4] = {dx, dy, dz, dw};
+    std::int64_t number = 0, stride = 1;
+    for (int d = 0; d < dims; ++d) {
+      const std::int64_t n = extent[d];
+      std::int64_t at = cell[d] + steps[d];
+      while (at < 0 || at >= n) {
+        const int upper = at < 0 ? 0 : 1;
+        if (kind[d][upper] == Boundary::Kind::dirichlet) return constant[d][upper];
+        if (kind[d][upper] == Boundary::Kind::periodic)
+          at = (at + n) % n;
+        else
+          at = upper ? 2 * n - 1 - at : -1 - at;
+      }
+      number += at * stride;
+      stride *= n;
+    }
+    return field[number];
+  }
+};
+
 // Of one or two fields.
 template <class T, int Fields>
 class Reference {
@@ -36,8 +66,8 @@ class Reference {
       case Scheme::rk4: {
         const auto k1 = applied(update, u), k2 = applied(update, plus(u, dt * 0.5, k1)),
                    k3 = applied(update, plus(u, dt * 0.5, k2)), k4 = applied(update, plus(u, dt, k3));
-        fields_ = plus(plus(plus(plus(u, dt * (1.0 / 6), k1), dt * (1.0 / 3), k2), dt * (1.0 / 3), k3),
-                       dt * (1.0 / 6), k4);
+        fields_ =
+            plus(plus(plus(plus(u, dt * (1.0 / 6), k1), dt * (1.0 / 3), k2), dt * (1.0 / 3), k3), dt * (1.0 / 6), k4);
         return;
       }
     }
@@ -46,24 +76,23 @@ class Reference {
  private:
   using Real = typename stencil::RealOf<T>::type;
 
-  T value(const Array<T>& field, Box::Cell at) const {
+  Around<T> around(const Array<T>& field, const Box::Cell& at) const {
+    Around<T> cells{};
+    cells.field = field.data();
+    cells.dims = grid_.dims();
     for (int d = 0; d < grid_.dims(); ++d) {
-      const std::int64_t n = grid_.extent(d);
-      while (at[d] < 0 || at[d] >= n) {
-        const int upper = at[d] < 0 ? 0 : 1;
+      cells.extent[d] = grid_.extent(d);
+      cells.cell[d] = at[d];
+      for (int upper = 0; upper < 2; ++upper) {
         const Boundary& side = grid_.side(d, upper);
-        switch (side.kind()) {
-          case Boundary::Kind::periodic: at[d] = (at[d] + n) % n; break;
-          case Boundary::Kind::neumann: at[d] = upper ? 2 * n - 1 - at[d] : -1 - at[d]; break;
-          case Boundary::Kind::dirichlet:
-            if constexpr (std::is_same_v<T, Real>)
-              return static_cast<T>(side.value());
-            else
-              return {static_cast<Real>(side.value()), static_cast<Real>(side.imag())};
-        }
+        cells.kind[d][upper] = side.kind();
+        if constexpr (std::is_same_v<T, Real>)
+          cells.constant[d][upper] = static_cast<T>(side.value());
+        else
+          cells.constant[d][upper] = T(static_cast<Real>(side.value()), static_cast<Real>(side.imag()));
       }
     }
-    return field[static_cast<std::size_t>(number_of(grid_, at))];
+    return cells;
   }
 
   template <class Update>
@@ -75,15 +104,10 @@ class Reference {
       for (at[2] = 0; at[2] < grid_.extent(2); ++at[2])
         for (at[1] = 0; at[1] < grid_.extent(1); ++at[1])
           for (at[0] = 0; at[0] < grid_.extent(0); ++at[0], ++i) {
-            const auto around = [&](std::size_t f) {
-              return [&, f](int dx, int dy = 0, int dz = 0, int dw = 0) {
-                return value(fields[f], {at[0] + dx, at[1] + dy, at[2] + dz, at[3] + dw});
-              };
-            };
             if constexpr (Fields == 1) {
-              result[0][i] = update(around(0));
+              result[0][i] = update(around(fields[0], at));
             } else {
-              const auto values = update(around(0), around(1));
+              const auto values = update(around(fields[0], at), around(fields[1], at));
               for (std::size_t f = 0; f < 2; ++f) result[f][i] = values.value[f];
             }
           }

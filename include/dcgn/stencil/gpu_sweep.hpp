@@ -81,6 +81,20 @@ class GpuSweep {
   }
 
  private:
+  // act(0), act(1), ... with constants: so that arrays become registers.
+  template <int Index>
+  struct At {
+    static constexpr int value = Index;
+    DCGN_HOST_DEVICE constexpr operator int() const { return Index; }
+  };
+  template <int Count, int Index = 0, class Act>
+  DCGN_HOST_DEVICE static void unrolled(const Act& act) {
+    if constexpr (Index < Count) {
+      act(At<Index>());
+      unrolled<Count, Index + 1>(act);
+    }
+  }
+
   // A thread's share of a tile: a column of cells `width` wide.
   DCGN_HOST_DEVICE void sweep(const Cells& box, const Tiles& tiles, std::int64_t tile) const {
     const Dim3 thread = context_.thread_index();
@@ -110,25 +124,22 @@ class GpuSweep {
   DCGN_HOST_DEVICE void march(int (&cell)[most_dims], int begin, int end, int last) const {
     if (cell[along] >= last && dims > 1) return;
     Seen seen[Fields];
-    for (int ahead = -radius; ahead < radius && dims > 1; ++ahead) {
-      const int from = cell[along];
-      cell[along] = from + ahead;
-      load(cell, begin, end, ahead + radius, seen);
-      cell[along] = from;
-    }
+    constexpr int levels = dims > 1 ? 2 * radius : 0;  // before the last one
+    unrolled<levels>([&](auto level) { load(cell, begin, end, level, seen); });
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
     for (;;) {
-      const int here = cell[along];
-      if (dims > 1) cell[along] = here + radius;
-      load(cell, begin, end, dims > 1 ? 2 * radius : 0, seen);
-      cell[along] = here;
+      load(cell, begin, end, At<levels>(), seen);
       finish(cell, begin, end, [&](int lane) {
         return updated<T, Fields>(update_, [&](int f) { return InWindow<T, dims, radius, width>(seen[f], lane); });
       });
-      if (dims == 1 || ++cell[along] >= last) return;
-      for (int f = 0; f < Fields; ++f) shift(seen[f]);
+      if constexpr (dims == 1) {
+        return;
+      } else {
+        if (++cell[along] >= last) return;
+        for (int f = 0; f < Fields; ++f) shift(seen[f]);
+      }
     }
   }
 
@@ -139,43 +150,61 @@ class GpuSweep {
     });
   }
 
+  // The highest level at which a row is read, which it comes in at: that of the plane farthest ahead, or the earlier
+  // the farther the row is, where the update says that it reads `radius` steps away at most.
+  DCGN_HOST_DEVICE static constexpr int top_of(int row) {
+    if constexpr (requires { requires Update::diamond; })
+      return 2 * radius - (row < radius ? radius - row : row - radius);
+    return 2 * radius;
+  }
+
   DCGN_HOST_DEVICE static void shift(Seen& seen) {
-    constexpr int last = 2 * radius;
     if constexpr (dims == 2) {
-      unrolled<last>(
+      unrolled<2 * radius>(
           [&](auto r) { unrolled<Seen::columns>([&](auto c) { seen.cell[0][r][c] = seen.cell[0][r + 1][c]; }); });
     } else if constexpr (dims == 3) {
-      unrolled<last>([&](auto p) {
-        unrolled<Seen::rows>(
-            [&](auto r) { unrolled<Seen::columns>([&](auto c) { seen.cell[p][r][c] = seen.cell[p + 1][r][c]; }); });
+      unrolled<Seen::rows>([&](auto r) {
+        unrolled<top_of(decltype(r)::value)>(
+            [&](auto p) { unrolled<Seen::columns>([&](auto c) { seen.cell[p][r][c] = seen.cell[p + 1][r][c]; }); });
       });
     }
   }
 
-  // What is `level` of the march, around cell: a row in 2-D, a plane in 3-D.
-  DCGN_HOST_DEVICE void load(const int (&cell)[most_dims], int begin, int end, int level, Seen (&seen)[Fields]) const {
+  // A level of the march, around cell: a row in 2-D, a plane in 3-D. The lowest is 0; with the last one comes what is
+  // read at lower ones only, too.
+  template <int Level>
+  DCGN_HOST_DEVICE void load(const int (&cell)[most_dims], int begin, int end, At<Level>, Seen (&seen)[Fields]) const {
     for (int f = 0; f < Fields; ++f) {
-      if constexpr (dims < 3)
-        load_row(f, cell, begin, end, seen[f].cell[0][dims == 1 ? 0 : level]);
-      else
+      if constexpr (dims < 3) {
+        const int row[most_dims] = {cell[0], dims == 2 ? cell[1] + Level - radius : cell[1], cell[2], cell[3]};
+        load_row(f, row, begin, end, seen[f].cell[0][Level]);
+      } else {
         unrolled<Seen::rows>([&](auto r) {
-          const int row[most_dims] = {cell[0], cell[1] + r - radius, cell[2], cell[3]};
-          load_row(f, row, begin, end, seen[f].cell[level][r]);
+          constexpr int top = top_of(decltype(r)::value), level = Level < 2 * radius ? Level : top;
+          if constexpr (level < top || Level == 2 * radius) {
+            const int row[most_dims] = {cell[0], cell[1] + r - radius, cell[2] + level - radius, cell[3]};
+            load_row(f, row, begin, end, seen[f].cell[level][r]);
+          }
         });
+      }
     }
   }
 
   DCGN_HOST_DEVICE void load_row(int field, const int (&cell)[most_dims], int begin, int end,
                                  T (&row)[Seen::columns]) const {
     std::int64_t at = 0;
-    for (int d = 1; d < dims; ++d) {
+    bool is_constant = false;
+    unrolled<dims - 1>([&](auto before) {
+      constexpr int d = decltype(before)::value + 1;
       const Found found = find(part_, d, cell[d]);
-      if (found.constant >= 0) {
-        const T value = cell_value<T>(part_.constant[d][found.constant]);
-        unrolled<Seen::columns>([&](auto c) { row[c] = value; });
-        return;
-      }
       at += found.place * part_.stride[d];
+      if (is_constant || found.constant < 0) return;
+      is_constant = true;
+      row[0] = constant_of<T>(part_, d, found.constant);
+    });
+    if (is_constant) {
+      unrolled<Seen::columns>([&](auto c) { row[c] = row[0]; });
+      return;
     }
     const T* const line = in(field) + at;
     const bool whole = begin == 0 && end == width && cell[0] - radius >= part_.stored_begin[0] &&
@@ -194,7 +223,7 @@ class GpuSweep {
       row[c] = T();
       if (c < begin || c >= end + 2 * radius) return;
       const Found found = find(part_, 0, cell[0] - radius + c);
-      row[c] = found.constant >= 0 ? cell_value<T>(part_.constant[0][found.constant]) : line[found.place];
+      row[c] = found.constant >= 0 ? constant_of<T>(part_, 0, found.constant) : line[found.place];
     });
   }
 
@@ -209,18 +238,19 @@ class GpuSweep {
     });
     const bool whole = begin == 0 && end == width;
     for (int f = 0; f < Fields; ++f) {
-      const auto results = [&](const void* base, double factor, void* to) {
+      const auto results = [&](const void* base, double factor, void* to, bool aligned) {
         Quad<T> all;
         if (base) all = read(static_cast<const T*>(base) + at, whole, begin, end);
         unrolled<width>([&](auto lane) {
           all.value[lane] = base ? advanced(all.value[lane], factor, k[lane].value[f]) : k[lane].value[f];
         });
-        write(static_cast<T*>(to), whole, begin, end, all);
+        write(static_cast<T*>(to), whole && aligned, begin, end, all);
         return all;
       };
-      if (stage_.sum[f]) results(stage_.sum_base[f], stage_.sum_factor, static_cast<T*>(stage_.sum[f]) + at);
-      const Quad<T> out = results(stage_.is_next ? nullptr : stage_.base[f], stage_.out_factor,
-                                  static_cast<T*>(stage_.out[f]) + (at - stage_.out_shift));
+      if (stage_.sum[f]) results(stage_.sum_base[f], stage_.sum_factor, static_cast<T*>(stage_.sum[f]) + at, true);
+      const Quad<T> out =
+          results(stage_.is_next ? nullptr : stage_.base[f], stage_.out_factor,
+                  static_cast<T*>(stage_.out[f]) + (at - stage_.out_shift), dims > 1 || stage_.out_shift % width == 0);
       if (peers_) tell(f, cell, begin, end, out);
     }
   }
@@ -259,19 +289,6 @@ class GpuSweep {
         if (lane >= begin && lane < end && cell[0] + lane >= peer.cells.begin[0] && cell[0] + lane < peer.cells.end[0])
           to[lane] = out.value[lane];
       });
-    }
-  }
-
-  // act(0), act(1), ... with constants: so that arrays become registers.
-  template <int Index>
-  struct At {
-    DCGN_HOST_DEVICE constexpr operator int() const { return Index; }
-  };
-  template <int Count, int Index = 0, class Act>
-  DCGN_HOST_DEVICE static void unrolled(const Act& act) {
-    if constexpr (Index < Count) {
-      act(At<Index>());
-      unrolled<Count, Index + 1>(act);
     }
   }
 

@@ -77,7 +77,9 @@ class Grid {
   std::int64_t extent(int dim) const { return dim < dims() ? shape_.extents[static_cast<std::size_t>(dim)] : 1; }
   double spacing(int dim) const { return shape_.spacing[static_cast<std::size_t>(dim)]; }
   // At the lower side (0) or the upper (1).
-  const Boundary& side(int dim, int upper) const { return shape_.sides[static_cast<std::size_t>(2 * dim + upper)]; }
+  const Boundary& side(int dim, int upper) const {
+    return shape_.sides[2 * static_cast<std::size_t>(dim) + static_cast<std::size_t>(upper)];
+  }
   int parts(int dim) const { return dim < dims() ? shape_.parts[static_cast<std::size_t>(dim)] : 1; }
   bool periodic(int dim) const { return side(dim, 0).kind() == Boundary::Kind::periodic; }
 

@@ -20,12 +20,21 @@ struct RealOf<complex<T>> {
 };
 
 template <class T>
-DCGN_HOST_DEVICE inline T cell_value(const double (&parts)[2]) {
+DCGN_HOST_DEVICE inline T cell_value(double real, double imag) {
   using Real = typename RealOf<T>::type;
   if constexpr (std::is_same_v<T, Real>)
-    return static_cast<T>(parts[0]);
+    return static_cast<T>(real);
   else
-    return {static_cast<Real>(parts[0]), static_cast<Real>(parts[1])};
+    return {static_cast<Real>(real), static_cast<Real>(imag)};
+}
+
+// Sides are chosen by branches: an index that is not known would have a kernel's argument copied to memory.
+
+// What all cells beyond a side are.
+template <class T>
+DCGN_HOST_DEVICE inline T constant_of(const Part& part, int dim, int upper) {
+  const double(&sides)[2][2] = part.constant[dim];
+  return upper ? cell_value<T>(sides[1][0], sides[1][1]) : cell_value<T>(sides[0][0], sides[0][1]);
 }
 
 // The place in memory of one that is beyond it, by the boundary of the dimension; or which side's constant it has.
@@ -38,11 +47,10 @@ DCGN_HOST_DEVICE inline Found find(const Part& part, int dim, int place) {
   for (;;) {
     const bool below = place < part.stored_begin[dim];
     if (!below && place < part.stored_end[dim]) return {place, -1};
-    const int upper = below ? 0 : 1;
-    switch (part.beyond[dim][upper]) {
+    switch (below ? part.beyond[dim][0] : part.beyond[dim][1]) {
       case Beyond::wrapped: place += below ? part.own[dim] : -part.own[dim]; break;
       case Beyond::mirrored: place = (below ? -1 : 2 * part.own[dim] - 1) - place; break;
-      case Beyond::constant: return {0, upper};
+      case Beyond::constant: return {0, below ? 0 : 1};
     }
   }
 }
@@ -53,7 +61,7 @@ DCGN_HOST_DEVICE inline T value_at(const Part& part, const T* array, const int (
   std::int64_t at = 0;
   for (int d = 0; d < most_dims; ++d) {
     const Found found = find(part, d, cell[d]);
-    if (found.constant >= 0) return cell_value<T>(part.constant[d][found.constant]);
+    if (found.constant >= 0) return constant_of<T>(part, d, found.constant);
     at += found.place * part.stride[d];
   }
   return array[at];

@@ -16,7 +16,9 @@
 // fields, Values<T, fields>. u(dx), u(dx, dy), ... is the value so many cells on, at most `radius` in each dimension.
 // One update serves borders and bulk, all ranks and devices: any number of ranks computes the same bits, provided that
 // the compiler makes them from the source alone: no contraction to fused operations (-ffp-contract=off, nvcc's
-// -fmad=false), nor -ffast-math. The file is compiled by nvcc where fields are on CUDA devices.
+// -fmad=false), nor -ffast-math. The file is compiled by nvcc where fields are on CUDA devices. An update that reads
+// cells of |dx| + |dy| + |dz| <= radius only may say so: `static constexpr bool diamond = true;` spares registers in
+// 3-D.
 //
 // Source: Playne and Hawick, "Asynchronous Communication for Finite-Difference Simulations on GPU Clusters using CUDA
 // and MPI", 2011: modes A (section 4.1) and B (4.2).

@@ -34,7 +34,10 @@ DCGN_HOST_DEVICE constexpr T advanced(T base, double factor, T k) {
   return base + scaled(factor, k);
 }
 
-// The update of the neighbourhoods of(0), of(1), ...
+// The update of the neighbourhoods of(0), of(1), ... (Those of HostSweep are for the host; nvcc need not warn.)
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable
+#endif
 template <class T, int Fields, class Update, class Of>
 DCGN_HOST_DEVICE inline Values<T, Fields> updated(const Update& update, const Of& of) {
   if constexpr (Fields == 1)

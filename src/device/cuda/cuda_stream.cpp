@@ -33,6 +33,33 @@ void CudaStream::fill(void* memory, unsigned char value, std::size_t bytes) {
   check_cuda(cudaMemsetAsync(memory, value, bytes, stream_.get()), "fill", "cudaMemsetAsync", stream_.device());
 }
 
+std::function<void()> CudaStream::record(const std::function<void()>& work) {
+  const int device = stream_.device();
+  const CurrentDevice current(device, "record");
+  // Other threads go on with what a capture in global mode would forbid them.
+  check_cuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeRelaxed), "record", "cudaStreamBeginCapture",
+             device);
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    static_cast<void>(cudaStreamEndCapture(stream_.get(), &graph));
+    if (graph) static_cast<void>(cudaGraphDestroy(graph));
+    throw;
+  }
+  check_cuda(cudaStreamEndCapture(stream_.get(), &graph), "record", "cudaStreamEndCapture", device);
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t result = cudaGraphInstantiate(&made, graph, 0);
+  static_cast<void>(cudaGraphDestroy(graph));  // what was made of it is a copy
+  check_cuda(result, "record", "cudaGraphInstantiate", device);
+  const std::shared_ptr<CUgraphExec_st> kept(
+      made, [](cudaGraphExec_t exec) { static_cast<void>(cudaGraphExecDestroy(exec)); });
+  return [this, device, kept] {
+    const CurrentDevice here(device, "launch");
+    check_cuda(cudaGraphLaunch(kept.get(), stream_.get()), "launch", "cudaGraphLaunch", device);
+  };
+}
+
 void CudaStream::launch(const Launch& launch, const detail::KernelImage& image) {
   if (!image.cuda_launch)
     throw Error(Code::unsupported, "launch",

@@ -4,6 +4,7 @@
 #include "../backend.hpp"
 #include "cuda_check.hpp"
 
+#include <functional>
 #include <string>
 
 namespace dcgn::device {
@@ -16,6 +17,7 @@ class CudaStream final : public StreamState {
   void synchronize() override;
   bool idle() override;
   void* native() noexcept override { return stream_.get(); }
+  std::function<void()> record(const std::function<void()>& work) override;
 
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* memory, unsigned char value, std::size_t bytes) override;

@@ -22,6 +22,7 @@ class EmulatedStream final : public StreamState {
   void synchronize() override;
   bool idle() override;
   void* native() noexcept override { return nullptr; }
+  std::function<void()> record(const std::function<void()>& work) override { return work; }
 
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* memory, unsigned char value, std::size_t bytes) override;

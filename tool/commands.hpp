@@ -15,12 +15,14 @@ void add_demo_mandelbrot(CLI::App& parent, Action& chosen);
 void add_demo_cannon(CLI::App& parent, Action& chosen);
 void add_demo_nbody(CLI::App& parent, Action& chosen);
 void add_demo_pingpong(CLI::App& parent, Action& chosen);
+void add_demo_stencil(CLI::App& parent, Action& chosen);  // its equations
 void add_vgpu(CLI::App& parent, Action& chosen);
 #if defined(DCGN_HAS_BENCH)
 void add_bench_p2p(CLI::App& parent, Action& chosen);
 void add_bench_coll(CLI::App& parent, Action& chosen);
 void add_bench_apps(CLI::App& parent, Action& chosen);
 void add_bench_ddt(CLI::App& parent, Action& chosen);
+void add_bench_stencil(CLI::App& parent, Action& chosen);
 void add_bench_vgpu(CLI::App& parent, Action& chosen);
 void add_bench_ablation(CLI::App& parent, Action& chosen);
 void add_bench_gates(CLI::App& parent, Action& chosen);

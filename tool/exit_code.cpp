@@ -27,8 +27,7 @@ int exit_code_of(Code code) {
     case Code::aborted:
     case Code::unreceived:
     case Code::kernel_failed:
-    case Code::device:
-    case Code::unstable: return exit_job_failed;
+    case Code::device: return exit_job_failed;
   }
   return exit_job_failed;
 }

@@ -54,7 +54,8 @@ int run(int argc, char** argv) {
              exit_codes_help);
   Action chosen;
   add_info(app, chosen);
-  CLI::App* demo = app.add_subcommand("demo", "Demonstrations: mandelbrot, nbody, cannon, pingpong");
+  CLI::App* demo = app.add_subcommand(
+      "demo", "Demonstrations: mandelbrot, nbody, cannon, pingpong, cahn-hilliard, ginzburg-landau, heat");
   demo->require_subcommand(1);
   demo->footer(
       "Examples:\n"
@@ -62,14 +63,16 @@ int run(int argc, char** argv) {
       "  dcgn demo nbody --bodies 1000 --steps 50 --check\n"
       "  dcgn demo cannon --size 512 --check\n"
       "  dcgn demo pingpong --between slot,slot --sizes 4,1M\n"
+      "  dcgn demo cahn-hilliard --steps 2000 --png every=500\n"
       "  mpirun -n 2 dcgn demo nbody --check          all ranks of both processes in one job\n");
   add_demo_mandelbrot(*demo, chosen);
   add_demo_nbody(*demo, chosen);
   add_demo_cannon(*demo, chosen);
   add_demo_pingpong(*demo, chosen);
+  add_demo_stencil(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
-  CLI::App* bench =
-      app.add_subcommand("bench", "Measurements: p2p, coll, apps, ddt, vgpu, ablation, gates; pictures of them: plot");
+  CLI::App* bench = app.add_subcommand(
+      "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n"
@@ -79,6 +82,7 @@ int run(int argc, char** argv) {
   add_bench_coll(*bench, chosen);
   add_bench_apps(*bench, chosen);
   add_bench_ddt(*bench, chosen);
+  add_bench_stencil(*bench, chosen);
   add_bench_vgpu(*bench, chosen);
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);

@@ -14,16 +14,16 @@ Progress::~Progress() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
 }
 
-void Progress::update(int done, int total) {
+void Progress::update(int done, int total, const std::string& note) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
   if (done < total && now - last_ < std::chrono::milliseconds(50)) return;
   last_ = now;
   constexpr int width = 40;
   const int filled = static_cast<int>(static_cast<long>(done) * width / total);
-  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3d}%  {:.1f} s", label_, "", filled, "", width - filled,
+  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3d}%  {:.1f} s{}{}\033[K", label_, "", filled, "", width - filled,
              static_cast<int>(static_cast<long>(done) * 100 / total),
-             std::chrono::duration<double>(now - begun_).count());
+             std::chrono::duration<double>(now - begun_).count(), note.empty() ? "" : "  ", note);
   drawn_ = true;
 }
 

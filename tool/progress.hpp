@@ -13,7 +13,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // wipes the bar
 
-  void update(int done, int total);
+  // `note` comes after the time.
+  void update(int done, int total, const std::string& note = {});
   void update(double share) { update(static_cast<int>(share * 1000), 1000); }
 
  private:

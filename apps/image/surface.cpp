@@ -30,15 +30,15 @@ double dot(Vector a, Vector b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 Vector cross(Vector a, Vector b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 Vector unit(Vector a) { return (1 / std::sqrt(dot(a, a))) * a; }
 
-// The field less the surface's value, averaged over blocks of cells. Lengths are in such blocks; the box goes from 0 to
-// extent - 1.
+// The field less the surface's value, above 0 where matter is, averaged over blocks of cells. Lengths are in such
+// blocks; the box goes from 0 to extent - 1.
 class Volume {
  public:
-  Volume(const stencil::FieldSource& source, double value, int most_cells) {
+  Volume(const stencil::FieldSource& source, const View& view) {
     const stencil::FieldShape& shape = source.shape;
     const bool pairs = is_complex(shape.type);
     const std::int64_t longest = *std::ranges::max_element(shape.extents);
-    const std::int64_t block = (longest + most_cells - 1) / most_cells;
+    const std::int64_t block = (longest + view.most_cells - 1) / view.most_cells;
     for (int d = 0; d < 3; ++d) extent_[d] = (shape.extents[static_cast<std::size_t>(d)] + block - 1) / block;
     values_.resize(static_cast<std::size_t>(extent_[0] * extent_[1] * extent_[2]));
     std::vector<int> counts(values_.size());
@@ -51,8 +51,9 @@ class Volume {
           ++counts[at];
         }
     });
+    const float sign = view.below ? -1.0f : 1.0f;
     for (std::size_t i = 0; i < values_.size(); ++i)
-      values_[i] = values_[i] / static_cast<float>(counts[i]) - static_cast<float>(value);
+      values_[i] = sign * (values_[i] / static_cast<float>(counts[i]) - static_cast<float>(view.value));
   }
 
   double extent(int d) const { return static_cast<double>(extent_[d] - 1); }
@@ -232,7 +233,7 @@ Image surface(const stencil::FieldSource& source, const View& view) {
   if (source.shape.dimensions() != 3)
     throw Error(Code::configuration, "picture",
                 "field '" + source.name + "' is " + to_string(source.shape) + ": expected 3 dimensions");
-  const Volume volume(source, view.value, view.most_cells);
+  const Volume volume(source, view);
   const Camera camera(volume, view);
   Image image(view.width, view.height);
   const auto width = static_cast<std::size_t>(view.width);

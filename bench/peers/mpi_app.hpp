@@ -62,7 +62,7 @@ template <class Work>
 int run_mpi_app(int argc, char** argv, const char* program, const Work& work) {
   check(MPI_Init(&argc, &argv), "MPI_Init");
   try {
-    const AppRow row = work(AppArguments(argc, argv));
+    const auto row = work(AppArguments(argc, argv));
     if (mpi_rank() == 0) {
       std::puts(("[" + to_json(row).dump() + "]").c_str());
       std::fflush(stdout);

@@ -139,7 +139,7 @@ int run_nccl_app(int argc, char** argv, const char* program, const Work& work) {
   if (::setenv("NCCL_NVLS_ENABLE", "0", 1) != 0) return 1;
   int code = 0;
   try {
-    const AppRow row = work(AppArguments(argc, argv));
+    const auto row = work(AppArguments(argc, argv));
     if (std::puts(("[" + to_json(row).dump() + "]").c_str()) < 0) throw std::runtime_error("the row was not printed");
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: %s\n", program, e.what());

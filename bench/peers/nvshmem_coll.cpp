@@ -2,32 +2,19 @@
 //   mpirun -n N dcgn_peer_nvshmem_coll --ranks N --seconds S OP:SIZE...
 #include "bench/json.hpp"
 #include "bench/peers/coll_pattern_kernel.hpp"
+#include "bench/peers/nvshmem_start.hpp"
 
 #include <dcgn/gpu/clock.hpp>
 
-#include <cuda_runtime.h>
-#include <mpi.h>
-#include <nvshmem.h>
-#include <nvshmemx.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 namespace {
 
 using namespace dcgn;
-using bench::Collective, bench::peer::CollRound;
-
-void check(cudaError_t code, const char* call) {
-  if (code != cudaSuccess) throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(code));
-}
-
-// MPI's and NVSHMEM's codes: both say 0 where all is well.
-void check(int code, const char* call) {
-  if (code != 0) throw std::runtime_error(std::string(call) + " failed with code " + std::to_string(code));
-}
+using bench::Collective, bench::peer::CollRound, bench::peer::check, bench::peer::nvshmem_library,
+    bench::peer::start_nvshmem, bench::peer::without_multicast;
 
 constexpr unsigned pattern_blocks = 256, pattern_threads = 256;
 // Its reductions do not find the registers for more.
@@ -142,12 +129,6 @@ class Rank {
   unsigned long long* wrong_ = nullptr;
 };
 
-std::string library() {
-  int major = 0, minor = 0, patch = 0;
-  nvshmemx_vendor_get_version_info(&major, &minor, &patch);
-  return "NVSHMEM " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-}
-
 bench::Row measure_row(const Rank& rank, const CollRound& round, double seconds, Form form) {
   unsigned threads = 0;  // the fastest of the sizes that are usual
   double best = 0;
@@ -161,7 +142,7 @@ bench::Row measure_row(const Rank& rank, const CollRound& round, double seconds,
   }
   bench::Row row = bench::peer::time_collective(
       round, seconds, [&](std::uint64_t calls) { return rank.run(round, form, threads, calls); }, of_rank_0);
-  row.whose = library();
+  row.whose = nvshmem_library();
   if (round.op == Collective::barrier) row.whose += form == Form::sync ? ", sync_all" : ", barrier_all";
   row.path = bench::peer::path_of(round.ranks, "GPU");
   row.scope = "block";
@@ -186,25 +167,10 @@ void measure_all(const bench::peer::CollArguments& a, int me) {
   if (me == 0 && std::puts(rows.dump().c_str()) < 0) throw std::runtime_error("the rows could not be printed");
 }
 
-void start_nvshmem(int rank, int ranks) {
-  int devices = 0;
-  check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-  if (devices < ranks)
-    throw std::runtime_error(std::to_string(devices) + " GPUs: expected " + std::to_string(ranks) + " or more");
-  check(cudaSetDevice(rank), "cudaSetDevice");
-  nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
-  if (rank == 0) check(nvshmemx_get_uniqueid(&id), "nvshmemx_get_uniqueid");
-  check(MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
-  nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
-  check(nvshmemx_set_attr_uniqueid_args(rank, ranks, &id, &attributes), "nvshmemx_set_attr_uniqueid_args");
-  check(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes), "nvshmemx_init_attr");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  // NVLink multicast can put the GPUs of a shared machine out of service; and there is but this machine.
-  if (::setenv("NVSHMEM_DISABLE_NVLS", "1", 1) != 0 || ::setenv("NVSHMEM_REMOTE_TRANSPORT", "none", 1) != 0) return 1;
+  if (!without_multicast()) return 1;
   if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
   try {
     int rank = 0, size = 0;

@@ -103,7 +103,8 @@ TEST(FieldPicture, RefusesOtherDimensions) {
 // Pixels that show matter: those that differ from a picture without any.
 int covered(const std::vector<float>& u, std::vector<std::int64_t> extents, const View& view) {
   const Image image = surface(source_of("u", u, extents), view);
-  const Image nothing = surface(source_of("u", std::vector<float>(u.size(), -1.0f), extents), view);
+  const std::vector<float> none(u.size(), static_cast<float>(view.value) + (view.below ? 1.0f : -1.0f));
+  const Image nothing = surface(source_of("u", none, extents), view);
   int count = 0;
   for (int y = 0; y < image.height(); ++y)
     for (int x = 0; x < image.width(); ++x) count += !same(image.at(x, y), nothing.at(x, y));
@@ -124,6 +125,10 @@ TEST(Surface, OfASphereCoversWhatItsShadowDoes) {
   const double expected = std::numbers::pi * radius * radius / ((n - 1) * (n - 1) * towards);
   const double got = static_cast<double>(covered(sphere, {n, n, n}, view)) / covered(full, {n, n, n}, view);
   EXPECT_NEAR(got, expected, 0.02 * expected);
+  for (float& cell : sphere) cell = 2 - cell;
+  EXPECT_EQ(covered(sphere, {n, n, n}, {.width = 300, .height = 300, .value = 2, .below = true}),
+            std::lround(got * covered(full, {n, n, n}, view)))
+      << "a hole's inside is matter where what is below counts";
 }
 
 TEST(Surface, IsLitFromAboveAndCutsAreOfAnotherColour) {

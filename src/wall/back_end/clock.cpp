@@ -33,7 +33,7 @@ bool is_system_library(const char* path) {
   const std::string_view name = slash ? slash + 1 : path;
   for (const std::string_view of :
        {"libGL", "libOpenGL", "libEGL", "libX", "libxcb", "libglut", "libglapi", "libgallium", "libLLVM", "libdrm", "libdcgn",
-        "libnvidia", "libc.so", "ld-linux", "libvulkan"})
+        "libnvidia", "libstdc++", "libc.so", "ld-linux", "libvulkan"})
     if (name.substr(0, of.size()) == of) return true;
   return name.size() > 7 && name.substr(name.size() - 7) == "_dri.so";
 }
@@ -152,10 +152,22 @@ int getentropy(void* to, size_t bytes) {
   return 0;
 }
 
-// libstdc++'s std::random_device, which asks the processor.
+// libstdc++'s clocks, which others than the program use as well, and std::random_device, which asks the processor.
+std::int64_t dcgn_wall_steady_clock() asm("_ZNSt6chrono3_V212steady_clock3nowEv");
+std::int64_t dcgn_wall_steady_clock() {
+  if (asked_by_program(__builtin_return_address(0))) return ask_time_ns() + since_boot;
+  return DCGN_REAL_AS(std::int64_t(), "_ZNSt6chrono3_V212steady_clock3nowEv")();
+}
+
+std::int64_t dcgn_wall_system_clock() asm("_ZNSt6chrono3_V212system_clock3nowEv");
+std::int64_t dcgn_wall_system_clock() {
+  if (asked_by_program(__builtin_return_address(0))) return ask_time_ns() + setup.epoch_ns;
+  return DCGN_REAL_AS(std::int64_t(), "_ZNSt6chrono3_V212system_clock3nowEv")();
+}
+
 unsigned dcgn_wall_random_device(void*) asm("_ZNSt13random_device9_M_getvalEv");
 unsigned dcgn_wall_random_device(void* device) {
-  if (connected) return static_cast<unsigned>(chance());
+  if (asked_by_program(__builtin_return_address(0))) return static_cast<unsigned>(chance());
   return DCGN_REAL_AS(unsigned(void*), "_ZNSt13random_device9_M_getvalEv")(device);
 }
 

@@ -82,6 +82,21 @@ bool get_adjusted(GLenum what, T* to) {
   }
 }
 
+// Clears what the program clears, of a window larger than the screen too: GL may round a colour in another way where the
+// scissor test is on than where it is off, and a whole buffer costs it the least.
+template <class Clear>
+void clear_as_program(Clear&& clear) {
+  if (!scissor_is_kept()) return clear();
+  if (current->scissor.enabled) {
+    const Rect& box = current->scissor.box;
+    DCGN_REAL(glScissor)(box.x, box.y, box.width, box.height);
+  } else {
+    DCGN_REAL(glDisable)(GL_SCISSOR_TEST);
+  }
+  clear();
+  apply_scissor(*current);
+}
+
 void refuse_size(int size, int most) {
   char text[160];
   std::snprintf(text, sizeof text,
@@ -188,6 +203,26 @@ void glDisable(GLenum cap) {
   if (cap != GL_SCISSOR_TEST || !current || inside_glut || !current->whole) return DCGN_REAL(glDisable)(cap);
   current->scissor.enabled = false;
   apply_scissor(*current);
+}
+
+void glClear(GLbitfield mask) {
+  clear_as_program([=] { DCGN_REAL(glClear)(mask); });
+}
+
+void glClearBufferiv(GLenum buffer, GLint drawbuffer, const GLint* value) {
+  clear_as_program([=] { DCGN_REAL(glClearBufferiv)(buffer, drawbuffer, value); });
+}
+
+void glClearBufferuiv(GLenum buffer, GLint drawbuffer, const GLuint* value) {
+  clear_as_program([=] { DCGN_REAL(glClearBufferuiv)(buffer, drawbuffer, value); });
+}
+
+void glClearBufferfv(GLenum buffer, GLint drawbuffer, const GLfloat* value) {
+  clear_as_program([=] { DCGN_REAL(glClearBufferfv)(buffer, drawbuffer, value); });
+}
+
+void glClearBufferfi(GLenum buffer, GLint drawbuffer, GLfloat depth, GLint stencil) {
+  clear_as_program([=] { DCGN_REAL(glClearBufferfi)(buffer, drawbuffer, depth, stencil); });
 }
 
 GLboolean glIsEnabled(GLenum cap) {

@@ -130,8 +130,11 @@ void listen_to_wheel(Callback callback) {
 }
 
 int menu_with(Callback callback) {
+  inside_glut = true;
   const int id = DCGN_REAL_AS(int(void (*)(int, void*), void*), "glutCreateMenuUcall")(on_menu, nullptr);
+  inside_glut = false;
   menus[id] = callback;
+  if (current) select_window(current->id);  // a menu is a window of freeglut's
   return id;
 }
 
@@ -144,6 +147,8 @@ void move_to(const Rect& place_on_wall) {
   find_seen(*current);
   place(*current);
   current->reshape = current->redisplay = true;
+  // Where it was is to be seen again.
+  if (const auto parent = windows.find(current->parent); parent != windows.end()) parent->second.redisplay = true;
 }
 
 // A wall does not change its size because a program asks for it.
@@ -160,9 +165,16 @@ Rect place_of_parent() {
 
 using namespace dcgn::wall;
 
+// freeglut calls them too, for its menus: those are its own affair.
 #define DCGN_WALL_WINDOW_CALLBACK(name, member)                                                          \
-  void glut##name##Func(Function f) { set(&Window::member, f, nullptr, false); }                         \
-  void glut##name##FuncUcall(Function f, void* user) { set(&Window::member, f, user, true); }
+  void glut##name##Func(Function f) {                                                                    \
+    if (inside_glut) return DCGN_REAL_AS(void(Function), "glut" #name "Func")(f);                        \
+    set(&Window::member, f, nullptr, false);                                                             \
+  }                                                                                                      \
+  void glut##name##FuncUcall(Function f, void* user) {                                                   \
+    if (inside_glut) return DCGN_REAL_AS(void(Function, void*), "glut" #name "FuncUcall")(f, user);      \
+    set(&Window::member, f, user, true);                                                                 \
+  }
 
 // Devices that a wall does not have.
 #define DCGN_WALL_NO_CALLBACK(name)              \

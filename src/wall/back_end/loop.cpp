@@ -3,6 +3,7 @@
 #include "callbacks.hpp"
 #include "calls.hpp"
 #include "clock.hpp"
+#include "drawing.hpp"
 #include "glut_real.hpp"
 #include "link.hpp"
 #include "screen.hpp"
@@ -104,6 +105,7 @@ void draw_windows() {
       found->second.reshape = false;
       const Rect at = found->second.place;
       select_window(id);
+      apply_scissor(found->second);  // another part of it may be this screen's
       if (const Callback reshaped = found->second.reshaped)
         reshaped(at.width, at.height);
       else

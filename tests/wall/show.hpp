@@ -1,0 +1,42 @@
+// Runs programs on walls that nobody sees, and compares what they show.
+#pragma once
+
+#include "wall/front_end.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace dcgn::test {
+
+inline constexpr int wall_width = 240, wall_height = 180;  // the programs' windows, and all walls
+
+// Of the tests' own.
+std::string wall_program(const std::string& name);
+
+// A wall of equal screens of that size in all: 1, 1 is one big window.
+wall::Layout equal_screens(int columns, int rows);
+
+struct Shown {
+  wall::WallPicture picture;
+  wall::Report report;
+  std::vector<std::string> warnings;
+};
+
+// Under an Xvfb that the process's tests have in common. Options are as they are to be but for the display.
+Shown show(wall::Options options);
+
+// The same program in one window without a wall, as an X server shows it once it has stayed the same for a while.
+wall::WallPicture show_plain(const std::vector<std::string>& command);
+
+struct Difference {
+  int pixels = 0;  // that are not alike
+  int most = 0;    // of 255, in a channel
+};
+Difference difference(const wall::WallPicture& a, const wall::WallPicture& b);
+
+// Whether there is something to see.
+bool has_colours(const wall::WallPicture& picture);
+
+}  // namespace dcgn::test

@@ -30,7 +30,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* run_help =
     "A GLUT program on a wall of screens, unchanged\n\n"
-    "Starts the program once a screen. Each of them draws its part; what users do at any screen, time and chance are the\n"
+    "Starts the program once a screen. Each of them draws its part; what users do at any screen, time and chance are "
+    "the\n"
     "same for all, and pictures appear on all at once. Programs must be linked to freeglut (libglut.so.3.12 or\n"
     "libglut.so.3) or load it. SIGUSR1 writes the --snapshot at any time.";
 
@@ -42,12 +43,14 @@ constexpr const char* run_examples =
 
 constexpr const char* snapshot_help =
     "What a wall shows, as one PNG\n\n"
-    "Runs the program as `dcgn wall run --headless` does, for so many frames of 1/60 s, and writes the whole wall. What no\n"
+    "Runs the program as `dcgn wall run --headless` does, for so many frames of 1/60 s, and writes the whole wall. "
+    "What no\n"
     "screen shows, as behind bezels, is black.";
 
 constexpr const char* demo_help =
     "A scene on a wall of 2 x 2 screens, without any\n\n"
-    "Runs dcgn_wall_scene, a GLUT program that knows nothing of walls, under Xvfb; writes what each screen shows beside\n"
+    "Runs dcgn_wall_scene, a GLUT program that knows nothing of walls, under Xvfb; writes what each screen shows "
+    "beside\n"
     "the others, and tells how far apart in time they were.";
 
 struct Arguments {
@@ -66,9 +69,10 @@ volatile std::sig_atomic_t picture_wanted = 0;
 void want_picture(int) { picture_wanted = 1; }
 
 void add_wall_options(CLI::App& app, Arguments& a) {
-  app.add_flag("--exact", a.exact,
-               "Every pixel as in one window: each screen draws into a window as large as the wall, of which it fills its\n"
-               "part alone");
+  app.add_flag(
+      "--exact", a.exact,
+      "Every pixel as in one window: each screen draws into a window as large as the wall, of which it fills its\n"
+      "part alone");
   app.add_option("--check-every", a.check_every, "Compare the GL calls of the screens each so many frames; 0: never")
       ->type_name("N")
       ->check(whole_number(0, 1 << 30))
@@ -81,7 +85,8 @@ void add_wall_options(CLI::App& app, Arguments& a) {
 }
 
 void add_script_options(CLI::App& app, Arguments& a) {
-  app.add_option("--replay", a.replay, "What users do, from a file: docs/guide/wall.md has its words")->type_name("FILE");
+  app.add_option("--replay", a.replay, "What users do, from a file: docs/guide/wall.md has its words")
+      ->type_name("FILE");
   app.add_option("--random", a.random, "Keys, buttons, motion and sizes at random instead, from that seed")
       ->type_name("SEED")
       ->check(whole_number(0, INT64_MAX));
@@ -207,7 +212,8 @@ void add_run(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(1, INT64_MAX));
   app->add_flag("--headless", a->headless, "All screens on a display of Xvfb, which nobody sees");
-  app->add_option("--snapshot", a->snapshot, "Where the picture of the wall goes: after the last of --frames, or at SIGUSR1")
+  app->add_option("--snapshot", a->snapshot,
+                  "Where the picture of the wall goes: after the last of --frames, or at SIGUSR1")
       ->type_name("FILE");
   add_script_options(*app, *a);
   add_wall_options(*app, *a);
@@ -253,7 +259,9 @@ void add_demo(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(1, INT64_MAX))
       ->capture_default_str();
-  app->add_option("-o,--output", a->snapshot, "The picture of the whole wall")->type_name("FILE")->capture_default_str();
+  app->add_option("-o,--output", a->snapshot, "The picture of the whole wall")
+      ->type_name("FILE")
+      ->capture_default_str();
   add_wall_options(*app, *a);
   app->footer(std::string("Examples:\n"
                           "  dcgn wall demo\n"

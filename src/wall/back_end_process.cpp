@@ -31,8 +31,9 @@ std::string library_path() {
     tried += (tried.empty() ? "" : ", ") + file.string();
   }
   throw Error(Code::unsupported, "wall",
-              "no libdcgn_wall.so (" + tried + "): expected a build with freeglut's and Mesa's headers; "
-              "scripts/install-packages wall");
+              "no libdcgn_wall.so (" + tried +
+                  "): expected a build with freeglut's and Mesa's headers; "
+                  "scripts/install-packages wall");
 }
 
 std::string with_before(const char* variable, const std::string& first) {
@@ -98,7 +99,9 @@ void BackEndProcess::send(Kind kind, const std::string& content) const {
   static_cast<void>(send_message(socket_.fd(), kind, content, Clock::now() + patience));
 }
 
-std::optional<Message> BackEndProcess::receive() const { return receive_message(socket_.fd(), Clock::now() + patience); }
+std::optional<Message> BackEndProcess::receive() const {
+  return receive_message(socket_.fd(), Clock::now() + patience);
+}
 
 void BackEndProcess::end_of_stream() {
   ended_ = true;

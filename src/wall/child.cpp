@@ -66,8 +66,7 @@ bool Child::killed() const { return WIFSIGNALED(status_); }
 int Child::exit_code() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1; }
 
 std::string Child::how() const {
-  if (killed())
-    return "signal " + std::to_string(WTERMSIG(status_)) + " (" + strsignal(WTERMSIG(status_)) + ")";
+  if (killed()) return "signal " + std::to_string(WTERMSIG(status_)) + " (" + strsignal(WTERMSIG(status_)) + ")";
   return "exit code " + std::to_string(exit_code());
 }
 

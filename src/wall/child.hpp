@@ -13,8 +13,8 @@ namespace dcgn::wall {
 class Child {
  public:
   Child() = default;
-  // Runs the program of that name (looked for in PATH) after `prepare`, which may set descriptors and variables; it must
-  // do what is allowed between fork and exec only. Throws Error(io) where there is no such program.
+  // Runs the program of that name (looked for in PATH) after `prepare`, which may set descriptors and variables; it
+  // must do what is allowed between fork and exec only. Throws Error(io) where there is no such program.
   Child(const std::vector<std::string>& command, const std::function<void()>& prepare);
   Child(Child&& o) noexcept : process_(std::exchange(o.process_, 0)), status_(o.status_) {}
   Child& operator=(Child&& o) noexcept {

@@ -52,9 +52,9 @@ class FrontEnd {
  public:
   FrontEnd(const Options& options, const std::function<void(const WallPicture&)>& on_picture)
       : options_(options), on_picture_(on_picture) {
-    const std::int64_t date = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                  std::chrono::system_clock::now().time_since_epoch())
-                                  .count();
+    const std::int64_t date =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
     for (const Screen& screen : options.layout.screens) {
       Setup setup;
       setup.wall = {0, 0, options.layout.width, options.layout.height};
@@ -125,8 +125,9 @@ class FrontEnd {
     back.end_of_stream();
     const std::string at = frame_ < 0 ? "before its first frame" : "at frame " + std::to_string(frame_);
     if (back.how_it_died())
-      throw Error(Code::aborted, "wall", back.name() + " ended " + at + " by " + *back.how_it_died() +
-                                             ": expected all screens to go on together");
+      throw Error(
+          Code::aborted, "wall",
+          back.name() + " ended " + at + " by " + *back.how_it_died() + ": expected all screens to go on together");
     if (frame_ < 0)
       throw Error(Code::aborted, "wall",
                   back.name() + ": the program ended (exit code " + std::to_string(back.exit_code()) +
@@ -210,8 +211,8 @@ class FrontEnd {
       const auto hello = back.waiting->as<Hello>();
       if (hello.version != protocol_version)
         throw Error(Code::mismatch, "wall",
-                    back.name() + " has version " + std::to_string(hello.version) + " of the wall's library: expected " +
-                        std::to_string(protocol_version));
+                    back.name() + " has version " + std::to_string(hello.version) +
+                        " of the wall's library: expected " + std::to_string(protocol_version));
       back.waiting.reset();
       back.send(Kind::setup, bytes_of(back.setup()));
     }

@@ -20,8 +20,8 @@ struct Options {
   bool exact = false;                // every pixel as in one window; each screen renders into one as large as the wall
   std::optional<Script> script;      // in place of what users do; time goes by `step` a frame then
   std::chrono::nanoseconds step{16'666'667};
-  std::int64_t frames = -1;          // and then the wall ends; -1: when the program does
-  int check_every = 16;              // frames; 0: never
+  std::int64_t frames = -1;  // and then the wall ends; -1: when the program does
+  int check_every = 16;      // frames; 0: never
   std::chrono::milliseconds deadline{60'000};
   std::function<void(const std::string&)> warn;  // what the wall cannot give, one line each
   std::function<bool()> wants_picture;           // asked once a frame; nothing: once, at the end
@@ -36,17 +36,17 @@ struct WallPicture {
 
 struct ScreenReport {
   std::string name;
-  std::int64_t pictures = 0;    // shown
-  double frame_ms = 0;          // of work, without waiting for the others: the mean
+  std::int64_t pictures = 0;  // shown
+  double frame_ms = 0;        // of work, without waiting for the others: the mean
 };
 
 struct Report {
   int exit_code = 0;  // of the program
   std::int64_t frames = 0, pictures = 0;
-  double seconds = 0;           // from the first frame on
+  double seconds = 0;  // from the first frame on
   std::int64_t events = 0;
-  std::int64_t checked = 0;     // frames whose GL calls were alike
-  int most_skew = 0;            // in pictures, between what two screens show at the same time
+  std::int64_t checked = 0;                         // frames whose GL calls were alike
+  int most_skew = 0;                                // in pictures, between what two screens show at the same time
   double median_spread_ms = 0, most_spread_ms = 0;  // from the first to the last screen that shows a picture
   std::vector<ScreenReport> screens;
 };

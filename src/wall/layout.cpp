@@ -41,7 +41,8 @@ class Section {
     return static_cast<int>(*value);
   }
   int needed(std::string_view key, int least) {
-    if (!has(key)) refuse_layout(where(table_) + "[" + name_ + "] has no " + std::string(key) + ": expected its pixels");
+    if (!has(key))
+      refuse_layout(where(table_) + "[" + name_ + "] has no " + std::string(key) + ": expected its pixels");
     return whole(key, 0, least);
   }
   std::array<int, 2> pair(std::string_view key) {

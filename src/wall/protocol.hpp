@@ -1,9 +1,10 @@
-// What the front end of a wall and its back ends say to each other, over any two streams of bytes: a socket of one host,
-// or the input and output of ssh to another. Both ends are of the same version and byte order.
+// What the front end of a wall and its back ends say to each other, over any two streams of bytes: a socket of one
+// host, or the input and output of ssh to another. Both ends are of the same version and byte order.
 //
-// A back end says `hello` and is told the `setup`. From then on it takes part in barriers, each a message that must be of
-// the same kind from all before any of them is answered: `tick` (a frame begins) by `go`, `swap` (its picture is ready) by
-// `go`, `read` (pixels of the window are asked for) by `pixels`. Events and warnings go to the front end at any time.
+// A back end says `hello` and is told the `setup`. From then on it takes part in barriers, each a message that must be
+// of the same kind from all before any of them is answered: `tick` (a frame begins) by `go`, `swap` (its picture is
+// ready) by `go`, `read` (pixels of the window are asked for) by `pixels`. Events and warnings go to the front end at
+// any time.
 #pragma once
 
 #include <algorithm>
@@ -57,14 +58,14 @@ struct Hello {
 };
 
 struct Setup {
-  Rect wall;                 // at 0, 0
-  Rect screen;               // of the wall, from its top left
-  std::int32_t x = 0, y = 0; // where the screen's picture is on its display
-  std::int32_t turn = 0;     // the picture's, clockwise, in quarters
+  Rect wall;                  // at 0, 0
+  Rect screen;                // of the wall, from its top left
+  std::int32_t x = 0, y = 0;  // where the screen's picture is on its display
+  std::int32_t turn = 0;      // the picture's, clockwise, in quarters
   std::int32_t exact = 0;
-  std::int32_t users = 0;       // whether what users do at the screens counts
-  std::int32_t process = 0;     // that all back ends say they are
-  std::int64_t epoch_ns = 0;    // the date at the wall's time 0
+  std::int32_t users = 0;     // whether what users do at the screens counts
+  std::int32_t process = 0;   // that all back ends say they are
+  std::int64_t epoch_ns = 0;  // the date at the wall's time 0
   std::int64_t deadline_ms = 0;
 };
 
@@ -86,10 +87,10 @@ enum class What : std::int32_t {
 // What a user does. x and y are the window's, from its top left.
 struct Event {
   What what = What::expose;
-  std::int32_t window = 0;        // 0: the wall; whichever window of it is at x, y
-  std::int32_t code = 0;          // the key, button, wheel, state of entry, or what was chosen of the menu
-  std::int32_t state = 0;         // down is 0, up is 1; the wheel's direction
-  std::int32_t x = 0, y = 0;      // of a resize, the new size
+  std::int32_t window = 0;    // 0: the wall; whichever window of it is at x, y
+  std::int32_t code = 0;      // the key, button, wheel, state of entry, or what was chosen of the menu
+  std::int32_t state = 0;     // down is 0, up is 1; the wheel's direction
+  std::int32_t x = 0, y = 0;  // of a resize, the new size
   std::int32_t modifiers = 0;
   std::int32_t menu = 0;
 };
@@ -97,13 +98,13 @@ struct Event {
 // A frame's beginning, and how the back end stands: alike on all.
 struct Tick {
   std::int64_t frame = 0;
-  std::int32_t idle = 0;           // the program wants to go on at once
+  std::int32_t idle = 0;  // the program wants to go on at once
   std::int32_t redisplay = 0;
-  std::int64_t next_timer_ns = -1; // when it is due; -1: none
-  std::uint64_t calls = 0;         // their digest, where the last frame was checked
+  std::int64_t next_timer_ns = -1;  // when it is due; -1: none
+  std::uint64_t calls = 0;          // their digest, where the last frame was checked
   // Not alike.
-  std::int64_t swaps = 0, swapped_ns = 0; // pictures shown, and when the last was, by the host's clock
-  std::int64_t busy_ns = 0;               // of the last frame, without waiting for the others
+  std::int64_t swaps = 0, swapped_ns = 0;  // pictures shown, and when the last was, by the host's clock
+  std::int64_t busy_ns = 0;                // of the last frame, without waiting for the others
 
   bool same(const Tick& o) const {
     return frame == o.frame && idle == o.idle && redisplay == o.redisplay && next_timer_ns == o.next_timer_ns &&

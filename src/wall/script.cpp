@@ -21,12 +21,12 @@ struct Word {
 };
 
 // GLUT's numbers.
-constexpr std::array specials = {
-    Word{"f1", 1},      Word{"f2", 2},       Word{"f3", 3},        Word{"f4", 4},     Word{"f5", 5},
-    Word{"f6", 6},      Word{"f7", 7},       Word{"f8", 8},        Word{"f9", 9},     Word{"f10", 10},
-    Word{"f11", 11},    Word{"f12", 12},     Word{"left", 100},    Word{"up", 101},   Word{"right", 102},
-    Word{"down", 103},  Word{"page-up", 104}, Word{"page-down", 105}, Word{"home", 106}, Word{"end", 107},
-    Word{"insert", 108}};
+constexpr std::array specials = {Word{"f1", 1},        Word{"f2", 2},          Word{"f3", 3},      Word{"f4", 4},
+                                 Word{"f5", 5},        Word{"f6", 6},          Word{"f7", 7},      Word{"f8", 8},
+                                 Word{"f9", 9},        Word{"f10", 10},        Word{"f11", 11},    Word{"f12", 12},
+                                 Word{"left", 100},    Word{"up", 101},        Word{"right", 102}, Word{"down", 103},
+                                 Word{"page-up", 104}, Word{"page-down", 105}, Word{"home", 106},  Word{"end", 107},
+                                 Word{"insert", 108}};
 constexpr std::array buttons = {Word{"left", 0}, Word{"middle", 1}, Word{"right", 2}};
 constexpr std::array states = {Word{"down", 0}, Word{"up", 1}};
 constexpr std::array modifiers = {Word{"shift", 1}, Word{"ctrl", 2}, Word{"alt", 4}};
@@ -77,7 +77,6 @@ class Line {
     while (words_ >> std::ws && !words_.eof()) all |= one_of(modifiers);
     return all;
   }
-  bool empty() { return !(words_ >> std::ws) || words_.eof(); }
 
   [[noreturn]] void refuse(const std::string& what, const std::string& expected) const {
     throw Error(Code::configuration, "wall", where_ + ": " + what + ": expected " + expected);
@@ -97,9 +96,15 @@ Event read_event(Line& line) {
   };
   switch (e.what) {
     case What::key:
-    case What::key_up: e.code = line.key(); place(); break;
+    case What::key_up:
+      e.code = line.key();
+      place();
+      break;
     case What::special:
-    case What::special_up: e.code = line.one_of(specials); place(); break;
+    case What::special_up:
+      e.code = line.one_of(specials);
+      place();
+      break;
     case What::button:
       e.code = line.one_of(buttons);
       e.state = line.one_of(states);
@@ -134,10 +139,9 @@ Script parse_script(const std::string& content, const std::string& file) {
   std::istringstream lines(content);
   std::string text;
   for (int number = 1; std::getline(lines, text); ++number) {
-    // "# " is a comment; "key #" is not.
-    if (const std::size_t comment = text.find("# "); comment != std::string::npos) text.erase(comment);
     Line line(text, file + ":" + std::to_string(number));
-    if (line.empty()) continue;
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string::npos || text[first] == '#') continue;
     const std::int64_t frame = line.number("the number of a frame");
     if (frame < 0 || (!script.empty() && frame < script.back().first))
       line.refuse("frame " + std::to_string(frame), "no frame before that of the line above");
@@ -165,18 +169,31 @@ Script random_script(std::uint64_t seed, std::int64_t frames, int width, int hei
     e.x = below(width);
     e.y = below(height);
     switch (below(8)) {
-      case 0: e.what = What::special; e.code = specials[12 + static_cast<std::size_t>(below(9))].value; break;
-      case 1: e.what = What::button; e.code = below(3); e.state = below(2); break;
+      case 0:
+        e.what = What::special;
+        e.code = specials[12 + static_cast<std::size_t>(below(9))].value;
+        break;
+      case 1:
+        e.what = What::button;
+        e.code = below(3);
+        e.state = below(2);
+        break;
       case 2: e.what = What::motion; break;
       case 3: e.what = What::passive; break;
-      case 4: e.what = What::key_up; e.code = 'a' + below(26); break;
+      case 4:
+        e.what = What::key_up;
+        e.code = 'a' + below(26);
+        break;
       case 5:
         if (below(16)) continue;
         e.what = What::resize;
         e.x = width / 2 + below(width / 2) + 1;
         e.y = height / 2 + below(height / 2) + 1;
         break;
-      default: e.what = What::key; e.code = 'a' + below(26); break;
+      default:
+        e.what = What::key;
+        e.code = 'a' + below(26);
+        break;
     }
     e.modifiers = below(8);
     script.emplace_back(frame, e);

@@ -9,7 +9,7 @@
 //   15 menu 1 7               what the menu of that number calls its callback with
 //   16 resize 640 480         the wall's window
 //
-// Last on a line may stand `shift`, `ctrl`, `alt`; # begins a comment.
+// Last on a line may stand `shift`, `ctrl`, `alt`. A line that begins with # is a comment.
 #pragma once
 
 #include "wall/protocol.hpp"

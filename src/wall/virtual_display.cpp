@@ -16,8 +16,8 @@ VirtualDisplay::VirtualDisplay(int width, int height) {
   if (pipe2(number, O_CLOEXEC) != 0) throw Error(Code::io, "wall", "no pipe for Xvfb");
   const std::string size = std::to_string(width) + "x" + std::to_string(height) + "x24";
   const std::string fd = std::to_string(number[1]);
-  const std::vector<std::string> command = {"Xvfb",    "-displayfd", fd,    "-screen", "0",
-                                            size,      "-nolisten",  "tcp", "-noreset"};
+  const std::vector<std::string> command = {"Xvfb", "-displayfd", fd,    "-screen", "0",
+                                            size,   "-nolisten",  "tcp", "-noreset"};
   try {
     server_ = Child(command, [&number] {
       fcntl(number[1], F_SETFD, 0);
@@ -36,7 +36,8 @@ VirtualDisplay::VirtualDisplay(int width, int height) {
   while (readable(number[0], until) && read(number[0], &next, 1) == 1 && next != '\n') text += next;
   close(number[0]);
   if (next != '\n')
-    throw Error(Code::io, "wall", "Xvfb for " + size + " pixels did not start within 30 s, or ended: expected a display");
+    throw Error(Code::io, "wall",
+                "Xvfb for " + size + " pixels did not start within 30 s, or ended: expected a display");
   name_ = ":" + text;
 }
 

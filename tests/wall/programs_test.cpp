@@ -16,8 +16,8 @@ namespace {
 
 struct Case {
   const char* program;
-  // How many of a wall's 43,200 pixels may be unlike one window's where the viewport is shifted, because the sums that make
-  // edges and shades end in another bit. None: points, bitmaps and flat surfaces.
+  // How many of a wall's 43,200 pixels may be unlike one window's where the viewport is shifted, because the sums that
+  // make edges and shades end in another bit. None: points, bitmaps and flat surfaces.
   int unlike = 0;
   const char* script = "";
   int frames = 4;
@@ -61,7 +61,8 @@ TEST_P(Programs, ShowOnAWallWhatTheyShowInOneWindow) {
 INSTANTIATE_TEST_SUITE_P(
     Wall, Programs,
     testing::Values(Case{"fixed", 60}, Case{"shaders"}, Case{"lists"}, Case{"bitmaps"},
-                    Case{"picking", 0, "1 mouse left down 75 100\n1 mouse left up 75 100\n"}, Case{"read_back", 8} /* of depths */,
+                    Case{"picking", 0, "1 mouse left down 75 100\n1 mouse left up 75 100\n"},
+                    Case{"read_back", 8} /* of depths */,
                     Case{"sub_windows", 0, "1 mouse left down 70 60\n2 mouse left down 100 75\n"},
                     Case{"menus", 0, "1 menu 1 2\n2 menu 2 17\n"}, Case{"timers", 0, "", 8}, Case{"idle", 0, "", 6},
                     Case{"framebuffer"}, Case{"scissors"},

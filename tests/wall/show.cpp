@@ -70,6 +70,16 @@ wall::WallPicture show_plain(const std::vector<std::string>& command) {
   return last;
 }
 
+int run_on_test_display(const std::vector<std::string>& command,
+                        const std::vector<std::pair<std::string, std::string>>& variables) {
+  const std::string display = test_display();
+  wall::Child program(command, [&] {
+    setenv("DISPLAY", display.c_str(), 1);
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  });
+  return program.ended(60'000) ? program.exit_code() : -1;
+}
+
 Difference difference(const wall::WallPicture& a, const wall::WallPicture& b) {
   Difference d;
   if (a.rgb.size() != b.rgb.size() || a.width != b.width) return {1 << 30, 255};

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dcgn::test {
@@ -29,6 +30,10 @@ Shown show(wall::Options options);
 
 // The same program in one window without a wall, as an X server shows it once it has stayed the same for a while.
 wall::WallPicture show_plain(const std::vector<std::string>& command);
+
+// The exit code of a command with these variables, and the display of the tests; -1: it did not end.
+int run_on_test_display(const std::vector<std::string>& command,
+                        const std::vector<std::pair<std::string, std::string>>& variables);
 
 struct Difference {
   int pixels = 0;  // that are not alike

@@ -80,8 +80,7 @@ std::string recorded_calls() {
   std::string text;
   for (const Call& call : calls) {
     text += function_names[call.function];
-    for (std::size_t i = 0; i < call.count; ++i)
-      text += (i ? ", " : "(") + text_of_argument(arguments[call.first + i]);
+    for (std::size_t i = 0; i < call.count; ++i) text += (i ? ", " : "(") + text_of_argument(arguments[call.first + i]);
     text += call.count ? ")\n" : "()\n";
   }
   return text;

@@ -22,16 +22,16 @@ struct Argument {
   enum class Kind : std::uint8_t { whole, real, pointer, contents };
 
   template <class T>
-    requires std::is_integral_v<T>
-  Argument(T value) : kind(Kind::whole), bits(static_cast<std::uint64_t>(static_cast<std::int64_t>(value))) {}
-  Argument(float value) : Argument(static_cast<double>(value)) {}
-  Argument(double value) : kind(Kind::real) { std::memcpy(&bits, &value, sizeof bits); }
-  template <class T>
-  Argument(T* value) : kind(Kind::pointer), bits(value ? 1 : 0) {}
-  Argument(Contents contents);
+    requires std::is_integral_v<T> Argument(T value)
+        : kind(Kind::whole), bits(static_cast<std::uint64_t>(static_cast<std::int64_t>(value))) {}
+    Argument(float value) : Argument(static_cast<double>(value)) {}
+    Argument(double value) : kind(Kind::real) { std::memcpy(&bits, &value, sizeof bits); }
+    template <class T>
+    Argument(T* value) : kind(Kind::pointer), bits(value ? 1 : 0) {}
+    Argument(Contents contents);
 
-  Kind kind;
-  std::uint64_t bits = 0;
+    Kind kind;
+    std::uint64_t bits = 0;
 };
 
 extern bool recording;

@@ -32,27 +32,10 @@ bool is_system_library(const char* path) {
   const char* const slash = std::strrchr(path, '/');
   const std::string_view name = slash ? slash + 1 : path;
   for (const std::string_view of :
-       {"libGL", "libOpenGL", "libEGL", "libX", "libxcb", "libglut", "libglapi", "libgallium", "libLLVM", "libdrm", "libdcgn",
-        "libnvidia", "libstdc++", "libc.so", "ld-linux", "libvulkan"})
+       {"libGL", "libOpenGL", "libEGL", "libX", "libxcb", "libglut", "libglapi", "libgallium", "libLLVM", "libdrm",
+        "libdcgn", "libnvidia", "libstdc++", "libc.so", "ld-linux", "libvulkan"})
     if (name.substr(0, of.size()) == of) return true;
   return name.size() > 7 && name.substr(name.size() - 7) == "_dri.so";
-}
-
-// By the address that it goes on at.
-bool asked_by_program(const void* caller) {
-  if (!connected) return false;
-  struct Known {
-    std::uintptr_t page;
-    bool program;
-  };
-  static thread_local Known known[16];
-  const auto page = reinterpret_cast<std::uintptr_t>(caller) >> 12;
-  Known& k = known[page % 16];
-  if (k.page != page) {
-    Dl_info where{};
-    k = {page, !dladdr(caller, &where) || !where.dli_fname || !is_system_library(where.dli_fname)};
-  }
-  return k.program;
 }
 
 void fill_by_chance(void* to, std::size_t bytes) {
@@ -70,6 +53,22 @@ bool pass(std::int64_t ns) {
 timespec in_timespec(std::int64_t ns) { return {ns / second, ns % second}; }
 
 }  // namespace
+
+bool asked_by_program(const void* caller) {
+  if (!connected) return false;
+  struct Known {
+    std::uintptr_t page;
+    bool program;
+  };
+  static thread_local Known known[16];
+  const auto page = reinterpret_cast<std::uintptr_t>(caller) >> 12;
+  Known& k = known[page % 16];
+  if (k.page != page) {
+    Dl_info where{};
+    k = {page, !dladdr(caller, &where) || !where.dli_fname || !is_system_library(where.dli_fname)};
+  }
+  return k.program;
+}
 
 bool on_main_thread() {
   static thread_local const bool is_main = gettid() == getpid();
@@ -146,8 +145,7 @@ ssize_t getrandom(void* to, size_t bytes, unsigned flags) {
 }
 
 int getentropy(void* to, size_t bytes) {
-  if (!asked_by_program(__builtin_return_address(0)))
-    return DCGN_REAL_AS(int(void*, size_t), "getentropy")(to, bytes);
+  if (!asked_by_program(__builtin_return_address(0))) return DCGN_REAL_AS(int(void*, size_t), "getentropy")(to, bytes);
   fill_by_chance(to, bytes);
   return 0;
 }
@@ -172,8 +170,7 @@ unsigned dcgn_wall_random_device(void* device) {
 }
 
 int nanosleep(const timespec* how_long, timespec* left) {
-  if (asked_by_program(__builtin_return_address(0)) && how_long &&
-      pass(how_long->tv_sec * second + how_long->tv_nsec))
+  if (asked_by_program(__builtin_return_address(0)) && how_long && pass(how_long->tv_sec * second + how_long->tv_nsec))
     return 0;
   return DCGN_REAL_AS(int(const timespec*, timespec*), "nanosleep")(how_long, left);
 }
@@ -184,8 +181,8 @@ int clock_nanosleep(clockid_t clock, int flags, const timespec* how_long, timesp
     if (flags & TIMER_ABSTIME) ns -= frame_time_ns() + (clock == CLOCK_REALTIME ? setup.epoch_ns : since_boot);
     if (ns <= 0 || pass(ns)) return 0;
     const timespec relative = in_timespec(ns);
-    return DCGN_REAL_AS(int(clockid_t, int, const timespec*, timespec*), "clock_nanosleep")(CLOCK_MONOTONIC, 0, &relative,
-                                                                                           left);
+    return DCGN_REAL_AS(int(clockid_t, int, const timespec*, timespec*), "clock_nanosleep")(CLOCK_MONOTONIC, 0,
+                                                                                            &relative, left);
   }
   return DCGN_REAL_AS(int(clockid_t, int, const timespec*, timespec*), "clock_nanosleep")(clock, flags, how_long, left);
 }

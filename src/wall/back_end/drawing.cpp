@@ -31,6 +31,19 @@ void move_state(int x, int y) {
   DCGN_REAL(glScissor)(box.x + x, box.y + y, box.width, box.height);
 }
 
+// The raster position that a program has not set since, too: it begins in the window's corner.
+void move_raster(int x, int y) {
+  if (x == 0 && y == 0) return;
+  GLint profile = 0;
+  DCGN_REAL(glGetIntegerv)(GL_CONTEXT_PROFILE_MASK, &profile);
+  while (DCGN_REAL(glGetError)() != GL_NO_ERROR) {
+  }  // older contexts do not know the question
+  if (profile & GL_CONTEXT_CORE_PROFILE_BIT) return;
+  GLfloat at[4] = {};
+  DCGN_REAL(glGetFloatv)(GL_CURRENT_RASTER_POSITION, at);
+  DCGN_REAL(glWindowPos3f)(at[0] + static_cast<GLfloat>(x), at[1] + static_cast<GLfloat>(y), at[2]);
+}
+
 // Between the window and a framebuffer object of the program GL's state stays, as the program knows it.
 void bind(GLenum target, GLuint framebuffer) {
   if (!current || inside_glut) return;
@@ -82,8 +95,8 @@ bool get_adjusted(GLenum what, T* to) {
   }
 }
 
-// Clears what the program clears, of a window larger than the screen too: GL may round a colour in another way where the
-// scissor test is on than where it is off, and a whole buffer costs it the least.
+// Clears what the program clears, of a window larger than the screen too: GL may round a colour in another way where
+// the scissor test is on than where it is off, and a whole buffer costs it the least.
 template <class Clear>
 void clear_as_program(Clear&& clear) {
   if (!scissor_is_kept()) return clear();
@@ -99,9 +112,10 @@ void clear_as_program(Clear&& clear) {
 
 void refuse_size(int size, int most) {
   char text[160];
-  std::snprintf(text, sizeof text,
-                "the wall has %d pixels in a row or column, and GL's viewports here have %d at most: expected a smaller one",
-                size, most);
+  std::snprintf(
+      text, sizeof text,
+      "the wall has %d pixels in a row or column, and GL's viewports here have %d at most: expected a smaller one",
+      size, most);
   die(text);
 }
 
@@ -129,6 +143,13 @@ void start_drawing(const Window& window) {
   DCGN_REAL(glScissor)(-by.x, -by.y, window.place.width, window.place.height);
   current->scissor.box = {0, 0, window.place.width, window.place.height};
   apply_scissor(window);
+  move_raster(-by.x, -by.y);
+}
+
+void follow_window(const Offset& before) {
+  const Offset now = draw_offset();
+  move_state(before.x - now.x, before.y - now.y);
+  move_raster(before.x - now.x, before.y - now.y);
 }
 
 void apply_scissor(const Window& window) {

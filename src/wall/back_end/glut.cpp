@@ -104,7 +104,8 @@ Window& add_window(int id, int parent, const Rect& place) {
 int make_window(const char* title) {
   connect();
   // The first is the wall; others are as large as they are to be.
-  const Rect place = windows.empty() ? setup.wall : Rect{std::max(0, init_x), std::max(0, init_y), init_width, init_height};
+  const Rect place =
+      windows.empty() ? setup.wall : Rect{std::max(0, init_x), std::max(0, init_y), init_width, init_height};
   Window planned;
   planned.place = place;
   find_seen(planned);
@@ -166,19 +167,19 @@ Rect place_of_parent() {
 using namespace dcgn::wall;
 
 // freeglut calls them too, for its menus: those are its own affair.
-#define DCGN_WALL_WINDOW_CALLBACK(name, member)                                                          \
-  void glut##name##Func(Function f) {                                                                    \
-    if (inside_glut) return DCGN_REAL_AS(void(Function), "glut" #name "Func")(f);                        \
-    set(&Window::member, f, nullptr, false);                                                             \
-  }                                                                                                      \
-  void glut##name##FuncUcall(Function f, void* user) {                                                   \
-    if (inside_glut) return DCGN_REAL_AS(void(Function, void*), "glut" #name "FuncUcall")(f, user);      \
-    set(&Window::member, f, user, true);                                                                 \
+#define DCGN_WALL_WINDOW_CALLBACK(name, member)                                                     \
+  void glut##name##Func(Function f) {                                                               \
+    if (inside_glut) return DCGN_REAL_AS(void(Function), "glut" #name "Func")(f);                   \
+    set(&Window::member, f, nullptr, false);                                                        \
+  }                                                                                                 \
+  void glut##name##FuncUcall(Function f, void* user) {                                              \
+    if (inside_glut) return DCGN_REAL_AS(void(Function, void*), "glut" #name "FuncUcall")(f, user); \
+    set(&Window::member, f, user, true);                                                            \
   }
 
 // Devices that a wall does not have.
-#define DCGN_WALL_NO_CALLBACK(name)              \
-  void glut##name##Func(Function) {}             \
+#define DCGN_WALL_NO_CALLBACK(name)  \
+  void glut##name##Func(Function) {} \
   void glut##name##FuncUcall(Function, void*) {}
 
 extern "C" {

@@ -12,7 +12,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace dcgn::wall {
 
@@ -26,6 +29,9 @@ std::int64_t frame = 0;
 namespace {
 
 int input = -1, output = -1;
+std::mutex warning;  // of any thread's
+std::set<std::string> said;
+std::vector<std::string> unsaid;
 
 std::chrono::milliseconds deadline() { return std::chrono::milliseconds(connected ? setup.deadline_ms : 60'000); }
 
@@ -48,6 +54,12 @@ Message hear(bool pump) {
   }
 }
 
+void say_warnings() {
+  const std::lock_guard lock(warning);
+  for (const std::string& what : unsaid) say(Kind::warning, what);
+  unsaid.clear();
+}
+
 int descriptor_of(const char* variable) {
   const char* const text = std::getenv(variable);
   const int fd = text ? std::atoi(text) : -1;
@@ -59,8 +71,8 @@ int descriptor_of(const char* variable) {
 }  // namespace
 
 void warn(const char* what) {
-  static std::set<std::string> said;
-  if (connected && on_main_thread() && said.insert(what).second) say(Kind::warning, what);
+  const std::lock_guard lock(warning);
+  if (connected && said.insert(what).second) unsaid.emplace_back(what);
 }
 
 void die(const char* what) {
@@ -82,6 +94,7 @@ void connect() {
 
 Go begin_frame(std::vector<Event>& events) {
   pump_windows();
+  say_warnings();
   for (;;) {
     say(Kind::tick, bytes_of(how_it_is()));
     Message message = hear(true);

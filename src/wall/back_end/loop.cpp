@@ -41,10 +41,13 @@ Window* window_at(int x, int y) {
 
 void resize(int width, int height) {
   Window& wall = windows.begin()->second;
+  select_window(wall.id);
+  const Offset before = draw_offset();
   wall.place.width = width;
   wall.place.height = height;
   find_seen(wall);
   place(wall);
+  follow_window(before);
   wall.reshape = wall.redisplay = true;
   for (auto& [id, window] : windows)
     if (window.parent) {

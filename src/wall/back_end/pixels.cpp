@@ -110,12 +110,13 @@ std::string read_from_all(const Rect& area, GLenum format, GLenum type, unsigned
   read.mine = intersection(area, current->seen_in_gl());
   read.pixel_bytes = bytes;
   if (read.mine.empty()) read.mine = {area.x, area.y, 0, 0};
-  std::string rows(static_cast<std::size_t>(read.mine.width) * static_cast<std::size_t>(read.mine.height) * bytes, '\0');
+  std::string rows(static_cast<std::size_t>(read.mine.width) * static_cast<std::size_t>(read.mine.height) * bytes,
+                   '\0');
   const Offset by = read_offset();
   const PixelStore tight(true);
   if (!rows.empty())
-    DCGN_REAL(glReadPixels)(read.mine.x - by.x, read.mine.y - by.y, read.mine.width, read.mine.height, format, type,
-                            rows.data());
+    DCGN_REAL(glReadPixels)
+    (read.mine.x - by.x, read.mine.y - by.y, read.mine.width, read.mine.height, format, type, rows.data());
   return share_pixels(read, rows);
 }
 
@@ -126,7 +127,8 @@ void hand_over(const std::string& rows, int width, int height, unsigned bytes, v
     DCGN_REAL(glGetIntegerv)(static_cast<GLenum>(PixelStore::pack_names[i]), &store[i]);
   const auto align = static_cast<std::size_t>(std::max(1, store[0]));
   const std::size_t row = static_cast<std::size_t>(width) * bytes;
-  const std::size_t pitch = (static_cast<std::size_t>(store[1] > 0 ? store[1] : width) * bytes + align - 1) / align * align;
+  const std::size_t pitch =
+      (static_cast<std::size_t>(store[1] > 0 ? store[1] : width) * bytes + align - 1) / align * align;
   const std::size_t first = static_cast<std::size_t>(store[2]) * pitch + static_cast<std::size_t>(store[3]) * bytes;
   GLint buffer = 0;
   DCGN_REAL(glGetIntegerv)(GL_PIXEL_PACK_BUFFER_BINDING, &buffer);
@@ -134,8 +136,9 @@ void hand_over(const std::string& rows, int width, int height, unsigned bytes, v
     const char* const from = rows.data() + static_cast<std::size_t>(y) * row;
     const std::size_t at = first + static_cast<std::size_t>(y) * pitch;
     if (buffer)
-      DCGN_REAL(glBufferSubData)(GL_PIXEL_PACK_BUFFER, static_cast<GLintptr>(reinterpret_cast<std::uintptr_t>(to) + at),
-                                 static_cast<GLsizeiptr>(row), from);
+      DCGN_REAL(glBufferSubData)
+      (GL_PIXEL_PACK_BUFFER, static_cast<GLintptr>(reinterpret_cast<std::uintptr_t>(to) + at),
+       static_cast<GLsizeiptr>(row), from);
     else
       std::memcpy(static_cast<char*>(to) + at, from, row);
   }
@@ -185,7 +188,8 @@ namespace adjusted {
 
 void glReadPixels(GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, void* pixels) {
   const unsigned bytes = pixel_bytes(format, type);
-  if (!reads_window() || width <= 0 || height <= 0) return DCGN_REAL(glReadPixels)(x, y, width, height, format, type, pixels);
+  if (!reads_window() || width <= 0 || height <= 0)
+    return DCGN_REAL(glReadPixels)(x, y, width, height, format, type, pixels);
   if (bytes == 0) {
     warn("glReadPixels of a format that the wall does not know reads this screen's own part");
     const Offset by = read_offset();
@@ -224,8 +228,8 @@ void glCopyTexImage1D(GLenum target, GLint level, GLenum internal, GLint x, GLin
   if (!reads_window()) return DCGN_REAL(glCopyTexImage1D)(target, level, internal, x, y, width, border);
   const Copied copied = copy_from_all(internal, {x, y, width, 1});
   const PixelStore tight(false);
-  DCGN_REAL(glTexImage1D)(target, level, static_cast<GLint>(internal), width, border, copied.format, copied.type,
-                          copied.rows.data());
+  DCGN_REAL(glTexImage1D)
+  (target, level, static_cast<GLint>(internal), width, border, copied.format, copied.type, copied.rows.data());
 }
 
 void glCopyTexImage2D(GLenum target, GLint level, GLenum internal, GLint x, GLint y, GLsizei width, GLsizei height,
@@ -233,8 +237,8 @@ void glCopyTexImage2D(GLenum target, GLint level, GLenum internal, GLint x, GLin
   if (!reads_window()) return DCGN_REAL(glCopyTexImage2D)(target, level, internal, x, y, width, height, border);
   const Copied copied = copy_from_all(internal, {x, y, width, height});
   const PixelStore tight(false);
-  DCGN_REAL(glTexImage2D)(target, level, static_cast<GLint>(internal), width, height, border, copied.format, copied.type,
-                          copied.rows.data());
+  DCGN_REAL(glTexImage2D)
+  (target, level, static_cast<GLint>(internal), width, height, border, copied.format, copied.type, copied.rows.data());
 }
 
 void glCopyTexSubImage1D(GLenum target, GLint level, GLint xoffset, GLint x, GLint y, GLsizei width) {
@@ -249,8 +253,8 @@ void glCopyTexSubImage2D(GLenum target, GLint level, GLint xoffset, GLint yoffse
   if (!reads_window()) return DCGN_REAL(glCopyTexSubImage2D)(target, level, xoffset, yoffset, x, y, width, height);
   const Copied copied = copy_from_all(internal_format(target, level), {x, y, width, height});
   const PixelStore tight(false);
-  DCGN_REAL(glTexSubImage2D)(target, level, xoffset, yoffset, width, height, copied.format, copied.type,
-                             copied.rows.data());
+  DCGN_REAL(glTexSubImage2D)
+  (target, level, xoffset, yoffset, width, height, copied.format, copied.type, copied.rows.data());
 }
 
 void glCopyTexSubImage3D(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLint x, GLint y,
@@ -259,8 +263,8 @@ void glCopyTexSubImage3D(GLenum target, GLint level, GLint xoffset, GLint yoffse
     return DCGN_REAL(glCopyTexSubImage3D)(target, level, xoffset, yoffset, zoffset, x, y, width, height);
   const Copied copied = copy_from_all(internal_format(target, level), {x, y, width, height});
   const PixelStore tight(false);
-  DCGN_REAL(glTexSubImage3D)(target, level, xoffset, yoffset, zoffset, width, height, 1, copied.format, copied.type,
-                             copied.rows.data());
+  DCGN_REAL(glTexSubImage3D)
+  (target, level, xoffset, yoffset, zoffset, width, height, 1, copied.format, copied.type, copied.rows.data());
 }
 
 void glBlitFramebuffer(GLint x0, GLint y0, GLint x1, GLint y1, GLint to_x0, GLint to_y0, GLint to_x1, GLint to_y1,
@@ -268,8 +272,9 @@ void glBlitFramebuffer(GLint x0, GLint y0, GLint x1, GLint y1, GLint to_x0, GLin
   if (reads_window() && setup.screen != setup.wall)
     warn("glBlitFramebuffer from the window copies what is this screen's own");
   const Offset from = read_offset(), to = draw_offset();
-  DCGN_REAL(glBlitFramebuffer)(x0 - from.x, y0 - from.y, x1 - from.x, y1 - from.y, to_x0 - to.x, to_y0 - to.y,
-                               to_x1 - to.x, to_y1 - to.y, mask, filter);
+  DCGN_REAL(glBlitFramebuffer)
+  (x0 - from.x, y0 - from.y, x1 - from.x, y1 - from.y, to_x0 - to.x, to_y0 - to.y, to_x1 - to.x, to_y1 - to.y, mask,
+   filter);
 }
 
 }  // namespace adjusted

@@ -119,7 +119,9 @@ void glShaderSource(GLuint shader, GLsizei count, const GLchar* const* string, c
                                       ? std::string_view(string[i], static_cast<std::size_t>(length[i]))
                                       : std::string_view(string[i]);
     if (text.find("gl_FragCoord") != std::string_view::npos)
-      warn("a shader reads gl_FragCoord, which counts from each screen's own corner: expected --exact, where it is the wall's");
+      warn(
+          "a shader reads gl_FragCoord, which counts from each screen's own corner: expected --exact, where it is the "
+          "wall's");
   }
   DCGN_REAL(glShaderSource)(shader, count, string, length);
 }

@@ -70,8 +70,8 @@ extern "C" {
 void* glXGetProcAddressARB(const unsigned char* name) {
   const char* const text = reinterpret_cast<const char*>(name);
   if (void* const ours = dcgn::wall::own_function(text)) return ours;
-  static const auto get = reinterpret_cast<void* (*)(const unsigned char*)>(
-      dcgn::wall::real_function("glXGetProcAddressARB"));
+  static const auto get =
+      reinterpret_cast<void* (*)(const unsigned char*)>(dcgn::wall::real_function("glXGetProcAddressARB"));
   return get ? get(name) : nullptr;
 }
 

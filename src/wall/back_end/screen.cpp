@@ -32,8 +32,8 @@ int shown_height() { return setup.turn % 2 ? setup.screen.width : setup.screen.h
   attributes.override_redirect = True;  // no window manager sees to it
   attributes.background_pixel = BlackPixel(on, DefaultScreen(on));
   const ::Window made =
-      DCGN_REAL(XCreateWindow)(on, root, setup.x, setup.y, static_cast<unsigned>(width), static_cast<unsigned>(height), 0,
-                               CopyFromParent, InputOutput, nullptr, CWOverrideRedirect | CWBackPixel, &attributes);
+      DCGN_REAL(XCreateWindow)(on, root, setup.x, setup.y, static_cast<unsigned>(width), static_cast<unsigned>(height),
+                               0, CopyFromParent, InputOutput, nullptr, CWOverrideRedirect | CWBackPixel, &attributes);
   XMapWindow(on, made);
   return made;
 }
@@ -98,7 +98,8 @@ void place(const Window& window) {
     x = y = -8;
     size.width = size.height = 1;
   }
-  XMoveResizeWindow(display, window.x_window, x, y, static_cast<unsigned>(size.width), static_cast<unsigned>(size.height));
+  XMoveResizeWindow(display, window.x_window, x, y, static_cast<unsigned>(size.width),
+                    static_cast<unsigned>(size.height));
   XSync(display, False);
 }
 
@@ -124,8 +125,8 @@ void show_turned(const Window& window, bool back_buffer) {
   auto* const pixels = static_cast<char*>(std::calloc(static_cast<std::size_t>(to.width) * to.height, 4));
   if (!pixels) die("no memory for a picture");
   const Image image(XCreateImage(display, DefaultVisual(display, DefaultScreen(display)),
-                                 static_cast<unsigned>(DefaultDepth(display, DefaultScreen(display))), ZPixmap, 0, pixels,
-                                 static_cast<unsigned>(to.width), static_cast<unsigned>(to.height), 32, 0));
+                                 static_cast<unsigned>(DefaultDepth(display, DefaultScreen(display))), ZPixmap, 0,
+                                 pixels, static_cast<unsigned>(to.width), static_cast<unsigned>(to.height), 32, 0));
   const int red = shift_of(image->red_mask), green = shift_of(image->green_mask), blue = shift_of(image->blue_mask);
   for (int y = 0; y < seen.height; ++y)
     for (int x = 0; x < seen.width; ++x) {

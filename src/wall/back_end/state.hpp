@@ -51,8 +51,8 @@ struct Window {
   };
   std::vector<Saved> attributes;  // the program's stack of them
 
-  Callback display, overlay_display, reshaped, keyboard, keyboard_up, special, special_up, mouse, motion, passive, wheel,
-      entry, visibility, window_status, position, close, wm_close;
+  Callback display, overlay_display, reshaped, keyboard, keyboard_up, special, special_up, mouse, motion, passive,
+      wheel, entry, visibility, window_status, position, close, wm_close;
 
   // `seen` from the window's bottom left, as GL has it.
   Rect seen_in_gl() const {
@@ -78,7 +78,7 @@ bool on_main_thread();
 Offset draw_offset();
 Offset read_offset();
 
-// One line for the front end, once.
+// One line for the front end, once, when the next frame begins; of any thread.
 void warn(const char* what);
 // Says so and ends the program at once.
 [[noreturn]] void die(const char* what);

@@ -1,5 +1,6 @@
-// Writes the GL functions of libdcgn_wall.so: gl_calls OUTPUT ADJUSTED HEADER... takes every prototype of GL's headers and
-// makes a function of it that records the call and passes it on, to dcgn::wall::adjusted where ADJUSTED declares it there.
+// Writes the GL functions of libdcgn_wall.so: gl_calls OUTPUT ADJUSTED HEADER... takes every prototype of GL's headers
+// and makes a function of it that records the call and passes it on, to dcgn::wall::adjusted where ADJUSTED declares it
+// there.
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -42,11 +43,12 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// Functions of one maker's hardware are left to themselves: hardly a program of GLUT's has them, and there are thousands.
+// Functions of one maker's hardware are left to themselves: hardly a program of GLUT's has them, and there are
+// thousands.
 bool is_of_a_vendor(const std::string& name) {
   for (const char* vendor :
-       {"NV", "NVX", "AMD", "ATI", "INTEL", "SGI", "SGIS", "SGIX", "APPLE", "MESA", "SUN", "SUNX", "OES", "QCOM", "IBM",
-        "HP", "PGI", "INGR", "3DFX", "REND", "S3", "WIN", "GREMEDY", "OML", "OVR", "IMG", "ARM", "VIV"})
+       {"NV",  "NVX", "AMD", "ATI",  "INTEL", "SGI",  "SGIS", "SGIX", "APPLE",   "MESA", "SUN", "SUNX", "OES", "QCOM",
+        "IBM", "HP",  "PGI", "INGR", "3DFX",  "REND", "S3",   "WIN",  "GREMEDY", "OML",  "OVR", "IMG",  "ARM", "VIV"})
     if (ends_with(name, vendor)) return true;
   return false;
 }
@@ -123,8 +125,8 @@ void write_function(std::ostream& out, std::size_t number, const Prototype& p, b
     types += comma + q.type;
     notes += comma + recorded(p, q);
   }
-  out << p.result << " " << p.name << "(" << list << ") {\n  if (dcgn::wall::recording) dcgn::wall::note_call(" << number
-      << ", {" << notes << "});\n";
+  out << p.result << " " << p.name << "(" << list << ") {\n  if (dcgn::wall::recording) dcgn::wall::note_call("
+      << number << ", {" << notes << "});\n";
   if (adjusted) {
     out << "  return dcgn::wall::adjusted::" << p.name << "(" << names << ");\n}\n";
   } else {

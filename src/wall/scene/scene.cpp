@@ -1,5 +1,5 @@
-// The scene of `dcgn wall demo`: a ring of lit solids over a floor of tiles, with text, as GLUT programs have been written
-// for thirty years. Nothing here knows of a wall.
+// The scene of `dcgn wall demo`: a ring of lit solids over a floor of tiles, with text, as GLUT programs have been
+// written for thirty years. Nothing here knows of a wall.
 #define GL_GLEXT_PROTOTYPES
 #include <GL/freeglut.h>
 #include <GL/glext.h>
@@ -29,8 +29,7 @@ void reshape(int width, int height) {
 void set_colour(float turn) {
   std::array<float, 4> colour{};
   for (int i = 0; i < 3; ++i)
-    colour[static_cast<std::size_t>(i)] =
-        0.55F + 0.4F * std::cos(full_turn * (turn - static_cast<float>(i) / 3));
+    colour[static_cast<std::size_t>(i)] = 0.55F + 0.4F * std::cos(full_turn * (turn - static_cast<float>(i) / 3));
   colour[3] = 1;
   glMaterialfv(GL_FRONT_AND_BACK, GL_AMBIENT_AND_DIFFUSE, colour.data());
 }
@@ -88,9 +87,9 @@ void draw_text(float time) {
   glDisable(GL_LIGHTING);
   glDisable(GL_DEPTH_TEST);
   glColor3f(0.9F, 0.9F, 0.9F);
-  glWindowPos2i((view[2] - glutBitmapLength(GLUT_BITMAP_HELVETICA_18,
-                                            reinterpret_cast<const unsigned char*>(text.data()))) / 2,
-                14);
+  glWindowPos2i(
+      (view[2] - glutBitmapLength(GLUT_BITMAP_HELVETICA_18, reinterpret_cast<const unsigned char*>(text.data()))) / 2,
+      14);
   glutBitmapString(GLUT_BITMAP_HELVETICA_18, reinterpret_cast<const unsigned char*>(text.data()));
   glEnable(GL_DEPTH_TEST);
   glEnable(GL_LIGHTING);

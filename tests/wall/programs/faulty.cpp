@@ -1,7 +1,8 @@
-// What a wall must notice. Of the processes one, which has made the file of the second argument, is the `odd` one: it draws
-// in another colour, ends, is killed or sleeps. `threads`, `sockets` and `shader` are what a wall cannot give.
+// What a wall must notice. Of the processes one, which has made the file of the second argument, is the `odd` one: it
+// draws in another colour, ends, is killed or sleeps. `threads`, `sockets` and `shader` are what a wall cannot give.
 #include "program.hpp"
 
+#include <GL/glx.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ void idle() {
   if (pictures == 5 && odd) {
     if (fault == "exit") std::exit(0);
     if (fault == "kill") raise(SIGKILL);
-    if (fault == "late") std::this_thread::sleep_for(std::chrono::hours(1));
+    if (fault == "late") pause();
     if (fault == "idle") glutIdleFunc(nullptr);
   }
   glutPostRedisplay();
@@ -39,7 +40,8 @@ void idle() {
 
 void use_what_is_not_there() {
   if (fault == "sockets") close(socket(AF_INET, SOCK_STREAM, 0));
-  if (fault == "threads") std::thread([] { glGetError(); }).join();
+  if (fault == "threads")
+    std::thread([display = glXGetCurrentDisplay()] { glXMakeCurrent(display, None, nullptr); }).join();
   if (fault == "shader") {
     const char* const source = "void main() { gl_FragColor = gl_FragCoord / 240.0; }";
     glShaderSource(glCreateShader(GL_FRAGMENT_SHADER), 1, &source, nullptr);
@@ -55,6 +57,5 @@ int main(int argc, char** argv) {
   program::open(argc, argv, GLUT_DOUBLE | GLUT_RGB, display);
   glutIdleFunc(idle);
   use_what_is_not_there();
-  if (fault == "late") signal(SIGTERM, SIG_IGN);
   glutMainLoop();
 }

@@ -1,5 +1,5 @@
-// Four views in one window, scissors within attributes that are pushed and popped, stippled polygons, feedback; and what
-// GL says of all of them.
+// Four views in one window, scissors within attributes that are pushed and popped, stippled polygons, feedback; and
+// what GL says of all of them.
 #include "program.hpp"
 
 #include <array>
@@ -31,7 +31,8 @@ void show_feedback() {
   glBegin(GL_POINTS);
   glVertex2f(0.5F, 0.25F);
   glEnd();
-  const bool good = glRenderMode(GL_RENDER) == 3 && std::abs(found[1] - 180) < 0.1F && std::abs(found[2] - 112.5F) < 0.1F;
+  const bool good =
+      glRenderMode(GL_RENDER) == 3 && std::abs(found[1] - 180) < 0.1F && std::abs(found[2] - 112.5F) < 0.1F;
   if (!good) std::exit(2);
 }
 

@@ -1,4 +1,5 @@
-// A core profile: shaders, buffers, vertex arrays; functions by glXGetProcAddress and by dlsym. No shader knows of pixels.
+// A core profile: shaders, buffers, vertex arrays; functions by glXGetProcAddress and by dlsym. No shader knows of
+// pixels.
 #include "program.hpp"
 
 #include <dlfcn.h>

@@ -20,7 +20,8 @@ void display() {
   if (getrandom(&system, sizeof system, 0) != sizeof system) std::exit(1);
   glBegin(GL_POINTS);
   for (int i = 0; i < 300; ++i) {
-    glColor3ub(static_cast<GLubyte>(std::rand()), static_cast<GLubyte>(device()), static_cast<GLubyte>(system >> i % 24));
+    glColor3ub(static_cast<GLubyte>(std::rand()), static_cast<GLubyte>(device()),
+               static_cast<GLubyte>(system >> i % 24));
     glVertex2f(static_cast<float>(std::rand() % 240) + 0.5F, static_cast<float>(std::rand() % 180) + 0.5F);
   }
   glEnd();

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"fixed", 60}, Case{"shaders"}, Case{"lists"}, Case{"bitmaps"},
                     Case{"picking", 0, "1 mouse left down 75 100\n1 mouse left up 75 100\n"},
                     Case{"read_back", 8} /* of depths */,
-                    Case{"sub_windows", 0, "1 mouse left down 70 60\n2 mouse left down 100 75\n"},
+                    Case{"sub_windows", 0, "1 mouse left down 70 60\n2 mouse left down 100 75\n"}, Case{"two_windows"},
                     Case{"menus", 0, "1 menu 1 2\n2 menu 2 17\n"}, Case{"timers", 0, "", 8}, Case{"idle", 0, "", 6},
                     Case{"framebuffer"}, Case{"scissors"},
                     Case{"events", 0,
@@ -101,6 +101,14 @@ TEST(Wall, AResizedWindowIsThatOfASmallerWall) {
   const Shown one = show(options_for(c, 1, 1, false));
   EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 2, false)).picture).pixels, 0);
   EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 2, true)).picture).pixels, 0);
+}
+
+TEST(Wall, AWindowThatIsDestroyedIsGoneEverywhere) {
+  const Case c{"two_windows", 0, "2 key d 5 5\n", 6};
+  const Shown one = show(options_for(c, 1, 1, false));
+  EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 2, false)).picture).pixels, 0);
+  EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 1, true)).picture).pixels, 0);
+  EXPECT_GT(difference(one.picture, show(options_for(Case{"two_windows"}, 1, 1, false)).picture).pixels, 1000);
 }
 
 TEST(Wall, RandomInputReachesAllScreensAlike) {

@@ -35,6 +35,14 @@ wall::WallPicture show_plain(const std::vector<std::string>& command);
 int run_on_test_display(const std::vector<std::string>& command,
                         const std::vector<std::pair<std::string, std::string>>& variables);
 
+// Runs the program without a script, has the left button pressed at that place of a screen once the windows are there,
+// and gives what the wall then shows. Esc ends the program. Of screens beside each other.
+struct Press {
+  std::size_t screen;
+  int x, y;
+};
+Shown show_live(wall::Options options, const Press& press);
+
 struct Difference {
   int pixels = 0;  // that are not alike
   int most = 0;    // of 255, in a channel

@@ -54,8 +54,8 @@ class Line {
     return value;
   }
   int small(const std::string& expected) { return static_cast<int>(number(expected)); }
-  template <std::size_t n>
-  std::int32_t one_of(const std::array<Word, n>& known) {
+  template <class Words>
+  std::int32_t one_of(const Words& known) {
     std::string list;
     for (const Word& w : known) list += (list.empty() ? "" : ", ") + std::string(w.name);
     const std::string text = word(list);

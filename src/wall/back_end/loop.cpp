@@ -98,6 +98,7 @@ void deliver(Event e) {
 // Callbacks make and destroy windows: by number, not by reference.
 std::vector<int> window_numbers() {
   std::vector<int> all;
+  all.reserve(windows.size());
   for (const auto& [id, window] : windows) all.push_back(id);
   return all;
 }

@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dcgn)
 
 install(TARGETS dcgn EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
+install(FILES ${PROJECT_SOURCE_DIR}/include/dcgn/mpiglut.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dcgn)
 install(EXPORT dcgn NAMESPACE dcgn:: FILE dcgnTargets.cmake DESTINATION ${package_dir})
 if(TARGET dcgn_command)
   install(TARGETS dcgn_command)

@@ -17,6 +17,7 @@ void add_demo_nbody(CLI::App& parent, Action& chosen);
 void add_demo_pingpong(CLI::App& parent, Action& chosen);
 void add_demo_stencil(CLI::App& parent, Action& chosen);  // its equations
 void add_vgpu(CLI::App& parent, Action& chosen);
+void add_wall(CLI::App& parent, Action& chosen);
 #if defined(DCGN_HAS_BENCH)
 void add_bench_p2p(CLI::App& parent, Action& chosen);
 void add_bench_coll(CLI::App& parent, Action& chosen);

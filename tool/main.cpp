@@ -108,6 +108,7 @@ int run(int argc, char** argv) {
   add_sim_keys(*sim, chosen);
 #endif
   add_vgpu(app, chosen);
+  add_wall(app, chosen);
 
   try {
     app.parse(argc, argv);

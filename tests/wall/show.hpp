@@ -1,0 +1,55 @@
+// Runs programs on walls that nobody sees, and compares what they show.
+#pragma once
+
+#include "wall/front_end.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dcgn::test {
+
+inline constexpr int wall_width = 240, wall_height = 180;  // the programs' windows, and all walls
+
+// Of the tests' own.
+std::string wall_program(const std::string& name);
+
+// A wall of equal screens of that size in all: 1, 1 is one big window.
+wall::Layout equal_screens(int columns, int rows);
+
+struct Shown {
+  wall::WallPicture picture;
+  wall::Report report;
+  std::vector<std::string> warnings;
+};
+
+// Under an Xvfb that the process's tests have in common. Options are as they are to be but for the display.
+Shown show(wall::Options options);
+
+// The same program in one window without a wall, as an X server shows it once it has stayed the same for a while.
+wall::WallPicture show_plain(const std::vector<std::string>& command);
+
+// The exit code of a command with these variables, and the display of the tests; -1: it did not end.
+int run_on_test_display(const std::vector<std::string>& command,
+                        const std::vector<std::pair<std::string, std::string>>& variables);
+
+// Runs the program without a script, has the left button pressed at that place of a screen once the windows are there,
+// and gives what the wall then shows. Esc ends the program. Of screens beside each other.
+struct Press {
+  std::size_t screen;
+  int x, y;
+};
+Shown show_live(wall::Options options, const Press& press);
+
+struct Difference {
+  int pixels = 0;  // that are not alike
+  int most = 0;    // of 255, in a channel
+};
+Difference difference(const wall::WallPicture& a, const wall::WallPicture& b);
+
+// Whether there is something to see.
+bool has_colours(const wall::WallPicture& picture);
+
+}  // namespace dcgn::test

@@ -1,0 +1,26 @@
+// What users do at a screen.
+#include "wall/show.hpp"
+
+#include "wall/script.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dcgn::test {
+
+namespace {
+
+TEST(WallUsers, WhatIsDoneAtOneScreenReachesAll) {
+  wall::Options o;
+  o.layout = equal_screens(2, 1);
+  o.command = {wall_program("events")};
+  o.check_every = 1;
+  const Shown live = show_live(o, {.screen = 1, .x = 20, .y = 50});
+  o.script = wall::parse_script("2 mouse left down 140 50\n", "script");
+  o.frames = 6;
+  EXPECT_EQ(difference(live.picture, show(o).picture).pixels, 0);
+  EXPECT_EQ(live.report.exit_code, 0);
+}
+
+}  // namespace
+
+}  // namespace dcgn::test

@@ -129,7 +129,9 @@ class Candidate {
     VgpuRow row = row_of(measure, name_, gpu_.parts());
     row.placement = placement;
     row.schedule = schedule;
+    const std::size_t copied = gpu_.statistics().copied_bytes;
     set_figures(row, time_runs(*workload_, gpu_, seconds_));
+    row.copied_bytes = gpu_.statistics().copied_bytes - copied;
     row.bytes = workload_->bytes_moved();
     row.speedup = reference_.p50_us() / row.p50_us;
     row.limit = row.devices;

@@ -25,7 +25,8 @@ struct VgpuRow {
   double speedup = 0;             // over one GPU with the kernels as they are; 0: not asked
   double limit = 0;               // of the speed-up, or in us where there is none
   std::string limited_by{};
-  std::uint64_t wrong = 0;  // words of 4 bytes that differ from what one GPU computed
+  std::size_t copied_bytes = 0;  // over links by copies that were made by themselves, in all rounds
+  std::uint64_t wrong = 0;       // words of 4 bytes that differ from what one GPU computed
 };
 
 inline void set_figures(VgpuRow& row, const std::vector<double>& us) {
@@ -37,10 +38,23 @@ inline void set_figures(VgpuRow& row, const std::vector<double>& us) {
 inline double gb_per_s(const VgpuRow& row) { return row.p50_us > 0 ? row.bytes * 1e-3 / row.p50_us : 0; }
 
 inline nlohmann::ordered_json to_json(const VgpuRow& r) {
-  return {{"whose", r.whose},       {"measure", r.measure}, {"workload", r.workload}, {"placement", r.placement},
-          {"schedule", r.schedule}, {"parts", r.parts},     {"devices", r.devices},   {"bytes", r.bytes},
-          {"rounds", r.rounds},     {"p50", r.p50_us},      {"p99", r.p99_us},        {"unit", "us"},
-          {"GBps", gb_per_s(r)},    {"speedup", r.speedup}, {"limit", r.limit},       {"limited_by", r.limited_by},
+  return {{"whose", r.whose},
+          {"measure", r.measure},
+          {"workload", r.workload},
+          {"placement", r.placement},
+          {"schedule", r.schedule},
+          {"parts", r.parts},
+          {"devices", r.devices},
+          {"bytes", r.bytes},
+          {"rounds", r.rounds},
+          {"p50", r.p50_us},
+          {"p99", r.p99_us},
+          {"unit", "us"},
+          {"GBps", gb_per_s(r)},
+          {"speedup", r.speedup},
+          {"limit", r.limit},
+          {"limited_by", r.limited_by},
+          {"copied_bytes", r.copied_bytes},
           {"wrong", r.wrong}};
 }
 

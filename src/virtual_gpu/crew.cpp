@@ -21,7 +21,7 @@ constexpr std::chrono::microseconds watch_time{500};
 }  // namespace
 
 struct Crew::Shared {
-  explicit Shared(std::size_t members) : failures(members), returned(members) {}
+  explicit Shared(std::size_t members) : returned(members) { failures.resize(members); }
 
   void call(std::size_t who) noexcept {
     try {

@@ -32,8 +32,8 @@ std::size_t type_bytes(const Instruction& i) {
   constexpr std::array<std::string_view, 14> types = {".b8",  ".u8",  ".s8",  ".b16", ".u16", ".s16", ".f16",
                                                       ".b32", ".u32", ".s32", ".f32", ".b64", ".u64", ".s64"};
   constexpr std::array<std::size_t, 14> bytes = {1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8};
-  for (auto q = i.qualifiers.rbegin(); q != i.qualifiers.rend(); ++q)
-    if (const auto found = std::find(types.begin(), types.end(), *q); found != types.end())
+  for (const std::string_view q : i.qualifiers)
+    if (const auto found = std::find(types.begin(), types.end(), q); found != types.end())
       return bytes[static_cast<std::size_t>(found - types.begin())];
   return has_shape(i, ".f64") ? 4 : 0;  // no pointer either
 }

@@ -142,14 +142,21 @@ Shown show_live(wall::Options options, const Press& press) {
 
 Difference difference(const wall::WallPicture& a, const wall::WallPicture& b) {
   Difference d;
-  if (a.rgb.size() != b.rgb.size() || a.width != b.width) return {1 << 30, 255};
+  if (a.rgb.size() != b.rgb.size() || a.width != b.width) return {1 << 30, 255, 1 << 30};
   for (std::size_t i = 0; i < a.rgb.size(); i += 3) {
     int most = 0;
     for (std::size_t c = i; c < i + 3; ++c) most = std::max(most, std::abs(a.rgb[c] - b.rgb[c]));
     d.pixels += most > 0;
     d.most = std::max(d.most, most);
+    d.far += most > 1;
   }
   return d;
+}
+
+void expect_like(const wall::WallPicture& one, const wall::WallPicture& wall, bool shaded) {
+  const Difference d = difference(one, wall);
+  EXPECT_LE(d.pixels, shaded ? wall_width * wall_height / 100 : 0) << "by " << d.most << " of 255 at most";
+  EXPECT_LE(d.far, shaded ? 4 : 0);
 }
 
 bool has_colours(const wall::WallPicture& picture) {

@@ -46,8 +46,13 @@ Shown show_live(wall::Options options, const Press& press);
 struct Difference {
   int pixels = 0;  // that are not alike
   int most = 0;    // of 255, in a channel
+  int far = 0;     // pixels that are more than one step of 255 apart
 };
 Difference difference(const wall::WallPicture& a, const wall::WallPicture& b);
+
+// That the wall shows what one window does, every pixel. `shaded`: but for one of a hundred, which may be one step of
+// 255 away, and four of edges, where depths that tie may fall to the other side.
+void expect_like(const wall::WallPicture& one, const wall::WallPicture& wall, bool shaded);
 
 // Whether there is something to see.
 bool has_colours(const wall::WallPicture& picture);

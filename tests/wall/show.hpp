@@ -35,13 +35,13 @@ wall::WallPicture show_plain(const std::vector<std::string>& command);
 int run_on_test_display(const std::vector<std::string>& command,
                         const std::vector<std::pair<std::string, std::string>>& variables);
 
-// Runs the program without a script, has the left button pressed at that place of a screen once the windows are there,
-// and gives what the wall then shows. Esc ends the program. Of screens beside each other.
+// Runs the program without a script on screens beside each other; has the left button pressed at that place of one once
+// there is something to see, and Esc, which ends the program, once the wall shows `wanted`, or half a minute later.
 struct Press {
   std::size_t screen;
   int x, y;
 };
-Shown show_live(wall::Options options, const Press& press);
+Shown show_live(wall::Options options, const Press& press, const wall::WallPicture& wanted);
 
 struct Difference {
   int pixels = 0;  // that are not alike

@@ -240,8 +240,8 @@ class FrontEnd {
     }
     const bool end = options_.frames >= 0 && tick.frame >= options_.frames;
     const bool asked = options_.wants_picture && options_.wants_picture();
-    if ((asked || (end && options_.picture_at_end)) && pictured_ != tick.frame) {
-      pictured_ = tick.frame;
+    if (asked || (end && options_.picture_at_end && !pictured_)) {
+      pictured_ = end;
       tell_all(Kind::show_picture, {});
       return;
     }
@@ -361,7 +361,8 @@ class FrontEnd {
   Pace pace_;
   Report report_;
   Clock::time_point started_{}, next_pulse_ = Clock::now(), answered_ = Clock::now();
-  std::int64_t frame_ = -1, counted_ = -1, pictured_ = -1, held_until_ns_ = 0;
+  std::int64_t frame_ = -1, counted_ = -1, held_until_ns_ = 0;
+  bool pictured_ = false;  // at the end
   bool held_ = false, checking_ = false, asks_for_calls_ = false, done_ = false;
   int exit_code_ = 0;
 };

@@ -5,6 +5,8 @@
 #include <dcgn/error.hpp>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <vector>
@@ -20,6 +22,7 @@ VirtualDisplay::VirtualDisplay(int width, int height) {
                                             size,   "-nolisten",  "tcp", "-noreset"};
   try {
     server_ = Child(command, [&number] {
+      prctl(PR_SET_PDEATHSIG, SIGTERM);  // so that it gives its number back
       fcntl(number[1], F_SETFD, 0);
       const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
       dup2(nowhere, STDERR_FILENO);  // what it says of keyboards is of no use here

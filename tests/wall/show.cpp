@@ -37,6 +37,20 @@ wall::WallPicture grab(Display* display) {
   return picture;
 }
 
+// The one whose corner is there.
+::Window window_at(Display* display, int x, int y) {
+  ::Window root = 0, parent = 0, *children = nullptr, found = 0;
+  unsigned count = 0;
+  XQueryTree(display, DefaultRootWindow(display), &root, &parent, &children, &count);
+  for (unsigned i = 0; i < count; ++i) {
+    XWindowAttributes a{};
+    XGetWindowAttributes(display, children[i], &a);
+    if (a.map_state == IsViewable && a.x == x && a.y == y) found = children[i];
+  }
+  if (children) XFree(children);
+  return found;
+}
+
 }  // namespace
 
 std::string wall_program(const std::string& name) { return std::string(DCGN_WALL_PROGRAMS) + "/wall_" + name; }
@@ -82,57 +96,48 @@ int run_on_test_display(const std::vector<std::string>& command,
   return program.ended(60'000) ? program.exit_code() : -1;
 }
 
-Shown show_live(wall::Options options, const Press& press) {
-  std::atomic<bool> wanted = false, shown = false;
+Shown show_live(wall::Options options, const Press& press, const wall::WallPicture& wanted) {
+  std::atomic<bool> asked = false, answered = false, ended = false;
   Shown result;
   wall::place_on_one_display(options.layout, test_display());
-  options.wants_picture = [&wanted] { return wanted.exchange(false); };
+  options.wants_picture = [&asked] { return asked.exchange(false); };
   std::exception_ptr error;
   std::thread wall([&] {
     try {
       result.report = wall::run_wall(options, [&](const wall::WallPicture& picture) {
         result.picture = picture;
-        shown = true;
+        answered = true;
       });
     } catch (...) {
       error = std::current_exception();
     }
-    shown = true;
+    ended = true;
   });
-  Display* const display = XOpenDisplay(test_display().c_str());
   const auto until = wall::Clock::now() + std::chrono::seconds(30);
-  std::vector<::Window> windows(options.layout.screens.size(), 0);
-  const auto moment = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
-  while (!shown && wall::Clock::now() < until && std::count(windows.begin(), windows.end(), 0UL) > 0) {
-    moment();
-    ::Window root = 0, parent = 0, *children = nullptr;
-    unsigned count = 0;
-    XQueryTree(display, DefaultRootWindow(display), &root, &parent, &children, &count);
-    for (unsigned i = 0; i < count; ++i) {
-      XWindowAttributes a{};
-      XGetWindowAttributes(display, children[i], &a);
-      for (std::size_t k = 0; k < windows.size(); ++k) {
-        const wall::Screen& s = options.layout.screens[k];
-        if (a.map_state == IsViewable && a.x == s.x && a.y == s.y && a.width == s.part.width) windows[k] = children[i];
-      }
+  const auto look_until = [&](auto&& good) {
+    while (!ended && wall::Clock::now() < until) {
+      answered = false;
+      asked = true;
+      while (!answered && !ended && wall::Clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (answered && good(result.picture)) return;
     }
-    if (children) XFree(children);
-  }
-  for (int i = 0; i < 6; ++i) moment();  // what the program draws first
-  const ::Window there = windows[press.screen];
+  };
+  look_until(has_colours);
+  Display* const display = XOpenDisplay(test_display().c_str());
+  const wall::Screen& screen = options.layout.screens[press.screen];
+  const ::Window there = window_at(display, screen.x, screen.y);
   XEvent button{};
   button.xbutton = {ButtonPress, 0,           True,    display, there,   DefaultRootWindow(display),
                     0,           CurrentTime, press.x, press.y, press.x, press.y,
                     0,           1,           True};
   XSendEvent(display, there, True, ButtonPressMask, &button);
   XFlush(display);
-  for (int i = 0; i < 6; ++i) moment();
-  wanted = true;
-  while (!shown && wall::Clock::now() < until) moment();
+  look_until([&wanted](const wall::WallPicture& picture) { return picture.rgb == wanted.rgb; });
   XEvent key{};
-  key.xkey = {KeyPress, 0, True, display, windows[0], DefaultRootWindow(display),        0,   CurrentTime,
-              1,        1, 1,    1,       0,          XKeysymToKeycode(display, 0xff1b), True};
-  XSendEvent(display, windows[0], True, KeyPressMask, &key);
+  key.xkey = {KeyPress, 0, True, display, there, DefaultRootWindow(display),        0,   CurrentTime,
+              1,        1, 1,    1,       0,     XKeysymToKeycode(display, 0xff1b), True};
+  XSendEvent(display, there, True, KeyPressMask, &key);
   XFlush(display);
   wall.join();
   XCloseDisplay(display);
@@ -142,14 +147,21 @@ Shown show_live(wall::Options options, const Press& press) {
 
 Difference difference(const wall::WallPicture& a, const wall::WallPicture& b) {
   Difference d;
-  if (a.rgb.size() != b.rgb.size() || a.width != b.width) return {1 << 30, 255};
+  if (a.rgb.size() != b.rgb.size() || a.width != b.width) return {1 << 30, 255, 1 << 30};
   for (std::size_t i = 0; i < a.rgb.size(); i += 3) {
     int most = 0;
     for (std::size_t c = i; c < i + 3; ++c) most = std::max(most, std::abs(a.rgb[c] - b.rgb[c]));
     d.pixels += most > 0;
     d.most = std::max(d.most, most);
+    d.far += most > 1;
   }
   return d;
+}
+
+void expect_like(const wall::WallPicture& one, const wall::WallPicture& wall, bool shaded) {
+  const Difference d = difference(one, wall);
+  EXPECT_LE(d.pixels, shaded ? wall_width * wall_height / 100 : 0) << "by " << d.most << " of 255 at most";
+  EXPECT_LE(d.far, shaded ? 4 : 0);
 }
 
 bool has_colours(const wall::WallPicture& picture) {

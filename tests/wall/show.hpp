@@ -35,19 +35,24 @@ wall::WallPicture show_plain(const std::vector<std::string>& command);
 int run_on_test_display(const std::vector<std::string>& command,
                         const std::vector<std::pair<std::string, std::string>>& variables);
 
-// Runs the program without a script, has the left button pressed at that place of a screen once the windows are there,
-// and gives what the wall then shows. Esc ends the program. Of screens beside each other.
+// Runs the program without a script on screens beside each other; has the left button pressed at that place of one once
+// there is something to see, and Esc, which ends the program, once the wall shows `wanted`, or half a minute later.
 struct Press {
   std::size_t screen;
   int x, y;
 };
-Shown show_live(wall::Options options, const Press& press);
+Shown show_live(wall::Options options, const Press& press, const wall::WallPicture& wanted);
 
 struct Difference {
   int pixels = 0;  // that are not alike
   int most = 0;    // of 255, in a channel
+  int far = 0;     // pixels that are more than one step of 255 apart
 };
 Difference difference(const wall::WallPicture& a, const wall::WallPicture& b);
+
+// That the wall shows what one window does, every pixel. `shaded`: but for one of a hundred, which may be one step of
+// 255 away, and four of edges, where depths that tie may fall to the other side.
+void expect_like(const wall::WallPicture& one, const wall::WallPicture& wall, bool shaded);
 
 // Whether there is something to see.
 bool has_colours(const wall::WallPicture& picture);

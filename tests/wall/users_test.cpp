@@ -14,10 +14,12 @@ TEST(WallUsers, WhatIsDoneAtOneScreenReachesAll) {
   o.layout = equal_screens(2, 1);
   o.command = {wall_program("events")};
   o.check_every = 1;
-  const Shown live = show_live(o, {.screen = 1, .x = 20, .y = 50});
-  o.script = wall::parse_script("2 mouse left down 140 50\n", "script");
-  o.frames = 6;
-  EXPECT_EQ(difference(live.picture, show(o).picture).pixels, 0);
+  wall::Options replay = o;
+  replay.script = wall::parse_script("2 mouse left down 140 50\n", "script");
+  replay.frames = 6;
+  const wall::WallPicture wanted = show(replay).picture;
+  const Shown live = show_live(o, {.screen = 1, .x = 20, .y = 50}, wanted);
+  EXPECT_EQ(difference(live.picture, wanted).pixels, 0);
   EXPECT_EQ(live.report.exit_code, 0);
 }
 

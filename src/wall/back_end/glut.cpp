@@ -234,7 +234,7 @@ void glutDestroyWindow(int id) {
   inside_glut = true;
   DCGN_REAL_AS(void(int), "glutDestroyWindow")(id);
   inside_glut = false;
-  pump_windows();  // freeglut does it when it next sees to them
+  pump_windows();                                                 // freeglut does it when it next sees to them
   for (auto& [other, window] : windows) window.redisplay = true;  // what was beneath
   close();
 }

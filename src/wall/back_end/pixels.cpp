@@ -114,9 +114,8 @@ std::string read_from_all(const Rect& area, GLenum format, GLenum type, unsigned
                    '\0');
   const Offset by = read_offset();
   const PixelStore tight(true);
-  if (!rows.empty())
-    DCGN_REAL(glReadPixels)
-    (read.mine.x - by.x, read.mine.y - by.y, read.mine.width, read.mine.height, format, type, rows.data());
+  if (!rows.empty()) DCGN_REAL(glReadPixels)
+  (read.mine.x - by.x, read.mine.y - by.y, read.mine.width, read.mine.height, format, type, rows.data());
   return share_pixels(read, rows);
 }
 
@@ -135,12 +134,10 @@ void hand_over(const std::string& rows, int width, int height, unsigned bytes, v
   for (int y = 0; y < height; ++y) {
     const char* const from = rows.data() + static_cast<std::size_t>(y) * row;
     const std::size_t at = first + static_cast<std::size_t>(y) * pitch;
-    if (buffer)
-      DCGN_REAL(glBufferSubData)
-      (GL_PIXEL_PACK_BUFFER, static_cast<GLintptr>(reinterpret_cast<std::uintptr_t>(to) + at),
-       static_cast<GLsizeiptr>(row), from);
-    else
-      std::memcpy(static_cast<char*>(to) + at, from, row);
+    if (buffer) DCGN_REAL(glBufferSubData)
+    (GL_PIXEL_PACK_BUFFER, static_cast<GLintptr>(reinterpret_cast<std::uintptr_t>(to) + at),
+     static_cast<GLsizeiptr>(row), from);
+    else std::memcpy(static_cast<char*>(to) + at, from, row);
   }
 }
 

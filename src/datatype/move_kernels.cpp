@@ -68,16 +68,19 @@ bool is_sparse(const PieceSide& side) {
 // Whether the ends of rows had better be fetched before they are written. Where a row ends inside a sector of 32 bytes,
 // the memory has to read that before it can write it, which the cache asks for at its leisure; if what lies beside it
 // is written, too, it pays to ask early (H200, rows of 40 bytes every 64: 845 GB/s without, 1040 with), else not (rows
-// of 8 bytes every 64: 390 and 300): 64 bytes are fetched.
-bool is_better_prefetched(const PieceSide& side) {
+// of 8 bytes every 64: 390 and 300): 64 bytes are fetched. What fits the cache is there already, as a rule, or soon.
+bool is_better_prefetched(const PieceSide& side, std::int64_t bytes) {
   if (!side.leaf || side.leaf->triangle) return false;
   const Leaf& leaf = *side.leaf;
+  constexpr std::int64_t cache = 50 << 20;  // of an H100
+  const std::int64_t step =
+      leaf.num_loops ? std::abs(leaf.loops[static_cast<std::size_t>(leaf.num_loops - 1)].stride) : leaf.bytes_inside;
+  if (leaf.one_row_inside() && bytes / leaf.bytes_inside * step <= cache) return false;
   std::int64_t bits = leaf.bytes_inside | static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(side.base));
   for (int i = 0; i < leaf.num_loops; ++i) bits |= leaf.loops[static_cast<std::size_t>(i)].stride;
   if (!leaf.table)
     return bits % sector_bytes != 0 && leaf.num_loops > 0 &&
-           (leaf.bytes_inside > sector_bytes ||
-            std::abs(leaf.loops[static_cast<std::size_t>(leaf.num_loops - 1)].stride) < 2 * sector_bytes);
+           (leaf.bytes_inside > sector_bytes || step < 2 * sector_bytes);
   return leaf.table->bytes() / leaf.table->rows() > sector_bytes;
 }
 
@@ -180,7 +183,8 @@ void launch_words(const Queue& queue, const std::vector<Piece>& pieces) {
       tiles += (piece.words - 1) / Kernel::tile_words + 1;
     }
     kernel.tiles = static_cast<Index>(tiles);
-    kernel.prefetch = (From == Pattern::flat || To == Pattern::same) && is_better_prefetched(pieces.front().to);
+    kernel.prefetch = (From == Pattern::flat || To == Pattern::same) &&
+                      is_better_prefetched(pieces.front().to, pieces.front().words * WordBytes);
     launch(queue, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
   }
 }

@@ -72,19 +72,21 @@ struct MoveRows {
   DCGN_HOST_DEVICE void move(unsigned lane, std::int64_t b, std::int64_t e) const {
     const std::int64_t head = least(e, b + (-offset_in(to + b, wide) & (wide - 1)));
     const std::int64_t words = (e - head) / wide;
+    const std::int64_t mine = std::int64_t{lane} * WordBytes, tail = head + words * wide;
+    // All are on their way before the first is waited for: `from` may be another GPU's.
+    const bool has_head = b + mine < head, has_tail = tail + mine < e;
     Wide values[ahead];
+    Word head_word{}, tail_word{};
     for (int k = 0; k < ahead; ++k)
       if (const std::int64_t i = lane + std::int64_t{gpu::warp_size} * k; i < words)
         values[k] = reinterpret_cast<const Wide*>(from + head)[i];
+    if (has_head) head_word = *reinterpret_cast<const Word*>(from + b + mine);
+    if (has_tail) tail_word = *reinterpret_cast<const Word*>(from + tail + mine);
     for (int k = 0; k < ahead; ++k)
       if (const std::int64_t i = lane + std::int64_t{gpu::warp_size} * k; i < words)
         reinterpret_cast<Wide*>(to + head)[i] = values[k];
-    const auto move_word = [&](std::int64_t at) {
-      *reinterpret_cast<Word*>(to + at) = *reinterpret_cast<const Word*>(from + at);
-    };
-    const std::int64_t mine = std::int64_t{lane} * WordBytes, tail = head + words * wide;
-    if (b + mine < head) move_word(b + mine);
-    if (tail + mine < e) move_word(tail + mine);
+    if (has_head) *reinterpret_cast<Word*>(to + b + mine) = head_word;
+    if (has_tail) *reinterpret_cast<Word*>(to + tail + mine) = tail_word;
   }
 };
 

@@ -62,9 +62,7 @@ const Viewed::Part& part_of(const Viewed& viewed, std::int64_t at) {
   return next[-1];
 }
 
-}  // namespace
-
-PackedView::PackedView(std::vector<TypedBuffer> buffers) {
+std::shared_ptr<const Viewed> view_of(std::vector<TypedBuffer> buffers) {
   const Checked checked("datatype", Code::invalid_size);
   auto viewed = std::make_shared<Viewed>();
   for (TypedBuffer& buffer : buffers) {
@@ -74,6 +72,26 @@ PackedView::PackedView(std::vector<TypedBuffer> buffers) {
     viewed->bytes = checked.add(begin, buffer.bytes());
     viewed->parts.push_back({std::move(buffer), std::move(layout), begin});
   }
+  return viewed;
+}
+
+std::shared_ptr<const Viewed> view_of(std::byte* memory, std::shared_ptr<const Layout> layout) {
+  const std::int64_t bytes = layout->bytes();
+  auto viewed = std::make_shared<Viewed>();
+  viewed->parts.push_back(
+      {TypedBuffer(memory, Datatype::contiguous(bytes, Datatype::of<std::byte>())), std::move(layout), 0});
+  viewed->bytes = bytes;
+  return viewed;
+}
+
+}  // namespace
+
+PackedView::PackedView(std::vector<TypedBuffer> buffers) : PackedView(view_of(std::move(buffers))) {}
+
+PackedView::PackedView(std::byte* memory, std::shared_ptr<const Layout> layout)
+    : PackedView(view_of(memory, std::move(layout))) {}
+
+PackedView::PackedView(std::shared_ptr<const Viewed> viewed) {
   if (static_cast<std::uint64_t>(viewed->bytes) >= most_bytes)
     throw Error(Code::out_of_resources, "datatype",
                 "a message of " + std::to_string(viewed->bytes) + " bytes with types, expected fewer than " +

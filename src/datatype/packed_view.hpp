@@ -31,6 +31,8 @@ class PackedView {
   // What is only sent may be a ConstTypedBuffer's; where there are bytes there is memory. Throws
   // Error(out_of_resources) where there are too many views or too many bytes, or what making a layout throws.
   explicit PackedView(std::vector<TypedBuffer> buffers);
+  // Of memory with a layout of which no type is known: its elements fit all.
+  PackedView(std::byte* memory, std::shared_ptr<const Layout> layout);
   PackedView(PackedView&& other) noexcept;
   PackedView& operator=(PackedView&& other) noexcept;
   ~PackedView();
@@ -39,6 +41,8 @@ class PackedView {
   std::int64_t bytes() const { return bytes_; }
 
  private:
+  explicit PackedView(std::shared_ptr<const Viewed> viewed);
+
   void* address_ = nullptr;
   std::int64_t bytes_ = 0;
 };

@@ -24,6 +24,14 @@ class Copier {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual bool busy() = 0;
   virtual void enter() = 0;
+  // The allocation of one of the devices that has this memory; false where it is none that another process could open.
+  struct Allocation {
+    std::byte* begin;
+    std::size_t bytes;
+    std::uint64_t id;  // no other one, earlier or later, is called so
+    int device;
+  };
+  virtual bool allocation_of(const void* memory, Allocation& found) = 0;
   // Before any copy of it: memory of another process counts as that of this device, which has opened it.
   virtual void adopt(const void* memory, std::size_t bytes, int device) = 0;
   // The device whose memory this is; -1 where a thread of the host may touch it.

@@ -87,7 +87,10 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   device_phases_.resize(devices_.size());
   device_begins_.resize(devices_.size());
   number_gpus(placement);
-  if (sharing_ && has_copier_ && placement.shape(home_.first_node).cpus) fragments_ = std::make_unique<FragmentPools>();
+  if (sharing_ && has_copier_ && placement.shape(home_.first_node).cpus) {
+    fragments_ = std::make_unique<FragmentPools>();
+    if (has_cuda_) exports_ = std::make_unique<ExportTables>();
+  }
   if (sharing) number_hosts(placement, sharing->starts());
   Layout layout;
   // Where one of the processes cannot, the others hear of it and do not wait for it.
@@ -101,6 +104,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     sharing->open({});
   opened.agree();
   if (fragments_) open_fragments(*copier);
+  if (exports_) open_exports(*copier);
 
   for (std::size_t g = 0; g < devices_.size(); ++g) {
     if (!device_blocks_[g]) continue;
@@ -196,6 +200,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr,
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
+               .exports = exports_ && !place.is_slot() ? exports_->of_ranks[i].get() : nullptr,
                .elements = 0};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);

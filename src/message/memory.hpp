@@ -125,6 +125,7 @@ class RankMemory {
   struct Where;
   struct Shared;
   struct FragmentPools;
+  struct ExportTables;
   Block map_memory(std::size_t bytes) const;
   void number_gpus(const Placement& placement);
   void number_hosts(const Placement& placement, const std::vector<int>& processes);
@@ -133,6 +134,8 @@ class RankMemory {
   void share(const Layout& layout);
   void lay_out_fragments();
   void open_fragments(HostCopier& copier);
+  void lay_out_exports();
+  void open_exports(HostCopier& copier);
   Where where(const void* piece) const;
   Shared& shared_of(int process) const;
   Peer peer_of(const Layout& layout, std::size_t r, std::size_t p) const;
@@ -189,6 +192,7 @@ class RankMemory {
   std::uint32_t* ended_ = nullptr;            // [circle().ranks]
   Shared* shared_ = nullptr;                  // at the beginning of pinned_, where there are processes to share with
   std::unique_ptr<FragmentPools> fragments_;  // null where no CPU rank here needs them
+  std::unique_ptr<ExportTables> exports_;     // null likewise
   std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;

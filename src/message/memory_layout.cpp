@@ -89,7 +89,7 @@ void RankMemory::lay_out(Layout& layout) {
   if (sharing_) {
     const auto* const ranks = pinned_.take<Shared::Rank>(n, 64);
     const auto* const pairs = pinned_.take<Shared::Pair>(n * all, 64);
-    if (shared_) *shared_ = {shared_->offset(ended_), shared_->offset(ranks), shared_->offset(pairs), 0, 0};
+    if (shared_) *shared_ = {shared_->offset(ended_), shared_->offset(ranks), shared_->offset(pairs), 0, 0, 0};
   }
   notices_ = pinned_.take<Notice>(n);
   if (has_copier_) {
@@ -97,6 +97,7 @@ void RankMemory::lay_out(Layout& layout) {
     copies_posted_ = pinned_.take<std::uint32_t>(n, 64);
   }
   lay_out_fragments();
+  lay_out_exports();
   lent_ = host_.take<std::uint32_t>(n, 64);
   host_phase_ = host_.take<std::uint32_t>(1, 64);
   for (std::size_t g = 0; g < devices_.size(); ++g) {

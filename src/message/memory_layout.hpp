@@ -2,6 +2,7 @@
 #pragma once
 
 #include "message/memory.hpp"
+#include "message/process_exports.hpp"
 #include "message/process_fragments.hpp"
 
 #include <cstddef>
@@ -84,6 +85,7 @@ struct RankMemory::Shared {
   };
   std::uint64_t ended, ranks, pairs;  // offsets
   std::uint64_t pools, pool_count;    // the host's, then those of the GPUs; 0 where there are none
+  std::uint64_t exports;              // an ExportTable for each rank; 0 where there are none
 
   template <class T>
   T* at(std::uint64_t from_here) {
@@ -101,6 +103,13 @@ struct RankMemory::FragmentPools {
   Shared::Pool* told = nullptr;
   std::vector<ProcessFragments::Peer> peers;  // by process, from the first one that shares memory
   std::vector<std::unique_ptr<ProcessFragments>> of_ranks;
+};
+
+// What its CPU ranks tell of their GPUs' memory, where it has GPUs, and as they see the others'.
+struct RankMemory::ExportTables {
+  ExportTable* own = nullptr;                         // by rank
+  std::vector<std::vector<std::vector<bool>>> reach;  // by process, as ProcessExports::Peer has it
+  std::vector<std::unique_ptr<ProcessExports>> of_ranks;
 };
 
 }  // namespace dcgn::message

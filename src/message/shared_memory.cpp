@@ -54,6 +54,7 @@ void RankMemory::share(const Layout& layout) {
     shared_->pools = shared_->offset(fragments_->told);
     shared_->pool_count = fragments_->own.size();
   }
+  if (exports_) shared_->exports = shared_->offset(exports_->own);
   std::vector<void*> device_memory;
   for (const Block& block : device_blocks_) device_memory.push_back(block.get());
   sharing_->open(device_memory);
@@ -147,6 +148,35 @@ void RankMemory::open_fragments(HostCopier& copier) {
       if (peer.host.count) peers[p] = &peer;
     }
     fragments_->of_ranks[i] = std::make_unique<ProcessFragments>(copier, fragments_->own, std::move(peers));
+  }
+}
+
+void RankMemory::lay_out_exports() {
+  if (exports_) exports_->own = pinned_.take<ExportTable>(endpoints_.size(), 64);
+}
+
+// All processes have told what they have.
+void RankMemory::open_exports(HostCopier& copier) {
+  for (int p = 0; p < sharing_->count(); ++p) {
+    const int process = sharing_->first() + p;
+    auto& reach = exports_->reach.emplace_back();
+    for (int g = 0; process != home_.first_node && g < static_cast<int>(devices_.size()); ++g) {
+      auto& reached = reach.emplace_back();
+      for (int h = 0; h < sharing_->gpus(process); ++h) reached.push_back(sharing_->gpus_reach(g, process, h));
+    }
+  }
+  exports_->of_ranks.resize(endpoints_.size());
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    if (gpus_[here(i)] >= 0) continue;
+    std::vector<ProcessExports::Peer> peers(lanes_);
+    for (std::size_t p = 0; p < static_cast<std::size_t>(circle_.ranks); ++p) {
+      if (is_here(p) || gpus_[p] >= 0) continue;
+      Shared& its = shared_of(processes_[p]);
+      if (its.exports)
+        peers[p] = {its.at<ExportTable>(its.exports) + (p - first_ranks_[p]), processes_[p],
+                    &exports_->reach[static_cast<std::size_t>(processes_[p] - sharing_->first())]};
+    }
+    exports_->of_ranks[i] = std::make_unique<ProcessExports>(copier, exports_->own[i], std::move(peers));
   }
 }
 

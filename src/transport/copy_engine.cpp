@@ -2,6 +2,7 @@
 
 #include "datatype/packed_view.hpp"
 #include "device/copier.hpp"
+#include "exported_buffers.hpp"
 #include "typed_copies.hpp"
 
 #include <dcgn/error.hpp>
@@ -20,7 +21,8 @@ void check_bytes(const void* memory, std::size_t bytes) {
 CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p)
     : devices_(devices),
       copier_(device::make_copier(devices, p2p)),
-      typed_(std::make_unique<TypedCopies>(devices, p2p, *copier_)) {}
+      typed_(std::make_unique<TypedCopies>(devices, p2p, *copier_)),
+      exported_(std::make_unique<ExportedBuffers>(devices, *copier_)) {}
 CopyEngine::~CopyEngine() = default;
 
 bool CopyEngine::is_device_memory(const void* memory) const {

@@ -16,7 +16,8 @@ class Copier;  // src/device/copier.hpp
 
 namespace dcgn::transport {
 
-class TypedCopies;  // typed_copies.hpp
+class ExportedBuffers;  // exported_buffers.hpp
+class TypedCopies;      // typed_copies.hpp
 
 // An address of a view (datatype/packed_view.hpp) is taken for memory of a device: its bytes are packed or unpacked on
 // their way (typed_copies.hpp).
@@ -67,6 +68,9 @@ class CopyEngine {
   // Has memory of another process, which this one of the devices given has opened, count as its own. Before any copy.
   void adopt(const void* memory, std::size_t bytes, int gpu);
 
+  // Memory of these devices that processes read in each other.
+  ExportedBuffers& exported() const { return *exported_; }
+
   // Makes one of the devices the calling thread's current one, as a library that is given their memory may expect.
   void enter() const;
 
@@ -77,6 +81,7 @@ class CopyEngine {
   const std::vector<Device> devices_;
   std::unique_ptr<device::Copier> copier_;
   std::unique_ptr<TypedCopies> typed_;
+  std::unique_ptr<ExportedBuffers> exported_;
 };
 
 // Starts what a rank asks for.

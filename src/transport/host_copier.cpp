@@ -3,6 +3,7 @@
 #include <dcgn/gpu/atomic.hpp>
 
 #include "datatype/packed_view.hpp"
+#include "exported_buffers.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,16 @@ bool HostCopier::rank_can_read(const void* memory, int rank) {
   const int reader = readers_[place];
   return reader >= 0 && engine_.kernels_can_read(memory, reader);
 }
+
+bool HostCopier::describe(const void* memory, std::uint64_t bytes, message::ExportedMemory& told) {
+  return engine_.exported().describe(memory, bytes, told);
+}
+
+const void* HostCopier::open(const message::ExportedMemory& told, std::uint64_t bytes, int process, int gpu) {
+  return engine_.exported().open(told, bytes, process, gpu);
+}
+
+void HostCopier::close(const void* opened) { engine_.exported().close(opened); }
 
 void HostCopier::copy(void* to, const void* from, std::uint64_t bytes) {
   try {

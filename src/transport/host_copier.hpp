@@ -31,6 +31,9 @@ class HostCopier final : public message::HostCopier {
   int gpu_of(const void* memory) override;
   void adopt(const void* memory, std::uint64_t bytes, int gpu) override;
   bool rank_can_read(const void* memory, int rank) override;
+  bool describe(const void* memory, std::uint64_t bytes, message::ExportedMemory& told) override;
+  const void* open(const message::ExportedMemory& told, std::uint64_t bytes, int process, int gpu) override;
+  void close(const void* opened) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
   void start(const message::CopyRequest& request) override;
 

@@ -52,6 +52,63 @@ TEST_F(Processes, TypedMessages) {
     }
 }
 
+// Again and again from the same memory of a GPU, which is read there once it is known: in a row and with layouts that
+// another process can be told of, or not; expected and not; into less room, and across others.
+TEST_F(Processes, MessagesFromTheSameMemoryOfAGpu) {
+  if (processes() > Device::count()) GTEST_SKIP() << "a GPU for each process";
+  Config config = with({.cpus = 1, .gpus = 1});
+  if (Device(0).kind() == DeviceKind::emulated) config.copy_engine_bytes = 0;
+  World world(config);
+  Comm comm = world.attach();
+  const int size = comm.size(), apart = size / processes();
+  const int next = (comm.rank() + apart) % size, before = (comm.rank() + size - apart) % size;
+  constexpr std::int64_t n = 300;
+  const Datatype number = Datatype::of<double>();
+  std::vector<std::int64_t> lengths, rows;
+  for (std::int64_t i = 0; i < n; ++i) {
+    lengths.push_back(i + 1);
+    rows.push_back(i * n);
+  }
+  const Datatype triangle = Datatype::indexed(lengths, rows, number);
+  lengths[7] = 1;  // so that it is none
+  const Datatype types[] = {Datatype::contiguous(n * n, number), Datatype::vector(n, n / 2, n, number),
+                            Datatype::subarray({n, n}, {n - 20, 100}, {10, 50}, Datatype::Order::c, number), triangle,
+                            Datatype::indexed(lengths, rows, number)};
+  const Device device = world.device(0);
+  const DeviceBuffer<double> out(device, n * n), in(device, n * n);
+  std::vector<double> sent(n * n), found(n * n);
+  for (int round = 0; round < 9; ++round)
+    for (const Datatype& type : types) {
+      const auto value = [&](int rank, std::size_t i) { return 1e6 * rank + 1e5 * round + static_cast<double>(i); };
+      for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = value(comm.rank(), i);
+      out.upload(sent.data());
+      in.upload(std::vector<double>(n * n, -1).data());
+      // Every third is there before it is asked for, and every fourth spreads what comes in a row.
+      const bool unexpected = round % 3 == 2, spread = round % 4 == 3, less = round % 5 == 4;
+      const auto bytes = static_cast<std::size_t>(type.size()), count = bytes / sizeof(double);
+      const Request request = comm.isend(ConstTypedBuffer(out.data(), type), next, 3);
+      if (unexpected) comm.probe(before, 3);
+      if (less) {
+        EXPECT_THROW(comm.recv(Span<double>(in.data(), count / 2), before, 3), Error);
+      } else if (spread) {
+        comm.recv(TypedBuffer(in.data(), type), before, 3);
+      } else {
+        comm.recv(Span<double>(in.data(), count), before, 3);
+      }
+      comm.wait(request);
+      in.download(found.data());
+      std::vector<double> packed(count), expected(n * n, -1);
+      for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = value(before, i);
+      pack(ConstTypedBuffer(sent.data(), type), Span<std::byte>(reinterpret_cast<std::byte*>(packed.data()), bytes));
+      if (spread && !less)
+        unpack(Span<const std::byte>(reinterpret_cast<const std::byte*>(packed.data()), bytes),
+               TypedBuffer(expected.data(), type));
+      else
+        std::copy_n(packed.begin(), less ? count / 2 : count, expected.begin());
+      EXPECT_TRUE(found == expected) << "round " << round << ": " << describe(type);
+    }
+}
+
 // However they come: in a header of a lane or of MPI, behind it, or in pieces.
 TEST_F(Processes, OtherElementsAreRefused) {
   for (const bool share : {true, false})

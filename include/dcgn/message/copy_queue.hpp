@@ -6,6 +6,8 @@
 // copy_queue_length requests that are not. One that would hold up all others is refused: its word becomes ~value.
 #pragma once
 
+#include <dcgn/message/exports.hpp>
+
 #include <cstdint>
 
 namespace dcgn::message {
@@ -45,6 +47,12 @@ class HostCopier {
   // Whether kernels of the device of this rank can read the memory; false where the rank is the host's. Of a rank
   // elsewhere: whether the gateway may pass the memory to MPI.
   virtual bool rank_can_read(const void* memory, int rank) = 0;
+  // Where so many bytes of memory or of a view are, for processes that share memory with this one; false where they
+  // cannot read them there. And what another one has told of them, for a GPU here that reaches the one that has them:
+  // memory or a view, until close(); null where it cannot be.
+  virtual bool describe(const void* memory, std::uint64_t bytes, ExportedMemory& told) = 0;
+  virtual const void* open(const ExportedMemory& told, std::uint64_t bytes, int process, int gpu) = 0;
+  virtual void close(const void* opened) = 0;
   // Both stop the job where they fail: then what was to be copied is not.
   virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
   virtual void start(const CopyRequest& request) = 0;

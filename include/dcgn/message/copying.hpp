@@ -6,6 +6,7 @@
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exports.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/work.hpp>
 
@@ -127,6 +128,9 @@ DCGN_HOST_DEVICE inline void start_copy(Endpoint& me, Record* r) {
     if (found != value && found != ~value) continue;
     static_cast<void>(load_acquire(word));  // orders the copy before what comes now, at the cost of one look
     c.under_way.remove(before, r);
+#if !defined(__CUDA_ARCH__)
+    if (r->flags & Record::opened) me.exports->close(*r);
+#endif
     if (found == value) {
       acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_pulled);
       complete(me, r);

@@ -71,6 +71,7 @@ struct Record {
   static constexpr std::uint32_t readable = 1 << 4;   // unexpected, copying: as in the header
   static constexpr std::uint32_t waited = 1 << 5;     // the call that receives it waits for nothing else
   static constexpr std::uint32_t placed = 1 << 6;     // the sender stores it, or was asked to
+  static constexpr std::uint32_t opened = 1 << 7;     // copying: in memory of another process; Exports::close() it
 };
 
 // Acknowledgement words. Each use of one has a turn of its own, which the receiver repeats in its answer: so an answer
@@ -420,6 +421,7 @@ struct Limits {
 
 class Background;  // background.hpp
 class Fragments;   // fragments.hpp
+class Exports;     // exports.hpp
 
 struct alignas(64) Endpoint {
   std::int32_t rank, size;               // of the world
@@ -469,6 +471,7 @@ struct alignas(64) Endpoint {
   std::uint32_t* lent;
   Background* background;  // of a CPU rank, once it has made a call that goes on beside others
   Fragments* fragments;    // of a CPU rank, where processes share memory
+  Exports* exports;        // the same, and have GPUs that reach each other's
   std::uint32_t elements;  // of a CPU rank: what the next record's envelope has; such a call keeps one
 };
 

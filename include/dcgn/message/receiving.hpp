@@ -7,6 +7,7 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exports.hpp>
 #include <dcgn/message/fragments.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/work.hpp>
@@ -47,6 +48,17 @@ DCGN_HOST_DEVICE inline bool is_for_fragments([[maybe_unused]] const Endpoint& m
 #endif
 }
 
+// Whether what another process offers can be read where it is.
+DCGN_HOST_DEVICE inline bool is_opened([[maybe_unused]] Endpoint& me, [[maybe_unused]] const InLane& lane,
+                                       [[maybe_unused]] Record* r, [[maybe_unused]] const Header& h) {
+#if defined(__CUDA_ARCH__)
+  return false;
+#else
+  return me.exports && h.kind == Kind::offer && lane.process && r->flags & Record::on_device && r->capacity &&
+         me.copies.queue && me.exports->open(static_cast<std::int32_t>(&lane - me.in), *r);
+#endif
+}
+
 // A receive has met its message, announced by `h`: fetch the payload.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
   InLane& lane = lane_from(me, r->envelope.peer);
@@ -64,6 +76,9 @@ DCGN_HOST_DEVICE inline bool is_for_fragments([[maybe_unused]] const Endpoint& m
   } else if (h.bytes == 0) {
     acknowledge(lane, h.ack, ack_pulled);
     complete(me, r);
+  } else if (is_opened(me, lane, r, h)) {
+    r->flags |= Record::opened;
+    start_copy(me, r);
   } else {
     accept(me, r);
   }

@@ -5,6 +5,7 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exports.hpp>
 #include <dcgn/message/fragments.hpp>
 #include <dcgn/message/records.hpp>
 #include <dcgn/message/work.hpp>
@@ -93,6 +94,10 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
     if (!has_room(lane, cells + extra) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
+#if !defined(__CUDA_ARCH__)
+    if (me.exports && h.kind == Kind::offer && is_near(me, r->envelope.peer))
+      me.exports->tell(lane_of(me, r->envelope.peer), *r);
+#endif
     if (extra) write_peer(lane.ring, lane.tail() + cells, r->envelope.peer);
     write_header(lane.ring, lane.tail(), h);
     put(lane, cells + extra);

@@ -1,6 +1,7 @@
 #include "cuda_copier.hpp"
 
 #include "cuda_copy_stream.hpp"
+#include "cuda_driver.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_staging.hpp"
 
@@ -15,6 +16,8 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -103,7 +106,29 @@ class CudaCopier final : public Copier {
     return locate(memory).on_device();
   }
 
+  bool allocation_of(const void* memory, Allocation& found) override {
+    const RelaxedCapture relaxed;
+    const MemoryPlace place = locate(memory);
+    if (!place.on_device() || place.adopted) return false;
+    const CurrentDevice current(place.device, "copy");
+    const auto address = reinterpret_cast<CUdeviceptr>(memory);
+    int capable = 0;
+    CUdeviceptr begin = 0;
+    unsigned long long id = 0;
+    check_driver(driver().pointer_attribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address), "copy",
+                 "cuPointerGetAttribute", place.device);
+    if (!capable) return false;
+    check_driver(driver().pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address), "copy",
+                 "cuPointerGetAttribute", place.device);
+    check_driver(driver().address_range(&begin, &found.bytes, address), "copy", "cuMemGetAddressRange", place.device);
+    found.begin = reinterpret_cast<std::byte*>(begin);
+    found.id = id;
+    found.device = place.device;
+    return true;
+  }
+
   void adopt(const void* memory, std::size_t bytes, int device) override {
+    const std::unique_lock lock(adopted_mutex_);
     adopted_.push_back({static_cast<const std::byte*>(memory), bytes, device});
   }
 
@@ -191,6 +216,7 @@ class CudaCopier final : public Copier {
   };
 
   MemoryPlace locate(const void* memory) const {
+    const std::shared_lock lock(adopted_mutex_);
     for (const Adopted& a : adopted_)
       if (static_cast<std::size_t>(static_cast<const std::byte*>(memory) - a.memory) < a.bytes)
         return {MemoryKind::device, a.device, false, true};
@@ -275,6 +301,7 @@ class CudaCopier final : public Copier {
   }
 
   const std::vector<Device> devices_;
+  mutable std::shared_mutex adopted_mutex_;
   std::vector<Adopted> adopted_;
   std::map<int, std::vector<int>> reached_;  // by the device that reaches; itself included
   std::list<Scratch> scratch_;

@@ -31,6 +31,8 @@ Driver load_driver() {
   find("cuCtxGetCurrent", d.context_get);
   find("cuCtxSetCurrent", d.context_set);
   find("cuDeviceGetAttribute", d.device_get_attribute);
+  find("cuPointerGetAttribute", d.pointer_attribute);
+  find("cuMemGetAddressRange", d.address_range);
   find("cuMemGetAllocationGranularity", d.memory_granularity);
   find("cuMemAddressReserve", d.address_reserve);
   find("cuMemAddressFree", d.address_free);

@@ -17,6 +17,8 @@ struct Driver {
   decltype(&cuCtxGetCurrent) context_get;
   decltype(&cuCtxSetCurrent) context_set;
   decltype(&cuDeviceGetAttribute) device_get_attribute;
+  decltype(&cuPointerGetAttribute) pointer_attribute;
+  decltype(&cuMemGetAddressRange) address_range;
 
   decltype(&cuMemGetAllocationGranularity) memory_granularity;
   decltype(&cuMemAddressReserve) address_reserve;

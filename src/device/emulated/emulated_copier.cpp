@@ -29,6 +29,8 @@ class EmulatedCopier final : public Copier {
 
   void enter() override {}
 
+  bool allocation_of(const void*, Allocation&) override { return false; }
+
   void adopt(const void*, std::size_t, int) override {}  // it is the host's
 
   void copy(void* to, const void* from, std::size_t bytes) override {

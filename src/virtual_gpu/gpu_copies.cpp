@@ -39,7 +39,7 @@ std::vector<Buffer*> Gpu::buffers_near(std::uintptr_t address) {
   std::vector<Buffer*> found;
   for (auto after = buffers_.upper_bound(address + page); after != buffers_.begin();) {
     --after;
-    if (address > after->first && address - after->first > after->second.pages.bytes() + page) break;
+    if (address > after->first && address - after->first >= after->second.pages.bytes() + page) break;
     found.push_back(&after->second);
   }
   return found;

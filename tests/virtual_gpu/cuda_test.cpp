@@ -174,8 +174,9 @@ TEST_F(CudaVirtualGpu, what_launches_only_read_is_copied_by_itself_and_never_out
   const Kernel gather = module.kernel("gather");
   const Launch shape{.grid = 30, .block = 64};
   constexpr int n = 30 * 64;
-  auto *table = static_cast<int*>(gpu.allocate(n * 4)), *index = static_cast<int*>(gpu.allocate(n * 4)),
-       *out = static_cast<int*>(gpu.allocate(n * 4));
+  // What is written comes right behind the table, but for the page between them.
+  auto *table = static_cast<int*>(gpu.allocate(n * 4)), *out = static_cast<int*>(gpu.allocate(n * 4)),
+       *index = static_cast<int*>(gpu.allocate(n * 4));
   std::vector<int> content(n), order(n), found(n);
   std::iota(content.begin(), content.end(), 0);
   for (int i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i * 7 % n;

@@ -11,6 +11,7 @@ namespace dcgn::tool {
 using Action = std::function<int()>;
 
 void add_info(CLI::App& parent, Action& chosen);
+void add_doctor(CLI::App& parent, Action& chosen);
 void add_demo_mandelbrot(CLI::App& parent, Action& chosen);
 void add_demo_cannon(CLI::App& parent, Action& chosen);
 void add_demo_nbody(CLI::App& parent, Action& chosen);

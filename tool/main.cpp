@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(std::string("Examples:\n"
                          "  dcgn info                       what is here: devices, links, ranks, settings\n"
+                         "  dcgn doctor                     whether it all works, and what to do where not\n"
                          "  dcgn demo mandelbrot            the main job, and two pictures of it\n"
                          "  dcgn demo pingpong --between cpu,slot\n"
                          "  dcgn bench p2p --peers mpi      latency and bandwidth beside MPI\n"
@@ -54,6 +55,7 @@ int run(int argc, char** argv) {
              exit_codes_help);
   Action chosen;
   add_info(app, chosen);
+  add_doctor(app, chosen);
   CLI::App* demo = app.add_subcommand(
       "demo", "Demonstrations: mandelbrot, nbody, cannon, pingpong, cahn-hilliard, ginzburg-landau, heat");
   demo->require_subcommand(1);

@@ -87,17 +87,21 @@ Path resolve(const char* operation, Path path, const Comm& comm) {
 }
 
 StagingPool::Lease StagingPool::get(const char* operation, std::int64_t bytes) {
-  // The smallest that is large enough; one that is too small goes, so that sizes which change do not pile up.
-  const auto larger = [](const auto& a, const auto& b) { return a->capacity() < b->capacity(); };
-  std::sort(free_.begin(), free_.end(), larger);
-  const auto found =
-      std::find_if(free_.begin(), free_.end(), [&](const auto& staging) { return staging->capacity() >= bytes; });
-  if (found != free_.end()) {
+  const auto take = [&](auto found) {
     std::unique_ptr<Staging> staging = std::move(*found);
     free_.erase(found);
-    return {*this, std::move(staging)};
-  }
-  if (!free_.empty()) free_.erase(free_.begin());
+    return Lease(*this, std::move(staging));
+  };
+  // Those that GL is still at are left alone, but for a few. Which was given back first comes first.
+  constexpr std::ptrdiff_t most_busy = 2;
+  const auto fits = [&](const auto& staging) { return staging->capacity() >= bytes; };
+  const auto idle = std::find_if(free_.begin(), free_.end(), [&](const auto& s) { return fits(s) && s->ready(0); });
+  if (idle != free_.end()) return take(idle);
+  if (std::count_if(free_.begin(), free_.end(), fits) >= most_busy)
+    return take(std::find_if(free_.begin(), free_.end(), fits));
+  // One that is too small goes, so that sizes which change do not pile up.
+  const auto small = std::find_if_not(free_.begin(), free_.end(), fits);
+  if (small != free_.end()) free_.erase(small);
   const std::int64_t capacity = std::max<std::int64_t>(bytes, 4096);
   if (path_ == Path::copy) return {*this, std::make_unique<HostStaging>(capacity)};
   if (path_ == Path::interop) return {*this, make_interop_staging(operation, capacity)};

@@ -82,12 +82,12 @@ void measure_transfer(const PixelsWork& work, pixels::Path path, std::int64_t by
   const auto [width, height] = shape_of(bytes);
   const auto n = static_cast<std::size_t>(bytes);
   const std::vector<unsigned char> content = noise(bytes, 1), other = noise(bytes, 2);
-  const pixels::Owned texture(make_texture(width, height, content), pixels::gl().DeleteTextures);
+  const pixels::Owned texture(make_texture(width, height, content), pixels::gl().delete_textures);
   const Checked pixels = pixels::check(pixels_bench, all_of(texture.name()));
   StagingPool pool(path);
   constexpr std::uint64_t deadline_ns = 60'000'000'000;
   const StagingPool::Lease staging = pool.get(pixels_bench, bytes);
-  const auto finish = [] { pixels::gl().Finish(); };
+  const auto finish = [] { pixels::gl().finish(); };
 
   PixelsRow read{.whose = ours(), .measure = "read-back", .path = to_string(path), .bytes = bytes};
   set_figures(read, time_pixel_rounds(work.seconds, [&] {
@@ -141,29 +141,17 @@ void measure_frame(const PixelsWork& work, Comm& comm, const pixels::Options& op
   const std::vector<unsigned char> content = noise(bytes, 3);
   const bool first = comm.rank() == 0;
   const pixels::Owned texture(make_texture(work.width, work.height, first ? content : noise(bytes, 4)),
-                              pixels::gl().DeleteTextures);
+                              pixels::gl().delete_textures);
   const Pixels frame = all_of(texture.name());
   const auto round_trip = [&] {
     const auto begin = PixelsClock::now();
     if (first) images.send(frame, 1);
     images.recv(frame, 1 - comm.rank());
     if (!first) images.send(frame, 0);
-    pixels::gl().Finish();
+    pixels::gl().finish();
     return pixels_us_since(begin) / 2;
   };
-  // Both ends make as many rounds.
-  int more = 1;
-  std::vector<double> us;
-  double spent = 0;
-  for (int k = 0; more; ++k) {
-    const double took = round_trip();
-    if (k > 0) {
-      us.push_back(took);
-      spent += 2 * took;
-    }
-    more = us.size() < 5 || spent < work.seconds * 1e6;
-    comm.broadcast(more, 0);
-  }
+  const std::vector<double> us = time_pixel_rounds_together(comm, work.seconds, 2, round_trip);
   std::uint64_t wrong = count_different(content_of(texture.name()).data(), content.data(), content.size());
   comm.all_reduce(wrong, Sum{});
   if (!first) return;
@@ -181,7 +169,7 @@ void measure_stream(const PixelsWork& work, Comm& comm, const pixels::Options& o
   std::vector<pixels::Owned> textures;
   for (unsigned k = 0; k < 2; ++k)
     textures.emplace_back(make_texture(work.width, work.height, noise(bytes, sends ? k : k + 10)),
-                          pixels::gl().DeleteTextures);
+                          pixels::gl().delete_textures);
   constexpr int frames = 16;  // of a round
   const auto round = [&] {
     comm.barrier();
@@ -194,22 +182,11 @@ void measure_stream(const PixelsWork& work, Comm& comm, const pixels::Options& o
       request = sends ? images.isend(frame, 1) : images.irecv(frame, 0);
     }
     for (const pixels::ImageRequest& request : requests) images.wait(request);
-    pixels::gl().Finish();
+    pixels::gl().finish();
     comm.barrier();
     return pixels_us_since(begin) / frames;
   };
-  int more = 1;
-  std::vector<double> us;
-  double spent = 0;
-  for (int k = 0; more; ++k) {
-    const double took = round();
-    if (k > 0) {
-      us.push_back(took);
-      spent += frames * took;
-    }
-    more = us.size() < 5 || spent < work.seconds * 1e6;
-    comm.broadcast(more, 0);
-  }
+  const std::vector<double> us = time_pixel_rounds_together(comm, work.seconds, frames, round);
   std::uint64_t wrong = 0;
   for (unsigned k = 0; k < 2; ++k)
     wrong +=

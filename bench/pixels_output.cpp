@@ -37,7 +37,7 @@ PixelsRow measure_output(const PixelsWork& work, Comm& comm) {
   const Strip mine = strip_of(height, comm.rank(), ranks);
   const PixelsScene scene(width, height, mine.first, mine.rows);
   const bool is_root = comm.rank() == 0;
-  const pixels::Owned picture(is_root ? make_texture(width, height, {}) : 0, pixels::gl().DeleteTextures);
+  const pixels::Owned picture(is_root ? make_texture(width, height, {}) : 0, pixels::gl().delete_textures);
   std::vector<Pixels> places;
   if (is_root)
     for (int r = 0; r < ranks; ++r) {
@@ -46,28 +46,21 @@ PixelsRow measure_output(const PixelsWork& work, Comm& comm) {
     }
   const Pixels strip = part_of(scene.texture(), {0, 0, width, mine.rows});
 
-  std::vector<double> frames, computing, network;
-  int more = 1;
-  double spent = 0;
-  for (int k = 0; more; ++k) {
+  std::vector<double> computing, network;
+  const std::vector<double> frames = time_pixel_rounds_together(comm, work.seconds, 1, [&] {
     comm.barrier();
     const auto begin = PixelsClock::now();
     scene.draw();
-    pixels::gl().Finish();
+    pixels::gl().finish();
     double computed = pixels_us_since(begin);
     if (ranks > 1) images.gather(strip, places, 0);
-    if (is_root) pixels::gl().Finish();
+    if (is_root) pixels::gl().finish();
     const double took = pixels_us_since(begin);
     comm.all_reduce(computed, Max{});  // whom all others wait for
-    if (k > 0) {
-      frames.push_back(took);
-      computing.push_back(computed);
-      network.push_back(std::max(0.0, took - computed));
-      spent += took;
-    }
-    more = frames.size() < 5 || spent < work.seconds * 1e6;
-    comm.broadcast(more, 0);
-  }
+    computing.push_back(computed);
+    network.push_back(std::max(0.0, took - computed));
+    return took;
+  });
 
   PixelsRow row{.whose = ours(),
                 .measure = "output",

@@ -83,4 +83,21 @@ std::vector<double> time_pixel_rounds(double seconds, const Round& round) {
   return us;
 }
 
+// The same by all ranks, which make as many rounds; `round` says what one of its `parts` took.
+template <class Round>
+std::vector<double> time_pixel_rounds_together(Comm& comm, double seconds, int parts, const Round& round) {
+  std::vector<double> us;
+  double spent = 0;
+  for (int k = 0;; ++k) {
+    const double took = round();
+    if (k > 0) {
+      us.push_back(took);
+      spent += took * parts;
+    }
+    int more = us.size() < 5 || spent < seconds * 1e6;
+    comm.broadcast(more, 0);
+    if (!more) return us;
+  }
+}
+
 }  // namespace dcgn::bench

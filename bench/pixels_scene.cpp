@@ -12,24 +12,24 @@ using Found = pixels::detail::Found;
 
 // What drawing takes besides.
 struct DrawingGl {
-  PFNGLATTACHSHADERPROC AttachShader = Found("glAttachShader");
-  PFNGLBINDFRAMEBUFFERPROC BindFramebuffer = Found("glBindFramebuffer");
-  PFNGLBINDVERTEXARRAYPROC BindVertexArray = Found("glBindVertexArray");
-  PFNGLCOMPILESHADERPROC CompileShader = Found("glCompileShader");
-  PFNGLCREATEPROGRAMPROC CreateProgram = Found("glCreateProgram");
-  PFNGLCREATESHADERPROC CreateShader = Found("glCreateShader");
-  PFNGLCREATEVERTEXARRAYSPROC CreateVertexArrays = Found("glCreateVertexArrays");
-  PFNGLDELETEPROGRAMPROC DeleteProgram = Found("glDeleteProgram");
-  PFNGLDELETESHADERPROC DeleteShader = Found("glDeleteShader");
-  PFNGLDELETEVERTEXARRAYSPROC DeleteVertexArrays = Found("glDeleteVertexArrays");
-  PFNGLDRAWARRAYSPROC DrawArrays = Found("glDrawArrays");
-  PFNGLGETPROGRAMIVPROC GetProgramiv = Found("glGetProgramiv");
-  PFNGLGETUNIFORMLOCATIONPROC GetUniformLocation = Found("glGetUniformLocation");
-  PFNGLLINKPROGRAMPROC LinkProgram = Found("glLinkProgram");
-  PFNGLPROGRAMUNIFORM3FPROC ProgramUniform3f = Found("glProgramUniform3f");
-  PFNGLSHADERSOURCEPROC ShaderSource = Found("glShaderSource");
-  PFNGLUSEPROGRAMPROC UseProgram = Found("glUseProgram");
-  PFNGLVIEWPORTPROC Viewport = Found("glViewport");
+  PFNGLATTACHSHADERPROC attach_shader = Found("glAttachShader");
+  PFNGLBINDFRAMEBUFFERPROC bind_framebuffer = Found("glBindFramebuffer");
+  PFNGLBINDVERTEXARRAYPROC bind_vertex_array = Found("glBindVertexArray");
+  PFNGLCOMPILESHADERPROC compile_shader = Found("glCompileShader");
+  PFNGLCREATEPROGRAMPROC create_program = Found("glCreateProgram");
+  PFNGLCREATESHADERPROC create_shader = Found("glCreateShader");
+  PFNGLCREATEVERTEXARRAYSPROC create_vertex_arrays = Found("glCreateVertexArrays");
+  PFNGLDELETEPROGRAMPROC delete_program = Found("glDeleteProgram");
+  PFNGLDELETESHADERPROC delete_shader = Found("glDeleteShader");
+  PFNGLDELETEVERTEXARRAYSPROC delete_vertex_arrays = Found("glDeleteVertexArrays");
+  PFNGLDRAWARRAYSPROC draw_arrays = Found("glDrawArrays");
+  PFNGLGETPROGRAMIVPROC get_programiv = Found("glGetProgramiv");
+  PFNGLGETUNIFORMLOCATIONPROC get_uniform_location = Found("glGetUniformLocation");
+  PFNGLLINKPROGRAMPROC link_program = Found("glLinkProgram");
+  PFNGLPROGRAMUNIFORM3FPROC program_uniform_3f = Found("glProgramUniform3f");
+  PFNGLSHADERSOURCEPROC shader_source = Found("glShaderSource");
+  PFNGLUSEPROGRAMPROC use_program = Found("glUseProgram");
+  PFNGLVIEWPORTPROC viewport = Found("glViewport");
 };
 
 const DrawingGl& drawing() {
@@ -54,9 +54,9 @@ void main() {
 )";
 
 unsigned shader(GLenum kind, const char* source) {
-  const unsigned name = drawing().CreateShader(kind);
-  drawing().ShaderSource(name, 1, &source, nullptr);
-  drawing().CompileShader(name);
+  const unsigned name = drawing().create_shader(kind);
+  drawing().shader_source(name, 1, &source, nullptr);
+  drawing().compile_shader(name);
   return name;
 }
 
@@ -65,46 +65,46 @@ unsigned shader(GLenum kind, const char* source) {
 PixelsScene::PixelsScene(int width, int height, int first, int rows) : width_(width), rows_(rows) {
   const DrawingGl& d = drawing();
   const pixels::Gl& g = pixels::gl();
-  program_ = d.CreateProgram();
+  program_ = d.create_program();
   for (const unsigned part : {shader(GL_VERTEX_SHADER, vertex_source), shader(GL_FRAGMENT_SHADER, fragment_source)}) {
-    d.AttachShader(program_, part);
-    d.DeleteShader(part);  // with the program
+    d.attach_shader(program_, part);
+    d.delete_shader(part);  // with the program
   }
-  d.LinkProgram(program_);
+  d.link_program(program_);
   int linked = 0;
-  d.GetProgramiv(program_, GL_LINK_STATUS, &linked);
+  d.get_programiv(program_, GL_LINK_STATUS, &linked);
   if (!linked) throw Error(Code::device, "bench pixels", "the scene's shader could not be compiled");
-  d.ProgramUniform3f(program_, d.GetUniformLocation(program_, "picture"), static_cast<float>(width),
-                     static_cast<float>(height), static_cast<float>(first));
-  d.CreateVertexArrays(1, &vertices_);
+  d.program_uniform_3f(program_, d.get_uniform_location(program_, "picture"), static_cast<float>(width),
+                       static_cast<float>(height), static_cast<float>(first));
+  d.create_vertex_arrays(1, &vertices_);
   texture_ = make_texture(width, rows, {});
-  g.CreateFramebuffers(1, &framebuffer_);
-  g.NamedFramebufferTexture(framebuffer_, GL_COLOR_ATTACHMENT0, texture_, 0);
+  g.create_framebuffers(1, &framebuffer_);
+  g.named_framebuffer_texture(framebuffer_, GL_COLOR_ATTACHMENT0, texture_, 0);
   pixels::check_error("bench pixels", "setting up the scene");
 }
 
 PixelsScene::~PixelsScene() {
   if (!pixels::current_context()) return;
-  drawing().DeleteProgram(program_);
-  drawing().DeleteVertexArrays(1, &vertices_);
-  pixels::gl().DeleteFramebuffers(1, &framebuffer_);
-  pixels::gl().DeleteTextures(1, &texture_);
+  drawing().delete_program(program_);
+  drawing().delete_vertex_arrays(1, &vertices_);
+  pixels::gl().delete_framebuffers(1, &framebuffer_);
+  pixels::gl().delete_textures(1, &texture_);
 }
 
 void PixelsScene::draw() const {
-  drawing().BindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
-  drawing().Viewport(0, 0, width_, rows_);
-  drawing().UseProgram(program_);
-  drawing().BindVertexArray(vertices_);
-  drawing().DrawArrays(GL_TRIANGLES, 0, 3);
+  drawing().bind_framebuffer(GL_FRAMEBUFFER, framebuffer_);
+  drawing().viewport(0, 0, width_, rows_);
+  drawing().use_program(program_);
+  drawing().bind_vertex_array(vertices_);
+  drawing().draw_arrays(GL_TRIANGLES, 0, 3);
 }
 
 unsigned make_texture(int width, int height, const std::vector<unsigned char>& content) {
   const pixels::Gl& g = pixels::gl();
   unsigned name = 0;
-  g.CreateTextures(GL_TEXTURE_2D, 1, &name);
-  g.TextureStorage2D(name, 1, GL_RGBA8, width, height);
-  if (!content.empty()) g.TextureSubImage2D(name, 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, content.data());
+  g.create_textures(GL_TEXTURE_2D, 1, &name);
+  g.texture_storage_2d(name, 1, GL_RGBA8, width, height);
+  if (!content.empty()) g.texture_sub_image_2d(name, 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, content.data());
   pixels::check_error("bench pixels", "a texture of " + std::to_string(width) + " x " + std::to_string(height));
   return name;
 }

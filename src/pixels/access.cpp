@@ -23,15 +23,15 @@ class Layout {
         buffer_(static_cast<GLuint>(get(packs ? GL_PIXEL_PACK_BUFFER_BINDING : GL_PIXEL_UNPACK_BUFFER_BINDING))) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       values_[i] = get(parameters_[i]);
-      gl().PixelStorei(parameters_[i], i == 0 ? 1 : 0);
+      gl().pixel_storei(parameters_[i], i == 0 ? 1 : 0);
     }
-    gl().BindBuffer(target_, buffer);
+    gl().bind_buffer(target_, buffer);
   }
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;
   ~Layout() {
-    for (std::size_t i = 0; i < values_.size(); ++i) gl().PixelStorei(parameters_[i], values_[i]);
-    gl().BindBuffer(target_, buffer_);
+    for (std::size_t i = 0; i < values_.size(); ++i) gl().pixel_storei(parameters_[i], values_[i]);
+    gl().bind_buffer(target_, buffer_);
   }
 
  private:
@@ -69,8 +69,9 @@ unsigned sized(unsigned internal_format) {
 class Between {
  public:
   Between(const char* operation, const Checked& pixels, unsigned internal_format)
-      : operation_(operation), image_(pixels), texture_(made(), gl().DeleteTextures) {
-    gl().TextureStorage2D(texture_.name(), 1, sized(internal_format), pixels.rectangle.width, pixels.rectangle.height);
+      : operation_(operation), image_(pixels), texture_(made(), gl().delete_textures) {
+    gl().texture_storage_2d(texture_.name(), 1, sized(internal_format), pixels.rectangle.width,
+                            pixels.rectangle.height);
     check_error(operation, "a texture of the image's format, " + std::to_string(internal_format), Code::unsupported);
   }
 
@@ -91,25 +92,25 @@ class Between {
   void to_window() const {
     const Gl& g = gl();
     const GLuint bound = static_cast<GLuint>(get(GL_DRAW_FRAMEBUFFER_BINDING));
-    g.BindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
+    g.bind_framebuffer(GL_DRAW_FRAMEBUFFER, 0);
     const GLint draw_buffer = get(GL_DRAW_BUFFER);
-    g.BindFramebuffer(GL_DRAW_FRAMEBUFFER, bound);
-    if (mask() == GL_COLOR_BUFFER_BIT) g.NamedFramebufferDrawBuffer(0, image_.buffer);
+    g.bind_framebuffer(GL_DRAW_FRAMEBUFFER, bound);
+    if (mask() == GL_COLOR_BUFFER_BIT) g.named_framebuffer_draw_buffer(0, image_.buffer);
     draw(0);
-    if (mask() == GL_COLOR_BUFFER_BIT) g.NamedFramebufferDrawBuffer(0, static_cast<GLenum>(draw_buffer));
+    if (mask() == GL_COLOR_BUFFER_BIT) g.named_framebuffer_draw_buffer(0, static_cast<GLenum>(draw_buffer));
     check_error(operation_, "drawing to the window", Code::unsupported);
   }
 
  private:
   static GLuint made() {
     GLuint name = 0;
-    gl().CreateTextures(GL_TEXTURE_2D, 1, &name);
+    gl().create_textures(GL_TEXTURE_2D, 1, &name);
     return name;
   }
   static Owned made_framebuffer() {
     GLuint name = 0;
-    gl().CreateFramebuffers(1, &name);
-    return {name, gl().DeleteFramebuffers};
+    gl().create_framebuffers(1, &name);
+    return {name, gl().delete_framebuffers};
   }
   GLenum mask() const {
     switch (image_.format.content) {
@@ -128,17 +129,18 @@ class Between {
                               : mask() == GL_DEPTH_BUFFER_BIT   ? GL_DEPTH_ATTACHMENT
                               : mask() == GL_STENCIL_BUFFER_BIT ? GL_STENCIL_ATTACHMENT
                                                                 : GL_DEPTH_STENCIL_ATTACHMENT;
-    g.NamedFramebufferTexture(source.name(), attachment, texture_.name(), 0);
+    g.named_framebuffer_texture(source.name(), attachment, texture_.name(), 0);
     const Rectangle& r = image_.rectangle;
-    const bool scissor = g.IsEnabled(GL_SCISSOR_TEST);
-    if (scissor) g.Disable(GL_SCISSOR_TEST);
-    g.BlitNamedFramebuffer(source.name(), framebuffer, 0, 0, r.width, r.height, r.x, r.y, r.x + r.width, r.y + r.height,
-                           mask(), GL_NEAREST);
-    if (scissor) g.Enable(GL_SCISSOR_TEST);
+    const bool scissor = g.is_enabled(GL_SCISSOR_TEST);
+    if (scissor) g.disable(GL_SCISSOR_TEST);
+    g.blit_named_framebuffer(source.name(), framebuffer, 0, 0, r.width, r.height, r.x, r.y, r.x + r.width,
+                             r.y + r.height, mask(), GL_NEAREST);
+    if (scissor) g.enable(GL_SCISSOR_TEST);
   }
   void copy(const Checked& from, const Checked& to) const {
-    gl().CopyImageSubData(from.name, from.target, from.level, from.rectangle.x, from.rectangle.y, 0, to.name, to.target,
-                          to.level, to.rectangle.x, to.rectangle.y, 0, to.rectangle.width, to.rectangle.height, 1);
+    gl().copy_image_sub_data(from.name, from.target, from.level, from.rectangle.x, from.rectangle.y, 0, to.name,
+                             to.target, to.level, to.rectangle.x, to.rectangle.y, 0, to.rectangle.width,
+                             to.rectangle.height, 1);
     check_error(operation_, "copying renderbuffer " + std::to_string(image_.name), Code::unsupported);
   }
 
@@ -150,21 +152,21 @@ class Between {
 void read_window(const Checked& p, void* memory) {
   const Gl& g = gl();
   const GLuint framebuffer = static_cast<GLuint>(get(GL_READ_FRAMEBUFFER_BINDING));
-  g.BindFramebuffer(GL_READ_FRAMEBUFFER, 0);
+  g.bind_framebuffer(GL_READ_FRAMEBUFFER, 0);
   const GLint read_buffer = get(GL_READ_BUFFER);
-  if (p.format.content == Content::color) g.NamedFramebufferReadBuffer(0, p.buffer);
-  g.ReadPixels(p.rectangle.x, p.rectangle.y, p.rectangle.width, p.rectangle.height, p.format.format, p.format.type,
-               memory);
-  g.NamedFramebufferReadBuffer(0, static_cast<GLenum>(read_buffer));
-  g.BindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
+  if (p.format.content == Content::color) g.named_framebuffer_read_buffer(0, p.buffer);
+  g.read_pixels(p.rectangle.x, p.rectangle.y, p.rectangle.width, p.rectangle.height, p.format.format, p.format.type,
+                memory);
+  g.named_framebuffer_read_buffer(0, static_cast<GLenum>(read_buffer));
+  g.bind_framebuffer(GL_READ_FRAMEBUFFER, framebuffer);
 }
 
 // In a buffer of GL's, `memory` is an offset.
 void read_in_layout(const Checked& p, void* memory) {
   if (p.kind == Checked::Kind::window) return read_window(p, memory);
   const Rectangle& r = p.rectangle;
-  gl().GetTextureSubImage(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, p.format.format, p.format.type,
-                          static_cast<GLsizei>(p.bytes()), memory);
+  gl().get_texture_sub_image(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, p.format.format, p.format.type,
+                             static_cast<GLsizei>(p.bytes()), memory);
 }
 
 void write_in_layout(const Checked& p, const void* memory) {
@@ -172,13 +174,13 @@ void write_in_layout(const Checked& p, const void* memory) {
   const Rectangle& r = p.rectangle;
   const GLenum format = p.format.format, type = p.format.type;
   switch (p.target) {
-    case GL_TEXTURE_1D: return g.TextureSubImage1D(p.name, p.level, r.x, r.width, format, type, memory);
+    case GL_TEXTURE_1D: return g.texture_sub_image_1d(p.name, p.level, r.x, r.width, format, type, memory);
     case GL_TEXTURE_2D:
     case GL_TEXTURE_RECTANGLE:
     case GL_TEXTURE_1D_ARRAY:
-      return g.TextureSubImage2D(p.name, p.level, r.x, r.y, r.width, r.height, format, type, memory);
+      return g.texture_sub_image_2d(p.name, p.level, r.x, r.y, r.width, r.height, format, type, memory);
   }
-  g.TextureSubImage3D(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, format, type, memory);
+  g.texture_sub_image_3d(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, format, type, memory);
 }
 
 void read(const char* operation, const Checked& pixels, unsigned buffer, void* memory) {

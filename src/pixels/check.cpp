@@ -21,15 +21,15 @@ std::string text(const Rectangle& r) {
 
 int level_parameter(const Checked& image, GLenum what) {
   GLint value = 0;
-  gl().GetTextureLevelParameteriv(image.name, image.level, what, &value);
+  gl().get_texture_level_parameteriv(image.name, image.level, what, &value);
   return value;
 }
 
 Size size_of_texture(const char* operation, Checked& image) {
   const std::string name = "texture " + std::to_string(image.name);
-  if (!gl().IsTexture(image.name)) throw Error(Code::device, operation, name + " is none of the context");
+  if (!gl().is_texture(image.name)) throw Error(Code::device, operation, name + " is none of the context");
   GLint target = 0;
-  gl().GetTextureParameteriv(image.name, GL_TEXTURE_TARGET, &target);
+  gl().get_texture_parameteriv(image.name, GL_TEXTURE_TARGET, &target);
   image.target = static_cast<unsigned>(target);
   if (image.target == GL_TEXTURE_BUFFER || image.target == GL_TEXTURE_2D_MULTISAMPLE ||
       image.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
@@ -56,10 +56,10 @@ Size size_of_texture(const char* operation, Checked& image) {
 
 Size size_of_renderbuffer(const char* operation, Checked& image) {
   const std::string name = "renderbuffer " + std::to_string(image.name);
-  if (!gl().IsRenderbuffer(image.name)) throw Error(Code::device, operation, name + " is none of the context");
+  if (!gl().is_renderbuffer(image.name)) throw Error(Code::device, operation, name + " is none of the context");
   const auto parameter = [&](GLenum what) {
     GLint value = 0;
-    gl().GetNamedRenderbufferParameteriv(image.name, what, &value);
+    gl().get_named_renderbuffer_parameteriv(image.name, what, &value);
     return value;
   };
   if (parameter(GL_RENDERBUFFER_SAMPLES) > 0)
@@ -73,7 +73,7 @@ Size size_of_window(const char* operation, Checked& image, unsigned attachment) 
   const WindowSize window = window_size();
   if (window.width == 0) throw Error(Code::device, operation, "framebuffer 0 is not there: the context has no window");
   GLint samples = 0;
-  gl().GetNamedFramebufferParameteriv(0, GL_SAMPLES, &samples);
+  gl().get_named_framebuffer_parameteriv(0, GL_SAMPLES, &samples);
   if (samples > 0) throw Error(Code::unsupported, operation, "the window is of several samples, expected one");
   image.kind = Checked::Kind::window;
   image.buffer = attachment;
@@ -84,11 +84,11 @@ Size size_of_window(const char* operation, Checked& image, unsigned attachment) 
 // Of a framebuffer object: what is attached to it.
 Size size_of_attachment(const char* operation, Checked& image, unsigned framebuffer, unsigned attachment) {
   const std::string name = "framebuffer " + std::to_string(framebuffer) + ", attachment " + std::to_string(attachment);
-  if (!gl().IsFramebuffer(framebuffer))
+  if (!gl().is_framebuffer(framebuffer))
     throw Error(Code::device, operation, "framebuffer " + std::to_string(framebuffer) + " is none of the context");
   const auto parameter = [&](GLenum what) {
     GLint value = 0;
-    gl().GetNamedFramebufferAttachmentParameteriv(framebuffer, attachment, what, &value);
+    gl().get_named_framebuffer_attachment_parameteriv(framebuffer, attachment, what, &value);
     check_error(operation, name, Code::invalid_type);
     return value;
   };

@@ -114,7 +114,7 @@ bool has(std::string_view extensions, std::string_view name) {
 }
 
 std::string string_of(GLenum what) {
-  const auto* const text = reinterpret_cast<const char*>(gl().GetString(what));
+  const auto* const text = reinterpret_cast<const char*>(gl().get_string(what));
   return text ? text : "";
 }
 

@@ -173,23 +173,17 @@ CompressionCost measure_cost(const char* operation, const Checked& pixels, const
 }
 
 bool is_available(Compression compression) noexcept {
-  switch (compression) {
-    case Compression::none:
-    case Compression::automatic: return true;
-    case Compression::lossless:
 #if defined(DCGN_HAS_ZSTD)
-      return true;
+  constexpr bool has_zstd = true;
 #else
-      return false;
+  constexpr bool has_zstd = false;
 #endif
-    case Compression::jpeg:
 #if defined(DCGN_HAS_JPEG)
-      return true;
+  constexpr bool has_jpeg = true;
 #else
-      return false;
+  constexpr bool has_jpeg = false;
 #endif
-  }
-  return false;
+  return compression == Compression::lossless ? has_zstd : compression == Compression::jpeg ? has_jpeg : true;
 }
 
 std::string to_string(Compression compression) {

@@ -109,7 +109,7 @@ void check_context(const char* operation) {
 }
 
 void check_error(const char* operation, const std::string& after, Code code) {
-  const GLenum error = gl().GetError();
+  const GLenum error = gl().get_error();
   if (error != GL_NO_ERROR) throw Error(code, operation, after + ": " + name_of_error(error));
 }
 

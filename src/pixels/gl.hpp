@@ -26,51 +26,52 @@ class Found {
 };
 }  // namespace detail
 
-// Named as in GL, without its prefix.
+// GL's, named as everything here is: glReadPixels is read_pixels.
 struct Gl {
   using Found = detail::Found;
-  PFNGLBINDBUFFERPROC BindBuffer = Found("glBindBuffer");
-  PFNGLBINDFRAMEBUFFERPROC BindFramebuffer = Found("glBindFramebuffer");
-  PFNGLBLITNAMEDFRAMEBUFFERPROC BlitNamedFramebuffer = Found("glBlitNamedFramebuffer");
-  PFNGLCLIENTWAITSYNCPROC ClientWaitSync = Found("glClientWaitSync");
-  PFNGLCOPYIMAGESUBDATAPROC CopyImageSubData = Found("glCopyImageSubData");
-  PFNGLCREATEBUFFERSPROC CreateBuffers = Found("glCreateBuffers");
-  PFNGLCREATEFRAMEBUFFERSPROC CreateFramebuffers = Found("glCreateFramebuffers");
-  PFNGLCREATETEXTURESPROC CreateTextures = Found("glCreateTextures");
-  PFNGLDELETEBUFFERSPROC DeleteBuffers = Found("glDeleteBuffers");
-  PFNGLDELETEFRAMEBUFFERSPROC DeleteFramebuffers = Found("glDeleteFramebuffers");
-  PFNGLDELETESYNCPROC DeleteSync = Found("glDeleteSync");
-  PFNGLDELETETEXTURESPROC DeleteTextures = Found("glDeleteTextures");
-  PFNGLDISABLEPROC Disable = Found("glDisable");
-  PFNGLENABLEPROC Enable = Found("glEnable");
-  PFNGLFENCESYNCPROC FenceSync = Found("glFenceSync");
-  PFNGLFINISHPROC Finish = Found("glFinish");
-  PFNGLFLUSHPROC Flush = Found("glFlush");
-  PFNGLGETERRORPROC GetError = Found("glGetError");
-  PFNGLGETINTEGERVPROC GetIntegerv = Found("glGetIntegerv");
-  PFNGLGETNAMEDFRAMEBUFFERATTACHMENTPARAMETERIVPROC GetNamedFramebufferAttachmentParameteriv =
+  PFNGLBINDBUFFERPROC bind_buffer = Found("glBindBuffer");
+  PFNGLBINDFRAMEBUFFERPROC bind_framebuffer = Found("glBindFramebuffer");
+  PFNGLBLITNAMEDFRAMEBUFFERPROC blit_named_framebuffer = Found("glBlitNamedFramebuffer");
+  PFNGLCLIENTWAITSYNCPROC client_wait_sync = Found("glClientWaitSync");
+  PFNGLCOPYIMAGESUBDATAPROC copy_image_sub_data = Found("glCopyImageSubData");
+  PFNGLCREATEBUFFERSPROC create_buffers = Found("glCreateBuffers");
+  PFNGLCREATEFRAMEBUFFERSPROC create_framebuffers = Found("glCreateFramebuffers");
+  PFNGLCREATETEXTURESPROC create_textures = Found("glCreateTextures");
+  PFNGLDELETEBUFFERSPROC delete_buffers = Found("glDeleteBuffers");
+  PFNGLDELETEFRAMEBUFFERSPROC delete_framebuffers = Found("glDeleteFramebuffers");
+  PFNGLDELETESYNCPROC delete_sync = Found("glDeleteSync");
+  PFNGLDELETETEXTURESPROC delete_textures = Found("glDeleteTextures");
+  PFNGLDISABLEPROC disable = Found("glDisable");
+  PFNGLENABLEPROC enable = Found("glEnable");
+  PFNGLFENCESYNCPROC fence_sync = Found("glFenceSync");
+  PFNGLFINISHPROC finish = Found("glFinish");
+  PFNGLFLUSHPROC flush = Found("glFlush");
+  PFNGLGETERRORPROC get_error = Found("glGetError");
+  PFNGLGETINTEGERVPROC get_integerv = Found("glGetIntegerv");
+  PFNGLGETNAMEDFRAMEBUFFERATTACHMENTPARAMETERIVPROC get_named_framebuffer_attachment_parameteriv =
       Found("glGetNamedFramebufferAttachmentParameteriv");
-  PFNGLGETNAMEDFRAMEBUFFERPARAMETERIVPROC GetNamedFramebufferParameteriv = Found("glGetNamedFramebufferParameteriv");
-  PFNGLGETNAMEDRENDERBUFFERPARAMETERIVPROC GetNamedRenderbufferParameteriv = Found("glGetNamedRenderbufferParameteriv");
-  PFNGLGETSTRINGPROC GetString = Found("glGetString");
-  PFNGLGETTEXTURELEVELPARAMETERIVPROC GetTextureLevelParameteriv = Found("glGetTextureLevelParameteriv");
-  PFNGLGETTEXTUREPARAMETERIVPROC GetTextureParameteriv = Found("glGetTextureParameteriv");
-  PFNGLGETTEXTURESUBIMAGEPROC GetTextureSubImage = Found("glGetTextureSubImage");
-  PFNGLISENABLEDPROC IsEnabled = Found("glIsEnabled");
-  PFNGLISFRAMEBUFFERPROC IsFramebuffer = Found("glIsFramebuffer");
-  PFNGLISRENDERBUFFERPROC IsRenderbuffer = Found("glIsRenderbuffer");
-  PFNGLISTEXTUREPROC IsTexture = Found("glIsTexture");
-  PFNGLMAPNAMEDBUFFERRANGEPROC MapNamedBufferRange = Found("glMapNamedBufferRange");
-  PFNGLNAMEDBUFFERSTORAGEPROC NamedBufferStorage = Found("glNamedBufferStorage");
-  PFNGLNAMEDFRAMEBUFFERDRAWBUFFERPROC NamedFramebufferDrawBuffer = Found("glNamedFramebufferDrawBuffer");
-  PFNGLNAMEDFRAMEBUFFERREADBUFFERPROC NamedFramebufferReadBuffer = Found("glNamedFramebufferReadBuffer");
-  PFNGLNAMEDFRAMEBUFFERTEXTUREPROC NamedFramebufferTexture = Found("glNamedFramebufferTexture");
-  PFNGLPIXELSTOREIPROC PixelStorei = Found("glPixelStorei");
-  PFNGLREADPIXELSPROC ReadPixels = Found("glReadPixels");
-  PFNGLTEXTURESTORAGE2DPROC TextureStorage2D = Found("glTextureStorage2D");
-  PFNGLTEXTURESUBIMAGE1DPROC TextureSubImage1D = Found("glTextureSubImage1D");
-  PFNGLTEXTURESUBIMAGE2DPROC TextureSubImage2D = Found("glTextureSubImage2D");
-  PFNGLTEXTURESUBIMAGE3DPROC TextureSubImage3D = Found("glTextureSubImage3D");
+  PFNGLGETNAMEDFRAMEBUFFERPARAMETERIVPROC get_named_framebuffer_parameteriv = Found("glGetNamedFramebufferParameteriv");
+  PFNGLGETNAMEDRENDERBUFFERPARAMETERIVPROC get_named_renderbuffer_parameteriv =
+      Found("glGetNamedRenderbufferParameteriv");
+  PFNGLGETSTRINGPROC get_string = Found("glGetString");
+  PFNGLGETTEXTURELEVELPARAMETERIVPROC get_texture_level_parameteriv = Found("glGetTextureLevelParameteriv");
+  PFNGLGETTEXTUREPARAMETERIVPROC get_texture_parameteriv = Found("glGetTextureParameteriv");
+  PFNGLGETTEXTURESUBIMAGEPROC get_texture_sub_image = Found("glGetTextureSubImage");
+  PFNGLISENABLEDPROC is_enabled = Found("glIsEnabled");
+  PFNGLISFRAMEBUFFERPROC is_framebuffer = Found("glIsFramebuffer");
+  PFNGLISRENDERBUFFERPROC is_renderbuffer = Found("glIsRenderbuffer");
+  PFNGLISTEXTUREPROC is_texture = Found("glIsTexture");
+  PFNGLMAPNAMEDBUFFERRANGEPROC map_named_buffer_range = Found("glMapNamedBufferRange");
+  PFNGLNAMEDBUFFERSTORAGEPROC named_buffer_storage = Found("glNamedBufferStorage");
+  PFNGLNAMEDFRAMEBUFFERDRAWBUFFERPROC named_framebuffer_draw_buffer = Found("glNamedFramebufferDrawBuffer");
+  PFNGLNAMEDFRAMEBUFFERREADBUFFERPROC named_framebuffer_read_buffer = Found("glNamedFramebufferReadBuffer");
+  PFNGLNAMEDFRAMEBUFFERTEXTUREPROC named_framebuffer_texture = Found("glNamedFramebufferTexture");
+  PFNGLPIXELSTOREIPROC pixel_storei = Found("glPixelStorei");
+  PFNGLREADPIXELSPROC read_pixels = Found("glReadPixels");
+  PFNGLTEXTURESTORAGE2DPROC texture_storage_2d = Found("glTextureStorage2D");
+  PFNGLTEXTURESUBIMAGE1DPROC texture_sub_image_1d = Found("glTextureSubImage1D");
+  PFNGLTEXTURESUBIMAGE2DPROC texture_sub_image_2d = Found("glTextureSubImage2D");
+  PFNGLTEXTURESUBIMAGE3DPROC texture_sub_image_3d = Found("glTextureSubImage3D");
 };
 
 // The process's. Throws Error(device), naming the library, where there is no GL, or none with all of these.
@@ -92,7 +93,7 @@ void check_error(const char* operation, const std::string& after, Code code = Co
 // What glGet tells of one integer.
 inline GLint get(GLenum what) {
   GLint value = 0;
-  gl().GetIntegerv(what, &value);
+  gl().get_integerv(what, &value);
   return value;
 }
 

@@ -103,9 +103,9 @@ class InteropStaging final : public Staging {
   InteropStaging(const char* operation, std::int64_t capacity, int device)
       : Staging(capacity), device_(device), memory_(device_, static_cast<std::size_t>(capacity)) {
     GLuint name = 0;
-    gl().CreateBuffers(1, &name);
-    buffer_ = Owned(name, gl().DeleteBuffers);
-    gl().NamedBufferStorage(name, capacity, nullptr, 0);
+    gl().create_buffers(1, &name);
+    buffer_ = Owned(name, gl().delete_buffers);
+    gl().named_buffer_storage(name, capacity, nullptr, 0);
     check_error(operation, "a pixel buffer object of " + std::to_string(capacity) + " bytes", Code::out_of_resources);
     const Current current(operation, device_.index());
     check_cuda(cuda().register_buffer(&resource_, name, 0), operation, "cuGraphicsGLRegisterBuffer");

@@ -33,10 +33,11 @@ class HostStaging final : public Staging {
 // A pixel buffer object that stays mapped: its memory is pinned, and coherent once a fence has been passed.
 class PinnedStaging final : public Staging {
  public:
-  PinnedStaging(const char* operation, std::int64_t capacity) : Staging(capacity), buffer_(made(), gl().DeleteBuffers) {
+  PinnedStaging(const char* operation, std::int64_t capacity)
+      : Staging(capacity), buffer_(made(), gl().delete_buffers) {
     constexpr GLbitfield access = GL_MAP_READ_BIT | GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
-    gl().NamedBufferStorage(buffer_.name(), capacity, nullptr, access | GL_CLIENT_STORAGE_BIT);
-    memory_ = static_cast<std::byte*>(gl().MapNamedBufferRange(buffer_.name(), 0, capacity, access));
+    gl().named_buffer_storage(buffer_.name(), capacity, nullptr, access | GL_CLIENT_STORAGE_BIT);
+    memory_ = static_cast<std::byte*>(gl().map_named_buffer_range(buffer_.name(), 0, capacity, access));
     check_error(operation, "a pixel buffer object of " + std::to_string(capacity) + " bytes", Code::out_of_resources);
   }
   void begin_read(const char* operation, const Checked& pixels) override {
@@ -57,7 +58,7 @@ class PinnedStaging final : public Staging {
  private:
   static GLuint made() {
     GLuint name = 0;
-    gl().CreateBuffers(1, &name);
+    gl().create_buffers(1, &name);
     return name;
   }
   Owned buffer_;

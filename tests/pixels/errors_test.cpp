@@ -110,7 +110,7 @@ TEST_F(PixelErrors, SizesThatDifferAtTheTwoEnds) {
       const Bytes before = into.read();
       const auto move = [&](const Rectangle& out, const Rectangle& in) {
         const pixels::ImageRequest sent = images.isend(from.pixels(out), 0);
-        const Error error = error_of([&] { images.recv(into.pixels(in), 0); });
+        Error error = error_of([&] { images.recv(into.pixels(in), 0); });
         images.wait(sent);
         return error;
       };

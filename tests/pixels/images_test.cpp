@@ -1,12 +1,13 @@
 // Every kind of image: levels, layers, faces and slices of textures, renderbuffers, framebuffers, the window.
 #include "tests/pixels/support.hpp"
 
-#include <utility>
+#include <array>
+#include <vector>
 
 namespace dcgn::test {
 namespace {
 
-using pixels::Options, pixels::Path;
+using pixels::Path;
 
 class PixelImages : public PixelTest {};
 

@@ -20,20 +20,23 @@ void* gl_library() {
   return library;
 }
 
-// A function of a library that the program uses already; null where it does not.
 template <class Function>
-Function* find_in_use(const char* library, const char* name) {
-  void* const used = dlopen(library, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
-  if (!used) return nullptr;
-  void* const found = dlsym(used, name);
-  dlclose(used);
-  return reinterpret_cast<Function*>(found);
+Function* find_egl(const char* name) {
+  static void* const library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library ? reinterpret_cast<Function*>(dlsym(library, name)) : nullptr;
 }
 
+// GLX comes with X's libraries: it is looked for where the program uses it already.
 template <class Function>
 Function* find_glx(const char* name) {
-  Function* const found = find_in_use<Function>("libGLX.so.0", name);
-  return found ? found : find_in_use<Function>("libGL.so.1", name);
+  void* found = nullptr;
+  for (const char* library : {"libGLX.so.0", "libGL.so.1"}) {
+    void* const used = found ? nullptr : dlopen(library, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+    if (!used) continue;
+    found = dlsym(used, name);
+    dlclose(used);
+  }
+  return reinterpret_cast<Function*>(found);
 }
 
 std::string name_of_error(GLenum error) {
@@ -53,7 +56,7 @@ std::string name_of_error(GLenum error) {
 detail::Found::Found(const char* name) : function_(dlsym(gl_library(), name)) {
   using Function = void();
   if (!function_)
-    if (auto* const find = find_in_use<Function*(const char*)>("libEGL.so.1", "eglGetProcAddress"))
+    if (auto* const find = find_egl<Function*(const char*)>("eglGetProcAddress"))
       function_ = reinterpret_cast<void*>(find(name));
   if (!function_)
     if (auto* const find = find_glx<Function*(const unsigned char*)>("glXGetProcAddressARB"))
@@ -69,19 +72,19 @@ const Gl& gl() {
 }
 
 void* current_context() {
-  if (auto* const egl = find_in_use<void*()>("libEGL.so.1", "eglGetCurrentContext"))
-    if (void* const context = egl()) return context;
-  if (auto* const glx = find_glx<void*()>("glXGetCurrentContext")) return glx();
-  return nullptr;
+  static auto* const egl = find_egl<void*()>("eglGetCurrentContext");
+  if (void* const context = egl ? egl() : nullptr) return context;
+  auto* const glx = find_glx<void*()>("glXGetCurrentContext");
+  return glx ? glx() : nullptr;
 }
 
 WindowSize window_size() {
   constexpr int egl_draw = 0x3059, egl_height = 0x3056, egl_width = 0x3057, glx_width = 0x801D, glx_height = 0x801E;
   WindowSize size;
-  if (auto* const surface_of = find_in_use<void*(int)>("libEGL.so.1", "eglGetCurrentSurface"))
+  if (auto* const surface_of = find_egl<void*(int)>("eglGetCurrentSurface"))
     if (void* const surface = surface_of(egl_draw)) {
-      void* const display = find_in_use<void*()>("libEGL.so.1", "eglGetCurrentDisplay")();
-      auto* const query = find_in_use<unsigned(void*, void*, int, int*)>("libEGL.so.1", "eglQuerySurface");
+      void* const display = find_egl<void*()>("eglGetCurrentDisplay")();
+      auto* const query = find_egl<unsigned(void*, void*, int, int*)>("eglQuerySurface");
       query(display, surface, egl_width, &size.width);
       query(display, surface, egl_height, &size.height);
       return size;

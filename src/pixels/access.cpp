@@ -131,11 +131,14 @@ class Between {
                                                                 : GL_DEPTH_STENCIL_ATTACHMENT;
     g.named_framebuffer_texture(source.name(), attachment, texture_.name(), 0);
     const Rectangle& r = image_.rectangle;
-    const bool scissor = g.is_enabled(GL_SCISSOR_TEST);
-    if (scissor) g.disable(GL_SCISSOR_TEST);
+    // What would come between, of the first viewport.
+    const bool scissor = g.is_enabledi(GL_SCISSOR_TEST, 0), converts = g.is_enabled(GL_FRAMEBUFFER_SRGB);
+    if (scissor) g.disablei(GL_SCISSOR_TEST, 0);
+    if (converts) g.disable(GL_FRAMEBUFFER_SRGB);
     g.blit_named_framebuffer(source.name(), framebuffer, 0, 0, r.width, r.height, r.x, r.y, r.x + r.width,
                              r.y + r.height, mask(), GL_NEAREST);
-    if (scissor) g.enable(GL_SCISSOR_TEST);
+    if (scissor) g.enablei(GL_SCISSOR_TEST, 0);
+    if (converts) g.enable(GL_FRAMEBUFFER_SRGB);
   }
   void copy(const Checked& from, const Checked& to) const {
     gl().copy_image_sub_data(from.name, from.target, from.level, from.rectangle.x, from.rectangle.y, 0, to.name,
@@ -183,8 +186,18 @@ void write_in_layout(const Checked& p, const void* memory) {
   g.texture_sub_image_3d(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, format, type, memory);
 }
 
+// GL counts the bytes that it reads with 32 bits.
+void check_bytes(const char* operation, const Checked& pixels) {
+  constexpr std::int64_t most = 0x7fffffff;
+  if (pixels.bytes() > most)
+    throw Error(Code::invalid_size, operation,
+                "the rectangle has " + std::to_string(pixels.bytes()) + " bytes, expected " + std::to_string(most) +
+                    " at most at a time: tile_bytes has it go in parts");
+}
+
 void read(const char* operation, const Checked& pixels, unsigned buffer, void* memory) {
   if (pixels.bytes() == 0) return;
+  check_bytes(operation, pixels);
   if (pixels.kind == Checked::Kind::renderbuffer) {
     const Between texture(operation, pixels, pixels.internal_format);
     texture.from_renderbuffer();

@@ -42,7 +42,9 @@ struct Gl {
   PFNGLDELETESYNCPROC delete_sync = Found("glDeleteSync");
   PFNGLDELETETEXTURESPROC delete_textures = Found("glDeleteTextures");
   PFNGLDISABLEPROC disable = Found("glDisable");
+  PFNGLDISABLEIPROC disablei = Found("glDisablei");
   PFNGLENABLEPROC enable = Found("glEnable");
+  PFNGLENABLEIPROC enablei = Found("glEnablei");
   PFNGLFENCESYNCPROC fence_sync = Found("glFenceSync");
   PFNGLFINISHPROC finish = Found("glFinish");
   PFNGLFLUSHPROC flush = Found("glFlush");
@@ -58,6 +60,7 @@ struct Gl {
   PFNGLGETTEXTUREPARAMETERIVPROC get_texture_parameteriv = Found("glGetTextureParameteriv");
   PFNGLGETTEXTURESUBIMAGEPROC get_texture_sub_image = Found("glGetTextureSubImage");
   PFNGLISENABLEDPROC is_enabled = Found("glIsEnabled");
+  PFNGLISENABLEDIPROC is_enabledi = Found("glIsEnabledi");
   PFNGLISFRAMEBUFFERPROC is_framebuffer = Found("glIsFramebuffer");
   PFNGLISRENDERBUFFERPROC is_renderbuffer = Found("glIsRenderbuffer");
   PFNGLISTEXTUREPROC is_texture = Found("glIsTexture");

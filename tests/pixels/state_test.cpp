@@ -38,6 +38,7 @@ constexpr GLenum integers[] = {GL_PACK_ALIGNMENT,
                                GL_READ_BUFFER,
                                GL_DRAW_BUFFER,
                                GL_SCISSOR_TEST,
+                               GL_FRAMEBUFFER_SRGB,
                                GL_CURRENT_PROGRAM,
                                GL_VERTEX_ARRAY_BINDING};
 
@@ -67,6 +68,7 @@ TEST_F(PixelState, IsAsItWasAfterEveryCall) {
                glActiveTexture(GL_TEXTURE3);
                glBindTexture(GL_TEXTURE_2D, attached.name());
                glEnable(GL_SCISSOR_TEST);
+               glEnable(GL_FRAMEBUFFER_SRGB);
                glScissor(1, 1, 2, 2);
                const Image all[] = {texture.image(), Image::renderbuffer(renderbuffer),
                                     Image::framebuffer(framebuffer, GL_COLOR_ATTACHMENT0),

@@ -85,6 +85,8 @@ Comm::~Comm() {
   world_->detach(rank());
 }
 
+bool Comm::is_here(int r) const noexcept { return world_ && world_->home().has(in_world(r)); }
+
 bool Comm::reaches(const Device& device) const noexcept {
   return world_ && std::any_of(world_->devices().begin(), world_->devices().end(),
                                [&](const Device& d) { return d.index() == device.index(); });

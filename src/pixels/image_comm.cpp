@@ -16,20 +16,33 @@ namespace dcgn::pixels {
 
 namespace {
 
-// Reads or fills all of the pixels at once, through memory of the pool's kind.
+bool all_here(const Comm& comm) {
+  for (int r = 0; r < comm.size(); ++r)
+    if (!comm.is_here(r)) return false;
+  return true;
+}
+
+// Reads or fills all of the pixels at once, through memory of the pool's kind: what all ranks of `comm` can be handed.
 template <class Act>
-void through(StagingPool& pool, const char* operation, const Checked& pixels, bool reads, bool writes,
-             std::uint64_t deadline_ns, const Act& act) {
+void through(StagingPool& pool, const Comm& comm, const char* operation, const Checked& pixels, bool reads, bool writes,
+             const Act& act) {
   const StagingPool::Lease staging = pool.get(operation, pixels.bytes());
   std::byte* memory = nullptr;
   if (reads) {
     staging->begin_read(operation, pixels);
-    wait_ready(operation, *staging, deadline_ns);
+    wait_ready(operation, *staging, comm.deadline_ns());
     memory = staging->memory();
   } else {
-    memory = staging->to_fill(operation, deadline_ns);
+    memory = staging->to_fill(operation, comm.deadline_ns());
   }
-  act(memory);
+  if (staging->is_shared() || all_here(comm)) {
+    act(memory);
+  } else {
+    std::vector<std::byte> copied(memory, memory + (reads ? pixels.bytes() : 0));
+    copied.resize(static_cast<std::size_t>(pixels.bytes()));
+    act(copied.data());
+    if (writes) std::copy(copied.begin(), copied.end(), memory);
+  }
   if (writes) staging->finish_write(operation, pixels);
 }
 
@@ -122,7 +135,7 @@ Path ImageComm::broadcast(const Pixels& image, int root) {
   const Checked pixels = state_->enter(name, image);
   state_->start_pending(comm().deadline_ns());
   const bool is_root = comm().rank() == root;
-  through(state_->pool, name, pixels, is_root, !is_root, comm().deadline_ns(),
+  through(state_->pool, comm(), name, pixels, is_root, !is_root,
           [&](std::byte* memory) { comm().broadcast(TypedBuffer(memory, pixels.datatype()), root); });
   return path();
 }
@@ -147,7 +160,7 @@ Path ImageComm::gather(const Pixels& from, const std::vector<Pixels>& into, int 
       all += counts.back();
     }
   state_->start_pending(deadline_ns);
-  through(state_->pool, name, pixels, true, false, deadline_ns, [&](std::byte* memory) {
+  through(state_->pool, comm(), name, pixels, true, false, [&](std::byte* memory) {
     // Those of all ranks come behind one another.
     const StagingPool::Lease gathered = state_->host_pool.get(name, all);
     std::byte* const out = gathered->to_fill(name, deadline_ns);

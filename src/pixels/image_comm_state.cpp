@@ -121,7 +121,12 @@ bool ImageComm::State::start(Operation& operation, Part& part, std::uint64_t wai
     operation.bytes_by[index(framed.compression)] += part.pixels.bytes();
     part.request = comm.isend(part.framed, operation.peer, operation.tag);
   } else {
-    part.request = comm.isend(ConstTypedBuffer(memory, part.pixels.datatype()), operation.peer, operation.tag);
+    const std::byte* message = memory;
+    if (!part.staging->is_shared() && !comm.is_here(operation.peer)) {
+      part.framed.assign(memory, memory + part.pixels.bytes());
+      message = part.framed.data();
+    }
+    part.request = comm.isend(ConstTypedBuffer(message, part.pixels.datatype()), operation.peer, operation.tag);
   }
   part.stage = Part::Stage::under_way;
   return true;

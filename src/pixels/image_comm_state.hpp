@@ -21,7 +21,7 @@ namespace dcgn::pixels {
 struct Part {
   Checked pixels;
   StagingPool::Lease staging{};
-  std::vector<std::byte> framed{};  // the message, where it is compressed
+  std::vector<std::byte> framed{};  // the message, where it is compressed, or copied for another process
   Request request{};
   enum class Stage { idle, reading, under_way, done } stage = Stage::idle;
 };

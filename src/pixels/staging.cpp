@@ -6,6 +6,9 @@
 
 #include <dcgn/error.hpp>
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -30,6 +33,13 @@ class HostStaging final : public Staging {
   std::vector<std::byte> memory_;
 };
 
+// Whether the system finds these bytes as it does for another process.
+bool can_be_read(const std::byte* memory) {
+  std::byte room{};
+  const iovec here{&room, 1}, there{const_cast<std::byte*>(memory), 1};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
 // A pixel buffer object that stays mapped: its memory is pinned, and coherent once a fence has been passed.
 class PinnedStaging final : public Staging {
  public:
@@ -39,6 +49,7 @@ class PinnedStaging final : public Staging {
     gl().named_buffer_storage(buffer_.name(), capacity, nullptr, access | GL_CLIENT_STORAGE_BIT);
     memory_ = static_cast<std::byte*>(gl().map_named_buffer_range(buffer_.name(), 0, capacity, access));
     check_error(operation, "a pixel buffer object of " + std::to_string(capacity) + " bytes", Code::out_of_resources);
+    is_shared_ = can_be_read(memory_);
   }
   void begin_read(const char* operation, const Checked& pixels) override {
     read_image_to_buffer(operation, pixels, buffer_.name());
@@ -46,6 +57,7 @@ class PinnedStaging final : public Staging {
   }
   bool ready(std::uint64_t wait_ns) override { return fence_.passed("pixels::read", wait_ns); }
   std::byte* memory() override { return memory_; }
+  bool is_shared() const override { return is_shared_; }
   std::byte* to_fill(const char* operation, std::uint64_t deadline_ns) override {
     wait_ready(operation, *this, deadline_ns);
     return memory_;
@@ -63,6 +75,7 @@ class PinnedStaging final : public Staging {
   }
   Owned buffer_;
   std::byte* memory_ = nullptr;
+  bool is_shared_ = true;
   Fence fence_;
 };
 

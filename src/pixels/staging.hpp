@@ -25,6 +25,8 @@ class Staging {
   virtual bool ready(std::uint64_t wait_ns) = 0;
   // Where they are; a GPU's with interop.
   virtual std::byte* memory() = 0;
+  // Whether the system lets other processes read there: not what a driver maps.
+  virtual bool is_shared() const { return true; }
 
   // Memory for as many pixels, which nobody uses any more.
   virtual std::byte* to_fill(const char* operation, std::uint64_t deadline_ns) = 0;

@@ -245,6 +245,9 @@ TEST_F(PixelMessages, AroundARingOverProcesses) {
     for (const int side : {5, 700})
       in_ranks(2 * processes(), [&](Comm& comm) {
         ImageComm images(comm, options);
+        int here = 0;
+        for (int r = 0; r < comm.size(); ++r) here += comm.is_here(r);
+        EXPECT_EQ(here, 2);
         const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
         if (options.tile_bytes && side > 5) return;  // so many messages say nothing new
         const Texture out(rgba8(), side, side, static_cast<std::uint32_t>(comm.rank() + 1)),

@@ -106,7 +106,7 @@ class ImageComm {
   // ---- by all ranks, in the same order
   // Ranks may give images and rectangles of any kind, with as many elements of one kind. Each says which path it took.
   Path broadcast(const Pixels& image, int root);
-  // Rank r's pixels come into to[r] of the root, which alone needs `into`; each rank may have a size of its own.
+  // Rank r's pixels come into into[r] of the root, which alone needs `into`; each rank may have a size of its own.
   // Throws Error(invalid_size) unless the root names one for each rank.
   Path gather(const Pixels& from, const std::vector<Pixels>& into, int root);
 
@@ -138,9 +138,8 @@ class ImageComm {
     all_reduce(image, image, op);
   }
 
-  // Of sort-last rendering: at each pixel the color of the rank whose depth is least, that of the lowest rank where
-  // several are, and this depth, at the root. Colors are 4 unsigned bytes, depths floats, of rectangles of one size.
-  // Throws Error(invalid_size) where the two sizes differ.
+  // Of sort-last rendering: at each pixel of the rectangle the color of the rank whose depth is least, that of the
+  // lowest rank where several are, and this depth, at the root. Colors travel as 4 unsigned bytes, depths as floats.
   void composite(const Image& color, const Image& depth, const Rectangle& rectangle, int root);
 
   // By two ranks, each naming the other: what a second carries between them, in bytes, which Compression::automatic

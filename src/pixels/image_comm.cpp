@@ -51,22 +51,21 @@ void through(StagingPool& pool, const Comm& comm, const char* operation, const C
 ImageComm::ImageComm(Comm& comm, const Options& options) : state_(std::make_unique<State>(comm, options)) {}
 
 ImageComm::~ImageComm() {
-  // Where an exception leaves, others may be at the memory still: it stays.
-  if (std::uncaught_exceptions() > 0 && !state_->begun.empty()) {
-    static_cast<void>(state_.release());
-    return;
-  }
+  State& s = *state_;
+  bool unused = true;  // its memory, by messages: where an exception leaves, it stays for them
   try {
-    if (!state_->begun.empty()) state_->start_pending(comm().deadline_ns());
-    while (!state_->begun.empty()) {
-      const auto first = state_->begun.begin();
-      state_->complete(*first->second);
-      state_->begun.erase(first);
+    if (std::uncaught_exceptions() > 0) {
+      unused = s.begun.empty();
+    } else if (!s.begun.empty()) {
+      s.start_pending(comm().deadline_ns());
+      for (auto& [number, operation] : s.begun) s.guarded(*operation, [&] { s.complete(*operation); });
     }
+    unused = unused && s.none_abandoned();
   } catch (const Error& error) {  // a destructor does not throw
     std::fprintf(stderr, "%s\n", error.what());
-    static_cast<void>(state_.release());
+    unused = false;
   }
+  if (!unused) static_cast<void>(state_.release());
 }
 
 Comm& ImageComm::comm() const noexcept { return state_->comm; }
@@ -79,7 +78,7 @@ const CompressionCost& ImageComm::cost(Compression compression) const {
 Moved ImageComm::send(const Pixels& from, int to, int tag) {
   Operation operation = state_->operation("pixels::send", true, from, to, tag);
   state_->start_pending(comm().deadline_ns());
-  return state_->complete(operation);
+  return state_->guarded(operation, [&] { return state_->complete(operation); });
 }
 
 Moved ImageComm::recv(const Pixels& into, int from, int tag) {
@@ -90,7 +89,7 @@ Moved ImageComm::recv(const Pixels& into, int from, int tag) {
     operation.peer = status.source;
     operation.tag = status.tag;
   }
-  return state_->complete(operation);
+  return state_->guarded(operation, [&] { return state_->complete(operation); });
 }
 
 ImageRequest ImageComm::isend(const Pixels& from, int to, int tag) {
@@ -107,7 +106,9 @@ ImageRequest ImageComm::irecv(const Pixels& into, int from, int tag) {
     throw Error(Code::unsupported, "pixels::irecv",
                 "a message of " + std::to_string(operation->parts.size()) +
                     " tiles needs its source and its tag, expected none of any_source and any_tag");
-  for (Part& part : operation->parts) state_->begin(*operation, part);
+  state_->guarded(*operation, [&] {
+    for (Part& part : operation->parts) state_->begin(*operation, part);
+  });
   return ImageRequest(state_->keep(std::move(operation)));
 }
 
@@ -115,7 +116,14 @@ std::optional<Moved> ImageComm::test(const ImageRequest& request) {
   const auto found = state_->begun.find(request.number_);
   if (found == state_->begun.end()) return Moved{};
   state_->start_pending(0);
-  std::optional<Moved> moved = state_->test(*found->second);
+  Operation& operation = *found->second;
+  std::optional<Moved> moved;
+  try {
+    moved = state_->guarded(operation, [&] { return state_->test(operation); });
+  } catch (...) {
+    state_->begun.erase(found);  // done with, as in wait()
+    throw;
+  }
   if (moved) state_->begun.erase(found);
   return moved;
 }
@@ -127,7 +135,7 @@ Moved ImageComm::wait(const ImageRequest& request) {
   // It is done with, whatever comes of it.
   const std::unique_ptr<Operation> operation = std::move(found->second);
   state_->begun.erase(found);
-  return state_->complete(*operation);
+  return state_->guarded(*operation, [&] { return state_->complete(*operation); });
 }
 
 Path ImageComm::broadcast(const Pixels& image, int root) {

@@ -202,6 +202,16 @@ std::optional<Moved> ImageComm::State::test(Operation& operation) {
   return operation.moved;
 }
 
+void ImageComm::State::abandon(Operation& operation) {
+  for (Part& part : operation.parts)
+    if (part.stage == Part::Stage::under_way) abandoned_.push_back(std::move(part));
+}
+
+bool ImageComm::State::none_abandoned() {
+  return std::all_of(abandoned_.begin(), abandoned_.end(),
+                     [&](const Part& part) { return comm.test(part.request).has_value(); });
+}
+
 std::uint64_t ImageComm::State::keep(std::unique_ptr<Operation> operation) {
   begun.emplace(next_, std::move(operation));
   return next_++;

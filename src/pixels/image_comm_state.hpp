@@ -57,6 +57,18 @@ class ImageComm::State {
   bool start_pending(std::uint64_t wait_ns);
   Moved complete(Operation& operation);
   std::optional<Moved> test(Operation& operation);
+  // act(), after whose exception the memory of messages that are under way still stays.
+  template <class Act>
+  auto guarded(Operation& operation, const Act& act) {
+    try {
+      return act();
+    } catch (...) {
+      abandon(operation);
+      throw;
+    }
+  }
+  // Whether no message is under way that an exception has left.
+  bool none_abandoned();
 
   std::uint64_t keep(std::unique_ptr<Operation> operation);
 
@@ -73,10 +85,12 @@ class ImageComm::State {
   bool compresses() const { return options.compression != Compression::none; }
   StagingPool& pool_of_messages() { return compresses() ? host_pool : pool; }
   [[noreturn]] void deadline(const char* operation) const;
+  void abandon(Operation& operation);
 
   void* context_;
   std::uint64_t next_ = 1;
   int since_measured_ = 0;
+  std::vector<Part> abandoned_;
 };
 
 }  // namespace dcgn::pixels

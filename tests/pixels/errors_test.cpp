@@ -125,6 +125,34 @@ TEST_F(PixelErrors, SizesThatDifferAtTheTwoEnds) {
     });
 }
 
+// What an error leaves open is received, later, into memory that is there.
+TEST_F(PixelErrors, TilesThatAnErrorLeavesOpenKeepTheirMemory) {
+  in_ranks(2, [](Comm& comm) {
+    ImageComm images(comm, {.tile_bytes = width * 4});
+    const Texture texture(rgba8(), width, height, 1);
+    const Bytes row(width * 4, 7);
+    int go = 0;
+    if (comm.rank() == 1) {
+      comm.send_bytes(row.data(), 8, 0);  // too short for a tile
+      comm.recv(go, 0);
+      for (int y = 1; y < height; ++y) comm.send(row, 0);
+      comm.barrier();
+      return;
+    }
+    const pixels::ImageRequest request = images.irecv(texture.pixels(), 1);
+    EXPECT_EQ(error_of([&] { images.wait(request); }).code(), Code::mismatch);
+    comm.send(go, 1);
+    comm.barrier();
+    // The same memory, where it had been given back, would have been overwritten.
+    const Texture other(rgba8(), width, height, 3);
+    const Bytes before = other.read();
+    const pixels::ImageRequest sent = images.isend(other.pixels(), 0, 5);
+    images.recv(texture.pixels(), 0, 5);
+    images.wait(sent);
+    EXPECT_TRUE(texture.read() == before);
+  });
+}
+
 TEST_F(PixelErrors, ContextsThatAreNotThere) {
   Job job({.nodes = {{.cpus = 1}}});
   job.cpu([](Comm& comm) {

@@ -109,15 +109,14 @@ class InteropStaging final : public Staging {
     check_error(operation, "a pixel buffer object of " + std::to_string(capacity) + " bytes", Code::out_of_resources);
     const Current current(operation, device_.index());
     check_cuda(cuda().register_buffer(&resource_, name, 0), operation, "cuGraphicsGLRegisterBuffer");
-  }
-  ~InteropStaging() override {
-    if (!resource_ || !current_context()) return;
     try {
-      const Current current("pixels::interop", device_.index());
-      static_cast<void>(cuda().unregister(resource_));
-    } catch (const Error&) {  // a device that has faulted; that was reported where it was met
+      with_mapped(operation, [](void*) {});  // where that cannot be, another path is taken
+    } catch (const Error&) {
+      unregister();
+      throw;
     }
   }
+  ~InteropStaging() override { unregister(); }
 
   void begin_read(const char* operation, const Checked& pixels) override {
     read_image_to_buffer(operation, pixels, buffer_.name());
@@ -127,8 +126,9 @@ class InteropStaging final : public Staging {
   bool ready(std::uint64_t wait_ns) override {
     if (!fence_.passed("pixels::read", wait_ns)) return false;
     if (bytes_ > 0)
-      with_mapped("pixels::read",
-                  [&](const void* mapped) { device_.copy(memory_.data(), mapped, static_cast<std::size_t>(bytes_)); });
+      with_mapped("pixels::read", [&](const void* mapped) {
+        device_.copy(stream_, memory_.data(), mapped, static_cast<std::size_t>(bytes_));
+      });
     bytes_ = 0;
     return true;
   }
@@ -136,26 +136,39 @@ class InteropStaging final : public Staging {
   std::byte* to_fill(const char*, std::uint64_t) override { return memory_.data(); }
   void finish_write(const char* operation, const Checked& pixels) override {
     if (pixels.bytes() == 0) return;
-    with_mapped(operation,
-                [&](void* mapped) { device_.copy(mapped, memory_.data(), static_cast<std::size_t>(pixels.bytes())); });
+    with_mapped(operation, [&](void* mapped) {
+      device_.copy(stream_, mapped, memory_.data(), static_cast<std::size_t>(pixels.bytes()));
+    });
     write_image_from_buffer(operation, pixels, buffer_.name());
   }
 
  private:
+  void unregister() noexcept {
+    if (!resource_ || !current_context()) return;
+    try {
+      const Current current("pixels::interop", device_.index());
+      static_cast<void>(cuda().unregister(resource_));
+    } catch (const Error&) {  // a device that has faulted; that was reported where it was met
+    }
+  }
+
+  // What `act` gives the stream is done then. The stream waits for GL's work so far, and for nobody's kernels.
   template <class Act>
   void with_mapped(const char* operation, const Act& act) {
     const Current current(operation, device_.index());
-    check_cuda(cuda().map(1, &resource_, nullptr), operation, "cuGraphicsMapResources");
+    check_cuda(cuda().map(1, &resource_, stream_.native()), operation, "cuGraphicsMapResources");
     std::uintptr_t address = 0;
     std::size_t bytes = 0;
     const int found = cuda().pointer(&address, &bytes, resource_);
     if (found == 0) act(reinterpret_cast<void*>(address));
-    const int unmapped = cuda().unmap(1, &resource_, nullptr);
+    const int unmapped = cuda().unmap(1, &resource_, stream_.native());
     check_cuda(found, operation, "cuGraphicsResourceGetMappedPointer");
     check_cuda(unmapped, operation, "cuGraphicsUnmapResources");
+    stream_.synchronize();
   }
 
   Device device_;
+  Stream stream_{device_};
   DeviceBuffer<std::byte> memory_;
   Owned buffer_;
   Cuda::Resource resource_ = nullptr;
@@ -171,6 +184,11 @@ std::string interop_refusal(const Comm& comm) {
   if (device < 0 || device >= Device::count()) return "the context draws with no CUDA device";
   if (!comm.reaches(Device(device)))
     return "the context draws with GPU " + std::to_string(device) + ", which is none of this process's in the job";
+  try {
+    static_cast<void>(make_interop_staging("pixels::interop", 4096));
+  } catch (const Error& error) {
+    return error.what();
+  }
   return "";
 }
 

@@ -140,9 +140,9 @@ endif()
 
 # HDF5 and FFTW: what stencils write and measure needs them, and nothing else does. -----------------------------------------
 
-# dcgn_find_c_library(<NAME> <header> <library> <what it is for>): the switch DCGN_<NAME> decides; sets dcgn_has_<name>,
-# DCGN_<NAME>_INCLUDE and DCGN_<NAME>_LIBRARY.
-macro(dcgn_find_c_library name header library purpose)
+# dcgn_find_c_library(<NAME> <header> <library> <packages> <what it is for>): the switch DCGN_<NAME> decides; sets
+# dcgn_has_<name>, DCGN_<NAME>_INCLUDE and DCGN_<NAME>_LIBRARY. <packages> is the group of packages.txt that has it.
+macro(dcgn_find_c_library name header library packages purpose)
   string(TOLOWER ${name} lower)
   set(dcgn_has_${lower} OFF)
   dcgn_read_switch(DCGN_${name} asked)
@@ -157,14 +157,14 @@ macro(dcgn_find_c_library name header library purpose)
       set(dcgn_has_${lower} ON)
       dcgn_note(${name} on "${purpose}")
     elseif(asked STREQUAL "ON")
-      message(FATAL_ERROR "DCGN_${name}=ON, and ${name} was not found. On Debian: scripts/install-packages stencil")
+      message(FATAL_ERROR "DCGN_${name}=ON, and ${name} was not found. On Debian: scripts/install-packages ${packages}")
     else()
-      dcgn_note(${name} off "not found; scripts/install-packages stencil, for ${purpose}")
+      dcgn_note(${name} off "not found; scripts/install-packages ${packages}, for ${purpose}")
     endif()
   endif()
 endmacro()
-dcgn_find_c_library(HDF5 hdf5.h hdf5 "checkpoints of stencils")
-dcgn_find_c_library(FFTW fftw3.h fftw3 "structure factors of stencils' fields")
+dcgn_find_c_library(HDF5 hdf5.h hdf5 stencil "checkpoints of stencils")
+dcgn_find_c_library(FFTW fftw3.h fftw3 stencil "structure factors of stencils' fields")
 
 # NCCL and NVSHMEM, for the peers of the measurements: where CMake looks, in NCCL_ROOT and NVSHMEM_ROOT, and in the package
 # `nvidia` of the python3 on PATH, whose libraries go without the link names lib*.so. ---------------------------------------
@@ -273,6 +273,27 @@ elseif(dcgn_wall_asked STREQUAL "ON")
   message(FATAL_ERROR "DCGN_WALL=ON: freeglut, GL or X was not found. On Debian: scripts/install-packages wall")
 else()
   dcgn_note(wall off "freeglut, GL or X was not found; scripts/install-packages wall")
+endif()
+
+# Pixels: GL and EGL are loaded at run time, so their headers are all that is needed. ---------------------------------------
+set(dcgn_has_pixels OFF)
+dcgn_read_switch(DCGN_PIXELS dcgn_pixels_asked)
+find_path(DCGN_EGL_INCLUDE EGL/eglext.h)
+find_path(DCGN_GLCORE_INCLUDE GL/glcorearb.h)
+mark_as_advanced(DCGN_EGL_INCLUDE DCGN_GLCORE_INCLUDE)
+if(dcgn_pixels_asked STREQUAL "OFF")
+  dcgn_note(pixels off "-DDCGN_PIXELS=ON builds messages of OpenGL's memory")
+elseif(dcgn_pixels_asked STREQUAL "AUTO" AND DCGN_SANITIZE)
+  dcgn_note(pixels off "drivers of GL have no sanitizer; -DDCGN_PIXELS=ON builds it none the less")
+elseif(DCGN_EGL_INCLUDE AND DCGN_GLCORE_INCLUDE)
+  set(dcgn_has_pixels ON)
+  dcgn_note(pixels on "headers of GL and EGL")
+  dcgn_find_c_library(ZSTD zstd.h zstd pixels "pixels compressed without loss")
+  dcgn_find_c_library(JPEG turbojpeg.h turbojpeg pixels "pixels compressed as JPEG")
+elseif(dcgn_pixels_asked STREQUAL "ON")
+  message(FATAL_ERROR "DCGN_PIXELS=ON: headers of GL or EGL were not found. On Debian: scripts/install-packages pixels")
+else()
+  dcgn_note(pixels off "headers of GL or EGL were not found; scripts/install-packages pixels")
 endif()
 
 # The command, the tests -------------------------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dcgn)
 
 install(TARGETS dcgn EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
+if(TARGET dcgn_pixels)
+  install(TARGETS dcgn_pixels EXPORT dcgn) # its headers are among those
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/include/dcgn/mpiglut.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dcgn)
 install(EXPORT dcgn NAMESPACE dcgn:: FILE dcgnTargets.cmake DESTINATION ${package_dir})
 if(TARGET dcgn_command)

@@ -74,7 +74,7 @@ int run(int argc, char** argv) {
   add_demo_stencil(*demo, chosen);
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench = app.add_subcommand(
-      "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, ablation, gates; pictures of them: plot");
+      "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, pixels, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n"
@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   add_bench_ddt(*bench, chosen);
   add_bench_stencil(*bench, chosen);
   add_bench_vgpu(*bench, chosen);
+  add_bench_pixels(*bench, chosen);
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);
   add_bench_plot(*bench, chosen);

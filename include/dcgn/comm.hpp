@@ -52,6 +52,10 @@ class Comm : public CommCollectives {
   // How long a call may wait (Config::deadline_s).
   std::uint64_t deadline_ns() const noexcept { return me_ ? me_->limits.deadline_ns : 0; }
   Place place() const noexcept { return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot}; }
+  // Whether rank `r` is of this process.
+  bool is_here(int r) const noexcept;
+  // Whether buffers may be in the memory of this device: it is one of the world's, in this process.
+  bool reaches(const Device& device) const noexcept;
 
   // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
   // when it has been received.

@@ -102,6 +102,11 @@ def load(name: str) -> Document:
         raise refuse("no rows")
     if content.get("what") == "ddt":
         rows = _layouts(rows)
+    if content.get("what") == "pixels":  # what has sizes
+        sized = ("read-back", "upload", "frame", "stream")
+        rows = [r for r in rows if not isinstance(r, dict) or r.get("measure") in sized]
+        if not rows:
+            raise refuse("neither transfers nor frames of pixels")
     kinds: dict[str, Any] = {"whose": str, "path": str, "scope": str, "bytes": (int, float)}
     kinds |= {"p50": (int, float), "GBps": (int, float)}
     if content.get("what") == "vgpu":

@@ -45,6 +45,15 @@ class Load(unittest.TestCase):
             else:
                 self.assertTrue(series([load(str(file))]), file)
 
+    def test_pixels_have_series_of_what_has_sizes(self) -> None:
+        pixels = [row(measure=m, path="pinned") for m in ("read-back", "upload", "output")]
+        content = {"what": "pixels", "machine": "m", "commit": "c", "rows": pixels}
+        self.file.write_text(json.dumps(content), encoding="utf-8")
+        found = series([load(str(self.file))])
+        self.assertEqual([one.measure for one in found], ["read-back", "upload"])
+        content["rows"] = pixels[2:]
+        self.assertIn("neither transfers nor frames", str(self.refusal_of(content)))
+
     def test_layouts_are_paths_at_the_size_asked_for(self) -> None:
         both = {"place": "device", "about": 1000, "p50": 2.0, "wrong": 0}
         ours = both | {"whose": "dcgn 0.1.0", "shape": "triangle", "bytes": 998, "GBps": 0.5}

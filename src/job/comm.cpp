@@ -9,6 +9,7 @@
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/calls.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -82,6 +83,13 @@ Comm::~Comm() {
                  reason.substr(0, reason.find('\n')).c_str());
   }
   world_->detach(rank());
+}
+
+bool Comm::is_here(int r) const noexcept { return world_ && world_->home().has(in_world(r)); }
+
+bool Comm::reaches(const Device& device) const noexcept {
+  return world_ && std::any_of(world_->devices().begin(), world_->devices().end(),
+                               [&](const Device& d) { return d.index() == device.index(); });
 }
 
 void Comm::finish() {

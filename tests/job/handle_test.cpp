@@ -4,6 +4,7 @@
 
 #include <dcgn/gpu/clock.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace dcgn::test {
@@ -178,6 +179,18 @@ struct Assemble {
     comm.slot(0).send(gpu::this_thread(), load_acquire(*arrived), 0);
   }
 };
+
+TEST(HandleComm, SaysWhichDevicesAndRanksAreOfItsWorld) {
+  if (Device::count() < 2) GTEST_SKIP() << "fewer than two devices";
+  World world({.nodes = {{.cpus = 1, .gpus = 1, .slots = 2}}});
+  Comm comm = world.attach();
+  EXPECT_TRUE(comm.reaches(Device(0)));
+  EXPECT_FALSE(comm.reaches(Device(1)));
+  for (int r = 0; r < comm.size(); ++r) EXPECT_TRUE(comm.is_here(r));
+  Comm moved = std::move(comm);
+  EXPECT_FALSE(comm.reaches(Device(0)));  // NOLINT(bugprone-use-after-move): what it says then
+  EXPECT_FALSE(comm.is_here(0));          // NOLINT(bugprone-use-after-move)
+}
 
 TEST(HandleResidency, AsManyBlocksAsFitRunAndOneMoreIsRefused) {
   Conversation c(1, 1);

@@ -1,6 +1,10 @@
-// Fills memory of an emulated GPU and reads it back.
+// Fills memory of an emulated GPU and reads it back; and asks for contexts, where there is GL.
 #include <dcgn/device.hpp>
 #include <dcgn/version.hpp>
+#if defined(HAS_PIXELS)
+#include <dcgn/pixels.hpp>
+#include <dcgn/pixels/context.hpp>
+#endif
 
 #include <array>
 #include <cstdio>
@@ -23,5 +27,9 @@ int main() {
   buffer.download(host.data());
   const bool right = host == std::array<int, 8>{1, 2, 3, 4, 1, 2, 3, 4};
   std::printf("Decagon %s: %s\n", dcgn::version.data(), right ? "right" : "wrong");
+#if defined(HAS_PIXELS)
+  std::printf("%d devices of EGL, by default %s\n", dcgn::pixels::Context::devices(),
+              to_string(dcgn::pixels::Options{}.path).c_str());
+#endif
   return right ? 0 : 1;
 }

@@ -31,6 +31,8 @@ std::string describe(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = error.what();
   std::vector<std::string> strangers = where->remaining();
   if (strangers.empty()) strangers = app.remaining(true);
+  // What is wrong with a value is said already; what stands behind it may be a program's.
+  if (dynamic_cast<const CLI::ValidationError*>(&error)) strangers.clear();
   std::vector<std::string> choices;
   for (const CLI::App* sub : where->get_subcommands([](const CLI::App*) { return true; }))
     choices.push_back(sub->get_name());

@@ -28,12 +28,14 @@ std::string text_of(const virtual_gpu::ptx::Reason& reason) {
 }
 
 void add_vgpu(CLI::App& parent, Action& chosen) {
-  CLI::App* app = parent.add_subcommand("vgpu", "One kernel over several GPUs: inspect, rewrite");
+  CLI::App* app = parent.add_subcommand("vgpu", "One kernel over several GPUs: run, inspect, rewrite");
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
+      "  dcgn vgpu run ./program its arguments\n"
       "  dcgn vgpu inspect ./program\n"
       "  dcgn vgpu rewrite kernels.ptx -o split.ptx\n");
+  add_vgpu_run(*app, chosen);
   add_vgpu_inspect(*app, chosen);
   add_vgpu_rewrite(*app, chosen);
 }

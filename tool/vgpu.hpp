@@ -10,6 +10,7 @@ namespace dcgn::tool {
 
 void add_vgpu_rewrite(CLI::App& parent, Action& chosen);
 void add_vgpu_inspect(CLI::App& parent, Action& chosen);
+void add_vgpu_run(CLI::App& parent, Action& chosen);
 
 // A file's content. Throws Error(io) that names it, and says that `expected` was.
 std::string read_whole(const std::string& path, const char* expected = "a file of PTX");

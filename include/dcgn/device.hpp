@@ -22,6 +22,10 @@ class Backend;      // src/device/backend.hpp: one per device
 class StreamState;  // src/device/backend.hpp
 }  // namespace device
 
+namespace virtual_gpu {
+class Parts;  // src/virtual_gpu/machine.hpp
+}
+
 enum class DeviceKind { emulated, cuda };
 
 struct DeviceProperties {
@@ -70,6 +74,10 @@ class Stream {
 
  private:
   friend class Device;
+  friend class virtual_gpu::Parts;
+  // One that is there already, and not destroyed with this.
+  Stream(class Device device, void* native);
+
   std::unique_ptr<device::StreamState> state_;
   device::Backend* backend_;  // whose work it takes
 };

@@ -60,6 +60,10 @@ class Backend {
   virtual bool reach(const Backend& other) = 0;
 
   virtual std::unique_ptr<StreamState> make_stream(StreamPriority priority) = 0;
+  // Of a stream that the program has, as it is known to it.
+  virtual std::unique_ptr<StreamState> adopt_stream(void*) {
+    throw Error(Code::unsupported, "Stream", "this device takes no streams of others, expected one of its own");
+  }
   // 0 where not even one block fits.
   virtual int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) = 0;
 

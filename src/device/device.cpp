@@ -121,6 +121,8 @@ void check_bytes(const char* operation, const void* memory, std::size_t bytes) {
 
 Stream::Stream(Device device, StreamPriority priority)
     : state_(device.backend_->make_stream(priority)), backend_(device.backend_) {}
+Stream::Stream(Device device, void* native)
+    : state_(device.backend_->adopt_stream(native)), backend_(device.backend_) {}
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 Stream::~Stream() = default;

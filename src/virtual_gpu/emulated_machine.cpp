@@ -64,7 +64,7 @@ class EmulatedMachine final : public Machine {
   std::unique_ptr<Range> reserve(const PageMap& pages) override {
     return std::make_unique<EmulatedRange>(devices().front(), pages.bytes() + page_bytes());
   }
-  std::unique_ptr<Parts> make_parts() override { return std::make_unique<EmulatedParts>(devices()); }
+  std::unique_ptr<Parts> make_parts(void* first) override { return std::make_unique<EmulatedParts>(devices(), first); }
   std::unique_ptr<Marker> make_marker(int) override { return std::make_unique<EmulatedMarker>(); }
   std::unique_ptr<Binary> load(const std::string& name, const std::string&, const std::vector<std::string>&) override {
     throw Error(Code::unsupported, "load", name + ": emulated GPUs run kernel objects, expected CUDA devices for PTX");

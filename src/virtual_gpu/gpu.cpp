@@ -3,6 +3,7 @@
 #include "device/processor.hpp"
 #include "virtual_gpu/split_launch.hpp"
 
+#include <dcgn/config.hpp>
 #include <dcgn/error.hpp>
 
 #include <algorithm>
@@ -62,6 +63,8 @@ std::uint64_t blocks_of(const std::string& kernel, const Launch& launch) {
 }
 
 }  // namespace
+
+double deadline_setting() { return dcgn::detail::setting("DCGN_DEADLINE", 60.0, 1e-3); }
 
 Gpu::Gpu(const std::vector<Device>& devices, const Options& its_options)
     : options(its_options),

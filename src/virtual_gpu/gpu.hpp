@@ -80,6 +80,31 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
                                         const ptx::MemoryUse& memory, const std::vector<Argument>& arguments,
                                         bool split);
 
+  // gpu_adopted.cpp: for a program that has streams, launches and copies of its own.
+  // A stream whose part 0 is the program's.
+  std::unique_ptr<Stream> adopt(void* native);
+  // As launch(), beside what the program gives its stream itself.
+  void launch_beside(Stream& stream, const Kernel& kernel, const Launch& launch,
+                     const std::vector<Argument>& arguments);
+  // All that a launch that stays whole needs besides the launch itself, which is the caller's, by whole_function().
+  void prepare_whole(Stream& stream, const Kernel& kernel, const Launch& launch,
+                     const std::vector<Argument>& arguments);
+  // The CUfunction of part 0 that has the kernel's own parameters and grid.
+  void* whole_function(const Kernel& kernel) const;
+  // Where a variable is: one place where it is shared, else several, part 0's first. Empty where there is none.
+  std::vector<LoadedCode::PlaceOnPart> variable_at(const Module& module, const std::string& variable) const;
+  // The same copy or fill, in the stream's order, beside what the program gives it itself.
+  void copy_beside(Stream& stream, void* to, const void* from, std::size_t bytes);
+  void fill_beside(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
+  // Copies what lies at the first place, which the stream was given the writing of, to the others.
+  void repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t bytes);
+  // By other means than this: what was copied of it is no more what it holds.
+  void note_written(const void* memory);
+  void note_all_written() { all_written(); }
+  // Of bytes copied from one place to the other, those that go from one part to another; memory that is no buffer is
+  // not looked at.
+  std::size_t bytes_between_parts(const void* to, const void* from, std::size_t bytes) const;
+
   Options options;
   Statistics statistics;
 

@@ -94,17 +94,33 @@ std::vector<std::string> LoadedCode::kernel_names() const {
 }
 
 std::unique_ptr<Binary> LoadedCode::make_counting() const {
-  const ptx::Options options{ptx::Mode::split, {}, true};
-  auto counting = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names());
-  point_to_shared(*counting);
+  ptx::Options options;
+  options.count_touches = true;
+  return make_like(options);
+}
+
+Binary& LoadedCode::whole_binary(std::size_t kernel) {
+  if (gpu_->parts() == 1 || !infos_[kernel].splittable()) return *binary_;
+  if (!whole_binary_) {
+    gpu_->synchronize_all();  // constants may be on their way
+    ptx::Options options;
+    options.whole = true;
+    whole_binary_ = make_like(options);
+  }
+  return *whole_binary_;
+}
+
+std::unique_ptr<Binary> LoadedCode::make_like(const ptx::Options& options) const {
+  auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names());
+  point_to_shared(*other);
   for (const std::string& name : variables_)
     for (int part = 0; part < gpu_->parts(); ++part) {
       std::size_t bytes = 0, same = 0;
       const void* const own = binary_->variable(part, name, bytes);
-      if (void* const copy = own ? counting->variable(part, name, same) : nullptr)
+      if (void* const copy = own ? other->variable(part, name, same) : nullptr)
         gpu_->device(part).copy(copy, own, bytes);
     }
-  return counting;
+  return other;
 }
 
 // First contents that hold the address of part 0's copy of a variable get that of the shared one.
@@ -150,6 +166,10 @@ std::size_t LoadedCode::find(const std::string& name) const {
                   (known.empty() ? "one: there is none" : "one of " + known));
 }
 
+bool LoadedCode::has_variable(const std::string& name) const {
+  return std::find(variables_.begin(), variables_.end(), name) != variables_.end();
+}
+
 std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, const std::string& variable,
                                                         std::size_t bytes, std::size_t offset) const {
   const auto check = [&](std::size_t has) {
@@ -171,6 +191,9 @@ std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, c
     check(has);
     all.push_back({part, static_cast<std::byte*>(address) + offset});
   }
+  std::size_t has = 0;
+  if (void* const address = whole_binary_ ? whole_binary_->variable(0, variable, has) : nullptr)
+    all.push_back({0, static_cast<std::byte*>(address) + offset});
   if (!all.empty()) return all;
   std::string known;
   for (const std::string& name : variables_) known += (known.empty() ? "" : ", ") + name;

@@ -36,10 +36,14 @@ class LoadedCode {
   const Traits& traits(std::size_t kernel) const { return kernels_[kernel]; }
   std::size_t find(const std::string& name) const;
   Binary& binary() { return *binary_; }
+  // That in which this kernel is as it was, but for variables, which all share. Loaded when it is asked for.
+  Binary& whole_binary(std::size_t kernel);
   // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
   std::unique_ptr<Binary> make_counting() const;
 
-  // The places of `bytes` bytes of a variable from `offset` on: one where it is shared, else one on each part.
+  bool has_variable(const std::string& name) const;
+  // The places of `bytes` bytes of a variable from `offset` on: one where it is shared, else one on each part, and
+  // one more on part 0 where whole_binary() was loaded.
   struct PlaceOnPart {
     int part;
     std::byte* address;
@@ -56,6 +60,7 @@ class LoadedCode {
 
   std::vector<std::string> kernel_names() const;
   void share_variables(const std::vector<ptx::VariableReport>& variables);
+  std::unique_ptr<Binary> make_like(const ptx::Options& options) const;
   void point_to_shared(const Binary& binary) const;
   void correct_addresses(const std::vector<ptx::VariableReport>& variables);
 
@@ -66,7 +71,7 @@ class LoadedCode {
   std::vector<std::string> variables_;  // all names
   std::vector<SharedVariable> shared_variables_;
   void* shared_ = nullptr;
-  std::unique_ptr<Binary> binary_;
+  std::unique_ptr<Binary> binary_, whole_binary_;
 };
 
 }  // namespace dcgn::virtual_gpu

@@ -28,8 +28,11 @@ class Range {
 // The streams of the parts as one. A part's own stream keeps its work in order; order() does the rest.
 class Parts {
  public:
-  explicit Parts(const std::vector<Device>& devices) {
-    for (const Device& device : devices) streams_.emplace_back(device);
+  // `first`: part 0's stream, where that is there already; others may give it work beside this, so that who gives the
+  // parts work through this says use(0) before and gather() behind it.
+  explicit Parts(const std::vector<Device>& devices, void* first = nullptr) {
+    for (const Device& device : devices)
+      streams_.push_back(first && streams_.empty() ? dcgn::Stream(device, first) : dcgn::Stream(device));
     news_.resize(devices.size());
   }
   Parts(const Parts&) = delete;
@@ -102,6 +105,8 @@ class Binary {
                       const std::vector<const void*>& parameters) = 0;
   // The address of a part's own variable, null where it has none of this name; and its size.
   virtual void* variable(int part, const std::string& name, std::size_t& bytes) const = 0;
+  // The CUfunction of a kernel on a part.
+  virtual void* native(std::size_t kernel, int part) const = 0;
 };
 
 class Machine {
@@ -119,7 +124,7 @@ class Machine {
   virtual std::size_t page_bytes() const = 0;
   // Behind it, a page of addresses is left free.
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
-  virtual std::unique_ptr<Parts> make_parts() = 0;
+  virtual std::unique_ptr<Parts> make_parts(void* first = nullptr) = 0;
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;
   // Throws Error(unsupported) on emulated devices.
   virtual std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,

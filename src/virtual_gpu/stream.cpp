@@ -8,7 +8,8 @@
 
 namespace dcgn::virtual_gpu {
 
-Stream::Stream(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)), parts_(gpu_->machine().make_parts()) {
+Stream::Stream(std::shared_ptr<Gpu> gpu, void* first)
+    : gpu_(std::move(gpu)), parts_(gpu_->machine().make_parts(first)) {
   gpu_->enlist(*parts_);
 }
 Stream::Stream(VirtualGpu& gpu) : Stream(gpu.gpu_) {}

@@ -3,12 +3,9 @@
 #include "virtual_gpu/gpu.hpp"
 #include "virtual_gpu/nvrtc.hpp"
 
-#include <dcgn/config.hpp>
 #include <dcgn/error.hpp>
 
 namespace dcgn {
-
-double virtual_gpu::deadline_setting() { return dcgn::detail::setting("DCGN_DEADLINE", 60.0, 1e-3); }
 
 using virtual_gpu::Gpu, virtual_gpu::Kernel, virtual_gpu::Module;
 

@@ -44,11 +44,12 @@ std::string becomes(const std::string& instruction) {
 
 std::string target_of(const std::string& name) { return has(name, "sm_80") ? "sm_80" : "sm_90"; }
 
-void assemble_corpus(Mode mode, bool count_touches = false) {
+void assemble_corpus(Mode mode, bool count_touches = false, bool whole = false) {
   const auto ptxas = find_ptxas();
   if (!ptxas) GTEST_SKIP() << "no ptxas in PATH or /usr/local/cuda/bin";
   for (const std::string& name : corpus_names())
-    EXPECT_EQ(assemble(*ptxas, rewrite_corpus(name, {mode, {}, count_touches}).text, target_of(name)), "") << name;
+    EXPECT_EQ(assemble(*ptxas, rewrite_corpus(name, {mode, {}, count_touches, whole}).text, target_of(name)), "")
+        << name;
 }
 
 }  // namespace
@@ -259,6 +260,22 @@ TEST(Rewrite, survives_damage) {
 
 TEST(Rewrite, split_kernels_assemble) { assemble_corpus(Mode::split); }
 TEST(Rewrite, kernels_that_exit_early_assemble) { assemble_corpus(Mode::early_exit); }
+
+TEST(Rewrite, whole_kernels_keep_their_parameters_and_share_variables) {
+  Options options;
+  options.whole = true;
+  for (const std::string& name : corpus_names()) {
+    const Rewritten whole = rewrite_corpus(name, options), split = rewrite_corpus(name);
+    EXPECT_FALSE(has(whole.text, "dcgn_first_x")) << name;
+    for (const KernelReport& k : whole.kernels) EXPECT_FALSE(k.split()) << name << ": " << k.name;
+    EXPECT_EQ(whole.kernels.size(), split.kernels.size());
+    ASSERT_EQ(whole.variables.size(), split.variables.size());
+    for (std::size_t v = 0; v < split.variables.size(); ++v)
+      EXPECT_EQ(whole.variables[v].pointer, split.variables[v].pointer) << name;
+  }
+  EXPECT_TRUE(has(rewrite_corpus("device_globals.ptx", options).text, "[dcgn_at_counter]"));
+}
+TEST(Rewrite, whole_kernels_assemble) { assemble_corpus(Mode::split, false, true); }
 
 TEST(Rewrite, loads_stores_and_atomics_count_the_pages_that_they_touch) {
   const auto counted = [](const std::string& instruction) {

@@ -33,7 +33,7 @@ class Stream {
  private:
   friend class Event;
   friend class Gpu;
-  explicit Stream(std::shared_ptr<Gpu> gpu);
+  explicit Stream(std::shared_ptr<Gpu> gpu, void* first = nullptr);
 
   std::shared_ptr<Gpu> gpu_;
   std::unique_ptr<Parts> parts_;

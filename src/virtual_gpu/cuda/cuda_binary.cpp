@@ -87,6 +87,10 @@ class CudaBinary final : public Binary {
     return reinterpret_cast<void*>(address);
   }
 
+  void* native(std::size_t kernel, int part) const override {
+    return parts_[static_cast<std::size_t>(part)].functions[kernel].handle;
+  }
+
  private:
   struct Function {
     CUfunction handle = nullptr;

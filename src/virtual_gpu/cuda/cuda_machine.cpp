@@ -67,8 +67,8 @@ class CudaRange final : public Range {
 
 class CudaParts final : public Parts {
  public:
-  explicit CudaParts(const std::vector<Device>& devices)
-      : Parts(devices), latest_(devices.size()), waited_for_(devices.size()) {
+  CudaParts(const std::vector<Device>& devices, void* first)
+      : Parts(devices, first), latest_(devices.size()), waited_for_(devices.size()) {
     for (const Device& device : devices) events_.emplace_back(device.index());
   }
 
@@ -203,7 +203,7 @@ class CudaMachine final : public Machine {
   std::unique_ptr<Range> reserve(const PageMap& pages) override {
     return std::make_unique<CudaRange>(devices(), pages);
   }
-  std::unique_ptr<Parts> make_parts() override { return std::make_unique<CudaParts>(devices()); }
+  std::unique_ptr<Parts> make_parts(void* first) override { return std::make_unique<CudaParts>(devices(), first); }
   std::unique_ptr<Marker> make_marker(int part) override {
     const auto p = static_cast<std::size_t>(part);
     return std::make_unique<CudaMarker>(devices()[p].index(), contexts_[p]);

@@ -21,6 +21,7 @@ struct Options {
   Mode mode = Mode::split;
   std::string kernel;          // the only one to be split; all, where empty
   bool count_touches = false;  // kernels count the pages that they touch: page_touches.hpp
+  bool whole = false;          // none is split: they share variables alone, and have the parameters that they had
 };
 
 // As .param space lays them out.

@@ -191,7 +191,7 @@ KernelReport Survey::report(std::size_t function) const {
   KernelReport report;
   report.name = kernel.name;
   report.line = source.place(source.offset_of(kernel.name)).line;
-  report.asked = options_.kernel.empty() || options_.kernel == kernel.name;
+  report.asked = !options_.whole && (options_.kernel.empty() || options_.kernel == kernel.name);
   report.parameters = layout_of(kernel.parameters);
   report.added = added_parameters(report.parameters, options_.mode);
   report.memory = memory_use(module_, calls_, function);

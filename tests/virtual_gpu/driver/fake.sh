@@ -1,0 +1,70 @@
+#!/bin/bash
+# dcgn vgpu run over a driver without GPUs: results as on one, what is split and what is not, and bad input.
+#   fake.sh DCGN PROGRAM FOLDER        where libcuda.so.1 is, the fake one
+set -u
+dcgn=$1 program=$2
+here=$(dirname "$(realpath "$0")")
+export LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+unset CUDA_VISIBLE_DEVICES LD_PRELOAD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+fail() {
+  echo "FAILED: $1"
+  cat "$work/out" "$work/err" 2>/dev/null
+  failed=1
+}
+# expect WHAT CODE PATTERN command...: its exit code, and a pattern in what it prints
+expect() {
+  local what=$1 code=$2 pattern=$3
+  shift 3
+  "$@" >"$work/out" 2>"$work/err"
+  local found=$?
+  if [ $found != "$code" ]; then fail "$what: exit code $found, expected $code"; fi
+  if ! cat "$work/out" "$work/err" | grep -q -- "$pattern"; then fail "$what: expected '$pattern'"; fi
+}
+
+"$program" "$here/kernels" >"$work/bare" || fail "the program without dcgn vgpu run"
+
+# Results are as without, whatever the GPUs and pages.
+for options in "--gpus 0,1" "--gpus 1,0" "--gpus 0,0" "--gpus 1" "--gpus 2 --placement interleaved"; do
+  expect "$options" 0 . "$dcgn" vgpu run $options --report "$work/report" -- "$program" "$here/kernels"
+  cmp -s "$work/out" "$work/bare" || fail "$options: another result"
+done
+DCGN_TEST_FAKE_GPUS=4 expect "four GPUs" 0 "4 GPUs as one" "$dcgn" vgpu run "$program" "$here/kernels"
+cmp -s "$work/out" "$work/bare" || fail "four GPUs: another result"
+
+# Both GPUs run a part; what cannot be split says why.
+DCGN_TEST_FAKE_LAUNCHES=1 expect "a split launch" 0 "launched on 1 vector_add: 1" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" vector_add
+expect "a cooperative launch" 0 "reverse  *1  *0  *1  grid synchronisation" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" cooperative
+expect "a graph" 0 "recorded into a CUDA graph" "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" graph
+expect "a small grid" 0 "fewer blocks than GPUs" "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" small
+expect "one GPU" 0 "there is one GPU alone" "$dcgn" vgpu run --gpus 1 "$program" "$here/kernels" vector_add
+expect "buffers" 0 "buffers over all GPUs: 3, 24 MiB" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" vector_add
+expect "the machine" 0 "1 device of 2048 MiB, 2048 MiB in all" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" machine
+
+# Where the report goes, and whose the exit code is.
+expect "JSON" 0 "^vector_add" "$dcgn" vgpu run --gpus 0,1 --json "$work/json" -q "$program" "$here/kernels" vector_add
+grep -q '"split": 1,' "$work/json" || fail "the JSON document"
+expect "JSON" 0 '"what": "vgpu run"' cat "$work/json"
+[ "$("$dcgn" vgpu run --quiet "$program" "$here/kernels" vector_add 2>&1 >/dev/null)" = "" ] || fail "--quiet"
+expect "an exit code" 17 "GPUs as one" "$dcgn" vgpu run "$program" "$here/kernels" exit
+expect "a signal" 143 "no report" "$dcgn" vgpu run -- sh -c 'kill -TERM $$'
+expect "options of the program" 0 "^-q --gpus$" "$dcgn" vgpu run -q echo -q --gpus
+
+# Bad input.
+expect "no program" 2 "no program: expected its name" "$dcgn" vgpu run --gpus 2
+expect "an unknown option" 2 "--nonsense: expected an option" "$dcgn" vgpu run --nonsense "$program"
+expect "an unknown program" 3 "/no/such/program: No such file" "$dcgn" vgpu run /no/such/program
+expect "no such GPU" 2 "--gpus 0,7: 7, expected numbers of GPUs from 0 to 1" "$dcgn" vgpu run --gpus 0,7 "$program"
+expect "too many GPUs" 2 "--gpus 5: 5, expected" "$dcgn" vgpu run --gpus 5 "$program"
+expect "no GPUs" 2 "--gpus 0: expected at least one" "$dcgn" vgpu run --gpus 0 "$program"
+expect "a placement" 2 "placement" "$dcgn" vgpu run --placement nowhere "$program"
+DCGN_TEST_FAKE_GPUS=0 expect "no GPU" 2 "has no GPU to work with" "$dcgn" vgpu run "$program"
+LD_LIBRARY_PATH= expect "no driver" 2 "no CUDA driver on this machine" "$dcgn" vgpu run "$program"
+[ $failed = 0 ] && echo "all as expected"
+exit $failed

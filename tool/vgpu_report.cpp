@@ -1,0 +1,92 @@
+#include "tool/vgpu_report.hpp"
+
+#include "tool/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace dcgn::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string times(const Json& entry) {
+  const auto count = entry.at("times").get<std::uint64_t>();
+  return count > 1 ? fmt::format(" ({} times)", count) : std::string();
+}
+
+// Names of templates may be thousands of letters long.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t most = 60;
+  return name.size() <= most ? name : name.substr(0, most - 3) + "...";
+}
+
+std::string kernels_text(const Json& kernels) {
+  using enum Table::Align;
+  Table table({{"kernel", left}, {"launches"}, {"split"}, {"whole"}, {"why", left}});
+  for (const Json& kernel : kernels) {
+    const std::string name = shortened(kernel.at("plain_name"));
+    const auto number = [&](const char* key) { return fmt::to_string(kernel.at(key).get<std::uint64_t>()); };
+    if (kernel.at("whole").empty()) table.add({name, number("launches"), number("split"), "0", ""});
+    bool first = true;
+    for (const Json& whole : kernel.at("whole")) {
+      table.add({first ? name : "", first ? number("launches") : "", first ? number("split") : "",
+                 fmt::to_string(whole.at("launches").get<std::uint64_t>()), whole.at("why")});
+      first = false;
+    }
+  }
+  return kernels.empty() ? std::string() : table.text();
+}
+
+std::string process_text(const Json& p) {
+  const auto number = [](const Json& value) { return value.get<double>(); };
+  std::string text = kernels_text(p.at("kernels"));
+  if (p.contains("why_whole")) text += fmt::format("nothing was split: {}\n", p.at("why_whole").get<std::string>());
+  const Json &buffers = p.at("buffers"), &small = p.at("small_buffers"), &links = p.at("link_bytes");
+  text += fmt::format("buffers over all GPUs: {}, {}; smaller than a page, on the first: {}, {}\n",
+                      buffers.at("count").get<std::uint64_t>(), bytes_text(number(buffers.at("bytes"))),
+                      small.at("count").get<std::uint64_t>(), bytes_text(number(small.at("bytes"))));
+  text += fmt::format(
+      "between GPUs: {} by copies made by themselves, {} by copies of the program; not counted: what kernels read and "
+      "write there\n",
+      bytes_text(number(links.at("copies_made_by_themselves"))), bytes_text(number(links.at("copies_of_the_program"))));
+  for (const Json& remark : p.at("remarks"))
+    text += fmt::format("remark: {}{}\n", remark.at("what").get<std::string>(), times(remark));
+  for (const Json& error : p.at("errors"))
+    text += fmt::format("error: {}{}\n", error.at("what").get<std::string>(), times(error));
+  return text;
+}
+
+}  // namespace
+
+Json read_vgpu_reports(const std::string& folder) {
+  std::vector<Json> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    Json one = Json::parse(file, nullptr, false);  // a process may have been ended while it wrote
+    if (!one.is_discarded()) found.push_back(std::move(one));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Json& a, const Json& b) { return a.at("process").get<long>() < b.at("process").get<long>(); });
+  return found;
+}
+
+std::string vgpu_report_text(const Json& processes, std::size_t gpus) {
+  std::string text;
+  if (processes.empty())
+    text = "dcgn: vgpu: no report: the program did not use a GPU, or ended without its exit handlers\n";
+  for (const Json& p : processes) {
+    const std::string who = processes.size() > 1 ? fmt::format("process {}: ", p.at("process").get<long>()) : "";
+    text += fmt::format("dcgn: vgpu: {}{} GPU{}, {} of {} launches split\n", who, gpus, gpus == 1 ? "" : "s as one",
+                        p.at("split").get<std::uint64_t>(), p.at("launches").get<std::uint64_t>());
+    text += process_text(p);
+  }
+  return text;
+}
+
+}  // namespace dcgn::tool

@@ -1,0 +1,264 @@
+// dcgn vgpu run
+#include "base/output_file.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/values.hpp"
+#include "tool/vgpu.hpp"
+#include "tool/vgpu_report.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dcgn::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* run_help =
+    "Run a program that was written for one GPU on all of them, unchanged\n\n"
+    "Puts a layer between the program and the CUDA driver, by LD_PRELOAD, that splits launches, spreads buffers and "
+    "keeps streams in\n"
+    "order. The program must carry PTX; its CUDA runtime, from version 12 on, may be static or shared. What cannot be "
+    "split runs on the\n"
+    "first GPU, and the report says why. What stands behind the program's name is the program's; the exit code is "
+    "its.";
+
+constexpr const char* run_examples =
+    "Examples:\n"
+    "  dcgn vgpu run ./program its arguments\n"
+    "  dcgn vgpu run --gpus 0,2 --report what.txt -- ./program its arguments\n"
+    "  dcgn vgpu run --gpus 0,0 ./program                   the same GPU twice, to try it\n"
+    "  dcgn vgpu inspect ./program                          what could be split, without running it\n\n";
+
+struct RunArguments {
+  std::string gpus, placement = "chunked", report, none;
+  bool quiet = false;
+  JsonOption json;
+};
+
+[[noreturn]] void refuse(Code code, const std::string& why) { throw Error(code, "vgpu", why); }
+
+// How many GPUs the driver has here. The driver itself is asked: it is what the program will need.
+int count_gpus() {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library) refuse(Code::unsupported, fmt::format("no CUDA driver on this machine ({}), expected one", dlerror()));
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));
+  int found = 0;
+  const int error = init && count ? init(0) : -1;
+  if (error != 0 || count(&found) != 0 || found == 0)
+    refuse(Code::unsupported,
+           fmt::format("the CUDA driver has no GPU to work with (cuInit says {}), expected one", error));
+  return found;
+}
+
+int number_in(const std::string& text, const std::string& whole, int there) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value >= there)
+    refuse(Code::configuration, fmt::format("--gpus {}: {}, expected numbers of GPUs from 0 to {}, or how many", whole,
+                                            text.empty() ? "nothing" : text, there - 1));
+  return value;
+}
+
+// N, or a list of numbers, of the GPUs that the program would see.
+std::vector<int> gpus_of(const std::string& text, int there) {
+  std::vector<int> gpus;
+  if (text.find(',') != std::string::npos) {
+    for (const std::string& word : split(text, ',')) gpus.push_back(number_in(word, text, there));
+    return gpus;
+  }
+  const int count = text.empty() ? there : number_in(text, text, there + 1);
+  if (count == 0) refuse(Code::configuration, fmt::format("--gpus {}: expected at least one", text));
+  for (int i = 0; i < count; ++i) gpus.push_back(i);
+  return gpus;
+}
+
+std::string library_path() {
+#if defined(DCGN_VGPU_BUILT)
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  std::string tried;
+  for (const fs::path& folder : {program / ".." / DCGN_LIBRARY_FOLDER / "dcgn", fs::path(DCGN_VGPU_BUILT),
+                                 program / ".." / "src" / "vgpu"}) {  // the last, in a build that was moved
+    const fs::path file = (folder / "libdcgn_vgpu.so").lexically_normal();
+    if (fs::exists(file, ignored)) return file.string();
+    tried += (tried.empty() ? "" : ", ") + file.string();
+  }
+  refuse(Code::unsupported,
+         fmt::format("no libdcgn_vgpu.so ({}): expected it where dcgn was built or installed", tried));
+#else
+  refuse(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
+#endif
+}
+
+// A folder for reports, gone with this.
+class ReportFolder {
+ public:
+  ReportFolder() : path_((fs::temp_directory_path() / "dcgn_vgpu_XXXXXX").string()) {
+    if (!mkdtemp(path_.data()))
+      refuse(Code::io, fmt::format("{}: {}: expected a new folder", path_, std::strerror(errno)));
+  }
+  ReportFolder(const ReportFolder&) = delete;
+  ReportFolder& operator=(const ReportFolder&) = delete;
+  ~ReportFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void set_variable(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+
+// For the program: which GPUs it gets, and what they are to it.
+void set_up(const RunArguments& a, const std::vector<int>& gpus, const std::string& library,
+            const std::string& folder) {
+  std::vector<int> different = gpus;
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  // The first one given is the program's.
+  std::stable_partition(different.begin(), different.end(), [&](int gpu) { return gpu == gpus.front(); });
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::vector<std::string> names = visible ? split(visible, ',') : std::vector<std::string>();
+  std::string shown, parts;
+  for (const int gpu : different) {
+    const auto n = static_cast<std::size_t>(gpu);
+    shown += (shown.empty() ? "" : ",") + (n < names.size() ? names[n] : fmt::to_string(gpu));
+  }
+  for (const int gpu : gpus)
+    parts += fmt::format("{}{}", parts.empty() ? "" : ",",
+                         std::find(different.begin(), different.end(), gpu) - different.begin());
+  set_variable("CUDA_VISIBLE_DEVICES", shown);
+  set_variable("DCGN_VGPU_PARTS", parts);
+  set_variable("DCGN_VGPU_PLACEMENT", a.placement);
+  set_variable("DCGN_VGPU_REPORT", folder);
+  setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // the driver's default, which the library would change
+  const char* const others = std::getenv("LD_PRELOAD");
+  set_variable("LD_PRELOAD", others && *others ? library + ":" + others : library);
+}
+
+volatile std::sig_atomic_t program_process = 0;
+
+void pass_on(int signal) {
+  if (program_process > 0) kill(program_process, signal);
+}
+
+// Its exit code; as shells have it, 128 and the signal's number where a signal ended it.
+int run_program(const std::vector<std::string>& command, const auto& before) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) refuse(Code::io, fmt::format("no pipe: {}", std::strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) refuse(Code::io, fmt::format("no process: {}", std::strerror(errno)));
+  if (child == 0) {
+    before();
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execvp(words.front(), words.data());
+    const int error = errno;
+    static_cast<void>(!write(ends[1], &error, sizeof error));
+    _exit(127);
+  }
+  // What is meant for the program reaches it: from the terminal by itself, from others by this.
+  program_process = child;
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGQUIT, SIG_IGN);
+  std::signal(SIGTERM, &pass_on);
+  std::signal(SIGHUP, &pass_on);
+  close(ends[1]);
+  int error = 0;
+  const bool failed = read(ends[0], &error, sizeof error) == static_cast<ssize_t>(sizeof error);
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  program_process = 0;
+  if (failed)
+    refuse(Code::io, fmt::format("{}: {}: expected a program that can be run", command.front(), std::strerror(error)));
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int run(RunArguments& a, std::vector<std::string> command) {
+  if (!command.empty() && command.front() == "--")
+    command.erase(command.begin());
+  else if (!command.empty() && command.front().front() == '-')
+    refuse(Code::configuration, fmt::format("{}: expected an option of dcgn vgpu run", command.front()));
+  if (command.empty()) refuse(Code::configuration, "no program: expected its name and arguments behind the options");
+  const std::string library = library_path();
+  const std::vector<int> gpus = gpus_of(a.gpus, count_gpus());
+  a.json.open();
+  std::optional<base::OutputFile> report;
+  if (!a.report.empty()) report.emplace(a.report);
+  if (report && a.json.output && report->same_file(*a.json.output))
+    refuse(Code::configuration,
+           fmt::format("--json {}: expected another file than --report {}", a.json.file, a.report));
+  const ReportFolder folder;
+  const int code = run_program(command, [&] { set_up(a, gpus, library, folder.path()); });
+  const nlohmann::ordered_json processes = read_vgpu_reports(folder.path());
+  a.json.write(nlohmann::ordered_json{
+      {"what", "vgpu run"},
+      {"program", command},
+      {"gpus", gpus},
+      {"placement", a.placement},
+      {"exit_code", code},
+      {"processes",
+       processes}}.dump(2));
+  const std::string text = vgpu_report_text(processes, gpus.size());
+  if (report) report->write(text);
+  if (!report && !a.quiet && !a.json.on_stdout()) fmt::print(stderr, "{}", text);
+  return code;
+}
+
+}  // namespace
+
+void add_vgpu_run(CLI::App& parent, Action& chosen) {
+  const auto a = std::make_shared<RunArguments>();
+  CLI::App* app = parent.add_subcommand("run", run_help);
+  app->add_option("--gpus", a->gpus, "So many GPUs, or which, 0,1,...; the first is the program's own [all]")
+      ->type_name("GPUS");
+  app->add_option("--placement", a->placement,
+                  "Pages of buffers: chunked, in runs as blocks are split; interleaved, dealt out one by one")
+      ->check(word_of({"chunked", "interleaved"}))
+      ->type_name("WORD")
+      ->capture_default_str();
+  app->add_option("--report", a->report, "Where the report goes [stderr]")->type_name("FILE");
+  app->add_flag("-q,--quiet", a->quiet, "No report on stderr");
+  a->json.add_to(*app, "The report");
+  // All behind the program's name is the program's, whatever it looks like, as prefix_command() has it. That knows no
+  // -- where there is nothing positional, so there is, for the help and for this; it takes no word.
+  app->prefix_command();
+  app->validate_positionals();
+  app->add_option("PROGRAM", a->none, "The program, and what is its own: its arguments")
+      ->type_name("ARGUMENTS...")
+      ->check([](const std::string&) { return std::string("the program's"); });
+  app->footer(std::string(run_examples) +
+              "Exit codes:\n"
+              "  the program's; 128 and the signal's number where a signal ended it\n"
+              "  2, 3  it was not run, and stderr says why\n");
+  app->callback([a, app, &chosen] { chosen = [a, app] { return run(*a, app->remaining()); }; });
+}
+
+}  // namespace dcgn::tool

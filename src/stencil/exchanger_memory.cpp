@@ -92,15 +92,15 @@ ExchangerMemory::ExchangerMemory(Comm& comm, const Plan& plan, const std::vector
   ranks_of_device_ = static_cast<int>(
       std::count_if(all.begin(), all.end(), [&](const Address& a) { return a.device == mine.device; }));
 
+  work_.part = fields.front()->part();
+  std::copy(stages.begin(), stages.end(), work_.stage);
+  work_.stages = static_cast<int>(stages.size());
+  work_.boxes[0] = plan.stages.front().border;
+  work_.boxes[1] = plan.stages.front().bulk;
   Exchanger x{};
-  x.part = fields.front()->part();
-  std::copy(stages.begin(), stages.end(), x.stage);
-  x.stages = static_cast<int>(stages.size());
-  x.border = plan.stages.front().border;
-  x.bulk = plan.stages.front().bulk;
   const std::int64_t bytes = fields.front()->element().size();
   for (const Transfer& t : plan.sends)
-    x.peer[x.peers++] = peer_of(t, x.part, all[static_cast<std::size_t>(t.rank)], bytes);
+    x.peer[x.peers++] = peer_of(t, work_.part, all[static_cast<std::size_t>(t.rank)], bytes);
   for (const Transfer& t : plan.receives) x.flag_of[x.flags++] = t.direction;
   x.deadline_ns = comm.deadline_ns();
   if (device_)
@@ -120,7 +120,7 @@ bool ExchangerMemory::has_failed() const {
 namespace {
 
 // A transfer's cells, row by row, from an array of this part to the neighbour's.
-void store(const Exchanger& x, const Peer& peer, const Stage& stage, int fields, std::int64_t element_bytes) {
+void store(const Part& part, const Peer& peer, const Stage& stage, int fields, std::int64_t element_bytes) {
   const Cells& c = peer.cells;
   const auto row_bytes = static_cast<std::size_t>((c.end[0] - c.begin[0]) * element_bytes);
   for (int f = 0; f < fields; ++f)
@@ -131,22 +131,24 @@ void store(const Exchanger& x, const Peer& peer, const Stage& stage, int fields,
             return (c.begin[0] + y * stride[1] + z * stride[2] + w * stride[3]) * element_bytes;
           };
           std::memcpy(static_cast<std::byte*>(peer.array[stage.out_array][f]) + offset(peer.stride),
-                      static_cast<const std::byte*>(stage.out[f]) + offset(x.part.stride), row_bytes);
+                      static_cast<const std::byte*>(stage.out[f]) + offset(part.stride), row_bytes);
         }
 }
 
 }  // namespace
 
-void exchange_on_host(Exchanger& x, std::int64_t stages, const UpdateCode& code, std::int64_t element_bytes) {
+void exchange_on_host(const ExchangeWork& work, Exchanger& x, std::int64_t stages, const UpdateCode& code,
+                      std::int64_t element_bytes) {
   for (std::int64_t s = 0; s < stages; ++s) {
-    const Stage& stage = stage_of(x, x.epoch);
+    const Stage& stage = work.stage[x.epoch % static_cast<std::uint32_t>(work.stages)];
+    const auto& [border, bulk] = work.boxes;
     for (int f = 0; f < x.flags; ++f)
-      if (!wait_for_epoch(x, x.flag[x.flag_of[f]], x.epoch)) return;
-    for (int b = 0; b < x.border.count; ++b) code.on_host(x.part, stage, x.border.box[b]);
-    for (int p = 0; p < x.peers; ++p) store(x, x.peer[p], stage, code.fields, element_bytes);
+      if (!wait_for_neighbour(x, f, x.epoch)) return;
+    for (int b = 0; b < border.count; ++b) code.on_host(work.part, stage, border.box[b]);
+    for (int p = 0; p < x.peers; ++p) store(work.part, x.peer[p], stage, code.fields, element_bytes);
     ++x.epoch;
     tell_epoch(x, x.epoch);
-    for (int b = 0; b < x.bulk.count; ++b) code.on_host(x.part, stage, x.bulk.box[b]);
+    for (int b = 0; b < bulk.count; ++b) code.on_host(work.part, stage, bulk.box[b]);
   }
 }
 

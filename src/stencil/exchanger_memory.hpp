@@ -18,6 +18,7 @@ class ExchangerMemory {
   // By all ranks. Throws Error(unsupported), at all, where they do not reach each other's memory.
   ExchangerMemory(Comm& comm, const Plan& plan, const std::vector<Storage*>& fields, const std::vector<Stage>& stages);
 
+  const ExchangeWork& work() const noexcept { return work_; }
   Exchanger* get() const noexcept { return reinterpret_cast<Exchanger*>(memory_.data()); }
   // Ranks of the communicator that have the same device.
   int ranks_of_device() const noexcept { return ranks_of_device_; }
@@ -26,10 +27,12 @@ class ExchangerMemory {
  private:
   std::optional<Device> device_;
   int ranks_of_device_ = 1;
+  ExchangeWork work_{};
   Memory memory_;
 };
 
 // Stages by the calling thread, as ExchangeSweepKernel does them.
-void exchange_on_host(Exchanger& x, std::int64_t stages, const UpdateCode& code, std::int64_t element_bytes);
+void exchange_on_host(const ExchangeWork& work, Exchanger& x, std::int64_t stages, const UpdateCode& code,
+                      std::int64_t element_bytes);
 
 }  // namespace dcgn::stencil

@@ -91,14 +91,13 @@ Tiling Runner::tiling(const Boxes& boxes) const {
   const bool emulated = device()->kind() == DeviceKind::emulated;
   Tiling tiling{};
   // Emulated threads take turns: a few show all there is to show.
-  const int threads = emulated ? 4 : static_cast<int>(sweep_threads);
-  const int along_x = code_.dims == 1 ? threads : emulated ? 2 : 32;
-  tiling.columns = along_x * code_.width;
-  tiling.across = threads / along_x;
+  tiling.threads = emulated ? 4 : static_cast<int>(sweep_threads);
+  // In 3-D rows of a tile are read anew by the rows next to them, out of the first cache.
+  tiling.along_x = code_.dims == 1 ? tiling.threads : emulated ? 2 : code_.dims == 2 ? tiling.threads : 32;
   // A long march reads little twice, a short one gives all multiprocessors something to do.
-  constexpr int longest = 64, least_blocks_each = 8;
-  const int shortest = emulated ? 3 : std::max(4 * code_.radius, 8);
-  const std::int64_t wanted = std::int64_t{least_blocks_each} * device()->properties().multiprocessors;
+  constexpr int longest = 64;
+  const int shortest = emulated ? 3 : std::max(2 * code_.radius, 4);
+  const std::int64_t wanted = std::int64_t{3} * device()->properties().multiprocessors / 2;
   tiling.march = longest;
   while (tiling.march > shortest && tiles(boxes, tiling) < wanted) tiling.march = std::max(shortest, tiling.march / 2);
   return tiling;
@@ -108,7 +107,7 @@ Launch Runner::launch(std::int64_t tiles, const Tiling& tiling) const {
   constexpr std::int64_t most_emulated = 3, most = 1 << 20;
   const bool emulated = device()->kind() == DeviceKind::emulated;
   return {.grid = static_cast<unsigned>(std::clamp<std::int64_t>(tiles, 1, emulated ? most_emulated : most)),
-          .block = Dim3(static_cast<unsigned>(tiling.columns / code_.width), static_cast<unsigned>(tiling.across)),
+          .block = static_cast<unsigned>(tiling.threads),
           .resident = false};
 }
 
@@ -181,7 +180,7 @@ void Runner::step_in_kernels(std::int64_t stages) {
     launch_exchange_sweeps(stages);
     wait(*first_);
   } else {
-    exchange_on_host(*exchanger_->get(), stages, code_, fields_.front()->element().size());
+    exchange_on_host(exchanger_->work(), *exchanger_->get(), stages, code_, fields_.front()->element().size());
   }
   if (exchanger_->has_failed())
     throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline",
@@ -191,9 +190,9 @@ void Runner::step_in_kernels(std::int64_t stages) {
 void Runner::launch_exchange_sweeps(std::int64_t stages) {
   const StageCells& cells = plan_.stages.front();
   const Tiling how = tiling(cells.bulk.count ? cells.bulk : cells.border);
-  Launch shape = launch(std::max(tiles(cells.border, how), tiles(cells.bulk, how)), how);
+  Launch shape = launch(tiles(cells.border, how) + tiles(cells.bulk, how), how);
   const auto image = [&](std::int64_t each) {
-    return code_.exchange_sweep(exchanger_->get(), how, static_cast<int>(each));
+    return code_.exchange_sweep(exchanger_->work(), exchanger_->get(), how, static_cast<int>(each));
   };
   shape.resident = mode_ == Mode::persistent;
   // Where ranks share a device, blocks that wait must leave some of it to those that they wait for.

@@ -14,21 +14,31 @@
 
 namespace dcgn::stencil {
 
-// Waits until a word has counted up to `epoch`. False, and all waits of the part end, where that takes longer than it
-// may. Acquires what was written before the word was.
-DCGN_HOST_DEVICE inline bool wait_for_epoch(Exchanger& x, const std::uint32_t& word, std::uint32_t epoch) {
-  const auto is_there = [&] { return static_cast<std::int32_t>(load_acquire(word) - epoch) >= 0; };
-  if (is_there()) return true;
-  const std::uint64_t since = now_ns();
-  while (!is_there()) {
+// Waits until ready(). False, and all waits of the part end, where that takes longer than it may.
+template <class Ready>
+DCGN_HOST_DEVICE inline bool wait_until(Exchanger& x, const Ready& ready) {
+  constexpr unsigned polls_a_look = 64;  // at the clock, which takes longer than a poll
+  std::uint64_t since = 0;
+  for (unsigned polls = 1; !ready(); ++polls) {
+    relax_briefly();
+    if (polls % polls_a_look) continue;
     if (load_relaxed(x.failed)) return false;
-    if (now_ns() - since > x.deadline_ns) {
+    const std::uint64_t now = now_ns();
+    if (since == 0) since = now;
+    if (now - since > x.deadline_ns) {
       store_relaxed(x.failed, 1u);
       return false;
     }
-    relax();
   }
   return true;
+}
+// Whether a word has counted up to `count`.
+DCGN_HOST_DEVICE inline bool has_come(std::uint32_t word, std::uint32_t count) {
+  return static_cast<std::int32_t>(word - count) >= 0;
+}
+// Until a neighbour's border of so many stages is here. Acquires it.
+DCGN_HOST_DEVICE inline bool wait_for_neighbour(Exchanger& x, int number, std::uint32_t epoch) {
+  return wait_until(x, [&] { return has_come(load_acquire(x.flag[x.flag_of[number]]), epoch); });
 }
 
 // Tells the neighbours that `epoch` stages' borders are in their memory. By one thread that has seen all of that
@@ -37,54 +47,56 @@ DCGN_HOST_DEVICE inline void tell_epoch(Exchanger& x, std::uint32_t epoch) {
   for (int p = 0; p < x.peers; ++p) store_release(*x.peer[p].flag, epoch);
 }
 
-DCGN_HOST_DEVICE inline const Stage& stage_of(const Exchanger& x, std::uint32_t epoch) {
-  return x.stage[epoch % static_cast<std::uint32_t>(x.stages)];
-}
-
-// All blocks of a launch: `stages` stages, which for more than one must all be resident. Blocks take the border first;
-// those that come last to the end of it tell the neighbours, while the others are at the bulk.
+// All blocks of a launch: `stages` stages, which for more than one must all be resident. The first tiles are those of
+// the border: the block that comes last to the end of it tells the neighbours, while others are at the bulk.
 template <class T, int Fields, class Update>
 struct ExchangeSweepKernel {
+  using Sweep = GpuSweep<T, Fields, Update>;
   static constexpr unsigned max_threads = sweep_threads;
+  static constexpr unsigned blocks_per_multiprocessor = Sweep::blocks_per_multiprocessor;
   Update update;
 
-  DCGN_HOST_DEVICE void operator()(gpu::Context& context, Exchanger* exchanger, Tiling tiling, int stages) const {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& context, const ExchangeWork& work, Exchanger* exchanger, Tiling tiling,
+                                   int stages) const {
     Exchanger& x = *exchanger;
     const unsigned block = context.block_rank(), blocks = context.num_blocks();
-    // Nobody changes it before all blocks have come to the end of the stage.
+    const auto border_tiles = static_cast<unsigned>(tiles_in(Sweep::dims, Sweep::width, work.boxes[0], tiling));
+    const unsigned border_blocks = border_tiles < blocks ? border_tiles : blocks;
+    // Nobody changes it before all blocks have come to the end of the last stage.
     std::uint32_t epoch = load_acquire(x.epoch);
-    for (int s = 0; s < stages; ++s) {
-      const Stage& stage = stage_of(x, epoch);
-      using Sweep = GpuSweep<T, Fields, Update>;
-      if (block < tiles_in(Sweep::dims, Sweep::width, x.border, tiling)) {
-        for (unsigned f = context.thread_rank(); f < static_cast<unsigned>(x.flags); f += context.num_threads())
-          wait_for_epoch(x, x.flag[x.flag_of[f]], epoch);
+    for (int left = stages; left > 0; --left) {
+      const Stage& stage = work.stage[epoch % static_cast<std::uint32_t>(work.stages)];
+      // One call for both, as what is compiled into it is much.
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+      for (int bulk = block < border_blocks ? 0 : 1; bulk < 2; ++bulk) {
+        if (!bulk) {
+          for (unsigned f = context.thread_rank(); f < static_cast<unsigned>(x.flags); f += context.num_threads())
+            wait_for_neighbour(x, static_cast<int>(f), epoch);
+          context.sync_block();
+        }
+        const Sweep sweep(context, update, work.part, stage, tiling, bulk ? nullptr : &x);
+        sweep(work.boxes[bulk], bulk ? (block + blocks - border_tiles % blocks) % blocks : block, blocks);
         context.sync_block();
-        const Sweep border(context, update, x.part, stage, tiling, &x);
-        border(x.border, block, blocks);
+        if (!bulk && context.thread_rank() == 0 && fetch_add(x.border_arrivals, 1u) + 1 == (epoch + 1) * border_blocks)
+          tell_epoch(x, epoch + 1);
       }
-      context.sync_block();
-      if (context.thread_rank() == 0 && is_last(x.border_arrivals, blocks)) tell_epoch(x, epoch + 1);
-      const Sweep bulk(context, update, x.part, stage, tiling, nullptr);
-      bulk(x.bulk, block, blocks);
-      context.sync_block();
       ++epoch;
-      if (context.thread_rank() == 0) {
-        if (is_last(x.arrivals, blocks))
-          store_release(x.epoch, epoch);
-        else if (s + 1 < stages)
-          wait_for_epoch(x, x.epoch, epoch);
-      }
+      if (context.thread_rank() == 0) arrive(x, epoch, blocks, left > 1);
       context.sync_block();
     }
   }
 
  private:
-  // Counts those who come; acquires what they have done.
-  DCGN_HOST_DEVICE static bool is_last(std::uint32_t& arrivals, unsigned all) {
-    if (fetch_add(arrivals, 1u) + 1 != all) return false;
-    store_relaxed(arrivals, 0u);
-    return true;
+  // At the end of a stage; waits for all blocks where there is another one.
+  DCGN_HOST_DEVICE static void arrive(Exchanger& x, std::uint32_t epoch, unsigned blocks, bool goes_on) {
+    const std::uint32_t all = epoch * blocks;
+    const bool is_last = on_device::fetch_add_release(x.arrivals, 1u) + 1 == all;
+    if (goes_on)
+      wait_until(x, [&] { return has_come(on_device::load_acquire(x.arrivals), all); });
+    else if (is_last)
+      store_release(x.epoch, epoch);
   }
 };
 

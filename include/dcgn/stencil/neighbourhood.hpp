@@ -37,6 +37,14 @@ DCGN_HOST_DEVICE inline T constant_of(const Part& part, int dim, int upper) {
   return upper ? cell_value<T>(sides[1][0], sides[1][1]) : cell_value<T>(sides[0][0], sides[0][1]);
 }
 
+// A place beyond a side, once around or back.
+DCGN_HOST_DEVICE inline int around(const Part& part, int dim, int place) {
+  const bool below = place < part.stored_begin[dim];
+  const bool wrapped = (below ? part.beyond[dim][0] : part.beyond[dim][1]) == Beyond::wrapped;
+  if (wrapped) return below ? place + part.own[dim] : place - part.own[dim];
+  return (below ? -1 : 2 * part.own[dim] - 1) - place;
+}
+
 // The place in memory of one that is beyond it, by the boundary of the dimension; or which side's constant it has.
 struct Found {
   int place;
@@ -47,11 +55,8 @@ DCGN_HOST_DEVICE inline Found find(const Part& part, int dim, int place) {
   for (;;) {
     const bool below = place < part.stored_begin[dim];
     if (!below && place < part.stored_end[dim]) return {place, -1};
-    switch (below ? part.beyond[dim][0] : part.beyond[dim][1]) {
-      case Beyond::wrapped: place += below ? part.own[dim] : -part.own[dim]; break;
-      case Beyond::mirrored: place = (below ? -1 : 2 * part.own[dim] - 1) - place; break;
-      case Beyond::constant: return {0, below ? 0 : 1};
-    }
+    if ((below ? part.beyond[dim][0] : part.beyond[dim][1]) == Beyond::constant) return {0, below ? 0 : 1};
+    place = around(part, dim, place);
   }
 }
 

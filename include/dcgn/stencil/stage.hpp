@@ -62,23 +62,27 @@ struct Peer {
   std::uint32_t* flag;  // there: stages after which this part's border is there
 };
 
-// For sweeps that exchange halos themselves: in memory that the rank's kernels reach, one for each part.
-struct Exchanger {
+// What sweeps do that exchange halos themselves. By value: what a kernel has as an argument it need not read again
+// after each store.
+struct ExchangeWork {
   Part part;
   Stage stage[most_stages];  // one after the other, then again from the first
   int stages;                // a power of two
-  Boxes border;
-  Boxes bulk;
+  Boxes boxes[2];            // the border, the bulk
+};
+
+// Whom they exchange them with: in memory that the rank's kernels reach, one for each part.
+struct Exchanger {
   int peers;
   Peer peer[directions - 1];
   int flags;  // how many neighbours must have sent, and which of the words below are theirs
   int flag_of[directions - 1];
   std::uint64_t deadline_ns;  // that a wait may last
 
-  // Changed by kernels. All count stages since the exchanger was made, except for the arrivals.
+  // Changed by kernels. All count since the exchanger was made, and may overflow.
   alignas(128) std::uint32_t flag[directions];  // written by neighbours
   alignas(128) std::uint32_t epoch;             // stages done
-  alignas(128) std::uint32_t border_arrivals;   // blocks that have come to the end of their border
+  alignas(128) std::uint32_t border_arrivals;   // blocks that have come to the end of their border, in all stages
   alignas(128) std::uint32_t arrivals;          // and of their stage
   alignas(128) std::uint32_t failed;            // 1: a wait lasted longer than it may
 };

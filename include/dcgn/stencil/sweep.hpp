@@ -25,7 +25,7 @@ struct UpdateCode {
 
   std::function<void(const Part&, const Stage&, const Cells&)> on_host;
   std::function<dcgn::detail::KernelImage(const Part&, const Stage&, const Boxes&, const Tiling&)> sweep;
-  std::function<dcgn::detail::KernelImage(Exchanger*, const Tiling&, int stages)> exchange_sweep;
+  std::function<dcgn::detail::KernelImage(const ExchangeWork&, Exchanger*, const Tiling&, int stages)> exchange_sweep;
 };
 
 template <class Update>
@@ -60,8 +60,8 @@ UpdateCode code_of(const Update& update) {
   code.sweep = [update](const Part& part, const Stage& stage, const Boxes& boxes, const Tiling& tiling) {
     return dcgn::detail::make_image(SweepKernel<T, Fields, Update>{update}, part, stage, boxes, tiling);
   };
-  code.exchange_sweep = [update](Exchanger* exchanger, const Tiling& tiling, int stages) {
-    return dcgn::detail::make_image(ExchangeSweepKernel<T, Fields, Update>{update}, exchanger, tiling, stages);
+  code.exchange_sweep = [update](const ExchangeWork& work, Exchanger* exchanger, const Tiling& tiling, int stages) {
+    return dcgn::detail::make_image(ExchangeSweepKernel<T, Fields, Update>{update}, work, exchanger, tiling, stages);
   };
   return code;
 }

@@ -19,18 +19,16 @@ struct Values {
 namespace stencil {
 
 template <class T>
-DCGN_HOST_DEVICE constexpr T scaled(double factor, T value) {
-  using Real = typename RealOf<T>::type;
-  const Real f = static_cast<Real>(factor);
-  if constexpr (std::is_same_v<T, Real>)
-    return dcgn::detail::times(f, value);
+DCGN_HOST_DEVICE constexpr T scaled(typename RealOf<T>::type factor, T value) {
+  if constexpr (std::is_same_v<T, typename RealOf<T>::type>)
+    return dcgn::detail::times(factor, value);
   else
-    return {dcgn::detail::times(f, value.real()), dcgn::detail::times(f, value.imag())};
+    return {dcgn::detail::times(factor, value.real()), dcgn::detail::times(factor, value.imag())};
 }
 
 // base + factor k, the product and the sum rounded each.
 template <class T>
-DCGN_HOST_DEVICE constexpr T advanced(T base, double factor, T k) {
+DCGN_HOST_DEVICE constexpr T advanced(T base, typename RealOf<T>::type factor, T k) {
   return base + scaled(factor, k);
 }
 
@@ -55,8 +53,14 @@ template <class T, int Fields, class Update>
 class HostSweep {
  public:
   static constexpr int radius = Update::radius;
+  using Real = typename RealOf<T>::type;
 
-  HostSweep(const Update& update, const Part& part, const Stage& stage) : update_(update), part_(part), stage_(stage) {}
+  HostSweep(const Update& update, const Part& part, const Stage& stage)
+      : update_(update),
+        part_(part),
+        stage_(stage),
+        out_factor_(static_cast<Real>(stage.out_factor)),
+        sum_factor_(static_cast<Real>(stage.sum_factor)) {}
 
   void operator()(const Cells& box) const {
     int cell[most_dims];
@@ -96,9 +100,9 @@ class HostSweep {
       const T base = static_cast<const T*>(stage_.base[f])[at];
       if (stage_.sum[f])
         static_cast<T*>(stage_.sum[f])[at] =
-            advanced(static_cast<const T*>(stage_.sum_base[f])[at], stage_.sum_factor, k.value[f]);
+            advanced(static_cast<const T*>(stage_.sum_base[f])[at], sum_factor_, k.value[f]);
       static_cast<T*>(stage_.out[f])[at - stage_.out_shift] =
-          stage_.is_next ? k.value[f] : advanced(base, stage_.out_factor, k.value[f]);
+          stage_.is_next ? k.value[f] : advanced(base, out_factor_, k.value[f]);
     }
   }
 
@@ -107,6 +111,7 @@ class HostSweep {
   const Update& update_;
   const Part& part_;
   const Stage& stage_;
+  const Real out_factor_, sum_factor_;
 };
 
 }  // namespace stencil

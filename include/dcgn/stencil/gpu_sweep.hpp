@@ -277,11 +277,12 @@ class GpuSweep {
     }
 
     DCGN_HOST_DEVICE void step() {
-      if constexpr (dims == 1) return;
-      for (int f = 0; f < Fields; ++f) unrolled<planes - 1>([&](auto p) { plane_[f][p] = plane_[f][p + 1]; });
-      if constexpr (!Plain) on_plane_ = {on_plane_.lower >> 1, on_plane_.upper >> 1};
-      to_next(planes - 1);
-      if (Plain && next_ - 1 + planes_ahead < limit_) prefetch(planes_ahead);
+      if constexpr (dims > 1) {
+        for (int f = 0; f < Fields; ++f) unrolled<planes - 1>([&](auto p) { plane_[f][p] = plane_[f][p + 1]; });
+        if constexpr (!Plain) on_plane_ = {on_plane_.lower >> 1, on_plane_.upper >> 1};
+        to_next(planes - 1);
+        if (Plain && next_ - 1 + planes_ahead < limit_) prefetch(planes_ahead);
+      }
     }
 
     template <int Plane, int Row>

@@ -175,6 +175,7 @@ int run_program(const std::vector<std::string>& command, const auto& before) {
   if (child == 0) {
     before();
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     execvp(words.front(), words.data());

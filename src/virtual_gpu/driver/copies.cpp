@@ -143,6 +143,7 @@ CUresult write_anything(CUstream stream, Real&& real) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 DCGN_BOTH(cuMemcpy, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes), {
@@ -279,3 +280,4 @@ DCGN_BOTH(cuMemsetD2D32Async, _ptsz,
           })
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -90,6 +90,7 @@ CUresult synchronize_others() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 CUresult cuInit(unsigned flags) {
@@ -176,3 +177,4 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

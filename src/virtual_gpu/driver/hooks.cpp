@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 // Forms that cuda.h does not declare, or has another meant by.
@@ -69,6 +70,7 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuu
                              CUdriverProcAddressQueryResult* status);
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
@@ -202,6 +204,7 @@ void replace(const char* name, void** function, int version, cuuint64_t flags) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags) {
@@ -219,3 +222,4 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuu
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

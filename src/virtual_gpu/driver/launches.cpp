@@ -192,6 +192,7 @@ CUresult launch_graph(CUgraphExec graph, CUstream stream, decltype(cuGraphLaunch
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -274,3 +275,4 @@ CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

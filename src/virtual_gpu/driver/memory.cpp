@@ -99,6 +99,7 @@ void correct(Program& program, CUpointer_attribute attribute, void* value, CUdev
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
@@ -240,3 +241,4 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -19,7 +19,7 @@ struct Mistake {
 };
 
 const Mistake mistakes[] = {
-    {"", 2, "info, demo, bench"},
+    {"", 2, "info, doctor, demo, bench"},
     {"nonsense", 2, "nonsense"},
     {"demo", 2, "mandelbrot, nbody, cannon, pingpong"},
     {"demo nonsense", 2, "nonsense"},
@@ -130,8 +130,8 @@ TEST(Usage, OutputThatCannotBeWrittenIsSaidInOneLine) {
 }
 
 TEST(Usage, EveryLevelHasHelpWithExamples) {
-  for (const char* level :
-       {"", "info", "demo", "demo mandelbrot", "demo nbody", "demo cannon", "demo pingpong", "vgpu", "vgpu rewrite"}) {
+  for (const char* level : {"", "info", "doctor", "demo", "demo mandelbrot", "demo nbody", "demo cannon",
+                            "demo pingpong", "vgpu", "vgpu rewrite"}) {
     const Result r = run_dcgn(std::string(level) + " --help");
     EXPECT_EQ(r.code, 0) << level;
     EXPECT_EQ(r.err, "");

@@ -35,7 +35,7 @@ bool ExportTable::find(std::uint32_t ack, ExportedMemory& memory) const {
 void ProcessExports::tell(std::int32_t lane, const Record& r) {
   if (!peers_[static_cast<std::size_t>(lane)].table) return;
   ExportedMemory memory{};
-  if (copier_.describe(r.buffer, r.envelope.bytes, memory))
+  if (r.flags & Record::on_device && copier_.describe(r.buffer, r.envelope.bytes, memory))
     own_.put(r.ack, memory);
   else
     own_.drop(r.ack);  // whose turns begin again after 65536

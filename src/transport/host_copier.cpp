@@ -26,11 +26,21 @@ bool HostCopier::rank_can_read(const void* memory, int rank) {
 }
 
 bool HostCopier::describe(const void* memory, std::uint64_t bytes, message::ExportedMemory& told) {
-  return engine_.exported().describe(memory, bytes, told);
+  try {
+    return engine_.exported().describe(memory, bytes, told);
+  } catch (const Error& error) {
+    on_error_(error);
+    return false;
+  }
 }
 
 const void* HostCopier::open(const message::ExportedMemory& told, std::uint64_t bytes, int process, int gpu) {
-  return engine_.exported().open(told, bytes, process, gpu);
+  try {
+    return engine_.exported().open(told, bytes, process, gpu);
+  } catch (const Error& error) {
+    on_error_(error);
+    return nullptr;
+  }
 }
 
 void HostCopier::close(const void* opened) { engine_.exported().close(opened); }

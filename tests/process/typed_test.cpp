@@ -109,6 +109,19 @@ TEST_F(Processes, MessagesFromTheSameMemoryOfAGpu) {
     }
 }
 
+// What is announced need not be anything, nor anywhere.
+TEST_F(Processes, EmptySynchronousMessages) {
+  World world(with({.cpus = 1, .gpus = processes() <= Device::count() ? 1 : 0}));
+  Comm comm = world.attach();
+  const int size = comm.size(), apart = size / processes();
+  const int next = (comm.rank() + apart) % size, before = (comm.rank() + size - apart) % size;
+  for (int round = 0; round < 5; ++round) {
+    const Request received = comm.irecv(Span<double>(), before, 4);
+    comm.ssend(Span<const double>(), next, 4);
+    EXPECT_EQ(comm.wait(received).bytes, 0);
+  }
+}
+
 // However they come: in a header of a lane or of MPI, behind it, or in pieces.
 TEST_F(Processes, OtherElementsAreRefused) {
   for (const bool share : {true, false})

@@ -49,7 +49,7 @@ class HostCopier {
   virtual bool rank_can_read(const void* memory, int rank) = 0;
   // Where so many bytes of memory or of a view are, for processes that share memory with this one; false where they
   // cannot read them there. And what another one has told of them, for a GPU here that reaches the one that has them:
-  // memory or a view, until close(); null where it cannot be.
+  // memory or a view, until close(); null where it cannot be. Both stop the job where the driver fails.
   virtual bool describe(const void* memory, std::uint64_t bytes, ExportedMemory& told) = 0;
   virtual const void* open(const ExportedMemory& told, std::uint64_t bytes, int process, int gpu) = 0;
   virtual void close(const void* opened) = 0;

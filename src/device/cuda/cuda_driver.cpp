@@ -65,13 +65,6 @@ const Driver& driver() {
   return all;
 }
 
-void check_driver(CUresult result, const char* operation, const char* call, int device, Code code) {
-  if (result == CUDA_SUCCESS) return;
-  const char* name = nullptr;
-  if (driver().get_error_name(result, &name) != CUDA_SUCCESS || !name) name = "an error that it does not know";
-  throw Error(code, operation, std::string(call) + " on device " + std::to_string(device) + ": " + name);
-}
-
 CUcontext context_of(int device) {
   const CurrentDevice current(device, "VirtualGpu");
   check_cuda(cudaFree(nullptr), "VirtualGpu", "cudaFree", device);  // has the runtime make it

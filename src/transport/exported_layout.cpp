@@ -35,17 +35,18 @@ struct Extent {
   }
 };
 
-// How long the longest of its rows is, where all have bytes and have `bytes` of them.
-std::optional<std::int64_t> longest_of(const datatype::Triangle& t, std::int64_t bytes) {
+// Of its rows, from where the first one begins; nothing unless all have bytes and have `bytes` of them.
+std::optional<Extent> extent_of(const datatype::Triangle& t, std::int64_t bytes) {
   if (t.rows < 1 || t.rows > std::int64_t{1} << 31 || !is_sensible(t.length) || !is_sensible(t.growth))
     return std::nullopt;
   const auto growth = product(t.rows - 1, t.growth), evenly = product(t.rows, t.length),
-             pairs = product(t.rows, t.rows - 1);
-  if (!growth || !evenly || !pairs) return std::nullopt;
+             pairs = product(t.rows, t.rows - 1), to_last = product(t.rows - 1, t.stride);
+  if (!growth || !evenly || !pairs || !to_last) return std::nullopt;
   const auto more = product(*pairs / 2, t.growth);
   const std::int64_t last = t.length + *growth;
   if (!more || std::min(t.length, last) < 1 || *evenly + *more != bytes) return std::nullopt;
-  return std::max(t.length, last);
+  // What grows by as much each time is at its ends where it reaches farthest.
+  return Extent{std::min<std::int64_t>(0, *to_last), std::max(t.length, *to_last + last)};
 }
 
 // Nothing where numbers make no sense, as those of another process might.
@@ -59,14 +60,10 @@ std::optional<Extent> extent_of(const datatype::Leaf& leaf) {
     bytes = product(*bytes, loop.count);
     if (!bytes) return std::nullopt;
   }
-  std::int64_t row = leaf.bytes_inside;
-  if (leaf.triangle) {
-    const auto longest = longest_of(*leaf.triangle, leaf.bytes_inside);
-    if (!longest || !extent.add(leaf.triangle->rows - 1, leaf.triangle->stride)) return std::nullopt;
-    row = *longest;
-  }
-  extent.end += row;
-  return extent;
+  const auto inside =
+      leaf.triangle ? extent_of(*leaf.triangle, leaf.bytes_inside) : std::optional(Extent{0, leaf.bytes_inside});
+  if (!inside) return std::nullopt;
+  return Extent{extent.begin + inside->begin, extent.end + inside->end};
 }
 
 void write_leaf(const datatype::Leaf& leaf, ExportedMemory::Leaf& told) {

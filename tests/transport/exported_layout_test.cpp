@@ -32,11 +32,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> rows_of(const dcgn::datatype:
   return rows;
 }
 
-Datatype triangle(std::int64_t n) {
+// Rows of a matrix of n by n numbers up to its diagonal, or from there on, one after the other or from the last one on.
+Datatype triangle(std::int64_t n, bool grows = true, bool upwards = true) {
   std::vector<std::int64_t> lengths, displacements;
   for (std::int64_t i = 0; i < n; ++i) {
-    lengths.push_back(i + 1);
-    displacements.push_back(i * n);
+    lengths.push_back(grows ? i + 1 : n - i);
+    displacements.push_back((upwards ? i : n - 1 - i) * n + (grows ? 0 : i));
   }
   return Datatype::indexed(lengths, displacements, Datatype::of<double>());
 }
@@ -54,6 +55,26 @@ TEST(ExportedLayout, ComesOutAsItWentIn) {
     const auto found = read_layout(told);
     ASSERT_TRUE(found);
     EXPECT_EQ(rows_of(*found), rows_of(*layout));
+  }
+}
+
+// What is refused though it lies inside goes through buffers, at half the speed.
+TEST(ExportedLayout, ReachesAsFarAsItsRowsDo) {
+  const auto number = Datatype::of<double>();
+  const Datatype types[] = {Datatype::vector(7, 3, 10, number),
+                            Datatype::vector(7, 3, -10, number),
+                            triangle(30),
+                            triangle(30, false),
+                            triangle(30, true, false),
+                            triangle(30, false, false)};
+  for (const Datatype& type : types) {
+    const auto layout = dcgn::datatype::layout_of(type, 1);
+    const auto message = static_cast<std::uint64_t>(layout->bytes()),
+               allocation = static_cast<std::uint64_t>(type.true_extent());
+    const std::int64_t origin = -type.true_lower_bound();
+    EXPECT_TRUE(is_within(*layout, origin, message, allocation)) << dcgn::describe(type);
+    EXPECT_FALSE(is_within(*layout, origin, message, allocation - 1)) << dcgn::describe(type);
+    EXPECT_FALSE(is_within(*layout, origin - 1, message, allocation)) << dcgn::describe(type);
   }
 }
 

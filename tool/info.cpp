@@ -93,6 +93,7 @@ Json to_json(const Arguments& a, const Placement& placement) {
                                    {"compute", fmt::format("{}.{}", p.compute_major, p.compute_minor)},
                                    {"multiprocessors", p.multiprocessors},
                                    {"memory_bytes", p.memory_bytes},
+                                   {"cache_bytes", p.cache_bytes},
                                    {"max_threads_per_block", p.max_threads_per_block},
                                    {"shared_bytes_per_block", p.shared_bytes_per_block},
                                    {"resident_blocks_of_128_threads", resident_blocks(Device(d), block_threads)}});

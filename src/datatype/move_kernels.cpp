@@ -69,10 +69,10 @@ bool is_sparse(const PieceSide& side) {
 // the memory has to read that before it can write it, which the cache asks for at its leisure; if what lies beside it
 // is written, too, it pays to ask early (H200, rows of 40 bytes every 64: 845 GB/s without, 1040 with), else not (rows
 // of 8 bytes every 64: 390 and 300): 64 bytes are fetched. What fits the cache is there already, as a rule, or soon.
-bool is_better_prefetched(const PieceSide& side, std::int64_t bytes) {
+bool is_better_prefetched(const Device& device, const PieceSide& side, std::int64_t bytes) {
   if (!side.leaf || side.leaf->triangle) return false;
   const Leaf& leaf = *side.leaf;
-  constexpr std::int64_t cache = 50 << 20;  // of an H100
+  const auto cache = static_cast<std::int64_t>(device.properties().cache_bytes);
   const std::int64_t step =
       leaf.num_loops ? std::abs(leaf.loops[static_cast<std::size_t>(leaf.num_loops - 1)].stride) : leaf.bytes_inside;
   if (leaf.one_row_inside() && bytes / leaf.bytes_inside * step <= cache) return false;
@@ -184,7 +184,7 @@ void launch_words(const Queue& queue, const std::vector<Piece>& pieces) {
     }
     kernel.tiles = static_cast<Index>(tiles);
     kernel.prefetch = (From == Pattern::flat || To == Pattern::same) &&
-                      is_better_prefetched(pieces.front().to, pieces.front().words * WordBytes);
+                      is_better_prefetched(queue.device, pieces.front().to, pieces.front().words * WordBytes);
     launch(queue, tiles, Kernel::max_threads, Kernel::shared_bytes, detail::make_image(kernel), std::move(keep));
   }
 }

@@ -143,11 +143,11 @@ void exchange_on_host(const ExchangeWork& work, Exchanger& x, std::int64_t stage
     const Stage& stage = work.stage[x.epoch % static_cast<std::uint32_t>(work.stages)];
     const auto& [border, bulk] = work.boxes;
     for (int f = 0; f < x.flags; ++f)
-      if (!wait_for_neighbour(x, f, x.epoch)) return;
+      if (!wait_for_neighbour(x, x.flag_of[f], x.epoch)) return;
     for (int b = 0; b < border.count; ++b) code.on_host(work.part, stage, border.box[b]);
     for (int p = 0; p < x.peers; ++p) store(work.part, x.peer[p], stage, code.fields, element_bytes);
     ++x.epoch;
-    tell_epoch(x, x.epoch);
+    for (int p = 0; p < x.peers; ++p) tell_epoch(x.peer[p], x.epoch);
     for (int b = 0; b < bulk.count; ++b) code.on_host(work.part, stage, bulk.box[b]);
   }
 }

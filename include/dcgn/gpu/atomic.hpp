@@ -193,6 +193,17 @@ DCGN_HOST_DEVICE inline void store_release(std::uint32_t& word, std::uint32_t va
 #endif
 }
 
+// Acquires and releases.
+DCGN_HOST_DEVICE inline std::uint32_t fetch_add(std::uint32_t& word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t old;
+  asm volatile("atom.add.acq_rel.gpu.u32 %0,[%1],%2;" : "=r"(old) : "l"(&word), "r"(value) : "memory");
+  return old;
+#else
+  return dcgn::fetch_add(word, value);
+#endif
+}
+
 // Releases only: who needs what others wrote acquires once it has seen that all have come.
 DCGN_HOST_DEVICE inline std::uint32_t fetch_add_release(std::uint32_t& word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)

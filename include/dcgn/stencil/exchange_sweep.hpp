@@ -10,6 +10,7 @@
 #include <dcgn/stencil/gpu_sweep.hpp>
 #include <dcgn/stencil/stage.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dcgn::stencil {
@@ -36,16 +37,17 @@ DCGN_HOST_DEVICE inline bool wait_until(Exchanger& x, const Ready& ready) {
 DCGN_HOST_DEVICE inline bool has_come(std::uint32_t word, std::uint32_t count) {
   return static_cast<std::int32_t>(word - count) >= 0;
 }
-// Until a neighbour's border of so many stages is here. Acquires it.
-DCGN_HOST_DEVICE inline bool wait_for_neighbour(Exchanger& x, int number, std::uint32_t epoch) {
-  return wait_until(x, [&] { return has_come(load_acquire(x.flag[x.flag_of[number]]), epoch); });
+// Until a neighbour's border of so many stages is here, by the word that it tells that by. Acquires it.
+DCGN_HOST_DEVICE inline bool wait_for_neighbour(Exchanger& x, int flag, std::uint32_t epoch) {
+  return wait_until(x, [&] { return has_come(load_acquire(x.flag[flag]), epoch); });
 }
 
-// Tells the neighbours that `epoch` stages' borders are in their memory. By one thread that has seen all of that
-// written. Releases it.
-DCGN_HOST_DEVICE inline void tell_epoch(Exchanger& x, std::uint32_t epoch) {
-  for (int p = 0; p < x.peers; ++p) store_release(*x.peer[p].flag, epoch);
-}
+// Tells a neighbour that `epoch` stages' borders are in its memory. By a thread that has seen all of that written.
+// Releases it.
+DCGN_HOST_DEVICE inline void tell_epoch(const Peer& peer, std::uint32_t epoch) { store_release(*peer.flag, epoch); }
+
+// Of a block's shared memory: the neighbours, as what a stage acquires throws all else out of the cache; and a word.
+inline std::size_t exchange_shared_bytes(std::size_t peers) { return peers * sizeof(Peer) + sizeof(std::uint32_t); }
 
 // All blocks of a launch: `stages` stages, which for more than one must all be resident. The first tiles are those of
 // the border: the block that comes last to the end of it tells the neighbours, while others are at the bulk.
@@ -60,8 +62,15 @@ struct ExchangeSweepKernel {
                                    int stages) const {
     Exchanger& x = *exchanger;
     const unsigned block = context.block_rank(), blocks = context.num_blocks();
+    const unsigned thread = context.thread_rank(), threads = context.num_threads();
     const auto border_tiles = static_cast<unsigned>(tiles_in(Sweep::dims, Sweep::width, work.boxes[0], tiling));
     const unsigned border_blocks = border_tiles < blocks ? border_tiles : blocks;
+    const auto peers = static_cast<unsigned>(x.peers), flags = static_cast<unsigned>(x.flags);
+    Peer* const peer = context.shared<Peer>();
+    auto* const is_last = reinterpret_cast<std::uint32_t*>(peer + peers);  // of the border's blocks
+    const int first_flag = thread < flags ? x.flag_of[thread] : 0;
+    if (block < border_blocks)
+      for (unsigned p = thread; p < peers; p += threads) peer[p] = x.peer[p];
     // Nobody changes it before all blocks have come to the end of the last stage.
     std::uint32_t epoch = load_acquire(x.epoch);
     for (int left = stages; left > 0; --left) {
@@ -72,18 +81,22 @@ struct ExchangeSweepKernel {
 #endif
       for (int bulk = block < border_blocks ? 0 : 1; bulk < 2; ++bulk) {
         if (!bulk) {
-          for (unsigned f = context.thread_rank(); f < static_cast<unsigned>(x.flags); f += context.num_threads())
-            wait_for_neighbour(x, static_cast<int>(f), epoch);
+          for (unsigned f = thread; f < flags; f += threads)
+            wait_for_neighbour(x, f == thread ? first_flag : x.flag_of[f], epoch);
           context.sync_block();
         }
-        const Sweep sweep(context, update, work.part, stage, tiling, bulk ? nullptr : &x);
+        const Sweep sweep(context, update, work.part, stage, tiling,
+                          bulk ? Peers{} : Peers{peer, static_cast<int>(peers)});
         sweep(work.boxes[bulk], bulk ? (block + blocks - border_tiles % blocks) % blocks : block, blocks);
         context.sync_block();
-        if (!bulk && context.thread_rank() == 0 && fetch_add(x.border_arrivals, 1u) + 1 == (epoch + 1) * border_blocks)
-          tell_epoch(x, epoch + 1);
+        if (bulk) continue;
+        if (thread == 0) *is_last = on_device::fetch_add(x.border_arrivals, 1u) + 1 == (epoch + 1) * border_blocks;
+        context.sync_block();
+        // Each by a thread of its own, as one would wait until the first is told before it tells the next.
+        for (unsigned p = thread; *is_last && p < peers; p += threads) tell_epoch(peer[p], epoch + 1);
       }
       ++epoch;
-      if (context.thread_rank() == 0) arrive(x, epoch, blocks, left > 1);
+      if (thread == 0) arrive(x, epoch, blocks, left > 1);
       context.sync_block();
     }
   }

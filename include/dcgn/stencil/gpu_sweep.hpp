@@ -26,6 +26,13 @@ struct Tiling {
   int threads;  // of a block
   int along_x;  // of these along x, a power of two; the others are along y: rows of a tile in 3-D, strips of one in 2-D
   int march;    // cells that a thread has along the dimension of its march
+  int ahead;    // planes of it that are on their way from memory
+};
+
+// The neighbours that get copies of what they need; of blocks' own memory, as it is read by each thread.
+struct Peers {
+  const Peer* peer = nullptr;
+  int count = 0;
 };
 
 struct Tiles {
@@ -73,9 +80,9 @@ class GpuSweep {
   using Real = typename RealOf<T>::type;
   using Seen = Window<T, dims, radius, width>;
 
-  // `peers` get a copy of each cell of theirs; null where nobody does.
+  // `peers` get a copy of each cell of theirs.
   DCGN_HOST_DEVICE GpuSweep(const gpu::Context& context, const Update& update, const Part& part, const Stage& stage,
-                            const Tiling& tiling, const Exchanger* peers)
+                            const Tiling& tiling, const Peers& peers)
       : context_(context),
         update_(update),
         part_(part),
@@ -150,7 +157,7 @@ class GpuSweep {
       }
     }
     cell[along] = first;
-    if (peers_) tell(cell, begin, end, last);
+    if (peers_.count) tell(cell, begin, end, last);
   }
 
   DCGN_HOST_DEVICE bool has_constant(int dim, int upper) const { return part_.beyond[dim][upper] == Beyond::constant; }
@@ -182,6 +189,7 @@ class GpuSweep {
     for (int left = last - cell[along]; left > 0; --left) {
       load(rows, At<planes - 1>(), seen);
       rows.step();
+      if (Plain && dims > 1 && tiling_.ahead < left) prefetch_base(cell);
       finish(cell, begin, end, Plain, [&](int lane) {
         return updated<T, Fields>(update_, [&](int f) { return InWindow<T, dims, radius, width>(seen[f], lane); });
       });
@@ -272,7 +280,7 @@ class GpuSweep {
       unrolled<planes>([&](auto p) { to_next(p); });
       if constexpr (Plain && dims > 1) {
         limit_ = least(last + radius, sweep.part_.stored_end[along]);
-        for (int on = 1; on < planes_ahead && next_ - 1 + on < limit_; ++on) prefetch(on);
+        for (int on = 1; on < sweep.tiling_.ahead && next_ - 1 + on < limit_; ++on) prefetch(on);
       }
     }
 
@@ -281,7 +289,7 @@ class GpuSweep {
         for (int f = 0; f < Fields; ++f) unrolled<planes - 1>([&](auto p) { plane_[f][p] = plane_[f][p + 1]; });
         if constexpr (!Plain) on_plane_ = {on_plane_.lower >> 1, on_plane_.upper >> 1};
         to_next(planes - 1);
-        if (Plain && next_ - 1 + planes_ahead < limit_) prefetch(planes_ahead);
+        if (Plain && next_ - 1 + sweep_.tiling_.ahead < limit_) prefetch(sweep_.tiling_.ahead);
       }
     }
 
@@ -309,8 +317,6 @@ class GpuSweep {
     }
 
    private:
-    static constexpr int planes_ahead = 2;  // on their way from memory
-
     struct Constants {
       unsigned lower = 0, upper = 0;  // bits
     };
@@ -350,12 +356,9 @@ class GpuSweep {
 #endif
       return offset;
     }
-    DCGN_HOST_DEVICE void prefetch([[maybe_unused]] int planes_on) const {
-#if defined(__CUDA_ARCH__)
+    DCGN_HOST_DEVICE void prefetch(int planes_on) const {
       for (int f = 0; f < Fields; ++f)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(line(f, planes - 1, rows_each / 2) +
-                                                      planes_on * sweep_.part_.stride[along]));
-#endif
+        GpuSweep::prefetch(line(f, planes - 1, rows_each / 2) + planes_on * sweep_.part_.stride[along]);
     }
 
     const GpuSweep& sweep_;
@@ -365,6 +368,21 @@ class GpuSweep {
     unsigned read_ = 0;  // columns
     Constants on_column_, on_row_, on_plane_;
   };
+
+  DCGN_HOST_DEVICE static void prefetch([[maybe_unused]] const T* p) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+  }
+  // Where it does not come as what the update sees.
+  DCGN_HOST_DEVICE void prefetch_base(const int (&cell)[most_dims]) const {
+    for (int f = 0; f < Fields; ++f) {
+      if (stage_.is_next || stage_.base[f] == stage_.in[f]) continue;
+      std::int64_t at = cell[0] + tiling_.ahead * part_.stride[along];
+      for (int d = 1; d < dims; ++d) at += cell[d] * part_.stride[d];
+      prefetch(static_cast<const T*>(stage_.base[f]) + at);
+    }
+  }
 
   // The stage's results of the thread's cells, where of(lane) is what the update gives.
   template <class Of>
@@ -418,8 +436,8 @@ class GpuSweep {
 
   // Stores the results of a thread's column, which it has just written, where neighbours have these cells.
   DCGN_HOST_DEVICE void tell(const int (&first)[most_dims], int begin, int end, int last) const {
-    for (int p = 0; p < peers_->peers; ++p) {
-      const Peer& peer = peers_->peer[p];
+    for (int p = 0; p < peers_.count; ++p) {
+      const Peer& peer = peers_.peer[p];
       const Cells& theirs = peer.cells;
       const int first_x = greatest(first[0] + begin, theirs.begin[0]), end_x = least(first[0] + end, theirs.end[0]);
       bool any = first_x < end_x;
@@ -454,7 +472,7 @@ class GpuSweep {
   const Part& part_;
   const Stage& stage_;
   const Tiling& tiling_;
-  const Exchanger* peers_;
+  const Peers peers_;
   const Real out_factor_, sum_factor_;
 };
 
@@ -466,7 +484,7 @@ struct SweepKernel {
   Update update;
 
   DCGN_HOST_DEVICE void operator()(gpu::Context& context, Part part, Stage stage, Boxes boxes, Tiling tiling) const {
-    const GpuSweep<T, Fields, Update> sweep(context, update, part, stage, tiling, nullptr);
+    const GpuSweep<T, Fields, Update> sweep(context, update, part, stage, tiling, {});
     sweep(boxes, context.block_rank(), context.num_blocks());
   }
 };

@@ -36,6 +36,7 @@ DeviceProperties cuda_properties(int device) {
   p.shared_bytes_per_block = found.sharedMemPerBlockOptin;  // the image asks for more than 48 KB where it needs it
   p.shared_bytes_per_multiprocessor = found.sharedMemPerMultiprocessor;
   p.memory_bytes = found.totalGlobalMem;
+  p.cache_bytes = static_cast<std::size_t>(found.l2CacheSize);
   p.compute_major = found.major;
   p.compute_minor = found.minor;
   return p;

@@ -77,6 +77,7 @@ DeviceProperties properties_of(int device) {
   p.shared_bytes_per_multiprocessor =
       static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, device));
   check(DCGN_REAL(cuDeviceTotalMem_v2)(&p.memory_bytes, device), "Device", "cuDeviceTotalMem", device);
+  p.cache_bytes = static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device));
   p.compute_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
   p.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   return p;

@@ -87,13 +87,6 @@ Stage Runner::stage(int index) const {
   return stage;
 }
 
-// Whether all arrays stay in the device's cache from one stage to the next.
-bool Runner::held_in_cache() const {
-  std::size_t bytes = 0;
-  for (const Storage* field : fields_) bytes += field->bytes();
-  return bytes <= device()->properties().cache_bytes;
-}
-
 Tiling Runner::tiling(const Boxes& boxes) const {
   const bool emulated = device()->kind() == DeviceKind::emulated;
   Tiling tiling{};
@@ -105,7 +98,6 @@ Tiling Runner::tiling(const Boxes& boxes) const {
   constexpr int longest = 64;
   const int shortest = emulated ? 3 : std::max(2 * code_.radius, 4);
   const std::int64_t wanted = std::int64_t{3} * device()->properties().multiprocessors / 2;
-  tiling.ahead = held_in_cache() ? 1 : 2;
   tiling.march = longest;
   while (tiling.march > shortest && tiles(boxes, tiling) < wanted) tiling.march = std::max(shortest, tiling.march / 2);
   return tiling;

@@ -43,7 +43,6 @@ class Runner {
   void set_position(int stage);
 
   void sweep(const Boxes& boxes, const Stage& stage, Stream* stream);
-  bool held_in_cache() const;
   Tiling tiling(const Boxes& boxes) const;
   std::int64_t tiles(const Boxes& boxes, const Tiling& tiling) const {
     return tiles_in(code_.dims, code_.width, boxes, tiling);

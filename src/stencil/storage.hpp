@@ -57,8 +57,6 @@ class Storage {
     std::swap(arrays_[static_cast<std::size_t>(a)], arrays_[static_cast<std::size_t>(b)]);
   }
   void* cell_0(int array);
-  // Of all arrays.
-  std::size_t bytes() const { return arrays_.size() * static_cast<std::size_t>(elements_ * element_bytes_); }
 
   Cells own() const;
   // The cells of a box, as a type that is laid out from first_of(array, box) on.

@@ -26,7 +26,6 @@ struct Tiling {
   int threads;  // of a block
   int along_x;  // of these along x, a power of two; the others are along y: rows of a tile in 3-D, strips of one in 2-D
   int march;    // cells that a thread has along the dimension of its march
-  int ahead;    // planes of it that are on their way from memory
 };
 
 // The neighbours that get copies of what they need; of blocks' own memory, as it is read by each thread.
@@ -189,7 +188,6 @@ class GpuSweep {
     for (int left = last - cell[along]; left > 0; --left) {
       load(rows, At<planes - 1>(), seen);
       rows.step();
-      if (Plain && dims > 1 && tiling_.ahead < left) prefetch_base(cell);
       finish(cell, begin, end, Plain, [&](int lane) {
         return updated<T, Fields>(update_, [&](int f) { return InWindow<T, dims, radius, width>(seen[f], lane); });
       });
@@ -280,7 +278,6 @@ class GpuSweep {
       unrolled<planes>([&](auto p) { to_next(p); });
       if constexpr (Plain && dims > 1) {
         limit_ = least(last + radius, sweep.part_.stored_end[along]);
-        for (int on = 1; on < sweep.tiling_.ahead && next_ - 1 + on < limit_; ++on) prefetch(on);
       }
     }
 
@@ -289,7 +286,7 @@ class GpuSweep {
         for (int f = 0; f < Fields; ++f) unrolled<planes - 1>([&](auto p) { plane_[f][p] = plane_[f][p + 1]; });
         if constexpr (!Plain) on_plane_ = {on_plane_.lower >> 1, on_plane_.upper >> 1};
         to_next(planes - 1);
-        if (Plain && next_ - 1 + sweep_.tiling_.ahead < limit_) prefetch(sweep_.tiling_.ahead);
+        if (Plain && next_ < limit_) prefetch_next();
       }
     }
 
@@ -356,9 +353,11 @@ class GpuSweep {
 #endif
       return offset;
     }
-    DCGN_HOST_DEVICE void prefetch(int planes_on) const {
+    DCGN_HOST_DEVICE void prefetch_next() const {
+#if defined(__CUDA_ARCH__)
       for (int f = 0; f < Fields; ++f)
-        GpuSweep::prefetch(line(f, planes - 1, rows_each / 2) + planes_on * sweep_.part_.stride[along]);
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(line(f, planes - 1, rows_each / 2) + sweep_.part_.stride[along]));
+#endif
     }
 
     const GpuSweep& sweep_;
@@ -368,21 +367,6 @@ class GpuSweep {
     unsigned read_ = 0;  // columns
     Constants on_column_, on_row_, on_plane_;
   };
-
-  DCGN_HOST_DEVICE static void prefetch([[maybe_unused]] const T* p) {
-#if defined(__CUDA_ARCH__)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-#endif
-  }
-  // Where it does not come as what the update sees.
-  DCGN_HOST_DEVICE void prefetch_base(const int (&cell)[most_dims]) const {
-    for (int f = 0; f < Fields; ++f) {
-      if (stage_.is_next || stage_.base[f] == stage_.in[f]) continue;
-      std::int64_t at = cell[0] + tiling_.ahead * part_.stride[along];
-      for (int d = 1; d < dims; ++d) at += cell[d] * part_.stride[d];
-      prefetch(static_cast<const T*>(stage_.base[f]) + at);
-    }
-  }
 
   // The stage's results of the thread's cells, where of(lane) is what the update gives.
   template <class Of>

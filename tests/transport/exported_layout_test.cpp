@@ -61,12 +61,9 @@ TEST(ExportedLayout, ComesOutAsItWentIn) {
 // What is refused though it lies inside goes through buffers, at half the speed.
 TEST(ExportedLayout, ReachesAsFarAsItsRowsDo) {
   const auto number = Datatype::of<double>();
-  const Datatype types[] = {Datatype::vector(7, 3, 10, number),
-                            Datatype::vector(7, 3, -10, number),
-                            triangle(30),
-                            triangle(30, false),
-                            triangle(30, true, false),
-                            triangle(30, false, false)};
+  const Datatype types[] = {
+      Datatype::vector(7, 3, 10, number), Datatype::vector(7, 3, -10, number), triangle(30), triangle(30, false),
+      triangle(30, true, false),          triangle(30, false, false)};
   for (const Datatype& type : types) {
     const auto layout = dcgn::datatype::layout_of(type, 1);
     const auto message = static_cast<std::uint64_t>(layout->bytes()),

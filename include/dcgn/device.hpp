@@ -39,7 +39,7 @@ struct DeviceProperties {
   std::size_t shared_bytes_per_multiprocessor = 0;
   std::size_t memory_bytes = 0;
   std::size_t cache_bytes = 0;  // of the one that all multiprocessors share; 0 on an emulated GPU
-  int compute_major = 0;  // 0.0 on an emulated GPU
+  int compute_major = 0;        // 0.0 on an emulated GPU
   int compute_minor = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "datatype/kernel_table.hpp"
 #include "datatype/node.hpp"
 
+#include <atomic>
 #include <utility>
 
 namespace dcgn::datatype {
@@ -278,6 +279,11 @@ std::vector<Leaf> made(const Node& node) {
 }
 
 }  // namespace
+
+std::uint64_t Layout::next_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 std::shared_ptr<const Layout> layout_of(const Datatype& type, std::int64_t count) {
   const Node& node = type.node();

@@ -64,6 +64,7 @@ struct Leaf {
 
 struct Layout {
   std::vector<Leaf> leaves;
+  const std::uint64_t number = next_number();  // from 1 on; no other has it
 
   std::int64_t bytes() const { return leaves.empty() ? 0 : leaves.back().end(); }
   std::int64_t rows() const {
@@ -78,6 +79,8 @@ struct Layout {
   bool overlaps() const;
 
  private:
+  static std::uint64_t next_number();
+
   mutable std::once_flag overlap_known_;
   mutable bool overlaps_ = false;
 };

@@ -98,17 +98,27 @@ int loop_along(const PieceSide& side, std::int64_t word_bytes) {
   return -1;
 }
 
+// What a transfer took, if that was one launch which can be made again.
+struct Recording {
+  int launches = 0;
+  bool keeps = false;  // what may go meanwhile
+  Launch shape;
+  detail::KernelImage image;
+};
+
 // Where kernels go, and of how many blocks at most they are; 0: as many as suit.
 struct Queue {
   const Device& device;
   Stream& stream;
   int most_blocks;
+  Recording* recording = nullptr;
 };
 
 void launch(const Queue& queue, std::int64_t blocks, unsigned threads, std::size_t shared_bytes,
             detail::KernelImage image, Keep keep) {
   // cudaFree() waits for kernels; an emulated GPU's memory goes at once.
-  if (!keep.empty())
+  const bool keeps = !keep.empty();
+  if (keeps)
     image.emulated = [run = std::move(image.emulated), keep = std::move(keep)](gpu::Context& context) { run(context); };
   // A tile a block, where a block costs less than it takes for blocks with several to come to the end together.
   std::int64_t most = std::numeric_limits<std::int32_t>::max();
@@ -116,12 +126,13 @@ void launch(const Queue& queue, std::int64_t blocks, unsigned threads, std::size
     most = queue.most_blocks;
   else if (queue.device.kind() == DeviceKind::emulated)
     most = std::int64_t{8} * queue.device.properties().multiprocessors;
-  queue.device.launch(queue.stream,
-                      {.grid = static_cast<unsigned>(std::min(blocks, most)),
-                       .block = threads,
-                       .shared_bytes = shared_bytes,
-                       .resident = false},
-                      image);
+  const Launch shape{.grid = static_cast<unsigned>(std::min(blocks, most)),
+                     .block = threads,
+                     .shared_bytes = shared_bytes,
+                     .resident = false};
+  queue.device.launch(queue.stream, shape, image);
+  if (queue.recording)
+    *queue.recording = {queue.recording->launches + 1, queue.recording->keeps || keeps, shape, std::move(image)};
 }
 
 template <int WordBytes, class Index>
@@ -384,14 +395,47 @@ class Plan {
   std::array<std::vector<Piece>, 5> pieces_;  // by the words' logarithm
 };
 
-}  // namespace
+// The launches of a thread's last transfers: a halo goes from the same memory to the same again and again, and to find
+// out how takes a third of a short message's time.
+class KnownLaunches {
+ public:
+  struct Key {
+    int device;
+    std::uint64_t from, to;  // layouts; 0: none
+    const std::byte *from_memory, *to_memory;
+    std::int64_t from_begin, to_begin, bytes;
+    bool operator==(const Key&) const = default;
+  };
+  struct Known {
+    Key key;
+    Launch shape;
+    detail::KernelImage image;
+  };
 
-void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers, int most_blocks) {
-  if (transfers.size() == 1 && !most_blocks && is_plain(transfers.front())) {
-    const Transfer& t = transfers.front();
-    device.copy(stream, first_byte(t.to), first_byte(t.from), static_cast<std::size_t>(t.bytes));
-    return;
+  const Known* find(const Key& key) const {
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.key == key; });
+    return found == known_.end() ? nullptr : &*found;
   }
+  void add(const Key& key, Recording&& made) {
+    Known known{key, made.shape, std::move(made.image)};
+    if (known_.size() < most)
+      known_.push_back(std::move(known));
+    else
+      known_[oldest_++ % most] = std::move(known);
+  }
+
+ private:
+  static constexpr std::size_t most = 16;
+  std::vector<Known> known_;
+  std::size_t oldest_ = 0;
+};
+
+KnownLaunches::Key key_of(const Device& device, const Transfer& t) {
+  const auto number = [](const Side& side) { return side.layout ? side.layout->number : 0; };
+  return {device.index(), number(t.from), number(t.to), t.from.memory, t.to.memory, t.from.begin, t.to.begin, t.bytes};
+}
+
+Plan plan_of(const std::vector<Transfer>& transfers) {
   Plan plan;
   for (const Transfer& transfer : transfers)
     for (std::int64_t at = 0; at < transfer.bytes;) {
@@ -400,7 +444,25 @@ void move(const Device& device, Stream& stream, const std::vector<Transfer>& tra
       plan.add(source, target, piece);
       at += piece;
     }
-  plan.launch({device, stream, most_blocks});
+  return plan;
+}
+
+}  // namespace
+
+void move(const Device& device, Stream& stream, const std::vector<Transfer>& transfers, int most_blocks) {
+  if (transfers.size() == 1 && !most_blocks && is_plain(transfers.front())) {
+    const Transfer& t = transfers.front();
+    device.copy(stream, first_byte(t.to), first_byte(t.from), static_cast<std::size_t>(t.bytes));
+    return;
+  }
+  if (transfers.size() != 1 || most_blocks) return plan_of(transfers).launch({device, stream, most_blocks});
+  thread_local KnownLaunches known_launches;
+  const KnownLaunches::Key key = key_of(device, transfers.front());
+  if (const KnownLaunches::Known* known = known_launches.find(key))
+    return device.launch(stream, known->shape, known->image);
+  Recording made;
+  plan_of(transfers).launch({device, stream, most_blocks, &made});
+  if (made.launches == 1 && !made.keeps) known_launches.add(key, std::move(made));
 }
 
 }  // namespace dcgn::datatype

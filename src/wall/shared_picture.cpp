@@ -1,5 +1,6 @@
 #include "wall/shared_picture.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ SharedPicture SharedPicture::make(int width, int height) {
 
 SharedPicture SharedPicture::open(int fd, int width, int height) {
   SharedPicture picture;
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
   picture.fd_ = fd;
   picture.width_ = width;
   picture.height_ = height;

@@ -31,6 +31,10 @@ class BackEndProcess {
   std::optional<Message> receive();
   // What its messages have shown of the way from there.
   Link link() const { return link_; }
+  // What so many bytes take on that way, as far as that has been seen.
+  double transfer_ms(std::size_t bytes) const {
+    return link_.bytes_per_s > 0 ? static_cast<double>(bytes) / link_.bytes_per_s * 1e3 : 0;
+  }
 
   // After that: how the process went. Where it goes on, it is ended.
   void end_of_stream();

@@ -103,6 +103,7 @@ class FrontEnd {
       screens_.push_back(screen.part);
       one_host = one_host && screen.host.empty();
     }
+    transfers_ms_.resize(screens_.size());
     balance_.emplace(Rect{0, 0, layout.width, layout.height}, screens_);
     if (!one_host) return;
     shared_ = SharedPicture::make(layout.width, layout.height);
@@ -298,9 +299,10 @@ class FrontEnd {
     seen_pictures_ = tick.swaps;
     if (!usable) return;
     std::vector<DrawTime> times;
-    for (const BackEndProcess& back : backs_)
-      times.push_back(
-          {static_cast<double>(back.last().drawn_ns) * 1e-6, static_cast<double>(back.last().exchanged_ns) * 1e-6});
+    for (std::size_t i = 0; i < backs_.size(); ++i)
+      times.push_back({static_cast<double>(backs_[i].last().drawn_ns) * 1e-6,
+                       static_cast<double>(backs_[i].last().exchanged_ns) * 1e-6 + transfers_ms_[i]});
+    transfers_ms_.assign(backs_.size(), 0);
     next_cut_ = options_.random_cuts ? balance_->shuffle(random_) : balance_->note(times);
   }
 
@@ -418,6 +420,7 @@ class FrontEnd {
       }
     }
     for (std::size_t i = 0; i < backs_.size(); ++i) {
+      transfers_ms_[i] = backs_[i].transfer_ms(backs_[i].waiting->content.size() + answers[i].size());
       backs_[i].waiting.reset();
       backs_[i].send(Kind::pixels, answers[i]);
     }
@@ -440,6 +443,7 @@ class FrontEnd {
   std::optional<Balance> balance_;
   std::optional<Cut> next_cut_;
   std::mt19937_64 random_;
+  std::vector<double> transfers_ms_;  // of the last exchange, by messages
   SharedPicture shared_;
   std::deque<BackEndProcess> backs_;
   Script script_;

@@ -27,7 +27,7 @@ void put(std::ostream& file, unsigned value, int bytes) {
 
 // RGB of the wall's size, uncompressed.
 std::string tiff() {
-  const std::string name = folder() / "picture.tif";
+  std::string name = folder() / "picture.tif";
   std::ofstream file(name, std::ios::binary);
   constexpr unsigned data = 8 + 2 + 9 * 12 + 4 + 6, short_type = 3, long_type = 4;
   file << "II*" << '\0';

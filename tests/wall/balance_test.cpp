@@ -196,7 +196,11 @@ TEST(WallBalance, ScreensOfOtherHostsDrawPartsOfEachOtherToo) {
   const Shown one = show(options_for({"uneven"}, 1, 1, 12));
   std::vector<std::int64_t> bytes;
   using pixels::Compression;
-  for (const Compression compression : {Compression::none, Compression::lossless, Compression::automatic}) {
+  std::vector<Compression> ways = {Compression::none, Compression::automatic};
+#if defined(DCGN_HAS_ZSTD)
+  ways.push_back(Compression::lossless);
+#endif
+  for (const Compression compression : ways) {
     SCOPED_TRACE(static_cast<int>(compression));
     wall::Options o = options_for({"uneven"}, 2, 1, 12);
     o.layout = wall::parse_layout(
@@ -213,8 +217,10 @@ TEST(WallBalance, ScreensOfOtherHostsDrawPartsOfEachOtherToo) {
     EXPECT_GT(a.given_pixels + b.given_pixels, 0);
     bytes.push_back(a.given_bytes + b.given_bytes);
     EXPECT_LE(bytes.back(), 4 * (a.given_pixels + b.given_pixels));
+    if (compression == Compression::lossless) {
+      EXPECT_LT(bytes.back(), bytes[0] / 2);
+    }
   }
-  EXPECT_LT(bytes[1], bytes[0] / 2);
 }
 
 // Bezels, overlaps, and screens that are turned.

@@ -20,7 +20,6 @@ using pixels::Compression;
 
 pixels::CompressionCost cost;  // as measured last
 double link_bytes_per_s = 0;
-std::int64_t packed_or_not = 0;
 
 double seconds_since(std::int64_t began_ns) { return static_cast<double>(host_time_ns() - began_ns) * 1e-9; }
 
@@ -53,7 +52,8 @@ std::string expanded(const std::string&, std::size_t) { die("pixels compressed b
 bool is_worth_it() {
 #if defined(DCGN_HAS_ZSTD)
   constexpr int measured_anew = 64;  // pieces: what is to be seen changes
-  if (packed_or_not++ % measured_anew == 0) return true;
+  static std::int64_t pieces = 0;
+  if (pieces++ % measured_anew == 0) return true;
   return link_bytes_per_s > 0 &&
          pixels::cost_s(cost, link_bytes_per_s / 2) < pixels::cost_s(pixels::CompressionCost{}, link_bytes_per_s / 2);
 #else

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +59,8 @@ struct Arguments {
   std::int64_t random = -1, frames = -1;
   double step_ms = 1000.0 / 60, deadline_s = 60;
   int check_every = 16;
-  bool exact = false, headless = false;
+  bool exact = false, headless = false, alone = false;
+  std::string balance = "off", compression = "automatic";
   bool scripted = false;  // even where there is no script: nobody does anything
   std::vector<std::string> program;
   JsonOption json;
@@ -73,6 +75,19 @@ void add_wall_options(CLI::App& app, Arguments& a) {
       "--exact", a.exact,
       "Every pixel as in one window: each screen draws into a window as large as the wall, of which it fills its\n"
       "part alone");
+  app.add_option("--balance", a.balance,
+                 "Let screens with little to draw draw parts of others', by what each takes; implies --exact")
+      ->type_name("on|off")
+      ->check(word_of({"on", "off"}))
+      ->capture_default_str();
+  app.add_option("--compression", a.compression,
+                 "Of the pixels that pass between hosts for that: none, lossless, or what takes less time")
+      ->type_name("none|lossless|automatic")
+      ->check(word_of({"none", "lossless", "automatic"}))
+      ->capture_default_str();
+  app.add_flag(
+      "--alone", a.alone,
+      "Then run the screen that took longest by itself, for as many frames: what share of its rate the wall has");
   app.add_option("--check-every", a.check_every, "Compare the GL calls of the screens each so many frames; 0: never")
       ->type_name("N")
       ->check(whole_number(0, 1 << 30))
@@ -102,17 +117,26 @@ void add_program(CLI::App& app, Arguments& a) {
   app.add_option("PROGRAM", a.program, "The program and its arguments, after --")->type_name("...")->required();
 }
 
+pixels::Compression compression_of(const std::string& word) {
+  if (word == "none") return pixels::Compression::none;
+  return word == "lossless" ? pixels::Compression::lossless : pixels::Compression::automatic;
+}
+
 wall::Options options_of(const Arguments& a) {
   wall::Options o;
   o.layout = wall::load_layout(a.layout);
   o.command = a.program;
   o.exact = a.exact;
+  o.balance = a.balance == "on";
+  o.compression = compression_of(a.compression);
   o.frames = a.frames;
   o.check_every = a.check_every;
   o.step = std::chrono::nanoseconds(static_cast<std::int64_t>(a.step_ms * 1e6));
   o.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(a.deadline_s * 1e3));
   if (!a.replay.empty() && a.random >= 0)
     throw Error(Code::configuration, "wall", "--replay and --random: expected one of them");
+  if (a.alone && a.frames < 0)
+    throw Error(Code::configuration, "wall", "--alone: expected --frames too, for both runs");
   if (a.scripted) o.script.emplace();
   if (!a.replay.empty()) o.script = wall::load_script(a.replay);
   if (a.random >= 0) {
@@ -143,34 +167,76 @@ std::optional<wall::VirtualDisplay> go_headless(wall::Layout& layout) {
   return display;
 }
 
-Json document_of(const Arguments& a, const wall::Options& o, const wall::Report& r) {
-  Json screens = Json::array();
-  for (const wall::ScreenReport& s : r.screens)
-    screens.push_back({{"name", s.name}, {"pictures", s.pictures}, {"frame_ms", s.frame_ms}});
-  return {{"what", "wall"},
-          {"layout", a.layout},
-          {"exact", o.exact},
-          {"width", o.layout.width},
-          {"height", o.layout.height},
-          {"frames", r.frames},
-          {"pictures", r.pictures},
-          {"seconds", r.seconds},
-          {"events", r.events},
-          {"checked_frames", r.checked},
-          {"skew_pictures", r.most_skew},
-          {"spread_ms", {{"median", r.median_spread_ms}, {"most", r.most_spread_ms}}},
-          {"exit_code", r.exit_code},
-          {"screens", screens}};
+// The screen whose frames took longest, without the others.
+struct Alone {
+  std::string name;
+  double frame_ms = 0;
+};
+
+std::optional<Alone> run_alone(wall::Options o, const wall::Report& r) {
+  const auto slowest = std::max_element(r.screens.begin(), r.screens.end(),
+                                        [](const auto& a, const auto& b) { return a.frame_ms < b.frame_ms; });
+  if (slowest == r.screens.end() || r.exit_code != 0) return std::nullopt;
+  std::erase_if(o.layout.screens, [&](const wall::Screen& screen) { return screen.name != slowest->name; });
+  o.balance = o.picture_at_end = false;
+  o.frames = r.frames;
+  return Alone{slowest->name, wall::run_wall(o, {}).frame_ms};
 }
 
-void print_report(const wall::Report& r) {
-  using enum Table::Align;
-  Table table({{"screen", left}, {"pictures"}, {"ms a frame"}});
+Json document_of(const Arguments& a, const wall::Options& o, const wall::Report& r, const std::optional<Alone>& alone) {
+  Json screens = Json::array();
   for (const wall::ScreenReport& s : r.screens)
-    table.add({s.name, fmt::to_string(s.pictures), fmt::format("{:.2f}", s.frame_ms)});
+    screens.push_back({{"name", s.name},
+                       {"pictures", s.pictures},
+                       {"frame_ms", s.frame_ms},
+                       {"draw_ms", s.draw_ms},
+                       {"given_pixels", s.given_pixels},
+                       {"given_bytes", s.given_bytes}});
+  Json document = {{"what", "wall"},
+                   {"layout", a.layout},
+                   {"exact", o.exact || o.balance},
+                   {"balance", o.balance},
+                   {"width", o.layout.width},
+                   {"height", o.layout.height},
+                   {"frames", r.frames},
+                   {"pictures", r.pictures},
+                   {"seconds", r.seconds},
+                   {"frame_ms", r.frame_ms},
+                   {"slowest_ms", r.slowest_ms},
+                   {"cuts", r.cuts},
+                   {"events", r.events},
+                   {"checked_frames", r.checked},
+                   {"skew_pictures", r.most_skew},
+                   {"spread_ms", {{"median", r.median_spread_ms}, {"most", r.most_spread_ms}}},
+                   {"exit_code", r.exit_code},
+                   {"screens", screens}};
+  if (alone)
+    document["alone"] = {
+        {"screen", alone->name}, {"frame_ms", alone->frame_ms}, {"share", alone->frame_ms / r.frame_ms}};
+  return document;
+}
+
+void print_report(const wall::Options& o, const wall::Report& r) {
+  using enum Table::Align;
+  std::vector<Table::Column> columns{{"screen", left}, {"pictures"}, {"ms a frame"}, {"ms to draw"}};
+  if (o.balance) columns.insert(columns.end(), {{"pixels given a picture"}, {"MB given"}});
+  Table table(columns);
+  for (const wall::ScreenReport& s : r.screens) {
+    std::vector<std::string> row{s.name, fmt::to_string(s.pictures), fmt::format("{:.2f}", s.frame_ms),
+                                 fmt::format("{:.2f}", s.draw_ms)};
+    if (o.balance) {
+      row.push_back(fmt::to_string(s.given_pixels / std::max<std::int64_t>(1, s.pictures)));
+      row.push_back(fmt::format("{:.1f}", static_cast<double>(s.given_bytes) * 1e-6));
+    }
+    table.add(row);
+  }
   fmt::print("{}\n", table.text());
   fmt::print("{} frames, {} pictures in {:.2f} s: {:.1f} a second\n", r.frames, r.pictures, r.seconds,
              r.seconds > 0 ? static_cast<double>(r.pictures) / r.seconds : 0);
+  if (r.frame_ms > 0)
+    fmt::print("a frame takes {:.2f} ms, of which the slowest screen of each works {:.2f} ms: {:.0f} %\n", r.frame_ms,
+               r.slowest_ms, 100 * r.slowest_ms / r.frame_ms);
+  if (o.balance) fmt::print("the wall was cut anew {} times\n", r.cuts);
   fmt::print("screens apart: {} picture at most; {:.2f} ms in the middle, {:.2f} ms at most\n", r.most_skew,
              r.median_spread_ms, r.most_spread_ms);
   fmt::print("{} events; GL calls alike in all {} frames that were compared\n", r.events, r.checked);
@@ -198,8 +264,13 @@ int run(Arguments& a, bool report) {
       write_picture(*picture, whole);
     }
   });
-  a.json.write(document_of(a, o, r).dump(2));
-  if (report && !a.json.on_stdout()) print_report(r);
+  std::optional<Alone> alone;
+  if (a.alone) alone = run_alone(o, r);
+  a.json.write(document_of(a, o, r, alone).dump(2));
+  if (report && !a.json.on_stdout()) print_report(o, r);
+  if (report && alone && !a.json.on_stdout())
+    fmt::print("{} alone takes {:.2f} ms a frame: the wall has {:.0f} % of its rate\n", alone->name, alone->frame_ms,
+               100 * alone->frame_ms / r.frame_ms);
   if (r.exit_code != 0) fmt::print(stderr, "dcgn: wall: the program ended with exit code {}\n", r.exit_code);
   return r.exit_code == 0 ? exit_ok : exit_job_failed;
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,11 @@ namespace dcgn::wall {
 namespace {
 
 constexpr auto patience = std::chrono::seconds(30);  // of messages that are on their way
+
+// Mesa's llvmpipe has two rasterizers, which round the middle between two of 255 steps each its own way, and chooses by
+// what else is in a tile of 64 x 64 pixels: exact walls do with one.
+constexpr const char* alike_name = "LP_PERF";
+constexpr const char* alike_value = "no_rast_linear";
 
 // Beside this program, where it is installed, and where it was built.
 std::string library_path() {
@@ -66,11 +72,13 @@ BackEndProcess::BackEndProcess(const Screen& screen, const Setup& setup, const s
     const std::string fd = std::to_string(theirs.fd());
     child_ = Child(command, [&] {
       fcntl(theirs.fd(), F_SETFD, 0);
+      if (setup_.shared_picture >= 0) fcntl(setup_.shared_picture, F_SETFD, 0);
       setenv("DCGN_WALL_INPUT", fd.c_str(), 1);
       setenv("DCGN_WALL_OUTPUT", fd.c_str(), 1);
       setenv("LD_PRELOAD", preload.c_str(), 1);
       setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
       if (!display.empty()) setenv("DISPLAY", display.c_str(), 1);
+      if (setup_.exact) setenv(alike_name, alike_value, 0);
       personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);  // addresses alike
     });
     return;
@@ -79,7 +87,8 @@ BackEndProcess::BackEndProcess(const Screen& screen, const Setup& setup, const s
   std::string there = "exec 3<&0 4>&1 </dev/null >&2; cd " + quoted(std::filesystem::current_path().string()) +
                       " && exec env DCGN_WALL_INPUT=3 DCGN_WALL_OUTPUT=4 LD_PRELOAD=" + quoted(library) +
                       " LD_LIBRARY_PATH=" + quoted(folder) +
-                      " DISPLAY=" + quoted(screen.display.empty() ? ":0" : screen.display);
+                      " DISPLAY=" + quoted(screen.display.empty() ? ":0" : screen.display) +
+                      (setup.exact ? std::string(" ") + alike_name + "=" + alike_value : "");
   for (const std::string& word : command) there += " " + quoted(word);
   std::vector<std::string> all;
   for (const std::string& word : remote) {
@@ -94,13 +103,26 @@ BackEndProcess::BackEndProcess(const Screen& screen, const Setup& setup, const s
   });
 }
 
+void BackEndProcess::balance(const Cut& cut, const std::vector<Rect>& screens) {
+  setup_.balanced = static_cast<std::int32_t>(screens.size());
+  regions_ = bytes_of_all(screens) + bytes_of_all(cut);
+}
+
+std::string BackEndProcess::setup() const { return bytes_of(setup_) + regions_; }
+
 void BackEndProcess::send(Kind kind, const std::string& content) const {
   // Where it does not arrive, the stream's end will say so.
   static_cast<void>(send_message(socket_.fd(), kind, content, Clock::now() + patience));
 }
 
-std::optional<Message> BackEndProcess::receive() const {
-  return receive_message(socket_.fd(), Clock::now() + patience);
+std::optional<Message> BackEndProcess::receive() {
+  constexpr std::size_t large = 1 << 16;  // enough to tell the link from the calls
+  const auto began = Clock::now();
+  std::optional<Message> message = receive_message(socket_.fd(), began + patience);
+  if (message && message->content.size() >= large)
+    link_.bytes_per_s = static_cast<double>(message->content.size()) /
+                        std::max(1e-9, std::chrono::duration<double>(Clock::now() - began).count());
+  return message;
 }
 
 void BackEndProcess::end_of_stream() {
@@ -127,12 +149,14 @@ void BackEndProcess::count(const Tick& tick) {
   if (tick.frame > 1) {  // the first has the start-up
     ++frames_;
     busy_ms_ += static_cast<double>(tick.busy_ns) * 1e-6;
+    drawn_ms_ += static_cast<double>(tick.drawn_ns) * 1e-6;
   }
   last_ = tick;
 }
 
 ScreenReport BackEndProcess::report() const {
-  return {screen_.name, last_.swaps, frames_ ? busy_ms_ / static_cast<double>(frames_) : 0};
+  const double frames = static_cast<double>(std::max<std::int64_t>(1, frames_));
+  return {screen_.name, last_.swaps, busy_ms_ / frames, drawn_ms_ / frames, last_.given_pixels, last_.given_bytes};
 }
 
 void BackEndProcess::add_to(WallPicture& whole) const {

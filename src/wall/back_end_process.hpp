@@ -3,6 +3,7 @@
 
 #include "transport/sockets.hpp"
 #include "wall/child.hpp"
+#include "wall/cut.hpp"
 #include "wall/front_end.hpp"
 #include "wall/stream.hpp"
 
@@ -17,14 +18,23 @@ class BackEndProcess {
   // Starts `command` for the screen, by `remote` where that is of another host. Throws Error(io).
   BackEndProcess(const Screen& screen, const Setup& setup, const std::vector<std::string>& remote,
                  const std::vector<std::string>& command);
+  // What it is told of the wall where that is balanced; before it says hello.
+  void balance(const Cut& cut, const std::vector<Rect>& screens);
 
   const std::string& name() const { return screen_.name; }
-  const Setup& setup() const { return setup_; }
+  // Its content.
+  std::string setup() const;
   int fd() const { return socket_.fd(); }
 
   void send(Kind kind, const std::string& content) const;
   // None: there will be no more.
-  std::optional<Message> receive() const;
+  std::optional<Message> receive();
+  // What its messages have shown of the way from there.
+  Link link() const { return link_; }
+  // What so many bytes take on that way, as far as that has been seen.
+  double transfer_ms(std::size_t bytes) const {
+    return link_.bytes_per_s > 0 ? static_cast<double>(bytes) / link_.bytes_per_s * 1e3 : 0;
+  }
 
   // After that: how the process went. Where it goes on, it is ended.
   void end_of_stream();
@@ -45,12 +55,14 @@ class BackEndProcess {
  private:
   Screen screen_;
   Setup setup_;
+  std::string regions_;
   transport::Socket socket_;
   Child child_;
   bool ended_ = false, cut_ = false;
   Tick last_;
+  Link link_;
   std::int64_t frames_ = 0;
-  double busy_ms_ = 0;
+  double busy_ms_ = 0, drawn_ms_ = 0;
 };
 
 }  // namespace dcgn::wall

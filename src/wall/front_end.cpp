@@ -1,7 +1,9 @@
 #include "wall/front_end.hpp"
 
 #include "wall/back_end_process.hpp"
+#include "wall/balance.hpp"
 #include "wall/pace.hpp"
+#include "wall/shared_picture.hpp"
 #include "wall/stream.hpp"
 
 #include <dcgn/error.hpp>
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -27,6 +30,7 @@ std::string where_is(const Message& message) {
     case Kind::tick: return "frame " + std::to_string(message.as<Tick>().frame);
     case Kind::swap: return "glutSwapBuffers " + std::to_string(message.as<Swap>().number);
     case Kind::read: return "a read-back of pixels";
+    case Kind::exchange: return "the exchange of picture " + std::to_string(message.as<Exchange>().number);
     case Kind::calls:
     case Kind::picture: return "an answer";
     case Kind::hello: return "its beginning";
@@ -55,21 +59,27 @@ class FrontEnd {
     const std::int64_t date =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
+    if (options.balance) begin_balance();
     for (const Screen& screen : options.layout.screens) {
       Setup setup;
+      setup.number = static_cast<std::int32_t>(backs_.size());
+      setup.shared_picture = shared_.fd();
+      setup.compression = static_cast<std::int32_t>(options.compression);
       setup.wall = {0, 0, options.layout.width, options.layout.height};
       setup.screen = screen.part;
       setup.x = screen.x;
       setup.y = screen.y;
       setup.turn = screen.turn;
-      setup.exact = options.exact;
+      setup.exact = options.exact || options.balance;
       setup.users = !options.script;
       setup.process = getpid();
       setup.epoch_ns = options.script ? date_of_scripts : date;
       setup.deadline_ms = options.deadline.count();
       backs_.emplace_back(screen, setup, options.layout.remote, options.command);
+      if (balance_) backs_.back().balance(balance_->cut(), screens_);
     }
     if (options.script) script_ = *options.script;
+    if (options.random_cuts) random_.seed(*options.random_cuts);
   }
 
   Report run() {
@@ -85,6 +95,21 @@ class FrontEnd {
   }
 
  private:
+  // Screens of one host leave pixels for each other in memory that they share.
+  void begin_balance() {
+    const Layout& layout = options_.layout;
+    bool one_host = true;
+    for (const Screen& screen : layout.screens) {
+      screens_.push_back(screen.part);
+      one_host = one_host && screen.host.empty();
+    }
+    transfers_ms_.resize(screens_.size());
+    balance_.emplace(Rect{0, 0, layout.width, layout.height}, screens_);
+    if (!one_host) return;
+    shared_ = SharedPicture::make(layout.width, layout.height);
+    if (!shared_.valid()) throw Error(Code::io, "wall", "no memory that screens could share for a picture of the wall");
+  }
+
   // Takes what has come, for a moment at most.
   void hear() {
     std::vector<pollfd> all;
@@ -176,6 +201,7 @@ class FrontEnd {
       case Kind::tick: begin_frame(); break;
       case Kind::swap: swap(); break;
       case Kind::read: gather(); break;
+      case Kind::exchange: pass_on(); break;
       case Kind::calls: name_first_call(); break;
       case Kind::picture: assemble(); break;
       case Kind::event:
@@ -214,7 +240,7 @@ class FrontEnd {
                     back.name() + " has version " + std::to_string(hello.version) +
                         " of the wall's library: expected " + std::to_string(protocol_version));
       back.waiting.reset();
-      back.send(Kind::setup, bytes_of(back.setup()));
+      back.send(Kind::setup, back.setup());
     }
     answered_ = Clock::now();
   }
@@ -237,6 +263,8 @@ class FrontEnd {
       checking_ = false;
       for (BackEndProcess& back : backs_) back.count(back.waiting->as<Tick>());
       pace_.count(backs_);
+      count_time(tick.frame);
+      if (balance_) count_for_balance(tick);
     }
     const bool end = options_.frames >= 0 && tick.frame >= options_.frames;
     const bool asked = options_.wants_picture && options_.wants_picture();
@@ -254,6 +282,30 @@ class FrontEnd {
     go(tick, end);
   }
 
+  void count_time(std::int64_t frame) {
+    if (frame == 1) second_frame_ = Clock::now();  // the first has the start-up
+    if (frame <= 1) return;
+    const double frames = static_cast<double>(frame - 1);
+    report_.frame_ms = std::chrono::duration<double, std::milli>(Clock::now() - second_frame_).count() / frames;
+    std::int64_t slowest = 0;
+    for (const BackEndProcess& back : backs_) slowest = std::max(slowest, back.last().busy_ns);
+    slowest_ms_ += static_cast<double>(slowest) * 1e-6;
+    report_.slowest_ms = slowest_ms_ / frames;
+  }
+
+  // Frames with a picture that was drawn by the cut that was given out last.
+  void count_for_balance(const Tick& tick) {
+    const bool usable = tick.cuts == report_.cuts && tick.swaps > seen_pictures_;
+    seen_pictures_ = tick.swaps;
+    if (!usable) return;
+    std::vector<DrawTime> times;
+    for (std::size_t i = 0; i < backs_.size(); ++i)
+      times.push_back({static_cast<double>(backs_[i].last().drawn_ns) * 1e-6,
+                       static_cast<double>(backs_[i].last().exchanged_ns) * 1e-6 + transfers_ms_[i]});
+    transfers_ms_.assign(backs_.size(), 0);
+    next_cut_ = options_.random_cuts ? balance_->shuffle(random_) : balance_->note(times);
+  }
+
   void go(const Tick& tick, bool end) {
     for (; next_of_script_ < script_.size() && script_[next_of_script_].first <= tick.frame; ++next_of_script_)
       events_.push_back(script_[next_of_script_].second);
@@ -262,6 +314,10 @@ class FrontEnd {
     go.check = options_.check_every > 0 && tick.frame % options_.check_every == 0;
     go.end = end;
     go.events = static_cast<std::int32_t>(events_.size());
+    if (next_cut_) {
+      go.regions = static_cast<std::int32_t>(next_cut_->size());
+      ++report_.cuts;
+    }
     checking_ = go.check;
     report_.events += go.events;
     if (!end) report_.frames = tick.frame + 1;
@@ -269,6 +325,8 @@ class FrontEnd {
     std::string content = bytes_of(go);
     for (const Event& event : events_) content += bytes_of(event);
     events_.clear();
+    if (next_cut_) content += bytes_of_all(*next_cut_);
+    next_cut_.reset();
     tell_all(Kind::go, content);
   }
 
@@ -341,6 +399,34 @@ class FrontEnd {
     tell_all(Kind::pixels, whole);
   }
 
+  // Every back end has drawn parts of others' screens: each gets what is its own.
+  void pass_on() {
+    const auto first = backs_.front().waiting->as<Exchange>();
+    std::vector<std::string> answers;
+    for (const BackEndProcess& back : backs_) answers.push_back(bytes_of(back.link()));
+    for (const BackEndProcess& back : backs_) {
+      const auto exchange = back.waiting->as<Exchange>();
+      if (exchange.number != first.number) refuse_difference(backs_.front(), "gives pixels", back, "others");
+      const std::string& content = back.waiting->content;
+      std::size_t at = sizeof exchange;
+      for (std::int32_t i = 0; i < exchange.pieces; ++i) {
+        const std::vector<Piece> piece = values_at<Piece>(content, at, 1);
+        const std::size_t bytes = piece.empty() ? 0 : sizeof(Piece) + piece[0].bytes;
+        if (piece.empty() || content.size() - at < bytes || piece[0].to < 0 ||
+            static_cast<std::size_t>(piece[0].to) >= answers.size())
+          throw Error(Code::mismatch, "wall", back.name() + " gave pixels of a screen that there is not");
+        answers[static_cast<std::size_t>(piece[0].to)].append(content, at, bytes);
+        at += bytes;
+      }
+    }
+    for (std::size_t i = 0; i < backs_.size(); ++i) {
+      transfers_ms_[i] = backs_[i].transfer_ms(backs_[i].waiting->content.size() + answers[i].size());
+      backs_[i].waiting.reset();
+      backs_[i].send(Kind::pixels, answers[i]);
+    }
+    answered_ = Clock::now();
+  }
+
   void assemble() {
     WallPicture whole{options_.layout.width, options_.layout.height, {}};
     whole.rgb.resize(static_cast<std::size_t>(whole.width) * static_cast<std::size_t>(whole.height) * 3);
@@ -353,6 +439,12 @@ class FrontEnd {
 
   const Options& options_;
   const std::function<void(const WallPicture&)>& on_picture_;
+  std::vector<Rect> screens_;
+  std::optional<Balance> balance_;
+  std::optional<Cut> next_cut_;
+  std::mt19937_64 random_;
+  std::vector<double> transfers_ms_;  // of the last exchange, by messages
+  SharedPicture shared_;
   std::deque<BackEndProcess> backs_;
   Script script_;
   std::size_t next_of_script_ = 0;
@@ -361,6 +453,9 @@ class FrontEnd {
   Pace pace_;
   Report report_;
   Clock::time_point started_{}, next_pulse_ = Clock::now(), answered_ = Clock::now();
+  Clock::time_point second_frame_{};
+  double slowest_ms_ = 0;
+  std::int64_t seen_pictures_ = 0;
   std::int64_t frame_ = -1, counted_ = -1, held_until_ns_ = 0;
   bool pictured_ = false;  // at the end
   bool held_ = false, checking_ = false, asks_for_calls_ = false, done_ = false;

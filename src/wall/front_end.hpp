@@ -5,6 +5,8 @@
 #include "wall/layout.hpp"
 #include "wall/script.hpp"
 
+#include <dcgn/pixels/compression.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -18,7 +20,10 @@ struct Options {
   Layout layout;
   std::vector<std::string> command;  // the program and its arguments
   bool exact = false;                // every pixel as in one window; each screen renders into one as large as the wall
-  std::optional<Script> script;      // in place of what users do; time goes by `step` a frame then
+  bool balance = false;              // back ends draw parts of others' screens, by what they take; implies `exact`
+  pixels::Compression compression = pixels::Compression::automatic;  // of what passes between hosts for that; no jpeg
+  std::optional<std::uint64_t> random_cuts;  // their seed: the wall is cut anew all the time, whatever it takes
+  std::optional<Script> script;              // in place of what users do; time goes by `step` a frame then
   std::chrono::nanoseconds step{16'666'667};
   std::int64_t frames = -1;  // and then the wall ends; -1: when the program does
   int check_every = 16;      // frames; 0: never
@@ -36,14 +41,19 @@ struct WallPicture {
 
 struct ScreenReport {
   std::string name;
-  std::int64_t pictures = 0;  // shown
-  double frame_ms = 0;        // of work, without waiting for the others: the mean
+  std::int64_t pictures = 0;                       // shown
+  double frame_ms = 0;                             // of work, without waiting for the others: the mean
+  double draw_ms = 0;                              // of that, until GL had drawn the picture
+  std::int64_t given_pixels = 0, given_bytes = 0;  // drawn for other screens; as they went
 };
 
 struct Report {
   int exit_code = 0;  // of the program
   std::int64_t frames = 0, pictures = 0;
   double seconds = 0;  // from the first frame on
+  // In the mean, the first frame left out: from one to the next, and what the slowest screen of each worked.
+  double frame_ms = 0, slowest_ms = 0;
+  std::int64_t cuts = 0;  // how often other parts of the wall were given out
   std::int64_t events = 0;
   std::int64_t checked = 0;                         // frames whose GL calls were alike
   int most_skew = 0;                                // in pictures, between what two screens show at the same time

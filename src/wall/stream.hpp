@@ -3,12 +3,14 @@
 
 #include "wall/protocol.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace dcgn::wall {
 
@@ -32,6 +34,24 @@ template <class T>
 std::string bytes_of(const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   return std::string(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+template <class T>
+std::string bytes_of_all(const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+// So many of them, which `content` has from there on; none where it is too short.
+template <class T>
+std::vector<T> values_at(const std::string& content, std::size_t at, std::int32_t count) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const std::size_t bytes = static_cast<std::size_t>(std::max(0, count)) * sizeof(T);
+  std::vector<T> values;
+  if (content.size() < at || content.size() - at < bytes || bytes == 0) return values;
+  values.resize(bytes / sizeof(T));
+  std::memcpy(static_cast<void*>(values.data()), content.data() + at, bytes);
+  return values;
 }
 
 // Whether there is something to read by then.

@@ -17,6 +17,13 @@ grep -q '^8 frames, 8 pictures in ' report.txt || fail "no pictures: $(cat repor
 grep -q '^screens apart: [01] picture at most' report.txt || fail "screens that are apart: $(cat report.txt)"
 [[ $(head -c 8 demo.png | od -An -tx1) == " 89 50 4e 47 0d 0a 1a 0a" ]] || fail "no PNG"
 
+# Balanced, the picture is the same; and the slowest screen alone.
+"$dcgn" wall demo --layout 2x2:120x90 --frames 8 --exact -o exact.png >report.txt
+"$dcgn" wall demo --layout 2x2:120x90 --frames 8 --balance on --alone -o balanced.png >report.txt
+cmp exact.png balanced.png || fail "another picture: $(cat report.txt)"
+grep -q '^the wall was cut anew' report.txt || fail "not balanced: $(cat report.txt)"
+grep -q '^screen [01],[01] alone takes .* % of its rate$' report.txt || fail "not alone: $(cat report.txt)"
+
 # A layout from a file, with bezels; the program after --.
 "$dcgn" wall snapshot --layout "$layout" -o snapshot.png --frames 3 --json report.json -- "$programs/wall_lists" >/dev/null
 grep -q '"width": 984' report.json || fail "another wall: $(cat report.json)"
@@ -54,4 +61,6 @@ expect 3 'expected a file of TOML' run --layout none.toml -- true
 expect 3 '/no/such: No such file or directory' run --headless --layout 1x1:9x9 -- /no/such
 expect 3 'expected a file of events' run --layout 1x1:9x9 --replay none.txt -- true
 expect 2 'expected --frames too' run --layout 1x1:9x9 --random 3 -- true
+expect 2 'expected --frames too' run --layout 1x1:9x9 --alone -- true
+expect 2 "--balance: 'sometimes': expected on, off" run --layout 1x1:9x9 --balance sometimes -- true
 expect 1 'expected one that is linked to freeglut' run --headless --layout 1x1:9x9 -- true

@@ -1,4 +1,5 @@
 // Programs of Debian's, which nobody has built for a wall: those that are installed.
+#include "wall/script.hpp"
 #include "wall/show.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ void put(std::ostream& file, unsigned value, int bytes) {
 
 // RGB of the wall's size, uncompressed.
 std::string tiff() {
-  const std::string name = folder() / "picture.tif";
+  std::string name = folder() / "picture.tif";
   std::ofstream file(name, std::ios::binary);
   constexpr unsigned data = 8 + 2 + 9 * 12 + 4 + 6, short_type = 3, long_type = 4;
   file << "II*" << '\0';
@@ -70,8 +71,8 @@ std::string webp() {
 void expect_same(const std::vector<std::string>& command, bool shaded) {
   wall::Options o;
   o.command = command;
-  o.script.emplace();
-  o.frames = 5;
+  o.script = wall::parse_script("2 resize 240 180\n3 resize 240 180\n4 resize 240 180\n", "script");  // drawn anew
+  o.frames = 6;
   o.check_every = 1;
   o.layout = equal_screens(1, 1);
   const Shown one = show(o);
@@ -80,6 +81,9 @@ void expect_same(const std::vector<std::string>& command, bool shaded) {
   expect_like(one.picture, show(o).picture, shaded);
   o.layout = equal_screens(3, 3);
   o.exact = true;
+  expect_like(one.picture, show(o).picture, false);
+  o.balance = true;
+  o.random_cuts = 4;
   expect_like(one.picture, show(o).picture, false);
 }
 

@@ -1,6 +1,7 @@
 #include "drawing.hpp"
 
 #include "adjusted.hpp"
+#include "balance.hpp"
 #include "real.hpp"
 
 #include <algorithm>
@@ -95,11 +96,31 @@ bool get_adjusted(GLenum what, T* to) {
   }
 }
 
+constexpr const char* scissor_in_list =
+    "the scissor test is set in a display list, which no other region could follow: the wall is not balanced any more";
+constexpr const char* scissors_of_viewports =
+    "the program has scissor boxes of several viewports: the wall is not balanced any more";
+
+bool compiling = false;  // a display list
+
+GLbitfield buffer_of_clear(GLenum buffer) {
+  if (buffer == GL_COLOR) return GL_COLOR_BUFFER_BIT;
+  return buffer == GL_DEPTH ? GL_DEPTH_BUFFER_BIT : GL_STENCIL_BUFFER_BIT;
+}
+
+// The program changes the scissor test of a window that is larger than the screen.
+void set_scissor() {
+  if (compiling && current->balanced) keep_cut(scissor_in_list);
+  apply_scissor(*current);
+}
+
 // Clears what the program clears, of a window larger than the screen too: GL may round a colour in another way where
 // the scissor test is on than where it is off, and a whole buffer costs it the least.
 template <class Clear>
-void clear_as_program(Clear&& clear) {
+void clear_as_program(GLbitfield buffers, Clear&& clear) {
   if (!scissor_is_kept()) return clear();
+  if (!current->scissor.enabled && !compiling) note_clear(*current, buffers);
+  if (compiling) DCGN_REAL(glPushAttrib)(GL_SCISSOR_BIT);  // what it will be when the list is called
   if (current->scissor.enabled) {
     const Rect& box = current->scissor.box;
     DCGN_REAL(glScissor)(box.x, box.y, box.width, box.height);
@@ -107,7 +128,10 @@ void clear_as_program(Clear&& clear) {
     DCGN_REAL(glDisable)(GL_SCISSOR_TEST);
   }
   clear();
-  apply_scissor(*current);
+  if (compiling)
+    DCGN_REAL(glPopAttrib)();
+  else
+    apply_scissor(*current);
 }
 
 void refuse_size(int size, int most) {
@@ -157,7 +181,8 @@ void apply_scissor(const Window& window) {
   const Scissor& program = window.scissor;
   Rect box = program.box;
   const bool kept = window.draw_framebuffer == 0;
-  if (kept) box = program.enabled ? intersection(program.box, window.seen_in_gl()) : window.seen_in_gl();
+  const Rect drawn = window.in_gl(part_drawn(window));
+  if (kept) box = program.enabled ? intersection(program.box, drawn) : drawn;
   if (kept || program.enabled)
     DCGN_REAL(glEnable)(GL_SCISSOR_TEST);
   else
@@ -193,7 +218,7 @@ void glScissor(GLint x, GLint y, GLsizei width, GLsizei height) {
   if (current && !inside_glut && current->whole) {
     if (width < 0 || height < 0) return DCGN_REAL(glScissor)(x, y, width, height);  // GL says what it thinks of it
     current->scissor.box = {x, y, width, height};
-    return apply_scissor(*current);
+    return set_scissor();
   }
   const Offset by = draw_offset();
   DCGN_REAL(glScissor)(x - by.x, y - by.y, width, height);
@@ -205,7 +230,8 @@ void glScissorArrayv(GLuint first, GLsizei count, const GLint* v) {
 
 void glScissorIndexed(GLuint index, GLint left, GLint bottom, GLsizei width, GLsizei height) {
   if (scissor_is_kept()) {
-    const Rect box = intersection({left, bottom, width, height}, current->seen_in_gl());
+    if (current->balanced) keep_cut(scissors_of_viewports);
+    const Rect box = intersection({left, bottom, width, height}, current->in_gl(part_drawn(*current)));
     return DCGN_REAL(glScissorIndexed)(index, box.x, box.y, box.width, box.height);
   }
   const Offset by = draw_offset();
@@ -215,35 +241,63 @@ void glScissorIndexed(GLuint index, GLint left, GLint bottom, GLsizei width, GLs
 void glScissorIndexedv(GLuint index, const GLint* v) { glScissorIndexed(index, v[0], v[1], v[2], v[3]); }
 
 void glEnable(GLenum cap) {
+  if (current && current->balanced) note_test(*current, cap);
   if (cap != GL_SCISSOR_TEST || !current || inside_glut || !current->whole) return DCGN_REAL(glEnable)(cap);
   current->scissor.enabled = true;
-  apply_scissor(*current);
+  set_scissor();
 }
 
 void glDisable(GLenum cap) {
   if (cap != GL_SCISSOR_TEST || !current || inside_glut || !current->whole) return DCGN_REAL(glDisable)(cap);
   current->scissor.enabled = false;
-  apply_scissor(*current);
+  set_scissor();
 }
 
 void glClear(GLbitfield mask) {
-  clear_as_program([=] { DCGN_REAL(glClear)(mask); });
+  clear_as_program(mask, [=] { DCGN_REAL(glClear)(mask); });
 }
 
 void glClearBufferiv(GLenum buffer, GLint drawbuffer, const GLint* value) {
-  clear_as_program([=] { DCGN_REAL(glClearBufferiv)(buffer, drawbuffer, value); });
+  clear_as_program(buffer_of_clear(buffer), [=] { DCGN_REAL(glClearBufferiv)(buffer, drawbuffer, value); });
 }
 
 void glClearBufferuiv(GLenum buffer, GLint drawbuffer, const GLuint* value) {
-  clear_as_program([=] { DCGN_REAL(glClearBufferuiv)(buffer, drawbuffer, value); });
+  clear_as_program(buffer_of_clear(buffer), [=] { DCGN_REAL(glClearBufferuiv)(buffer, drawbuffer, value); });
 }
 
 void glClearBufferfv(GLenum buffer, GLint drawbuffer, const GLfloat* value) {
-  clear_as_program([=] { DCGN_REAL(glClearBufferfv)(buffer, drawbuffer, value); });
+  clear_as_program(buffer_of_clear(buffer), [=] { DCGN_REAL(glClearBufferfv)(buffer, drawbuffer, value); });
 }
 
 void glClearBufferfi(GLenum buffer, GLint drawbuffer, GLfloat depth, GLint stencil) {
-  clear_as_program([=] { DCGN_REAL(glClearBufferfi)(buffer, drawbuffer, depth, stencil); });
+  clear_as_program(GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT, [=] {
+    DCGN_REAL(glClearBufferfi)(buffer, drawbuffer, depth, stencil);
+  });
+}
+
+void glNewList(GLuint list, GLenum mode) {
+  DCGN_REAL(glNewList)(list, mode);
+  compiling = true;
+}
+
+void glEndList() {
+  DCGN_REAL(glEndList)();
+  compiling = false;
+}
+
+void glAccum(GLenum op, GLfloat value) {
+  keep_cut("the program uses the accumulation buffer, which has more pictures than one: the wall is not balanced");
+  DCGN_REAL(glAccum)(op, value);
+}
+
+void glDrawBuffer(GLenum buffer) {
+  DCGN_REAL(glDrawBuffer)(buffer);
+  if (!draws_to_window() || !current->balanced) return;
+  const bool front = buffer == GL_FRONT || buffer == GL_FRONT_LEFT || buffer == GL_FRONT_AND_BACK || buffer == GL_LEFT;
+  if (front) keep_cut("the program draws to the front buffer: the wall is not balanced any more");
+  if (front == current->front) return;
+  current->front = front;
+  apply_scissor(*current);
 }
 
 GLboolean glIsEnabled(GLenum cap) {

@@ -94,6 +94,7 @@ Window& add_window(int id, int parent, const Rect& place) {
   window.parent = parent;
   window.place = place;
   window.double_buffered = glut::get(glut::window_double_buffer) != 0;
+  window.balanced = setup.balanced && window.double_buffered && windows.size() == 1;
   current = &window;
   find_seen(window);
   adopt(window);

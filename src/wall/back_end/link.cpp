@@ -1,5 +1,6 @@
 #include "link.hpp"
 
+#include "balance.hpp"
 #include "calls.hpp"
 #include "clock.hpp"
 #include "loop.hpp"
@@ -32,6 +33,7 @@ int input = -1, output = -1;
 std::mutex warning;  // of any thread's
 std::set<std::string> said;
 std::vector<std::string> unsaid;
+std::int64_t waited = 0;
 
 std::chrono::milliseconds deadline() { return std::chrono::milliseconds(connected ? setup.deadline_ms : 60'000); }
 
@@ -41,6 +43,10 @@ void say(Kind kind, const std::string& content) {
 
 // `pump`: freeglut sees to its windows meanwhile, which may last as long as nothing happens.
 Message hear(bool pump) {
+  struct Stopwatch {
+    std::int64_t began = host_time_ns();
+    ~Stopwatch() { waited += host_time_ns() - began; }
+  } const stopwatch;
   auto until = Clock::now() + deadline();
   for (;;) {
     while (pump && !readable(input, Clock::now() + std::chrono::milliseconds(4))) {
@@ -87,7 +93,13 @@ void connect() {
   unsetenv("LD_PRELOAD");  // programs that this one starts are no back ends
   if (input < 0 || output < 0) die("no front end: expected to be started by dcgn wall run");
   say(Kind::hello, bytes_of(Hello{protocol_version, getpid()}));
-  setup = hear(false).as<Setup>();
+  const Message message = hear(false);
+  setup = message.as<Setup>();
+  if (setup.balanced) {
+    const std::size_t screens = sizeof(Setup), cut = screens + static_cast<std::size_t>(setup.balanced) * sizeof(Rect);
+    begin_balance(values_at<Rect>(message.content, screens, setup.balanced),
+                  values_at<Rect>(message.content, cut, setup.balanced));
+  }
   connected = true;
   begin_time(setup);
 }
@@ -108,10 +120,9 @@ Go begin_frame(std::vector<Event>& events) {
     }
     if (message.kind != Kind::go) die("the front end said something else than that a frame begins");
     const auto go = message.as<Go>();
-    events.resize(static_cast<std::size_t>(go.events));
-    if (message.content.size() != sizeof go + events.size() * sizeof(Event)) die("a list of events that is too short");
-    if (!events.empty())
-      std::memcpy(static_cast<void*>(events.data()), message.content.data() + sizeof go, events.size() * sizeof(Event));
+    events = values_at<Event>(message.content, sizeof go, go.events);
+    if (events.size() != static_cast<std::size_t>(go.events)) die("a list of events that is too short");
+    if (go.regions) plan_cut(values_at<Rect>(message.content, sizeof go + events.size() * sizeof(Event), go.regions));
     return go;
   }
 }
@@ -121,12 +132,16 @@ void meet_for_swap(std::int64_t number) {
   if (hear(false).kind != Kind::go) die("the front end said something else than that all are ready to swap");
 }
 
-std::string share_pixels(const Read& read, const std::string& rows) {
-  say(Kind::read, bytes_of(read) + rows);
+std::string share_pixels(const Read& read, const std::string& rows) { return share(Kind::read, bytes_of(read) + rows); }
+
+std::string share(Kind kind, const std::string& content) {
+  say(kind, content);
   Message message = hear(false);
   if (message.kind != Kind::pixels) die("the front end did not send the pixels of all");
   return std::move(message.content);
 }
+
+std::int64_t waited_ns() { return waited; }
 
 void tell_event(const Event& event) { say(Kind::event, bytes_of(event)); }
 

@@ -17,6 +17,10 @@ Go begin_frame(std::vector<Event>& events);
 void meet_for_swap(std::int64_t number);
 // `rows` are those of read.mine; gives those of read.area.
 std::string share_pixels(const Read& read, const std::string& rows);
+// Another barrier: its answer.
+std::string share(Kind kind, const std::string& content);
+// How long this back end has waited for answers, in all.
+std::int64_t waited_ns();
 // What a user has done here.
 void tell_event(const Event& event);
 

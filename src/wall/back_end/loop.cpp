@@ -1,5 +1,6 @@
 #include "loop.hpp"
 
+#include "balance.hpp"
 #include "callbacks.hpp"
 #include "calls.hpp"
 #include "clock.hpp"
@@ -25,9 +26,14 @@ bool leaving = false;
 
 namespace {
 
-std::int64_t swaps = 0, swapped_ns = 0, frame_began_ns = 0, busy_ns = 0;
+std::int64_t swaps = 0, swapped_ns = 0;
+// By work_time_ns(): when the frame and its picture began, and what the last frame took.
+std::int64_t frame_began_ns = 0, picture_began_ns = 0, busy_ns = 0, drawn_ns = 0, exchanged_ns = 0;
 std::uint64_t calls_digest = 0;
 bool pumping = false;
+
+// Without waiting for the others.
+std::int64_t work_time_ns() { return host_time_ns() - waited_ns(); }
 
 // Which of the wall's windows is there: the last one made lies above.
 Window* window_at(int x, int y) {
@@ -176,15 +182,20 @@ Tick how_it_is() {
   tick.swaps = swaps;
   tick.swapped_ns = swapped_ns;
   tick.busy_ns = busy_ns;
+  tick.drawn_ns = drawn_ns;
+  tick.exchanged_ns = exchanged_ns;
+  tick.given_pixels = given().pixels;
+  tick.given_bytes = given().bytes;
+  tick.cuts = cuts_taken();
   return tick;
 }
 
 void run_frame() {
   std::vector<Event> events;
-  if (frame_began_ns) busy_ns += host_time_ns() - frame_began_ns;
+  busy_ns = work_time_ns() - frame_began_ns;
   const Go go = begin_frame(events);
-  busy_ns = 0;
-  frame_began_ns = host_time_ns();
+  drawn_ns = exchanged_ns = 0;
+  frame_began_ns = picture_began_ns = work_time_ns();
   advance_time(go.time_ns);
   if (go.end) std::exit(0);
   calls_digest = 0;
@@ -202,12 +213,15 @@ void swap_buffers() {
   if (!current) return;
   if (!current->double_buffered) return;
   DCGN_REAL(glFinish)();
+  const std::int64_t drawn = work_time_ns();
+  drawn_ns += drawn - picture_began_ns;
+  complete_picture(*current);
+  exchanged_ns += work_time_ns() - drawn;
   show_turned(*current, true);
-  if (frame_began_ns) busy_ns += host_time_ns() - frame_began_ns;
   meet_for_swap(++swaps);
-  frame_began_ns = host_time_ns();
   glut::swap_buffers();
   swapped_ns = host_time_ns();
+  picture_began_ns = work_time_ns();
 }
 
 }  // namespace dcgn::wall

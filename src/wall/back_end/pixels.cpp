@@ -1,5 +1,6 @@
 // Pixels of the window that the program asks for: each screen has its part, and all get the whole.
 #include "adjusted.hpp"
+#include "balance.hpp"
 #include "drawing.hpp"
 #include "link.hpp"
 #include "real.hpp"
@@ -102,12 +103,23 @@ unsigned pixel_bytes(GLenum format, GLenum type) {
 // Whether the window is read, and not a framebuffer object of the program's.
 bool reads_window() { return connected && current && !inside_glut && current->read_framebuffer == 0; }
 
+// What of the window this back end has to be read: of a front buffer, what is on its screen.
+Rect part_read(const Window& window) {
+  if (!window.balanced) return window.seen;
+  GLint buffer = 0;
+  DCGN_REAL(glGetIntegerv)(GL_READ_BUFFER, &buffer);
+  return buffer == GL_FRONT || buffer == GL_FRONT_LEFT ? window.seen : part_drawn(window);
+}
+
+constexpr const char* own_pixels_alone =
+    "the program reads pixels that each screen has for itself: the wall is not balanced any more";
+
 // Tight rows of that rectangle of the whole window, whatever screens it is on; nothing where GL cannot read it.
 std::string read_from_all(const Rect& area, GLenum format, GLenum type, unsigned bytes) {
   Read read;
   read.window = current->id;
   read.area = area;
-  read.mine = intersection(area, current->seen_in_gl());
+  read.mine = intersection(area, current->in_gl(part_read(*current)));
   read.pixel_bytes = bytes;
   if (read.mine.empty()) read.mine = {area.x, area.y, 0, 0};
   std::string rows(static_cast<std::size_t>(read.mine.width) * static_cast<std::size_t>(read.mine.height) * bytes,
@@ -189,6 +201,7 @@ void glReadPixels(GLint x, GLint y, GLsizei width, GLsizei height, GLenum format
     return DCGN_REAL(glReadPixels)(x, y, width, height, format, type, pixels);
   if (bytes == 0) {
     warn("glReadPixels of a format that the wall does not know reads this screen's own part");
+    keep_cut(own_pixels_alone);
     const Offset by = read_offset();
     return DCGN_REAL(glReadPixels)(x - by.x, y - by.y, width, height, format, type, pixels);
   }
@@ -266,8 +279,10 @@ void glCopyTexSubImage3D(GLenum target, GLint level, GLint xoffset, GLint yoffse
 
 void glBlitFramebuffer(GLint x0, GLint y0, GLint x1, GLint y1, GLint to_x0, GLint to_y0, GLint to_x1, GLint to_y1,
                        GLbitfield mask, GLenum filter) {
-  if (reads_window() && setup.screen != setup.wall)
+  if (reads_window() && setup.screen != setup.wall) {
     warn("glBlitFramebuffer from the window copies what is this screen's own");
+    keep_cut(own_pixels_alone);
+  }
   const Offset from = read_offset(), to = draw_offset();
   DCGN_REAL(glBlitFramebuffer)
   (x0 - from.x, y0 - from.y, x1 - from.x, y1 - from.y, to_x0 - to.x, to_y0 - to.y, to_x1 - to.x, to_y1 - to.y, mask,

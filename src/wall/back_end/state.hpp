@@ -41,6 +41,10 @@ struct Window {
   // window coordinates are shifted.
   bool whole = false;
   bool double_buffered = true;
+  bool balanced = false;  // what is drawn of it here is a region of the wall's cut
+  bool front = false;     // the program draws to the front buffer
+  unsigned cleared = 0;   // GL's buffers, since the last swap
+  unsigned needed = 0;    // those whose contents are ever tested against
   bool redisplay = true, reshape = true, shown = false;
   unsigned long x_window = 0;
   unsigned draw_framebuffer = 0, read_framebuffer = 0;
@@ -55,8 +59,9 @@ struct Window {
       wheel, entry, visibility, window_status, position, close, wm_close;
 
   // `seen` from the window's bottom left, as GL has it.
-  Rect seen_in_gl() const {
-    return {seen.x - place.x, place.y + place.height - seen.y - seen.height, seen.width, seen.height};
+  Rect seen_in_gl() const { return in_gl(seen); }
+  Rect in_gl(const Rect& r) const {
+    return {r.x - place.x, place.y + place.height - r.y - r.height, r.width, r.height};
   }
 };
 

@@ -1,0 +1,180 @@
+#include "operation.hpp"
+
+#include <dcgn/operation.hpp>
+
+#include <complex>
+#include <string>
+#include <type_traits>
+
+namespace dcgn::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+enum class Op { sum, product, min, max, logical_and, logical_or, logical_xor, bit_and, bit_or, bit_xor };
+
+template <class T>
+struct Type {
+  using Element = T;
+};
+
+// act(Type<T>) of the T that the kind is. Bytes are no numbers.
+template <class Act>
+void with_element(ElementKind kind, const Act& act) {
+  switch (kind) {
+    case ElementKind::byte: break;
+    case ElementKind::boolean: return act(Type<bool>());
+    case ElementKind::int8: return act(Type<std::int8_t>());
+    case ElementKind::int16: return act(Type<std::int16_t>());
+    case ElementKind::int32: return act(Type<std::int32_t>());
+    case ElementKind::int64: return act(Type<std::int64_t>());
+    case ElementKind::uint8: return act(Type<std::uint8_t>());
+    case ElementKind::uint16: return act(Type<std::uint16_t>());
+    case ElementKind::uint32: return act(Type<std::uint32_t>());
+    case ElementKind::uint64: return act(Type<std::uint64_t>());
+    case ElementKind::float16: return act(Type<half>());
+    case ElementKind::bf16: return act(Type<bfloat16>());
+    case ElementKind::float32: return act(Type<float>());
+    case ElementKind::float64: return act(Type<double>());
+    case ElementKind::complex64: return act(Type<complex<float>>());
+    case ElementKind::complex128: return act(Type<complex<double>>());
+  }
+  throw Error(Code::invalid_type, "reduce", "elements that are bytes of no type, expected numbers");
+}
+
+template <class Act>
+void with_operation(Op op, const Act& act) {
+  switch (op) {
+    case Op::sum: return act(Sum{});
+    case Op::product: return act(Product{});
+    case Op::min: return act(Min{});
+    case Op::max: return act(Max{});
+    case Op::logical_and: return act(LogicalAnd{});
+    case Op::logical_or: return act(LogicalOr{});
+    case Op::logical_xor: return act(LogicalXor{});
+    case Op::bit_and: return act(BitAnd{});
+    case Op::bit_or: return act(BitOr{});
+    case Op::bit_xor: return act(BitXor{});
+  }
+}
+
+template <class T>
+inline constexpr bool is_complex = std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>;
+template <class Op, class T>
+inline constexpr bool has_operation =
+    std::is_same_v<Op, Min> || std::is_same_v<Op, Max>                                      ? !is_complex<T>
+    : std::is_same_v<Op, BitAnd> || std::is_same_v<Op, BitOr> || std::is_same_v<Op, BitXor> ? std::is_integral_v<T>
+                                                                                            : true;
+
+// act(Type<T>, operation) of what the two are at run time.
+template <class Act>
+void with_both(ElementKind kind, Op op, const Act& act) {
+  with_operation(op, [&](const auto& operation) {
+    with_element(kind, [&]<class T>(Type<T> type) {
+      if constexpr (has_operation<std::remove_cvref_t<decltype(operation)>, T>)
+        act(type, operation);
+      else
+        throw Error(Code::invalid_type, "reduce",
+                    "an operation that " + to_string(kind) + " does not have, expected Op.SUM or Op.PROD");
+    });
+  });
+}
+
+template <class T>
+Span<T> elements(const Buffer& buffer) {
+  return {static_cast<T*>(buffer.memory()), static_cast<std::size_t>(buffer.bytes()) / sizeof(T)};
+}
+
+// The kind of the elements of both, of a datatype's by what the array has.
+ElementKind kind_of_both(const Buffer& in, const Buffer& out) {
+  if (in.kind() == out.kind()) return in.kind();
+  throw Error(Code::mismatch, "reduce",
+              "sendbuf has " + to_string(in.kind()) + " and recvbuf " + to_string(out.kind()) + ", expected the same");
+}
+// With gaps, or in a GPU's memory: the library computes in a buffer of its own, which it has none of for bool.
+template <class T, class Act>
+void with_types(const Act& act) {
+  if constexpr (std::is_same_v<T, bool>)
+    throw Error(Code::unsupported, "reduce", "boolean elements with gaps or in a GPU's memory, expected uint8");
+  else
+    act(Type<T>());
+}
+bool is_plain_on_host(const Buffer& buffer) { return buffer.is_plain() && !buffer.is_on_gpu(); }
+
+// The calls that give a result to every rank; `in` is None where the input lies in `out`.
+template <class Spans, class Typed>
+void reduce_to_all(const Comm& comm, nb::handle send, nb::handle receive, Op op, const Spans& spans,
+                   const Typed& typed) {
+  const Buffer out(receive, Access::write);
+  std::optional<Buffer> other;
+  if (!send.is_none()) other.emplace(send, Access::read);
+  const Buffer& in = other ? *other : out;
+  with_both(kind_of_both(in, out), op, [&]<class T>(Type<T>, const auto& operation) {
+    without_gil(
+        comm,
+        [&](dcgn::Comm& c) {
+          if (is_plain_on_host(in) && is_plain_on_host(out))
+            spans(c, Span<const T>(elements<T>(in)), elements<T>(out), operation);
+          else
+            with_types<T>([&](auto known) { typed(c, known, in.typed(), out.typed(), operation); });
+        },
+        in, out);
+  });
+}
+
+void all_reduce(const Comm& comm, nb::handle send, nb::handle receive, Op op) {
+  reduce_to_all(
+      comm, send, receive, op,
+      [](dcgn::Comm& c, const auto& in, const auto& out, const auto& operation) { c.all_reduce(in, out, operation); },
+      []<class T>(dcgn::Comm& c, Type<T>, const TypedBuffer& in, const TypedBuffer& out, const auto& operation) {
+        c.all_reduce<T>(in, out, operation);
+      });
+}
+
+// At the root, where `in` is None the input lies in `out`; elsewhere `out` is None.
+void reduce(const Comm& comm, nb::handle send, nb::handle receive, Op op, int root) {
+  std::optional<Buffer> in, out;
+  if (!send.is_none()) in.emplace(send, Access::read);
+  if (!receive.is_none()) out.emplace(receive, Access::write);
+  if (!in && !out) throw nb::type_error("Reduce needs a sendbuf, or at the root a recvbuf that holds the input");
+  const Buffer &from = in ? *in : *out, &to = out ? *out : *in;
+  const bool is_root = comm.get()->rank() == root;
+  with_both(kind_of_both(from, to), op, [&]<class T>(Type<T>, const auto& operation) {
+    without_gil(
+        comm,
+        [&](dcgn::Comm& c) {
+          if (is_plain_on_host(from) && is_plain_on_host(to))
+            c.reduce(Span<const T>(elements<T>(from)), is_root ? elements<T>(to) : Span<T>(), operation, root);
+          else
+            with_types<T>([&]<class Known>(Type<Known>) {
+              c.reduce<Known>(from.typed(), is_root ? to.typed() : TypedBuffer(nullptr, Datatype(), 0), operation,
+                              root);
+            });
+        },
+        from, to);
+  });
+}
+
+}  // namespace
+
+void bind_operations(nb::module_& m, nb::class_<Comm>& comm) {
+  nb::enum_<Op>(m, "Op", "An operation of a reduction. The left operand comes from lower ranks.")
+      .value("SUM", Op::sum)
+      .value("PROD", Op::product)
+      .value("MIN", Op::min)
+      .value("MAX", Op::max)
+      .value("LAND", Op::logical_and)
+      .value("LOR", Op::logical_or)
+      .value("LXOR", Op::logical_xor)
+      .value("BAND", Op::bit_and)
+      .value("BOR", Op::bit_or)
+      .value("BXOR", Op::bit_xor);
+  comm.def("Reduce", &reduce, "sendbuf"_a.none(), "recvbuf"_a.none(), "op"_a = Op::sum, "root"_a = 0,
+           "The root's recvbuf becomes the reduction of the arrays of all ranks, element by element. recvbuf is None "
+           "elsewhere; at the root sendbuf may be IN_PLACE.")
+      .def("Allreduce", &all_reduce, "sendbuf"_a.none(), "recvbuf"_a, "op"_a = Op::sum,
+           "The same to every rank; sendbuf may be IN_PLACE.");
+}
+
+}  // namespace dcgn::python

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dcgn._dcgn import (
         ANY_SOURCE,
         ANY_TAG,
-        NO_RANK,
         ONE_BLOCK_PER_SLOT,
         Datatype,
         Error,
@@ -41,7 +40,6 @@ __all__ = [
     "ANY_SOURCE",
     "ANY_TAG",
     "IN_PLACE",
-    "NO_RANK",
     "ONE_BLOCK_PER_SLOT",
     "Comm",
     "CompileError",

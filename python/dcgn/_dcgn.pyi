@@ -8,7 +8,6 @@ __version__: str
 
 ANY_SOURCE: int
 ANY_TAG: int
-NO_RANK: int
 ONE_BLOCK_PER_SLOT: int
 
 class Error(RuntimeError):
@@ -113,7 +112,7 @@ class Comm:
         sendbuf: object,
         dest: int,
         sendtag: int = 0,
-        recvbuf: object = ...,
+        recvbuf: Optional[object] = None,
         source: int = -1,
         recvtag: int = -1,
         status: Optional[Status] = None,

@@ -94,7 +94,6 @@ Status sendrecv_replace(const Comm& comm, nb::handle buffer, int to, int send_ta
 void bind_requests(nb::module_& m) {
   m.attr("ANY_SOURCE") = any_source;
   m.attr("ANY_TAG") = any_tag;
-  m.attr("NO_RANK") = no_rank;
 
   nb::class_<Status>(m, "Status", "What a receive, a probe or a wait says of a message.")
       .def(nb::init<>(), "One that says nothing yet, for a call to fill.")
@@ -141,8 +140,8 @@ void bind_messages(nb::class_<Comm>& comm) {
            "Receives into an array the earliest message that matches. A longer one is an error.")
       .def("Isend", &isend, "buf"_a, "dest"_a, "tag"_a = 0, "Begins a send.")
       .def("Irecv", &irecv, "buf"_a, "source"_a = any_source, "tag"_a = any_tag, "Begins a receive.")
-      .def("Sendrecv", &sendrecv, "sendbuf"_a, "dest"_a, "sendtag"_a = 0, "recvbuf"_a, "source"_a = any_source,
-           "recvtag"_a = any_tag, "status"_a = nb::none(),
+      .def("Sendrecv", &sendrecv, "sendbuf"_a, "dest"_a, "sendtag"_a = 0, "recvbuf"_a = nb::none(),
+           "source"_a = any_source, "recvtag"_a = any_tag, "status"_a = nb::none(),
            "A send and a receive at once, of arrays that do not overlap.")
       .def("Sendrecv_replace", &sendrecv_replace, "buf"_a, "dest"_a, "sendtag"_a = 0, "source"_a = any_source,
            "recvtag"_a = any_tag, "status"_a = nb::none(), "The same in one array.")

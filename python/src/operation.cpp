@@ -160,16 +160,16 @@ void reduce(const Comm& comm, nb::handle send, nb::handle receive, Op op, int ro
 
 void bind_operations(nb::module_& m, nb::class_<Comm>& comm) {
   nb::enum_<Op>(m, "Op", "An operation of a reduction. The left operand comes from lower ranks.")
-      .value("SUM", Op::sum)
-      .value("PROD", Op::product)
-      .value("MIN", Op::min)
-      .value("MAX", Op::max)
-      .value("LAND", Op::logical_and)
-      .value("LOR", Op::logical_or)
-      .value("LXOR", Op::logical_xor)
-      .value("BAND", Op::bit_and)
-      .value("BOR", Op::bit_or)
-      .value("BXOR", Op::bit_xor);
+      .value("SUM", Op::sum, "Sum.")
+      .value("PROD", Op::product, "Product.")
+      .value("MIN", Op::min, "The lesser, the left one where neither is.")
+      .value("MAX", Op::max, "The greater, likewise.")
+      .value("LAND", Op::logical_and, "Whether both differ from zero.")
+      .value("LOR", Op::logical_or, "Whether one does.")
+      .value("LXOR", Op::logical_xor, "Whether just one does.")
+      .value("BAND", Op::bit_and, "Bits that both have.")
+      .value("BOR", Op::bit_or, "Bits that one has.")
+      .value("BXOR", Op::bit_xor, "Bits that just one has.");
   comm.def("Reduce", &reduce, "sendbuf"_a.none(), "recvbuf"_a.none(), "op"_a = Op::sum, "root"_a = 0,
            "The root's recvbuf becomes the reduction of the arrays of all ranks, element by element. recvbuf is None "
            "elsewhere; at the root sendbuf may be IN_PLACE.")

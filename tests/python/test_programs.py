@@ -1,0 +1,97 @@
+"""What users read runs: the guide's blocks, the examples; alone and in several processes. And mypy finds the types right."""
+
+import importlib.util
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from typing import Optional
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples/python").glob("*.py"))
+KERNEL = ROOT / "examples/python/03_kernel.py"
+OF_TWO = "the sum of 8 squares is 420\n"
+needs_numpy = unittest.skipIf(importlib.util.find_spec("numpy") is None, "no NumPy")
+
+
+def output(*command: str, cwd: Optional[Path] = None) -> str:
+    run = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100, check=False)
+    if run.returncode != 0:
+        raise AssertionError(f"{command} failed ({run.returncode}):\n{run.stdout}{run.stderr}")
+    return run.stdout
+
+
+class Programs(unittest.TestCase):
+    @needs_numpy
+    def test_examples(self) -> None:
+        expected = {
+            "01_ping_pong": "after 1000 rounds: 1000.0",
+            "02_halo": "as of one rank: True",
+            "03_kernel": "the sum of 4 squares is 54",
+            "04_reduce": "pi by 6 ranks: 3.14159",
+        }
+        self.assertEqual([e.stem for e in EXAMPLES], list(expected))
+        for example in EXAMPLES:
+            with self.subTest(example=example.stem):
+                self.assertIn(expected[example.stem], output(sys.executable, str(example)))
+
+    @needs_numpy
+    def test_the_guide_s_blocks(self) -> None:
+        blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/guide/python.md").read_text(), re.S | re.M)
+        self.assertGreater(len(blocks), 3)
+        self.assertIn("['', 'a', 'aa']", output(sys.executable, "-c", "\n".join(blocks)))
+
+
+class Processes(unittest.TestCase):
+    def test_by_mpirun(self) -> None:
+        launchers = [w for w in ("mpirun.openmpi", "mpirun.mpich") if shutil.which(w)] or ["mpirun"]
+        if not shutil.which(launchers[0]):
+            self.skipTest("no mpirun")
+        for mpirun in launchers:
+            with self.subTest(mpirun=mpirun):
+                self.assertEqual(output(mpirun, "-n", "2", sys.executable, str(KERNEL)), OF_TWO)
+
+    def test_as_by_torchrun(self) -> None:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        processes = [
+            subprocess.Popen(
+                [sys.executable, str(KERNEL)],
+                env={**os.environ, **place, "RANK": str(rank)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        outputs = [p.communicate(timeout=100)[0] for p in processes]
+        self.assertEqual([p.returncode for p in processes], [0, 0])
+        self.assertEqual("".join(outputs), OF_TWO)
+
+    @unittest.skipIf(importlib.util.find_spec("mpi4py") is None, "no mpi4py")
+    def test_in_a_communicator_of_mpi4py(self) -> None:
+        program = """
+from mpi4py import MPI
+import dcgn
+job = dcgn.Job(cpus=2, comm=MPI.COMM_WORLD)
+job.cpu(lambda comm: print(comm.allgather(comm.rank)) if comm.rank == 3 else comm.allgather(comm.rank)).run()
+assert MPI.COMM_WORLD.allreduce(1) == 2
+"""
+        self.assertEqual(output("mpirun", "-n", "2", sys.executable, "-c", program), "[0, 1, 2, 3]\n")
+
+
+class Types(unittest.TestCase):
+    def test_mypy_strict(self) -> None:
+        mypy = [sys.executable, "-m", "mypy"] if importlib.util.find_spec("mypy") else ["mypy"]
+        if not shutil.which(mypy[0]):
+            self.skipTest("no mypy")
+        output(*mypy, "--cache-dir", os.environ.get("XDG_CACHE_HOME", os.devnull), cwd=ROOT)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -31,9 +31,36 @@ Function share(nb::object function) {
           }};
 }
 
-// Ends what the kernels of a job are at, whatever that is.
-void interrupt(const std::set<unsigned long>& threads) {
-  for (const unsigned long thread : threads) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+// The CPU ranks of a job, with the GIL. One that does not stop when the job does goes on with it alone.
+struct Ranks {
+  std::vector<std::shared_ptr<Rank>> all;
+  std::set<unsigned long> threads;  // in kernels
+};
+
+// Ends what Python code of the ranks is at.
+void interrupt(const Ranks& ranks) {
+  for (const unsigned long thread : ranks.threads) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+}
+
+void run_kernel(Ranks& ranks, dcgn::Comm& comm, const nb::object& function) {
+  const nb::gil_scoped_acquire gil;
+  const auto rank = std::make_shared<Rank>();
+  rank->comms.emplace_back(&comm, [](dcgn::Comm*) {});  // the job's
+  ranks.all.push_back(rank);
+  const unsigned long thread = PyThread_get_thread_ident();
+  ranks.threads.insert(thread);
+  const auto end = [&] {
+    ranks.threads.erase(thread);
+    const nb::gil_scoped_release released;
+    while (!rank->comms.empty()) rank->comms.pop_back();
+  };
+  try {
+    function(Comm(rank, rank->comms.front()));
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
 }
 
 class Job {
@@ -77,39 +104,18 @@ class Job {
     throw Error(Code::configuration, "job", "a job runs once");
   }
   std::function<void(dcgn::Comm&)> runner(nb::object kernel) {
-    return [this, function = share(std::move(kernel))](dcgn::Comm& comm) { run_kernel(comm, *function); };
+    return [ranks = ranks_, function = share(std::move(kernel))](dcgn::Comm& comm) {
+      run_kernel(*ranks, comm, *function);
+    };
   }
-  void run_kernel(dcgn::Comm& comm, const nb::object& function);
   void watch(const std::function<bool()>& ended);
 
   std::optional<dcgn::Job> job_;
   int size_ = 0, gpus_ = 0;
-  // With the GIL.
-  std::vector<std::shared_ptr<Rank>> ranks_;
-  std::set<unsigned long> threads_;            // in kernels
+  std::shared_ptr<Ranks> ranks_ = std::make_shared<Ranks>();
   std::vector<std::unique_ptr<Buffer>> kept_;  // what kernels of GPUs were given
   std::exception_ptr signal_;                  // what a handler threw while the job ran
 };
-
-void Job::run_kernel(dcgn::Comm& comm, const nb::object& function) {
-  const nb::gil_scoped_acquire gil;
-  const auto rank = std::make_shared<Rank>();
-  rank->comms.emplace_back(&comm, [](dcgn::Comm*) {});  // the job's
-  ranks_.push_back(rank);
-  threads_.insert(PyThread_get_thread_ident());
-  const auto end = [&] {
-    threads_.erase(PyThread_get_thread_ident());
-    const nb::gil_scoped_release released;
-    while (!rank->comms.empty()) rank->comms.pop_back();
-  };
-  try {
-    function(Comm(rank, rank->comms.front()));
-  } catch (...) {
-    end();
-    throw;
-  }
-  end();
-}
 
 // Python runs handlers of signals in its main thread alone, so that is not to wait in the library.
 void Job::watch(const std::function<bool()>& ended) {
@@ -117,7 +123,7 @@ void Job::watch(const std::function<bool()>& ended) {
     const nb::gil_scoped_acquire gil;
     if (signal_ || PyErr_CheckSignals() == 0) continue;
     signal_ = std::make_exception_ptr(nb::python_error());
-    interrupt(threads_);
+    interrupt(*ranks_);
     const nb::gil_scoped_release released;
     job_->world().abort("a signal's handler threw");
   }
@@ -149,7 +155,7 @@ Report Job::run() {
     thread.join();
     job_.reset();
   }
-  ranks_.clear();
+  ranks_->all.clear();
   kept_.clear();
   if (signal_) std::rethrow_exception(signal_);
   if (error) std::rethrow_exception(error);

@@ -74,7 +74,7 @@ class Job(_dcgn.Job):
         dynamic shared memory. Several kernels of a GPU run one after the other. Arrays must be where the GPU reaches them:
         those of an emulated one are the host's. Throws CompileError.
         """
-        library = kernel.compile(cuda=self._is_cuda(gpu))
+        library = kernel.compile(self._architecture(gpu))
         self._gpu(gpu, str(library), grid, block, shared_bytes, True, args)
         return self
 

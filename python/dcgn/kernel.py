@@ -51,13 +51,16 @@ class Kernel:
         self.source = source
         self.name = name
 
-    def compile(self, cuda: bool = False) -> Path:
-        """The shared library that a job loads, compiled unless it is there already."""
+    def compile(self, architecture: str = "") -> Path:
+        """
+        The shared library that a job loads, compiled unless it is there already: for a GPU's architecture, "sm_90" say, or
+        for emulated ones.
+        """
         text = _TEXT.format(name=self.name, source=self.source)
-        command = _command(cuda)
+        command = _command(architecture)
         library = _cache() / f"{self.name.replace('::', '.')}-{_hash(text, command)}.so"
         if not library.exists():
-            self._compile(text, command, library, cuda)
+            self._compile(text, command, library, bool(architecture))
         return library
 
     def _compile(self, text: str, command: list[str], library: Path, cuda: bool) -> None:
@@ -75,14 +78,14 @@ class Kernel:
             made.rename(library)  # there whole or not at all, whoever else compiles it
 
 
-def _command(cuda: bool) -> list[str]:
+def _command(architecture: str) -> list[str]:
     flags = ["-std=c++20", "-O2", "-shared", "-I", str(_PACKAGE), "-I", str(_PACKAGE / "include")]
     # Kernels of one name in two libraries have each their own of everything.
     host_flags = ["-fPIC", "-fno-gnu-unique"]
-    if not cuda:
+    if not architecture:
         return [os.environ.get("CXX") or "c++", *flags, *host_flags, "-pthread"]
     nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    return [nvcc, *flags, "-arch=native", "-cudart=shared", "-Xcompiler", ",".join(host_flags)]
+    return [nvcc, *flags, f"-arch={architecture}", "-cudart=shared", "-Xcompiler", ",".join(host_flags)]
 
 
 def _link(cuda: bool) -> list[str]:

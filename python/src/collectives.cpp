@@ -9,7 +9,7 @@ namespace dcgn::python {
 
 namespace {
 
-using nb::literals::operator""_a;
+using namespace nb::literals;
 
 // A buffer that only the root gives: None elsewhere.
 class RootBuffer {

@@ -12,7 +12,7 @@ namespace dcgn::python {
 
 namespace {
 
-using nb::literals::operator""_a;
+using namespace nb::literals;
 
 // Of "float64", or of what has that name: numpy.float64, numpy.dtype("f8"), an array's dtype.
 Datatype of(nb::handle element) {

@@ -20,7 +20,7 @@ namespace dcgn::python {
 
 namespace {
 
-using nb::literals::operator""_a;
+using namespace nb::literals;
 
 // A Python function, to be copied and dropped by threads without the GIL.
 using Function = std::shared_ptr<nb::object>;
@@ -90,7 +90,13 @@ class Job {
 
   int size() const { return size_; }
   int gpus() const { return gpus_; }
-  bool is_cuda(int gpu) { return job().world().device(gpu).kind() == DeviceKind::cuda; }
+  // As nvcc has it, "sm_90"; empty of an emulated GPU.
+  std::string architecture(int gpu) {
+    const dcgn::Device device = job().world().device(gpu);
+    const DeviceProperties& p = device.properties();
+    if (device.kind() == DeviceKind::emulated) return "";
+    return "sm_" + std::to_string(p.compute_major) + std::to_string(p.compute_minor);
+  }
   void cpu(nb::object kernel) { job().cpu(runner(std::move(kernel))); }
   void cpu_rank(int rank, nb::object kernel) { job().cpu_rank(rank, runner(std::move(kernel))); }
   void gpu(int gpu, const std::string& library, const Launch& launch, const nb::tuple& arguments) {
@@ -202,7 +208,7 @@ void bind_job(nb::module_& m) {
            "nodes"_a, "deadline_s"_a.none(), "mpi"_a.none(), "mpi_communicator"_a)
       .def_prop_ro("size", &Job::size, "Ranks of the job.")
       .def_prop_ro("gpus", &Job::gpus, "GPUs of this process.")
-      .def("_is_cuda", &Job::is_cuda, "gpu"_a)
+      .def("_architecture", &Job::architecture, "gpu"_a)
       .def("_cpu", &Job::cpu, "kernel"_a)
       .def("_cpu_rank", &Job::cpu_rank, "rank"_a, "kernel"_a)
       .def(

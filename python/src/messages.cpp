@@ -10,7 +10,7 @@ namespace dcgn::python {
 
 namespace {
 
-using nb::literals::operator""_a;
+using namespace nb::literals;
 
 enum class Mode { standard, synchronous, buffered };
 

@@ -10,7 +10,7 @@ namespace dcgn::python {
 
 namespace {
 
-using nb::literals::operator""_a;
+using namespace nb::literals;
 
 enum class Op { sum, product, min, max, logical_and, logical_or, logical_xor, bit_and, bit_or, bit_xor };
 

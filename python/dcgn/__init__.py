@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ONE_BLOCK_PER_SLOT,
         Datatype,
         Error,
+        Field,
         Node,
         Op,
         RankReport,
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     )
     from dcgn.comm import IN_PLACE, Comm
     from dcgn.job import Job, run
-    from dcgn.kernel import CompileError, Kernel
+    from dcgn.kernel import Kernel
+    from dcgn.source import CompileError
+    from dcgn.stencil import Grid, Stepper, Update
 
 __all__ = [
     "ANY_SOURCE",
@@ -45,6 +48,8 @@ __all__ = [
     "CompileError",
     "Datatype",
     "Error",
+    "Field",
+    "Grid",
     "Job",
     "Kernel",
     "Node",
@@ -53,11 +58,23 @@ __all__ = [
     "Report",
     "Request",
     "Status",
+    "Stepper",
+    "Update",
     "__version__",
     "run",
 ]
 
-_MODULES = {"Comm": "comm", "IN_PLACE": "comm", "Job": "job", "run": "job", "Kernel": "kernel", "CompileError": "kernel"}
+_MODULES = {
+    "Comm": "comm",
+    "CompileError": "source",
+    "Grid": "stencil",
+    "IN_PLACE": "comm",
+    "Job": "job",
+    "Kernel": "kernel",
+    "Stepper": "stencil",
+    "Update": "stencil",
+    "run": "job",
+}
 
 
 def __getattr__(name: str) -> Any:

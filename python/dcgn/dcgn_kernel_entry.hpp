@@ -1,72 +1,20 @@
-// How a kernel that dcgn.Kernel compiles from source is given to a job: included behind that source.
+// How a kernel that dcgn.Kernel compiles from source is given to a job: included before that source.
 #pragma once
+
+#include <dcgn_argument.hpp>
 
 #include <dcgn/job.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 namespace dcgn::python {
 
-// As Python gives it; what the kernel takes decides what becomes of it.
-struct Argument {
-  enum class Kind { integer, real, memory } kind = Kind::integer;
-  std::int64_t integer = 0;
-  double real = 0;
-  void* memory = nullptr;
-  std::int64_t bytes = 0;  // of the memory
-  ElementKind element = ElementKind::byte;
-};
-
 // What the shared library of a kernel has, under this name.
 using AddKernel = void(Job& job, int gpu, const Launch& launch, Span<const Argument> arguments);
-inline constexpr const char* entry_name = "dcgn_python_add_kernel";
-
-[[noreturn]] inline void refuse(std::size_t index, const std::string& what) {
-  throw Error(Code::invalid_type, "gpu", "argument " + std::to_string(index) + " of the kernel is " + what);
-}
-
-template <class T>
-T pointer(const Argument& a, std::size_t index) {
-  if (a.kind != Argument::Kind::memory) refuse(index, "a number, expected an array");
-  constexpr ElementKind wanted = detail::element_kind<std::remove_cv_t<std::remove_pointer_t<T>>>();
-  if (wanted != ElementKind::byte && a.element != ElementKind::byte && wanted != a.element)
-    refuse(index, "an array of " + to_string(a.element) + ", expected " + to_string(wanted));
-  return static_cast<T>(a.memory);
-}
-
-template <class T>
-T number(const Argument& a, std::size_t index) {
-  if (a.kind == Argument::Kind::memory) refuse(index, "an array, expected a number");
-  if (std::is_integral_v<T> && a.kind == Argument::Kind::real)
-    refuse(index, std::to_string(a.real) + ", expected an integer");
-  return a.kind == Argument::Kind::real ? static_cast<T>(a.real) : static_cast<T>(a.integer);
-}
-
-// A structure, of the bytes of an array.
-template <class T>
-T structure(const Argument& a, std::size_t index) {
-  static_assert(std::is_trivially_copyable_v<T>, "a kernel takes numbers, pointers and trivially copyable structures");
-  if (a.kind != Argument::Kind::memory || a.bytes != static_cast<std::int64_t>(sizeof(T)))
-    refuse(index, "not the structure that it takes, expected its " + std::to_string(sizeof(T)) + " bytes");
-  T value;
-  std::memcpy(&value, a.memory, sizeof(T));
-  return value;
-}
-
-template <class T>
-T value_of(const Argument& a, std::size_t index) {
-  if constexpr (std::is_pointer_v<T>)
-    return pointer<T>(a, index);
-  else if constexpr (std::is_arithmetic_v<T>)
-    return number<T>(a, index);
-  else
-    return structure<T>(a, index);
-}
+inline constexpr const char* kernel_entry = "dcgn_python_add_kernel";
 
 // What `void operator()(gpu::Context&, gpu::Comm, Args...) const` takes.
 template <class Kernel, class... Args>

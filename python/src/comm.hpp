@@ -24,6 +24,7 @@ struct Pending {
 // What lasts as long as the kernel of a CPU rank, whatever Python still refers to; guarded by the GIL.
 struct Rank {
   std::vector<std::shared_ptr<dcgn::Comm>> comms;     // the world's first, which the job owns
+  std::vector<std::shared_ptr<void>> steppers;        // which end before the communicators
   std::unordered_set<std::shared_ptr<Pending>> open;  // its buffers stay until the job has ended
 };
 
@@ -80,5 +81,6 @@ void bind_requests(nb::module_& m);
 void bind_messages(nb::class_<Comm>& comm);
 void bind_collectives(nb::module_& m, nb::class_<Comm>& comm);
 void bind_job(nb::module_& m);
+void bind_stencil(nb::module_& m);
 
 }  // namespace dcgn::python

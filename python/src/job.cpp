@@ -1,6 +1,6 @@
-#include "kernel.hpp"
-
+#include "arguments.hpp"
 #include "comm.hpp"
+#include "dcgn_kernel_entry.hpp"
 
 #include <dcgn/job.hpp>
 
@@ -51,6 +51,7 @@ void run_kernel(Ranks& ranks, dcgn::Comm& comm, const nb::object& function) {
   ranks.threads.insert(thread);
   const auto end = [&] {
     ranks.threads.erase(thread);
+    rank->steppers.clear();
     const nb::gil_scoped_release released;
     while (!rank->comms.empty()) rank->comms.pop_back();
   };
@@ -90,17 +91,13 @@ class Job {
 
   int size() const { return size_; }
   int gpus() const { return gpus_; }
-  // As nvcc has it, "sm_90"; empty of an emulated GPU.
-  std::string architecture(int gpu) {
-    const dcgn::Device device = job().world().device(gpu);
-    const DeviceProperties& p = device.properties();
-    if (device.kind() == DeviceKind::emulated) return "";
-    return "sm_" + std::to_string(p.compute_major) + std::to_string(p.compute_minor);
-  }
+  std::string architecture(int gpu) { return architecture_of(job().world().device(gpu)); }
   void cpu(nb::object kernel) { job().cpu(runner(std::move(kernel))); }
   void cpu_rank(int rank, nb::object kernel) { job().cpu_rank(rank, runner(std::move(kernel))); }
   void gpu(int gpu, const std::string& library, const Launch& launch, const nb::tuple& arguments) {
-    add_kernel(job(), gpu, library, launch, arguments, kept_);
+    auto* const add = reinterpret_cast<AddKernel*>(function_of(library, kernel_entry));
+    const bool for_cuda = job().world().device(gpu).kind() == DeviceKind::cuda;
+    add(job(), gpu, launch, arguments_of(arguments, for_cuda, kept_));
   }
   Report run();
 
@@ -119,8 +116,8 @@ class Job {
   std::optional<dcgn::Job> job_;
   int size_ = 0, gpus_ = 0;
   std::shared_ptr<Ranks> ranks_ = std::make_shared<Ranks>();
-  std::vector<std::unique_ptr<Buffer>> kept_;  // what kernels of GPUs were given
-  std::exception_ptr signal_;                  // what a handler threw while the job ran
+  Kept kept_;                  // what kernels of GPUs were given
+  std::exception_ptr signal_;  // what a handler threw while the job ran
 };
 
 // Python runs handlers of signals in its main thread alone, so that is not to wait in the library.

@@ -17,4 +17,5 @@ NB_MODULE(_dcgn, m) {
   bind_messages(comm);
   bind_collectives(m, comm);
   bind_job(m);
+  bind_stencil(m);
 }

@@ -94,9 +94,9 @@ class Kernels(unittest.TestCase):
         add = np.zeros(2, np.float32)
         cases: list[tuple[tuple[Any, ...], str]] = [
             ((1.0,), "the kernel got 1 arguments, expected 2"),
-            ((add, add), "argument 0 of the kernel is an array, expected a number"),
-            ((1.0, 2), "argument 1 of the kernel is a number, expected an array"),
-            ((1.0, np.zeros(2)), "argument 1 of the kernel is an array of float64, expected float32"),
+            ((add, add), "argument 0 is an array, expected a number"),
+            ((1.0, 2), "argument 1 is a number, expected an array"),
+            ((1.0, np.zeros(2)), "argument 1 is an array of float64, expected float32"),
             ((1.0, np.zeros(4, np.float32)[::2]), "an array with gaps"),
         ]
         for args, text in cases:
@@ -122,7 +122,7 @@ class Kernels(unittest.TestCase):
 
     def test_errors_of_the_compiler_have_the_source_s_lines(self) -> None:
         kernel = dcgn.Kernel("struct Bad {\n  void operator()(int) const { return undeclared; }\n};", "Bad")
-        with self.assertRaisesRegex(dcgn.CompileError, r"the kernel Bad does not compile:\n(.*\n)*Bad:2:.*undeclared"):
+        with self.assertRaisesRegex(dcgn.CompileError, r"Bad does not compile:\n(.*\n)*Bad:2:.*undeclared"):
             kernel.compile()
 
     def test_a_compiler_that_is_not_there(self) -> None:

@@ -33,6 +33,7 @@ class Programs(unittest.TestCase):
             "02_halo": "as of one rank: True",
             "03_kernel": "the sum of 4 squares is 54",
             "04_reduce": "pi by 6 ranks: 3.14159",
+            "05_stencil": "of the cells are in one phase or the other",
         }
         self.assertEqual([e.stem for e in EXAMPLES], list(expected))
         for example in EXAMPLES:

@@ -82,11 +82,10 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'dcgn' has no attribute {name!r}")
     try:
-        value = getattr(import_module(f"dcgn.{_MODULES.get(name, '_dcgn')}"), name)
+        import_module("dcgn._dcgn")
     except ModuleNotFoundError as e:
-        if e.name != "dcgn._dcgn":
-            raise
         raise ImportError(f"dcgn.{name} needs the package's compiled module: `pip install .` in Decagon's sources") from e
+    value = getattr(import_module(f"dcgn.{_MODULES.get(name, '_dcgn')}"), name)
     globals()[name] = value
     return value
 

@@ -16,10 +16,12 @@ Comm Comm::add(dcgn::Comm&& made) const {
 }
 
 void Comm::free() {
-  const std::shared_ptr<dcgn::Comm> comm = get();
+  std::shared_ptr<dcgn::Comm> comm = get();
   if (comm == rank_->comms.front())
     throw Error(Code::configuration, "free", "this is the world's communicator, expected one that was made");
   std::erase(rank_->comms, comm);
+  const nb::gil_scoped_release released;
+  comm.reset();
 }
 
 nb::object PendingCall::finish(const Status& status) {

@@ -44,12 +44,16 @@ class Comm {
   std::weak_ptr<dcgn::Comm> comm_;
 };
 
+inline void wait_for_stream(const Buffer& buffer) { buffer.wait_for_stream(); }
+inline void wait_for_stream(const std::optional<Buffer>& buffer) {
+  if (buffer) buffer->wait_for_stream();
+}
 // What a call does that may wait: without the GIL, after the streams of its buffers.
 template <class Act, class... Buffers>
 auto without_gil(const Comm& comm, const Act& act, const Buffers&... buffers) {
   const std::shared_ptr<dcgn::Comm> c = comm.get();
   const nb::gil_scoped_release released;
-  (buffers.wait_for_stream(), ...);
+  (wait_for_stream(buffers), ...);
   return act(*c);
 }
 
@@ -74,6 +78,14 @@ class PendingCall {
   Status status_;
   nb::object result_;
 };
+
+// Begins a call whose buffers are kept until it has been waited for, or the job has ended.
+template <class Act>
+PendingCall begin(const Comm& comm, std::shared_ptr<Pending> pending, const Act& act) {
+  pending->request = without_gil(comm, act, pending->out, pending->in);
+  comm.rank()->open.insert(pending);
+  return {comm, std::move(pending)};
+}
 
 void bind_errors(nb::module_& m);
 void bind_datatype(nb::module_& m);

@@ -45,18 +45,10 @@ Status recv(const Comm& comm, nb::handle buffer, int from, int tag, Status* told
   return tell(without_gil(comm, act, in), told);
 }
 
-// Begins a call whose buffers are kept until it has been waited for.
-template <class Begin>
-PendingCall begin(const Comm& comm, std::shared_ptr<Pending> pending, const Buffer& buffer, const Begin& act) {
-  pending->request = without_gil(comm, act, buffer);
-  comm.rank()->open.insert(pending);
-  return {comm, std::move(pending)};
-}
-
 PendingCall isend(const Comm& comm, nb::handle buffer, int to, int tag) {
   auto pending = std::make_shared<Pending>();
   const Buffer& out = pending->out.emplace(buffer, Access::read);
-  return begin(comm, pending, out, [&](dcgn::Comm& c) {
+  return begin(comm, pending, [&](dcgn::Comm& c) {
     return out.is_plain() ? c.isend_bytes(out.memory(), out.bytes(), to, tag) : c.isend(out.typed(), to, tag);
   });
 }
@@ -64,7 +56,7 @@ PendingCall isend(const Comm& comm, nb::handle buffer, int to, int tag) {
 PendingCall irecv(const Comm& comm, nb::handle buffer, int from, int tag) {
   auto pending = std::make_shared<Pending>();
   const Buffer& in = pending->in.emplace(buffer, Access::write);
-  return begin(comm, pending, in, [&](dcgn::Comm& c) {
+  return begin(comm, pending, [&](dcgn::Comm& c) {
     return in.is_plain() ? c.irecv_bytes(in.memory(), in.bytes(), from, tag) : c.irecv(in.typed(), from, tag);
   });
 }

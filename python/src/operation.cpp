@@ -100,60 +100,95 @@ void with_types(const Act& act) {
   else
     act(Type<T>());
 }
-bool is_plain_on_host(const Buffer& buffer) { return buffer.is_plain() && !buffer.is_on_gpu(); }
 
-// The calls that give a result to every rank; `in` is None where the input lies in `out`.
-template <class Spans, class Typed>
-void reduce_to_all(const Comm& comm, nb::handle send, nb::handle receive, Op op, const Spans& spans,
-                   const Typed& typed) {
-  const Buffer out(receive, Access::write);
-  std::optional<Buffer> other;
-  if (!send.is_none()) other.emplace(send, Access::read);
-  const Buffer& in = other ? *other : out;
-  with_both(kind_of_both(in, out), op, [&]<class T>(Type<T>, const auto& operation) {
-    without_gil(
-        comm,
-        [&](dcgn::Comm& c) {
-          if (is_plain_on_host(in) && is_plain_on_host(out))
-            spans(c, Span<const T>(elements<T>(in)), elements<T>(out), operation);
-          else
-            with_types<T>([&](auto known) { typed(c, known, in.typed(), out.typed(), operation); });
-        },
-        in, out);
-  });
-}
+// What a reduction is given; where `in` is None the input lies in `out`, where `out` is None there is no result.
+struct Given {
+  Given(nb::handle send, nb::handle receive) : buffers(std::make_shared<Pending>()) {
+    if (!send.is_none()) buffers->out.emplace(send, Access::read);
+    if (!receive.is_none()) buffers->in.emplace(receive, Access::write);
+    if (!buffers->out && !buffers->in)
+      throw nb::type_error("a reduction needs a sendbuf, or a recvbuf that holds the input");
+  }
+  const Buffer& in() const { return buffers->out ? *buffers->out : *buffers->in; }
+  const Buffer& out() const { return buffers->in ? *buffers->in : *buffers->out; }
+  bool is_plain_on_host() const {
+    return in().is_plain() && !in().is_on_gpu() && out().is_plain() && !out().is_on_gpu();
+  }
+  template <class T>
+  Span<const T> input() const {
+    return elements<T>(in());
+  }
+  template <class T>
+  Span<T> output() const {
+    return buffers->in ? elements<T>(out()) : Span<T>();
+  }
+
+  std::shared_ptr<Pending> buffers;
+};
 
 void all_reduce(const Comm& comm, nb::handle send, nb::handle receive, Op op) {
-  reduce_to_all(
-      comm, send, receive, op,
-      [](dcgn::Comm& c, const auto& in, const auto& out, const auto& operation) { c.all_reduce(in, out, operation); },
-      []<class T>(dcgn::Comm& c, Type<T>, const TypedBuffer& in, const TypedBuffer& out, const auto& operation) {
-        c.all_reduce<T>(in, out, operation);
-      });
+  const Given given(send, receive);
+  with_both(kind_of_both(given.in(), given.out()), op, [&]<class T>(Type<T>, const auto& operation) {
+    const auto act = [&](dcgn::Comm& c) {
+      if (given.is_plain_on_host()) return c.all_reduce(given.input<T>(), given.output<T>(), operation);
+      with_types<T>(
+          [&]<class Known>(Type<Known>) { c.all_reduce<Known>(given.in().typed(), given.out().typed(), operation); });
+    };
+    without_gil(comm, act, given.in(), given.out());
+  });
 }
 
-// At the root, where `in` is None the input lies in `out`; elsewhere `out` is None.
 void reduce(const Comm& comm, nb::handle send, nb::handle receive, Op op, int root) {
-  std::optional<Buffer> in, out;
-  if (!send.is_none()) in.emplace(send, Access::read);
-  if (!receive.is_none()) out.emplace(receive, Access::write);
-  if (!in && !out) throw nb::type_error("Reduce needs a sendbuf, or at the root a recvbuf that holds the input");
-  const Buffer &from = in ? *in : *out, &to = out ? *out : *in;
-  const bool is_root = comm.get()->rank() == root;
-  with_both(kind_of_both(from, to), op, [&]<class T>(Type<T>, const auto& operation) {
-    without_gil(
-        comm,
-        [&](dcgn::Comm& c) {
-          if (is_plain_on_host(from) && is_plain_on_host(to))
-            c.reduce(Span<const T>(elements<T>(from)), is_root ? elements<T>(to) : Span<T>(), operation, root);
-          else
-            with_types<T>([&]<class Known>(Type<Known>) {
-              c.reduce<Known>(from.typed(), is_root ? to.typed() : TypedBuffer(nullptr, Datatype(), 0), operation,
-                              root);
-            });
-        },
-        from, to);
+  const Given given(send, receive);
+  with_both(kind_of_both(given.in(), given.out()), op, [&]<class T>(Type<T>, const auto& operation) {
+    const auto act = [&](dcgn::Comm& c) {
+      if (given.is_plain_on_host()) return c.reduce(given.input<T>(), given.output<T>(), operation, root);
+      const TypedBuffer to = given.buffers->in ? given.out().typed() : TypedBuffer(nullptr, Datatype(), 0);
+      with_types<T>([&]<class Known>(Type<Known>) { c.reduce<Known>(given.in().typed(), to, operation, root); });
+    };
+    without_gil(comm, act, given.in(), given.out());
   });
+}
+
+// The calls that take arrays without gaps in memory of the host alone.
+template <class Act>
+void with_plain(const Given& given, Op op, const char* call, const Act& act) {
+  if (!given.is_plain_on_host())
+    throw Error(Code::unsupported, call, "an array with gaps or in a GPU's memory, expected one without in the host's");
+  with_both(kind_of_both(given.in(), given.out()), op, act);
+}
+
+template <bool Exclusive>
+void scan(const Comm& comm, nb::handle send, nb::handle receive, Op op) {
+  const Given given(send, receive);
+  with_plain(given, op, Exclusive ? "exscan" : "scan", [&]<class T>(Type<T>, const auto& operation) {
+    without_gil(comm, [&](dcgn::Comm& c) {
+      if constexpr (Exclusive)
+        c.exclusive_scan(given.input<T>(), given.output<T>(), operation);
+      else
+        c.scan(given.input<T>(), given.output<T>(), operation);
+    });
+  });
+}
+
+PendingCall ireduce(const Comm& comm, nb::handle send, nb::handle receive, Op op, int root) {
+  const Given given(send, receive);
+  std::optional<PendingCall> begun;
+  with_plain(given, op, "ireduce", [&]<class T>(Type<T>, const auto& operation) {
+    begun = begin(comm, given.buffers,
+                  [&](dcgn::Comm& c) { return c.ireduce(given.input<T>(), given.output<T>(), operation, root); });
+  });
+  return std::move(*begun);
+}
+
+PendingCall iall_reduce(const Comm& comm, nb::handle send, nb::handle receive, Op op) {
+  const Given given(send, receive);
+  std::optional<PendingCall> begun;
+  with_plain(given, op, "iall_reduce", [&]<class T>(Type<T>, const auto& operation) {
+    begun = begin(comm, given.buffers,
+                  [&](dcgn::Comm& c) { return c.iall_reduce(given.input<T>(), given.output<T>(), operation); });
+  });
+  return std::move(*begun);
 }
 
 }  // namespace
@@ -174,7 +209,15 @@ void bind_operations(nb::module_& m, nb::class_<Comm>& comm) {
            "The root's recvbuf becomes the reduction of the arrays of all ranks, element by element. recvbuf is None "
            "elsewhere; at the root sendbuf may be IN_PLACE.")
       .def("Allreduce", &all_reduce, "sendbuf"_a.none(), "recvbuf"_a, "op"_a = Op::sum,
-           "The same to every rank; sendbuf may be IN_PLACE.");
+           "The same to every rank; sendbuf may be IN_PLACE.")
+      .def("Ireduce", &ireduce, "sendbuf"_a.none(), "recvbuf"_a.none(), "op"_a = Op::sum, "root"_a = 0,
+           "Begins a Reduce of arrays without gaps.")
+      .def("Iallreduce", &iall_reduce, "sendbuf"_a.none(), "recvbuf"_a, "op"_a = Op::sum,
+           "Begins an Allreduce of arrays without gaps.")
+      .def("Scan", &scan<false>, "sendbuf"_a.none(), "recvbuf"_a, "op"_a = Op::sum,
+           "recvbuf becomes the reduction of the arrays of the ranks up to this one; sendbuf may be IN_PLACE.")
+      .def("Exscan", &scan<true>, "sendbuf"_a.none(), "recvbuf"_a, "op"_a = Op::sum,
+           "The same without this rank's own; rank 0 gets nothing.");
 }
 
 }  // namespace dcgn::python

@@ -141,6 +141,51 @@ class Buffers(unittest.TestCase):
                     np.testing.assert_array_equal(in_place, expected)
                     np.testing.assert_array_equal(at_root, expected if rank == 1 else 0 * expected)
 
+    def test_begun_and_waited_for(self) -> None:
+        def main(comm: dcgn.Comm) -> Any:
+            rank, size = comm.rank, comm.size
+            shared = np.arange(4.0) if rank == 1 else np.zeros(4)
+            gathered = np.zeros(size, np.int64) if rank == 0 else None
+            part, total = np.zeros(2), np.full(3, float(rank))
+            everyone, exchanged = np.zeros((2, size), np.int32), np.zeros(size)
+            at_root = np.zeros(3) if rank == 2 else None
+            requests = [
+                comm.Ibarrier(),
+                comm.Ibcast(shared, 1),
+                comm.Igather(np.array([rank]), gathered, 0),
+                comm.Iscatter(np.arange(2.0 * size) if rank == 2 else None, part, 2),
+                comm.Iallgather(np.array([rank, -rank], np.int32), everyone.T.reshape(-1)),
+                comm.Iallreduce(dcgn.IN_PLACE, total),
+                comm.Ireduce(np.full(3, rank + 1.0), at_root, dcgn.Op.PROD, 2),
+                comm.Ialltoall(10.0 * rank + np.arange(size), exchanged),
+            ]
+            dcgn.Request.waitall(requests)
+            return [a if a is None else a.tolist() for a in (shared, gathered, part, total, at_root, exchanged)]
+
+        for rank, found in run(main, cpus=RANKS).items():
+            self.assertEqual(
+                found,
+                [
+                    [0, 1, 2, 3],
+                    [0, 1, 2] if rank == 0 else None,
+                    [2 * rank, 2 * rank + 1],
+                    [3, 3, 3],
+                    [6, 6, 6] if rank == 2 else None,
+                    [rank, 10 + rank, 20 + rank],
+                ],
+            )
+
+    def test_scans(self) -> None:
+        def main(comm: dcgn.Comm) -> Any:
+            mine = np.array([comm.rank + 1, 2])
+            upto, before = np.zeros(2, int), np.zeros(2, int)
+            comm.Scan(mine, upto)
+            comm.Exscan(mine, before, dcgn.Op.PROD)
+            return upto.tolist(), before.tolist()
+
+        found = run(main, cpus=RANKS)
+        self.assertEqual(found, {0: ([1, 2], [0, 0]), 1: ([3, 4], [1, 2]), 2: ([6, 6], [2, 4])})
+
     def test_what_does_not_reduce_is_refused(self) -> None:
         cases = [
             (np.zeros(2, complex), np.zeros(2, complex), dcgn.Op.MAX, "an operation that complex128 does not have"),

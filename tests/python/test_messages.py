@@ -299,8 +299,13 @@ class Errors(unittest.TestCase):
             self.fail("nothing was thrown")
 
     def test_unreceived(self) -> None:
+        def main(comm: dcgn.Comm) -> None:
+            if comm.rank == 0:
+                comm.send("x", 1)
+            comm.barrier()  # before that rank 1 does not end
+
         with self.assertRaisesRegex(dcgn.Error, "1 message was sent and never received"):
-            dcgn.run(lambda comm: comm.send("x", 1) if comm.rank == 0 else None, cpus=2)
+            dcgn.run(main, cpus=2)
 
     def test_a_communicator_ends_with_its_kernel(self) -> None:
         kept: list[dcgn.Comm] = []

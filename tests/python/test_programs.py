@@ -47,6 +47,24 @@ class Programs(unittest.TestCase):
         self.assertIn("['', 'a', 'aa']", output(sys.executable, "-c", "\n".join(blocks)))
 
 
+class SourceTree(unittest.TestCase):
+    def test_modules_of_plain_python_need_no_compiled_one(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        program = """
+import dcgn, dcgn.results, dcgn.sim
+try:
+    dcgn.run
+except ImportError as e:
+    print(e)
+"""
+        run = subprocess.run(
+            [sys.executable, "-S", "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        self.assertEqual(
+            run.stdout, "dcgn.run needs the package's compiled module: `pip install .` in Decagon's sources\n"
+        )
+
+
 class Processes(unittest.TestCase):
     def test_by_mpirun(self) -> None:
         launchers = [w for w in ("mpirun.openmpi", "mpirun.mpich") if shutil.which(w)] or ["mpirun"]

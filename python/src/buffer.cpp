@@ -99,8 +99,14 @@ void Buffer::take(nb::handle array, Access access) {
 }
 
 void Buffer::take_buffer(nb::handle array, Access access) {
-  if (PyObject_GetBuffer(array.ptr(), &view_, access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0)
-    throw nb::python_error();
+  if (PyObject_GetBuffer(array.ptr(), &view_, access == Access::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
+    const nb::python_error refused;
+    // Elements that the protocol does not know, bfloat16 say. Who refuses to be written may not mind by DLPack, but
+    // should.
+    if (access == Access::write || !nb::hasattr(array, "__dlpack__")) throw nb::python_error(refused);
+    take_dlpack(array, access);
+    return;
+  }
   memory_ = view_.buf;
   item_bytes_ = view_.itemsize;
   kind_ = kind_of_format(view_.format ? view_.format : "B", item_bytes_);
@@ -127,12 +133,9 @@ void Buffer::take_cuda_array(nb::handle interface, Access access) {
 }
 
 void Buffer::take_dlpack(nb::handle array, Access access) {
-  if (access == Access::write) {
-    const auto writable = nb::cast<nb::ndarray<>>(array);
-    owner_ = nb::cast(writable);
-  }
-  const auto view = nb::cast<nb::ndarray<nb::ro>>(array);
-  if (!owner_) owner_ = nb::borrow(array);
+  const nb::ndarray<nb::ro> view = access == Access::write ? nb::ndarray<nb::ro>(nb::cast<nb::ndarray<>>(array))
+                                                           : nb::cast<nb::ndarray<nb::ro>>(array);
+  owner_ = nb::borrow(array);
   memory_ = const_cast<void*>(view.data());
   item_bytes_ = static_cast<std::int64_t>(view.itemsize());
   kind_ = kind_of_dlpack(view.dtype());

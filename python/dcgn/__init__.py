@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dcgn.kernel import Kernel
     from dcgn.source import CompileError
     from dcgn.stencil import Grid, Stepper, Update
+    from dcgn.virtual_gpu import VirtualBuffer, VirtualGpu
 
 __all__ = [
     "ANY_SOURCE",
@@ -60,6 +61,8 @@ __all__ = [
     "Status",
     "Stepper",
     "Update",
+    "VirtualBuffer",
+    "VirtualGpu",
     "__version__",
     "run",
 ]
@@ -73,6 +76,8 @@ _MODULES = {
     "Kernel": "kernel",
     "Stepper": "stencil",
     "Update": "stencil",
+    "VirtualBuffer": "virtual_gpu",
+    "VirtualGpu": "virtual_gpu",
     "run": "job",
 }
 

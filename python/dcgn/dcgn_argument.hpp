@@ -26,6 +26,12 @@ struct Argument {
   throw Error(Code::invalid_type, "compiled", "argument " + std::to_string(index) + " is " + what);
 }
 
+inline void check_count(std::size_t given, std::size_t taken) {
+  if (given == taken) return;
+  throw Error(Code::invalid_type, "compiled",
+              "the kernel got " + std::to_string(given) + " arguments, expected " + std::to_string(taken));
+}
+
 template <class T>
 T pointer(const Argument& a, std::size_t index) {
   if (a.kind != Argument::Kind::memory) refuse(index, "a number, expected an array");

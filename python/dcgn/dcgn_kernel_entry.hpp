@@ -6,7 +6,6 @@
 #include <dcgn/job.hpp>
 
 #include <cstddef>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -20,10 +19,7 @@ inline constexpr const char* kernel_entry = "dcgn_python_add_kernel";
 template <class Kernel, class... Args>
 void add_kernel(void (Kernel::*)(gpu::Context&, gpu::Comm, Args...) const, Job& job, int gpu, const Launch& launch,
                 Span<const Argument> arguments) {
-  if (arguments.size() != sizeof...(Args))
-    throw Error(Code::invalid_type, "gpu",
-                "the kernel got " + std::to_string(arguments.size()) + " arguments, expected " +
-                    std::to_string(sizeof...(Args)));
+  check_count(arguments.size(), sizeof...(Args));
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     job.gpu_on(gpu, launch, Kernel{}, value_of<std::remove_cvref_t<Args>>(arguments[I], I)...);
   }

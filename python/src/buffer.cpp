@@ -110,7 +110,6 @@ void Buffer::take_buffer(nb::handle array, Access access) {
   memory_ = view_.buf;
   item_bytes_ = view_.itemsize;
   kind_ = kind_of_format(view_.format ? view_.format : "B", item_bytes_);
-  dimensions_ = view_.ndim;
   elements_ = item_bytes_ ? view_.len / item_bytes_ : 0;
   if (PyBuffer_IsContiguous(&view_, 'C')) return;
   set_shape({view_.shape, view_.shape + view_.ndim}, {view_.strides, view_.strides + view_.ndim});
@@ -150,7 +149,6 @@ void Buffer::take_dlpack(nb::handle array, Access access) {
 }
 
 void Buffer::set_shape(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides) {
-  dimensions_ = static_cast<int>(shape.size());
   elements_ = 1;
   for (const std::int64_t length : shape) elements_ *= length;
   bool gaps = false;

@@ -31,7 +31,8 @@ class Buffer {
   // Elements without gaps, one after the other.
   bool is_plain() const { return !datatype_ && strides_.empty(); }
   bool is_on_gpu() const { return on_gpu_; }
-  int dimensions() const { return dimensions_; }
+  // What was given, unless it has the buffer protocol.
+  nb::handle owner() const { return owner_; }
   ElementKind kind() const { return kind_; }
 
   // Of the same memory. Throws Error(invalid_size) where a datatype reaches past it.
@@ -55,7 +56,6 @@ class Buffer {
   ElementKind kind_ = ElementKind::byte;
   std::int64_t item_bytes_ = 1;
   std::int64_t elements_ = 0;
-  int dimensions_ = 0;
   std::vector<std::int64_t> shape_, strides_;  // empty where there are no gaps
   bool on_gpu_ = false;
   std::optional<std::uintptr_t> stream_;  // a CUstream

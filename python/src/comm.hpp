@@ -94,5 +94,6 @@ void bind_messages(nb::class_<Comm>& comm);
 void bind_collectives(nb::module_& m, nb::class_<Comm>& comm);
 void bind_job(nb::module_& m);
 void bind_stencil(nb::module_& m);
+void bind_virtual_gpu(nb::module_& m);
 
 }  // namespace dcgn::python

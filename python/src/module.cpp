@@ -18,4 +18,5 @@ NB_MODULE(_dcgn, m) {
   bind_collectives(m, comm);
   bind_job(m);
   bind_stencil(m);
+  bind_virtual_gpu(m);
 }

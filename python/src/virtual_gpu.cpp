@@ -167,7 +167,7 @@ void Gpu::keep(Kept&& kept) {
 }  // namespace
 
 void bind_virtual_gpu(nb::module_& m) {
-  nb::class_<virtual_gpu::Kernel>(m, "_VirtualKernel");
+  const nb::class_<virtual_gpu::Kernel> loaded(m, "_VirtualKernel");
   nb::class_<Gpu>(m, "VirtualGpu")
       .def(nb::init<const std::vector<int>&>(), "devices"_a)
       .def_prop_ro("parts", &Gpu::parts, "How many devices it is made of.")

@@ -255,7 +255,7 @@ endif()
 # The package for Python: nanobind as CMake or the Python that is found has it. Kernels that it compiles have no sanitizer. --
 set(dcgn_has_python OFF)
 dcgn_read_switch(DCGN_PYTHON dcgn_python_asked)
-if(dcgn_python_asked STREQUAL "OFF")
+if(dcgn_python_asked STREQUAL "OFF" OR (dcgn_python_asked STREQUAL "AUTO" AND NOT PROJECT_IS_TOP_LEVEL))
   dcgn_note(Python off "-DDCGN_PYTHON=ON builds the package dcgn")
 elseif(DCGN_SANITIZE OR DCGN_EMULATE_IN_BLOCK)
   dcgn_note(Python off "kernels that it compiles have neither a sanitizer nor DCGN_EMULATE_IN_BLOCK")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import pickle
 from array import array
 from collections.abc import Callable, Sequence
 from functools import reduce as fold
@@ -11,6 +10,7 @@ from typing import Any, Optional, Union
 
 from dcgn._dcgn import ANY_SOURCE, ANY_TAG, Op, Request, Status
 from dcgn._dcgn import Comm as _Comm
+from dcgn.pickled import dumps, loads, parts_of
 
 IN_PLACE: None = None  # as sendbuf of a reduction: the input lies in recvbuf
 
@@ -30,15 +30,11 @@ _FUNCTIONS: dict[Op, Callable[[Any, Any], Any]] = {
 }
 
 
-def _dumps(obj: object) -> bytes:
-    return pickle.dumps(obj, protocol=5)
-
-
 def _parts(data: bytearray, counts: Sequence[int]) -> list[Any]:
     """The objects of which `data` has the bytes one after the other."""
     objects, begin, view = [], 0, memoryview(data)
     for count in counts:
-        objects.append(pickle.loads(view[begin : begin + count]))
+        objects.append(loads(view[begin : begin + count]))
         begin += count
     return objects
 
@@ -57,15 +53,15 @@ class Comm(_Comm):
     # ---- objects: messages
     def send(self, obj: object, dest: int, tag: int = 0) -> None:
         """Sends an object."""
-        self.Send(_dumps(obj), dest, tag)
+        self._send_parts(parts_of(obj), dest, tag, False)
 
     def ssend(self, obj: object, dest: int, tag: int = 0) -> None:
         """The same; returns once the matching receive has begun, too."""
-        self.Ssend(_dumps(obj), dest, tag)
+        self._send_parts(parts_of(obj), dest, tag, True)
 
     def bsend(self, obj: object, dest: int, tag: int = 0) -> None:
         """The same; never waits for the receiver."""
-        self.Bsend(_dumps(obj), dest, tag)
+        self.Bsend(dumps(obj), dest, tag)
 
     def recv(
         self, buf: Optional[object] = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Optional[Status] = None
@@ -74,17 +70,17 @@ class Comm(_Comm):
         envelope = self.Probe(source, tag)
         room = bytearray(envelope.count) if buf is None else buf
         self.Recv(room, envelope.source, envelope.tag, status)
-        return pickle.loads(room)  # type: ignore[arg-type]
+        return loads(room)
 
     def isend(self, obj: object, dest: int, tag: int = 0) -> Request:
         """Begins to send an object."""
-        return self.Isend(_dumps(obj), dest, tag)
+        return self._isend_parts(parts_of(obj), dest, tag)
 
     def irecv(self, buf: Union[int, object] = 32768, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begins to receive an object, which wait() gives; it has up to `buf` bytes, or fits into the memory `buf`."""
         room = bytearray(buf) if isinstance(buf, int) else buf
         request = self.Irecv(room, source, tag)
-        request._decode_by(lambda _: pickle.loads(room))  # type: ignore[arg-type]
+        request._decode_by(lambda _: loads(room))
         return request
 
     def sendrecv(
@@ -110,17 +106,17 @@ class Comm(_Comm):
 
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """The root's object to all."""
-        data = bytearray(_dumps(obj)) if self.rank == root else bytearray()
+        data = bytearray(dumps(obj)) if self.rank == root else bytearray()
         length = array("q", [len(data)])
         self.Bcast(length, root)
         if self.rank != root:
             data = bytearray(length[0])
         self.Bcast(data, root)
-        return obj if self.rank == root else pickle.loads(data)
+        return obj if self.rank == root else loads(data)
 
     def gather(self, sendobj: object, root: int = 0) -> Optional[list[Any]]:
         """A list of the objects of all ranks at the root, None elsewhere."""
-        data = _dumps(sendobj)
+        data = dumps(sendobj)
         counts = array("q", bytes(8 * self.size)) if self.rank == root else None
         self.Gather(array("q", [len(data)]), counts, root)
         if counts is None:
@@ -137,17 +133,17 @@ class Comm(_Comm):
             self.Scatter(None, length, root)
             room = bytearray(length[0])
             self._scatterv(b"", [], room, root)
-            return pickle.loads(room)
-        parts = [_dumps(o) for o in self._one_for_each("scatter", sendobj)]
+            return loads(room)
+        parts = [dumps(o) for o in self._one_for_each("scatter", sendobj)]
         counts = array("q", map(len, parts))
         self.Scatter(counts, length, root)
         room = bytearray(length[0])
         self._scatterv(b"".join(parts), list(counts), room, root)
-        return pickle.loads(room)
+        return loads(room)
 
     def allgather(self, sendobj: object) -> list[Any]:
         """A list of the objects of all ranks."""
-        data = _dumps(sendobj)
+        data = dumps(sendobj)
         counts = array("q", bytes(8 * self.size))
         self.Allgather(array("q", [len(data)]), counts)
         room = bytearray(sum(counts))
@@ -156,7 +152,7 @@ class Comm(_Comm):
 
     def alltoall(self, sendobj: Sequence[Any]) -> list[Any]:
         """Object r of each rank's list to rank r; a list of what came from each."""
-        parts = [_dumps(o) for o in self._one_for_each("alltoall", sendobj)]
+        parts = [dumps(o) for o in self._one_for_each("alltoall", sendobj)]
         lengths = array("q", map(len, parts))
         counts = array("q", bytes(8 * self.size))
         self.Alltoall(lengths, counts)

@@ -19,6 +19,7 @@ namespace dcgn::python {
 struct Pending {
   Request request;
   std::optional<Buffer> out, in;
+  std::vector<std::unique_ptr<Buffer>> parts;  // of an object that is sent
 };
 
 // What lasts as long as the kernel of a CPU rank, whatever Python still refers to; guarded by the GIL.

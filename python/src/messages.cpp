@@ -53,6 +53,35 @@ PendingCall isend(const Comm& comm, nb::handle buffer, int to, int tag) {
   });
 }
 
+// An object's parts, which lie anywhere, as one message.
+struct Parts {
+  Parts(const nb::list& given, std::vector<std::unique_ptr<Buffer>>& kept) {
+    for (const nb::handle part : given) kept.push_back(std::make_unique<Buffer>(part, Access::read));
+    memory = static_cast<std::byte*>(kept.at(0)->memory());
+    for (const std::unique_ptr<Buffer>& part : kept) {
+      lengths.push_back(part->bytes());
+      displacements.push_back(static_cast<std::byte*>(part->memory()) - memory);
+    }
+  }
+  ConstTypedBuffer typed() const { return {memory, Datatype::hindexed(lengths, displacements, Datatype::bytes(1))}; }
+
+  std::byte* memory;  // of the first
+  Datatype::Counts lengths, displacements;
+};
+
+void send_parts(const Comm& comm, const nb::list& given, int to, int tag, bool synchronous) {
+  std::vector<std::unique_ptr<Buffer>> kept;
+  const Parts parts(given, kept);
+  without_gil(comm, [&](dcgn::Comm& c) {
+    return synchronous ? c.ssend(parts.typed(), to, tag) : c.send(parts.typed(), to, tag);
+  });
+}
+PendingCall isend_parts(const Comm& comm, const nb::list& given, int to, int tag) {
+  const auto pending = std::make_shared<Pending>();
+  const Parts parts(given, pending->parts);
+  return begin(comm, pending, [&](dcgn::Comm& c) { return c.isend(parts.typed(), to, tag); });
+}
+
 PendingCall irecv(const Comm& comm, nb::handle buffer, int from, int tag) {
   auto pending = std::make_shared<Pending>();
   const Buffer& in = pending->in.emplace(buffer, Access::write);
@@ -132,6 +161,8 @@ void bind_messages(nb::class_<Comm>& comm) {
            "Receives into an array the earliest message that matches. A longer one is an error.")
       .def("Isend", &isend, "buf"_a, "dest"_a, "tag"_a = 0, "Begins a send.")
       .def("Irecv", &irecv, "buf"_a, "source"_a = any_source, "tag"_a = any_tag, "Begins a receive.")
+      .def("_send_parts", &send_parts, "parts"_a, "dest"_a, "tag"_a, "synchronous"_a)
+      .def("_isend_parts", &isend_parts, "parts"_a, "dest"_a, "tag"_a)
       .def("Sendrecv", &sendrecv, "sendbuf"_a, "dest"_a, "sendtag"_a = 0, "recvbuf"_a = nb::none(),
            "source"_a = any_source, "recvtag"_a = any_tag, "status"_a = nb::none(),
            "A send and a receive at once, of arrays that do not overlap.")

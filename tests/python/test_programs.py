@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Optional
@@ -63,6 +64,41 @@ except ImportError as e:
         self.assertEqual(
             run.stdout, "dcgn.run needs the package's compiled module: `pip install .` in Decagon's sources\n"
         )
+
+
+# A driver that says which streams are waited for.
+DRIVER = """
+#include <stdio.h>
+int cuStreamSynchronize(void* stream) { printf("waited for %p\\n", stream); return fflush(stdout); }
+"""
+SENDS_IN_A_STREAM = """
+from array import array
+import dcgn
+class Array:
+    def __init__(self, stream):
+        self.memory = array("d", [1.0, 2.0])
+        self.__cuda_array_interface__ = {"shape": (2,), "typestr": "<f8", "data": (self.memory.buffer_info()[0], False),
+                                         "version": 3, "stream": stream}
+def main(comm):
+    comm.Isend(Array(0x20), 0)
+    came = Array(None)
+    comm.Recv(came, 0)
+    print(list(came.memory))
+dcgn.run(main)
+"""
+
+
+class Streams(unittest.TestCase):
+    @unittest.skipIf(shutil.which("cc") is None, "no C compiler")
+    def test_an_array_s_stream_is_waited_for(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "driver.c").write_text(DRIVER)
+            output("cc", "-shared", "-fPIC", "-o", f"{folder}/libcuda.so.1", f"{folder}/driver.c")
+            environment = {**os.environ, "LD_LIBRARY_PATH": folder, "DCGN_EMULATED_GPUS": "1"}
+            run = subprocess.run(
+                [sys.executable, "-c", SENDS_IN_A_STREAM], env=environment, capture_output=True, text=True, check=False
+            )
+        self.assertEqual((run.stdout, run.stderr), ("waited for 0x20\n[1.0, 2.0]\n", ""))
 
 
 class Processes(unittest.TestCase):

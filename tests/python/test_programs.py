@@ -91,6 +91,9 @@ dcgn.run(main)
 class Streams(unittest.TestCase):
     @unittest.skipIf(shutil.which("cc") is None, "no C compiler")
     def test_an_array_s_stream_is_waited_for(self) -> None:
+        module = importlib.util.find_spec("dcgn._dcgn")
+        if module and module.origin and b"libcudart" in Path(module.origin).read_bytes():
+            self.skipTest("the CUDA runtime would take that driver for its own")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "driver.c").write_text(DRIVER)
             output("cc", "-shared", "-fPIC", "-o", f"{folder}/libcuda.so.1", f"{folder}/driver.c")

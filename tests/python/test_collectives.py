@@ -211,7 +211,7 @@ class Communicators(unittest.TestCase):
         def main(comm: dcgn.Comm) -> Any:
             other = comm.Dup()
             if comm.rank == 0:
-                comm.send("world", 1)
+                comm.bsend("world", 1)
                 other.send("other", 1)
                 return None
             return other.recv(source=0), comm.recv(source=0)

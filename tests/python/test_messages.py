@@ -1,11 +1,13 @@
 """Messages between CPU ranks: objects, arrays, layouts, requests, errors."""
 
+import os
 import pickle
 import threading
 import traceback
 import unittest
 from array import array
 from typing import Any
+from unittest import mock
 
 import dcgn
 
@@ -339,7 +341,8 @@ class Errors(unittest.TestCase):
                 comm.send("x", 1)
             comm.barrier()  # before that rank 1 does not end
 
-        with self.assertRaisesRegex(dcgn.Error, "1 message was sent and never received"):
+        eagerly = mock.patch.dict(os.environ, DCGN_EAGER_BYTES="512")
+        with eagerly, self.assertRaisesRegex(dcgn.Error, "1 message was sent and never received"):
             dcgn.run(main, cpus=2)
 
     def test_a_communicator_ends_with_its_kernel(self) -> None:

@@ -89,6 +89,17 @@ class Op(Enum):
     BOR = ...
     BXOR = ...
 
+SUM: Op
+PROD: Op
+MIN: Op
+MAX: Op
+LAND: Op
+LOR: Op
+LXOR: Op
+BAND: Op
+BOR: Op
+BXOR: Op
+
 class Comm:
     def __init__(self, comm: Comm) -> None: ...
     @property

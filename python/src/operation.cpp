@@ -204,7 +204,8 @@ void bind_operations(nb::module_& m, nb::class_<Comm>& comm) {
       .value("LXOR", Op::logical_xor, "Whether just one does.")
       .value("BAND", Op::bit_and, "Bits that both have.")
       .value("BOR", Op::bit_or, "Bits that one has.")
-      .value("BXOR", Op::bit_xor, "Bits that just one has.");
+      .value("BXOR", Op::bit_xor, "Bits that just one has.")
+      .export_values();  // as mpi4py has them
   comm.def("Reduce", &reduce, "sendbuf"_a.none(), "recvbuf"_a.none(), "op"_a = Op::sum, "root"_a = 0,
            "The root's recvbuf becomes the reduction of the arrays of all ranks, element by element. recvbuf is None "
            "elsewhere; at the root sendbuf may be IN_PLACE.")

@@ -45,10 +45,10 @@ class Objects(unittest.TestCase):
             return (
                 comm.allgather([comm.rank] * comm.rank),
                 comm.alltoall([(comm.rank, to) for to in range(RANKS)]),
-                comm.allreduce(comm.rank + 1, dcgn.Op.PROD),
+                comm.allreduce(comm.rank + 1, dcgn.PROD),
                 comm.allreduce(comm.rank, max),
                 comm.allreduce([comm.rank], operator.add),
-                comm.allreduce(comm.rank, dcgn.Op.MIN),
+                comm.allreduce(comm.rank, dcgn.MIN),
             )
 
         for rank, found in run(main, cpus=RANKS).items():

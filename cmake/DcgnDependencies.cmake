@@ -247,9 +247,34 @@ else()
 endif()
 
 if(DCGN_BUILD_BENCH)
-  dcgn_note(Python on "dcgn bench plot runs python/dcgn by the first python3 of PATH, which needs matplotlib")
+  dcgn_note(plots on "dcgn bench plot runs python/dcgn by the first python3 of PATH, which needs matplotlib")
 else()
-  dcgn_note(Python off "-DDCGN_BUILD_BENCH=ON")
+  dcgn_note(plots off "-DDCGN_BUILD_BENCH=ON")
+endif()
+
+# The package for Python: nanobind as CMake or the Python that is found has it. Kernels that it compiles have no sanitizer. --
+set(dcgn_has_python OFF)
+dcgn_read_switch(DCGN_PYTHON dcgn_python_asked)
+if(dcgn_python_asked STREQUAL "OFF" OR (dcgn_python_asked STREQUAL "AUTO" AND NOT PROJECT_IS_TOP_LEVEL))
+  dcgn_note(Python off "-DDCGN_PYTHON=ON builds the package dcgn")
+elseif(DCGN_SANITIZE OR DCGN_EMULATE_IN_BLOCK)
+  dcgn_note(Python off "kernels that it compiles have neither a sanitizer nor DCGN_EMULATE_IN_BLOCK")
+else()
+  find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+  if(Python_FOUND)
+    execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
+                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE ignored)
+    find_package(nanobind CONFIG QUIET)
+  endif()
+  if(nanobind_FOUND)
+    set(dcgn_has_python ON)
+    dcgn_note(Python on "the package dcgn for Python ${Python_VERSION}, by nanobind ${nanobind_VERSION}")
+  elseif(dcgn_python_asked STREQUAL "ON")
+    message(FATAL_ERROR "DCGN_PYTHON=ON: nanobind was not found by ${Python_EXECUTABLE}, expected a Python that has it: "
+                        "pip install nanobind, -DPython_EXECUTABLE=...")
+  else()
+    dcgn_note(Python off "no Python with nanobind (pip install nanobind, -DPython_EXECUTABLE=...); pip install . fetches it")
+  endif()
 endif()
 
 # The wall: a library that stands in front of freeglut in other programs, so nothing that needs a sanitizer's run time. ------

@@ -70,8 +70,9 @@ def exponent(times: list[float], lengths: list[float]) -> float | None:
     if len({t for t, _ in pairs}) < 3:
         return None
     mean_t, mean_v = (sum(values) / len(pairs) for values in zip(*pairs))
-    above = sum((t - mean_t) * (v - mean_v) for t, v in pairs)
-    return above / sum((t - mean_t) ** 2 for t, _ in pairs)
+    above: float = sum((t - mean_t) * (v - mean_v) for t, v in pairs)
+    spread: float = sum((t - mean_t) ** 2 for t, _ in pairs)
+    return above / spread
 
 
 def _energy(axes: Axes, histories: list[History]) -> None:

@@ -158,7 +158,7 @@ def _layouts(rows: list[Any]) -> list[Any]:
     their path as scope.
     """
     found: list[Any] = []
-    copied = set()
+    copied: set[tuple[object, ...]] = set()
     for row in rows:
         if not isinstance(row, dict):
             found.append(row)
@@ -168,10 +168,10 @@ def _layouts(rows: list[Any]) -> list[Any]:
         plain = row | {"bytes": row.get("about"), "scope": row.get("place")}
         if "other" in row:
             ends = dict.fromkeys(str(row.get(end)) for end in ("shape", "other"))
-            key = (row.get("place"), row.get("about"), row.get("whose"))
-            if list(ends) == ["contiguous"] and key in copied:  # one for all layouts of a size
+            message = (row.get("place"), row.get("about"), row.get("whose"))
+            if list(ends) == ["contiguous"] and message in copied:  # one for all layouts of a size
                 continue
-            copied.add(key)
+            copied.add(message)
             found.append(plain | {"path": " to ".join(ends), "measure": "message"})
             continue
         if row.get("action") != "copy":

@@ -1,0 +1,70 @@
+#include "arguments.hpp"
+
+#include <dlfcn.h>
+
+namespace dcgn::python {
+
+namespace {
+
+Argument memory_argument(nb::handle given, bool for_cuda, Kept& kept) {
+  try {
+    kept.push_back(std::make_unique<Buffer>(given, Access::write));
+  } catch (const std::exception&) {  // one that is only read
+    kept.push_back(std::make_unique<Buffer>(given, Access::read));
+  }
+  const Buffer& buffer = *kept.back();
+  if (!buffer.is_plain())
+    throw Error(Code::invalid_type, "compiled", "an array with gaps, expected one that can be taken by its address");
+  if (for_cuda && !buffer.is_on_gpu())
+    throw Error(Code::device, "compiled", "an array in memory of the host, expected one in the GPU's");
+  Argument a;
+  a.kind = Argument::Kind::memory;
+  a.memory = buffer.memory();
+  a.bytes = buffer.bytes();
+  a.element = buffer.kind();
+  return a;
+}
+
+Argument argument_of(nb::handle given, bool for_cuda, Kept& kept) {
+  Argument a;
+  if (PyFloat_Check(given.ptr())) {
+    a.kind = Argument::Kind::real;
+    a.real = nb::cast<double>(given);
+    return a;
+  }
+  if (PyLong_Check(given.ptr())) {
+    a.integer = nb::cast<std::int64_t>(given);
+    return a;
+  }
+  // NumPy's numbers have memory, too.
+  const bool is_number =
+      nb::hasattr(given, "ndim") && nb::hasattr(given, "item") && nb::cast<int>(given.attr("ndim")) == 0;
+  if (!is_number) return memory_argument(given, for_cuda, kept);
+  const nb::object number = given.attr("item")();
+  if (PyFloat_Check(number.ptr()) || PyLong_Check(number.ptr())) return argument_of(number, for_cuda, kept);
+  return memory_argument(given, for_cuda, kept);
+}
+
+}  // namespace
+
+std::vector<Argument> arguments_of(const nb::tuple& given, bool for_cuda, Kept& kept) {
+  std::vector<Argument> all;
+  for (const nb::handle one : given) all.push_back(argument_of(one, for_cuda, kept));
+  return all;
+}
+
+void* function_of(const std::string& library, const char* name) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const function = handle ? dlsym(handle, name) : nullptr;
+  if (function) return function;
+  const char* const why = dlerror();
+  throw Error(Code::io, "compiled", library + " cannot be loaded: " + (why ? why : "it does not have what it should"));
+}
+
+std::string architecture_of(const Device& device) {
+  const DeviceProperties& p = device.properties();
+  if (device.kind() == DeviceKind::emulated) return "";
+  return "sm_" + std::to_string(p.compute_major) + std::to_string(p.compute_minor);
+}
+
+}  // namespace dcgn::python

@@ -51,6 +51,12 @@ std::string text(const Checked& pixels) {
   return name_of_format(pixels.format.format) + " " + name_of_type(pixels.format.type);
 }
 
+Owned made_framebuffer() {
+  GLuint name = 0;
+  gl().create_framebuffers(1, &name);
+  return {name, gl().delete_framebuffers};
+}
+
 // A texture of one level that holds what the image does: GL fills and reads textures by name, and copies between these
 // and renderbuffers bit by bit.
 unsigned sized(unsigned internal_format) {
@@ -107,11 +113,6 @@ class Between {
     gl().create_textures(GL_TEXTURE_2D, 1, &name);
     return name;
   }
-  static Owned made_framebuffer() {
-    GLuint name = 0;
-    gl().create_framebuffers(1, &name);
-    return {name, gl().delete_framebuffers};
-  }
   GLenum mask() const {
     switch (image_.format.content) {
       case Content::color:
@@ -164,9 +165,49 @@ void read_window(const Checked& p, void* memory) {
   g.bind_framebuffer(GL_READ_FRAMEBUFFER, framebuffer);
 }
 
+// Of formats that are drawn to everywhere, and read from there as they are.
+bool is_drawn_to(unsigned internal_format) {
+  switch (internal_format) {
+    case GL_R8:
+    case GL_RG8:
+    case GL_RGBA:
+    case GL_RGBA8:
+    case GL_SRGB8_ALPHA8:
+    case GL_R16:
+    case GL_RG16:
+    case GL_RGBA16:
+    case GL_R16F:
+    case GL_RG16F:
+    case GL_RGBA16F:
+    case GL_R32F:
+    case GL_RG32F:
+    case GL_RGBA32F: return true;
+  }
+  return false;
+}
+
+// As a framebuffer, where that can be had: drivers have the GPU do it, which read textures by the CPU.
+bool read_as_framebuffer(const Checked& p, void* memory) {
+  if (p.target == GL_TEXTURE_1D || p.target == GL_TEXTURE_1D_ARRAY || !is_drawn_to(p.internal_format)) return false;
+  const Gl& g = gl();
+  const Owned source = made_framebuffer();
+  if (p.target == GL_TEXTURE_2D || p.target == GL_TEXTURE_RECTANGLE)
+    g.named_framebuffer_texture(source.name(), GL_COLOR_ATTACHMENT0, p.name, p.level);
+  else
+    g.named_framebuffer_texture_layer(source.name(), GL_COLOR_ATTACHMENT0, p.name, p.level, p.layer);
+  if (g.check_named_framebuffer_status(source.name(), GL_READ_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return false;
+  const GLuint bound = static_cast<GLuint>(get(GL_READ_FRAMEBUFFER_BINDING));
+  g.bind_framebuffer(GL_READ_FRAMEBUFFER, source.name());
+  const Rectangle& r = p.rectangle;
+  g.read_pixels(r.x, r.y, r.width, r.height, p.format.format, p.format.type, memory);
+  g.bind_framebuffer(GL_READ_FRAMEBUFFER, bound);
+  return true;
+}
+
 // In a buffer of GL's, `memory` is an offset.
 void read_in_layout(const Checked& p, void* memory) {
   if (p.kind == Checked::Kind::window) return read_window(p, memory);
+  if (read_as_framebuffer(p, memory)) return;
   const Rectangle& r = p.rectangle;
   gl().get_texture_sub_image(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, p.format.format, p.format.type,
                              static_cast<GLsizei>(p.bytes()), memory);

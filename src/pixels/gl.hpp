@@ -32,6 +32,7 @@ struct Gl {
   PFNGLBINDBUFFERPROC bind_buffer = Found("glBindBuffer");
   PFNGLBINDFRAMEBUFFERPROC bind_framebuffer = Found("glBindFramebuffer");
   PFNGLBLITNAMEDFRAMEBUFFERPROC blit_named_framebuffer = Found("glBlitNamedFramebuffer");
+  PFNGLCHECKNAMEDFRAMEBUFFERSTATUSPROC check_named_framebuffer_status = Found("glCheckNamedFramebufferStatus");
   PFNGLCLIENTWAITSYNCPROC client_wait_sync = Found("glClientWaitSync");
   PFNGLCOPYIMAGESUBDATAPROC copy_image_sub_data = Found("glCopyImageSubData");
   PFNGLCREATEBUFFERSPROC create_buffers = Found("glCreateBuffers");
@@ -69,6 +70,7 @@ struct Gl {
   PFNGLNAMEDFRAMEBUFFERDRAWBUFFERPROC named_framebuffer_draw_buffer = Found("glNamedFramebufferDrawBuffer");
   PFNGLNAMEDFRAMEBUFFERREADBUFFERPROC named_framebuffer_read_buffer = Found("glNamedFramebufferReadBuffer");
   PFNGLNAMEDFRAMEBUFFERTEXTUREPROC named_framebuffer_texture = Found("glNamedFramebufferTexture");
+  PFNGLNAMEDFRAMEBUFFERTEXTURELAYERPROC named_framebuffer_texture_layer = Found("glNamedFramebufferTextureLayer");
   PFNGLPIXELSTOREIPROC pixel_storei = Found("glPixelStorei");
   PFNGLREADPIXELSPROC read_pixels = Found("glReadPixels");
   PFNGLTEXTURESTORAGE2DPROC texture_storage_2d = Found("glTextureStorage2D");

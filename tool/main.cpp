@@ -112,6 +112,7 @@ int run(int argc, char** argv) {
 #endif
   add_vgpu(app, chosen);
   add_wall(app, chosen);
+  add_completion(app, chosen);
 
   try {
     app.parse(argc, argv);

@@ -25,6 +25,7 @@ const Mistake mistakes[] = {
     {"demo nonsense", 2, "nonsense"},
     {"--nonsense", 2, "--nonsense"},
     {"info --nonsense 3", 2, "--nonsense"},
+    {"completion csh", 2, "csh"},
     {"info --cpus 0 --gpus 0", 2, "0 CPU kernels"},
     {"info --nodes 0", 2, "'0'"},
     {"info", 2, "abc", "DCGN_EMULATED_GPUS=abc"},
@@ -131,7 +132,7 @@ TEST(Usage, OutputThatCannotBeWrittenIsSaidInOneLine) {
 
 TEST(Usage, EveryLevelHasHelpWithExamples) {
   for (const char* level : {"", "info", "doctor", "demo", "demo mandelbrot", "demo nbody", "demo cannon",
-                            "demo pingpong", "vgpu", "vgpu rewrite"}) {
+                            "demo pingpong", "vgpu", "vgpu rewrite", "completion"}) {
     const Result r = run_dcgn(std::string(level) + " --help");
     EXPECT_EQ(r.code, 0) << level;
     EXPECT_EQ(r.err, "");

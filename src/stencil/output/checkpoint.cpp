@@ -97,6 +97,9 @@ void write_field(const Hdf5& hdf5, hid_t group, const FieldSource& field) {
     const Hdf5Handle type = memory_type(hdf5, field.shape.type);
     hdf5.check(H5Dwrite(set, type, here, there, H5P_DEFAULT, cells));
   });
+  // HDF5 keeps cells to itself until then, and the file's own close does not tell that they could not be written.
+  const Hdf5Turn turn;
+  hdf5.check(set.close());
 }
 
 CellType type_of(const Hdf5& hdf5, hid_t set) {
@@ -135,7 +138,7 @@ void write_checkpoint(base::OutputFile& output, const CheckpointState& state, st
       for (const FieldSource& field : fields) write_field(hdf5, group, field);
     }
     const Hdf5Turn turn;
-    hdf5.check(file.close());  // what could not be written before is found here
+    hdf5.check(file.close());  // what of all else could not be written before is found here
   });
 }
 

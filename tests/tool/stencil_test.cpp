@@ -129,6 +129,12 @@ TEST(BenchStencil, ComparesModesAndPeersOnCheckedCells) {
     EXPECT_EQ(row.at("wrong"), 0);
     EXPECT_GT(row.at("p50"), 0);
   }
+  const json modes =
+      document_of(run_dcgn("bench stencil jacobi --cpus --devices 1 --size 16x16 --steps 10 --mode auto,all --json"));
+  EXPECT_EQ(modes.at("rows").size() + modes.value("left_out", json::array()).size(), 5u) << modes;
+  const Result cube = run_dcgn("bench stencil jacobi --cpus --size 8x8x8 --devices 1 --steps 10");
+  EXPECT_EQ(cube.code, 2);
+  EXPECT_TRUE(contains(cube.err, "--size 8x8x8: expected a plane for jacobi"));
   const Result largest =
       run_dcgn("bench stencil jacobi --cpus --size 8x8 --devices 1 --steps 10 --mode borders-first --largest");
   EXPECT_EQ(largest.code, 2);

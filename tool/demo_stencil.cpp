@@ -104,7 +104,9 @@ class Recorder {
     files_.push_back(output.path());
   }
 
+  // What has been recorded so far comes with it: a run that goes on from here has the older records too.
   void checkpoint(const Moment& m) {
+    base::OutputFile(a_.csv_name()).write(stencil::to_csv(records_));
     base::OutputFile output(a_.checkpoint_name());
     stencil::CheckpointState state{std::string(name_of(a_.options.equation)), m.step, m.time, a_.options.parameters};
     state.parameters["dt"] = simulation::time_step(a_.options);

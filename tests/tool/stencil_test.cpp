@@ -100,6 +100,20 @@ TEST(DemoStencil, MistakesAreNamedInOneLine) {
   refused("--size 16x16 --steps 1 --output none/a", 3, "none/a.csv: cannot be written");
 }
 
+// With each checkpoint comes what was recorded until then: a run that stops later goes on with all of it.
+TEST(DemoStencil, ARunThatStopsLeavesTheRecordsOfItsCheckpoint) {
+  const std::string same = "demo cahn-hilliard --size 16x16 --U -1 --ranks 1 --mode borders-first --record every=10 ";
+  const Result stopped = run_dcgn(same + "--steps 2000 --checkpoint every=100 --output s");
+  if (contains(stopped.err, "no HDF5")) GTEST_SKIP();
+  EXPECT_EQ(stopped.code, 2);
+  EXPECT_TRUE(contains(stopped.err, "is not finite any more"));
+  const std::string csv = content_of("s.csv");
+  EXPECT_TRUE(contains(csv, "\n0,")) << csv;
+  EXPECT_TRUE(contains(csv, "\n100,")) << csv;
+  const json again = document_of(run_dcgn(same + "--steps 210 --restart s.h5 --output s --json"));
+  EXPECT_EQ(again.at("records").size(), 22u);
+}
+
 TEST(DemoStencil, CheckpointsOfOtherRunsAreRefused) {
   const Result made =
       run_dcgn("demo heat --size 16x16 --steps 2 --ranks 2 --mode borders-first --checkpoint every=2 --output c");

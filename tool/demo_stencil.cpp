@@ -241,7 +241,7 @@ void set_options(StencilArguments& a, int processes) {
   a.words.set(o.stepper);
   o.parts.clear();
   if (!a.parts.empty())
-    for (const std::int64_t part : parse_cells("demo", a.parts)) o.parts.push_back(static_cast<int>(part));
+    for (const std::int64_t part : parse_cells("demo", a.parts, "--parts")) o.parts.push_back(static_cast<int>(part));
   if (a.surface.every > 0 && o.extents.size() != 3)
     throw Error(Code::configuration, "demo",
                 fmt::format("--surface of {} cells: expected a field of three dimensions", a.size));

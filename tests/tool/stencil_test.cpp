@@ -92,11 +92,14 @@ TEST(DemoStencil, MistakesAreNamedInOneLine) {
     EXPECT_TRUE(contains(r.err, expected));
     EXPECT_TRUE(dcgn::test::is_one_line(r.err)) << r.err;
   };
-  refused("--size 10", 2, "--size 10: 1 extents, expected two or three");
+  refused("--size 10", 2, "--size 10: 1 numbers, expected two or three");
   refused("--size 10x0", 2, "--size 10x0: '0': expected a whole number from 1 to 1048576");
   refused("--png every=x", 2, "'every=x': expected every=STEPS, as in every=100");
   refused("--size 16x16 --dt 1", 2, "a time step of 1 is too long for midpoint");
   refused("--size 16x16 --parts 3x1 --ranks 2", 2, "3");
+  refused("--size 16x16 --parts 2 --ranks 2", 2, "--parts 2: 1 numbers, expected two or three, as in 2x2");
+  refused("--size 16x16 --M 0", 2, "a time step of inf follows from B 1, K 1, M 0, ");
+  refused("--size 16x16 --K -1", 2, "expected other parameters, or a dt");
   refused("--size 16x16 --steps 1 --output none/a", 3, "none/a.csv: cannot be written");
 }
 
@@ -128,6 +131,7 @@ TEST(DemoStencil, CheckpointsOfOtherRunsAreRefused) {
   refused("cahn-hilliard --size 16x16", 2, "c.h5: it is of equation 'heat', expected 'cahn-hilliard'");
   refused("heat --size 16x18", 2, "c.h5: field 'u' is 16x16 float32, expected 16x18 float32");
   refused("heat --size 16x16 --k 2", 2, "c.h5: parameter dt is 0.2, expected 0.1");
+  refused("heat --size 16x16 --spacing 1.00000001 --dt 0.2", 2, "has spacing 1, expected 1.00000001");
   refused("heat --size 16x16 --steps 1", 2, "c.h5: it is at step 2, expected one before step 1");
   std::filesystem::resize_file(scratch_folder() + "/c.h5", 700);
   refused("heat --size 16x16", 3, "c.h5: expected a checkpoint that is whole: ");

@@ -52,6 +52,7 @@ class Recorder {
       if (older)
         records_ = stencil::records_from_csv(std::string(std::istreambuf_iterator<char>(older), {}), a.csv_name());
       std::erase_if(records_, [start](const Record& r) { return r.step >= start; });
+      check_older();
     }
     // What cannot be written is known before the work.
     for (const Frames* frames : {&a.png, &a.vti, &a.surface})
@@ -90,6 +91,17 @@ class Recorder {
   const std::vector<std::string>& files() const { return files_; }
 
  private:
+  // Records of another run are not gone on with, as far as their times tell.
+  void check_older() const {
+    for (const Record& r : records_) {
+      const double time = static_cast<double>(r.step) * simulation::time_step(a_.options);
+      if (r.time != time)
+        throw Error(
+            Code::configuration, "demo",
+            fmt::format("{}: step {} is at {}, expected {}: records of another run; expected --output of this one",
+                        a_.csv_name(), r.step, r.time, time));
+    }
+  }
   std::string frame_name(const Frames& frames, std::int64_t step) const {
     return fmt::format("{}{}_{:08}.{}", a_.output, frames.suffix, step, frames.ending);
   }

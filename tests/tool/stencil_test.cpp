@@ -132,6 +132,9 @@ TEST(DemoStencil, CheckpointsOfOtherRunsAreRefused) {
   refused("heat --size 16x18", 2, "c.h5: field 'u' is 16x16 float32, expected 16x18 float32");
   refused("heat --size 16x16 --k 2", 2, "c.h5: parameter dt is 0.2, expected 0.1");
   refused("heat --size 16x16 --spacing 1.00000001 --dt 0.2", 2, "has spacing 1, expected 1.00000001");
+  run_dcgn("demo heat --size 16x16 --steps 2 --ranks 1 --mode borders-first --dt 0.1 --output other");
+  refused("heat --size 16x16 --steps 4 --output other", 2,
+          "other.csv: step 1 is at 0.1, expected 0.2: records of another run");
   refused("heat --size 16x16 --steps 1", 2, "c.h5: it is at step 2, expected one before step 1");
   std::filesystem::resize_file(scratch_folder() + "/c.h5", 700);
   refused("heat --size 16x16", 3, "c.h5: expected a checkpoint that is whole: ");

@@ -102,6 +102,9 @@ int run(DdtArguments& a) {
   for (const std::string& name : peers) bench::find_ddt_peer(name);
 
   const std::vector<Units> units = units_of(a.units);
+  if (!on_device && !(units.empty() && blocks.empty()))
+    refuse(fmt::format("--{} {}: kernels of the device, expected --places with device",
+                       units.empty() ? "blocks" : "units", units.empty() ? a.blocks : a.units));
 
   BenchDocument document("ddt", a.json);
   std::set<std::string> idle(peers.begin(), peers.end());

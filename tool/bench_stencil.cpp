@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace dcgn::tool {
 
@@ -51,6 +52,18 @@ std::vector<int> device_counts(const Arguments& a, int available) {
     counts.push_back(std::stoi(word));
   }
   return counts;
+}
+
+// What is measured: equations and grids. Jacobi's are planes; others are left to the other equation.
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> work_of(const Arguments& a, bool real) {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> work;
+  for (const std::string& equation : a.equations)
+    for (const std::string& text : a.sizes.empty() ? usual_sizes(equation, real) : split(a.sizes, ',')) {
+      const std::vector<std::int64_t> size = parse_cells("bench", text);
+      if (equation != "jacobi" || size.size() == 2) work.emplace_back(equation, size);
+    }
+  if (work.empty()) refuse(fmt::format("--size {}: expected a plane for jacobi, as in 1024x1024", a.sizes));
+  return work;
 }
 
 void head(const std::string& equation, const std::vector<std::int64_t>& size, bool weak) {
@@ -127,7 +140,13 @@ int run(Arguments& a) {
   std::vector<std::string> peers, modes = split(a.modes, ',');
   if (a.peers != "none") peers = split(a.peers, ',');
   for (const std::string& name : peers) bench::find_stencil_peer(name);
-  if (a.modes == "all") modes.assign(mode_words().begin(), mode_words().end() - 1);
+  // All, and those that are named besides, each once.
+  if (std::ranges::find(modes, "all") != modes.end()) {
+    const bool automatic = std::ranges::find(modes, "auto") != modes.end();
+    modes.assign(mode_words().begin(), mode_words().end() - !automatic);
+  }
+  if (a.largest && !real) refuse("--largest: the largest size of a host's memory: expected real GPUs");
+  const std::vector<std::pair<std::string, std::vector<std::int64_t>>> work = work_of(a, real);
   BenchDocument document("stencil", a.json);
   const double copy = bench::copy_gb_per_s(!a.cpus);
   document["copy_GBps"] = copy;
@@ -136,23 +155,19 @@ int run(Arguments& a) {
   if (!document.quiet())
     fmt::print("# a copy in memory: {:.1f} GB/s read and written, {}\n", copy,
                a.cpus ? "by one thread; shares are of that" : "on one device; shares are of that on each");
-  for (const std::string& equation : a.equations) {
-    for (const std::string& text : a.sizes.empty() ? usual_sizes(equation, real) : split(a.sizes, ',')) {
-      const std::vector<std::int64_t> size = parse_cells("bench", text);
-      if (equation == "jacobi" && size.size() != 2) continue;
-      if (!document.quiet()) head(equation, size, a.weak);
-      Comparison comparison(a, document, copy);
-      for (const int devices : counts)
-        comparison.measure({.equation = equation,
-                            .size = size,
-                            .devices = devices,
-                            .gpus = !a.cpus,
-                            .exchange = a.exchange == "step" ? Exchange::each_step : Exchange::each_stage,
-                            .steps = a.steps ? a.steps
-                                     : real  ? 2000
-                                             : 20},
-                           modes, peers);
-    }
+  for (const auto& [equation, size] : work) {
+    if (!document.quiet()) head(equation, size, a.weak);
+    Comparison comparison(a, document, copy);
+    for (const int devices : counts)
+      comparison.measure({.equation = equation,
+                          .size = size,
+                          .devices = devices,
+                          .gpus = !a.cpus,
+                          .exchange = a.exchange == "step" ? Exchange::each_step : Exchange::each_stage,
+                          .steps = a.steps ? a.steps
+                                   : real  ? 2000
+                                           : 20},
+                         modes, peers);
   }
   if (a.largest) tell_largest(a, counts, document);
   return document.finish();

@@ -52,6 +52,7 @@ class Recorder {
       if (older)
         records_ = stencil::records_from_csv(std::string(std::istreambuf_iterator<char>(older), {}), a.csv_name());
       std::erase_if(records_, [start](const Record& r) { return r.step >= start; });
+      check_older();
     }
     // What cannot be written is known before the work.
     for (const Frames* frames : {&a.png, &a.vti, &a.surface})
@@ -90,6 +91,17 @@ class Recorder {
   const std::vector<std::string>& files() const { return files_; }
 
  private:
+  // Records of another run are not gone on with, as far as their times tell.
+  void check_older() const {
+    for (const Record& r : records_) {
+      const double time = static_cast<double>(r.step) * simulation::time_step(a_.options);
+      if (r.time != time)
+        throw Error(
+            Code::configuration, "demo",
+            fmt::format("{}: step {} is at {}, expected {}: records of another run; expected --output of this one",
+                        a_.csv_name(), r.step, r.time, time));
+    }
+  }
   std::string frame_name(const Frames& frames, std::int64_t step) const {
     return fmt::format("{}{}_{:08}.{}", a_.output, frames.suffix, step, frames.ending);
   }
@@ -104,7 +116,9 @@ class Recorder {
     files_.push_back(output.path());
   }
 
+  // What has been recorded so far comes with it: a run that goes on from here has the older records too.
   void checkpoint(const Moment& m) {
+    base::OutputFile(a_.csv_name()).write(stencil::to_csv(records_));
     base::OutputFile output(a_.checkpoint_name());
     stencil::CheckpointState state{std::string(name_of(a_.options.equation)), m.step, m.time, a_.options.parameters};
     state.parameters["dt"] = simulation::time_step(a_.options);
@@ -239,7 +253,7 @@ void set_options(StencilArguments& a, int processes) {
   a.words.set(o.stepper);
   o.parts.clear();
   if (!a.parts.empty())
-    for (const std::int64_t part : parse_cells("demo", a.parts)) o.parts.push_back(static_cast<int>(part));
+    for (const std::int64_t part : parse_cells("demo", a.parts, "--parts")) o.parts.push_back(static_cast<int>(part));
   if (a.surface.every > 0 && o.extents.size() != 3)
     throw Error(Code::configuration, "demo",
                 fmt::format("--surface of {} cells: expected a field of three dimensions", a.size));

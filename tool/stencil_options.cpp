@@ -8,9 +8,9 @@
 
 namespace dcgn::tool {
 
-std::vector<std::int64_t> parse_cells(const char* who, const std::string& text) {
+std::vector<std::int64_t> parse_cells(const char* who, const std::string& text, const char* option) {
   std::vector<std::string> parts = split(text, 'x');
-  std::string wrong = parts.size() == 2 || parts.size() == 3 ? "" : fmt::format("{} extents", parts.size());
+  std::string wrong = parts.size() == 2 || parts.size() == 3 ? "" : fmt::format("{} numbers", parts.size());
   const CLI::Validator extent = whole_number(1, 1 << 20);
   std::vector<std::int64_t> extents;
   for (std::string& part : parts) {
@@ -19,7 +19,8 @@ std::vector<std::int64_t> parse_cells(const char* who, const std::string& text) 
   }
   if (!wrong.empty())
     throw Error(Code::configuration, who,
-                fmt::format("--size {}: {}, expected two or three, as in 1024x1024 or 128x128x128", text, wrong));
+                fmt::format("{} {}: {}, expected two or three, as in {}", option, text, wrong,
+                            std::string_view(option) == "--parts" ? "2x2 or 1x2x2" : "1024x1024 or 128x128x128"));
   return extents;
 }
 

@@ -11,8 +11,9 @@
 
 namespace dcgn::tool {
 
-// Cells along each dimension, 1024x768 or 256x256x256. Throws Error(configuration) in the name of `who`.
-std::vector<std::int64_t> parse_cells(const char* who, const std::string& text);
+// Cells along each dimension, 1024x768 or 256x256x256, or with --parts ranks. Throws Error(configuration) in the name
+// of `who`, naming the option.
+std::vector<std::int64_t> parse_cells(const char* who, const std::string& text, const char* option = "--size");
 std::string cells_text(const std::vector<std::int64_t>& extents);
 
 // --mode's words, in the order in which modes are compared: borders-first, shift, graph, persistent; and auto.

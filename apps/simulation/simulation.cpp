@@ -28,6 +28,26 @@ void check_options(const Options& o) {
   if (o.nodes.cpus < 1) refuse(fmt::format("{} ranks: expected 1 or more", o.nodes.cpus));
 }
 
+double rate_of(const Options& o) {
+  switch (o.equation) {
+    case Equation::cahn_hilliard: return cahn_hilliard_rate(o);
+    case Equation::ginzburg_landau: return ginzburg_landau_rate(o);
+    case Equation::heat: return heat_rate(o);
+  }
+  return 0;
+}
+
+// With some parameters nothing decays, and no time step follows from how fast.
+void check_time_step(const Options& o) {
+  const double dt = time_step(o);
+  if (dt > 0 && std::isfinite(dt)) return;
+  std::string parameters;
+  for (const auto& [name, value] : o.parameters)
+    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", name, value);
+  refuse(fmt::format("a time step of {} follows from {}, cells {} apart: expected other parameters, or a dt", dt,
+                     parameters, o.spacing));
+}
+
 // A run goes on as it began: another equation, grid or parameter would be another run.
 void check_checkpoint(const Options& o, const stencil::CheckpointFile& from) {
   from.expect(std::string(name_of(o.equation)), {{field_name(o.equation), field_shape(o)}});
@@ -43,15 +63,6 @@ void check_checkpoint(const Options& o, const stencil::CheckpointFile& from) {
   }
   if (from.state().step > o.steps)
     refuse_it(fmt::format("it is at step {}, expected one before step {}", from.state().step, o.steps));
-}
-
-double rate_of(const Options& o) {
-  switch (o.equation) {
-    case Equation::cahn_hilliard: return cahn_hilliard_rate(o);
-    case Equation::ginzburg_landau: return ginzburg_landau_rate(o);
-    case Equation::heat: return heat_rate(o);
-  }
-  return 0;
 }
 
 }  // namespace
@@ -99,6 +110,7 @@ double time_step(const Options& o) {
 
 void validate(const Options& options, const stencil::CheckpointFile* from) {
   check_options(options);
+  check_time_step(options);
   if (from) check_checkpoint(options, *from);
 }
 

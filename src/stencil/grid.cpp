@@ -21,11 +21,20 @@ void fill_in(std::vector<T>& list, std::size_t count, const T& otherwise, const 
                 std::to_string(count));
 }
 
+// Bytes of arrays of them are counted in 64 bits.
+constexpr std::int64_t most_cells = std::int64_t{1} << 56;
+
 std::string dimension(std::size_t dim) { return std::string(1, "xyzw"[dim]); }
+
+std::string extents_text(const GridShape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape.extents) text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  return text;
+}
 
 void check_shape(const GridShape& shape, int ranks) {
   const std::size_t dims = shape.extents.size();
-  std::int64_t parts = 1;
+  std::int64_t parts = 1, cells = 1;
   for (std::size_t d = 0; d < dims; ++d) {
     const std::int64_t extent = shape.extents[d];
     if (extent < 1 || extent > 1 << 30)
@@ -40,6 +49,9 @@ void check_shape(const GridShape& shape, int ranks) {
     if ((shape.sides[2 * d].kind() == Kind::periodic) != (shape.sides[2 * d + 1].kind() == Kind::periodic))
       refuse_grid("one side of " + dimension(d) + " is periodic, expected both or neither");
     parts = std::min<std::int64_t>(parts * shape.parts[d], 1 << 30);
+    if (cells > most_cells / extent)
+      refuse_grid(extents_text(shape) + " cells, expected at most " + std::to_string(most_cells) + " in all");
+    cells *= extent;
   }
   if (parts != ranks)
     refuse_grid(std::to_string(parts) + " parts for " + std::to_string(ranks) + " ranks, expected one for each");

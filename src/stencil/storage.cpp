@@ -19,8 +19,12 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t to) { return (count + t
 std::shared_ptr<std::byte> zeroed_bytes(const std::optional<Device>& device, std::size_t bytes) {
   if (!device) {
     constexpr std::align_val_t alignment{line};
-    std::shared_ptr<std::byte> data(static_cast<std::byte*>(::operator new(bytes, alignment)),
-                                    [](std::byte* p) { ::operator delete(p, alignment); });
+    auto* const room = static_cast<std::byte*>(::operator new(bytes, alignment, std::nothrow));
+    if (!room)
+      throw Error(
+          Code::out_of_resources, "Field",
+          std::to_string(bytes) + " bytes for an array of this rank's cells are not to be had in the host's memory");
+    std::shared_ptr<std::byte> data(room, [](std::byte* p) { ::operator delete(p, alignment); });
     std::memset(data.get(), 0, bytes);
     return data;
   }

@@ -49,6 +49,9 @@ TEST(Grid, WhatMakesNoSenseIsNamed) {
   refused({.extents = {1, 2, 3, 4, 5}}, 1, "5 dimensions");
   refused({.extents = {8, 0}}, 1, "0 cells along y");
   refused({.extents = {8, -3}}, 1, "-3 cells along y");
+  refused({.extents = {1 << 30, 1 << 30, 2}}, 1,
+          "1073741824 x 1073741824 x 2 cells, expected at most 72057594037927936 in all");
+  refused({.extents = {1 << 30, 1 << 30, 1 << 30, 1 << 30}}, 4, "cells, expected at most");
   refused({.extents = {8, 8}, .spacing = {1, 2, 3}}, 1, "3 spacings for 2, expected 1 or 2");
   refused({.extents = {8, 8}, .spacing = {-1}}, 1, "a spacing of -1");
   refused({.extents = {8, 8}, .parts = {2, 2}}, 3, "4 parts for 3 ranks");
@@ -56,6 +59,18 @@ TEST(Grid, WhatMakesNoSenseIsNamed) {
   refused({.extents = {8, 8}, .parts = {2}}, 2, "1 numbers of parts, expected 2");
   refused({.extents = {8}, .sides = {Boundary::periodic(), Boundary::neumann()}}, 1, "one side of x is periodic");
 }
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // whose allocators end the program
+TEST(Field, MemoryThatIsNotToBeHadIsNamed) {
+  on_ranks(1, Where::host, [](Comm& comm, const std::optional<Device>&) {
+    Field<double> field(Grid({.extents = {1 << 28, 1 << 28}}, 1), comm);
+    double cell = 0;
+    const Error error = error_of([&] { field.read(comm, {{0, 0, 0, 0}, {1, 1, 1, 1}}, Span<double>(&cell, 1), 0); });
+    EXPECT_EQ(error.code(), Code::out_of_resources);
+    EXPECT_TRUE(contains(error.what(), "576460752303423488 bytes"));
+  });
+}
+#endif
 
 TEST(Field, BoxesComeInAndOutWhateverTheParts) {
   for (const Where where : {Where::host, Where::device})

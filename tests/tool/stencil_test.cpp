@@ -92,12 +92,29 @@ TEST(DemoStencil, MistakesAreNamedInOneLine) {
     EXPECT_TRUE(contains(r.err, expected));
     EXPECT_TRUE(dcgn::test::is_one_line(r.err)) << r.err;
   };
-  refused("--size 10", 2, "--size 10: 1 extents, expected two or three");
+  refused("--size 10", 2, "--size 10: 1 numbers, expected two or three");
   refused("--size 10x0", 2, "--size 10x0: '0': expected a whole number from 1 to 1048576");
   refused("--png every=x", 2, "'every=x': expected every=STEPS, as in every=100");
   refused("--size 16x16 --dt 1", 2, "a time step of 1 is too long for midpoint");
   refused("--size 16x16 --parts 3x1 --ranks 2", 2, "3");
+  refused("--size 16x16 --parts 2 --ranks 2", 2, "--parts 2: 1 numbers, expected two or three, as in 2x2");
+  refused("--size 16x16 --M 0", 2, "a time step of inf follows from B 1, K 1, M 0, ");
+  refused("--size 16x16 --K -1", 2, "expected other parameters, or a dt");
   refused("--size 16x16 --steps 1 --output none/a", 3, "none/a.csv: cannot be written");
+}
+
+// With each checkpoint comes what was recorded until then: a run that stops later goes on with all of it.
+TEST(DemoStencil, ARunThatStopsLeavesTheRecordsOfItsCheckpoint) {
+  const std::string same = "demo cahn-hilliard --size 16x16 --U -1 --ranks 1 --mode borders-first --record every=10 ";
+  const Result stopped = run_dcgn(same + "--steps 2000 --checkpoint every=100 --output s");
+  if (contains(stopped.err, "no HDF5")) GTEST_SKIP();
+  EXPECT_EQ(stopped.code, 2);
+  EXPECT_TRUE(contains(stopped.err, "is not finite any more"));
+  const std::string csv = content_of("s.csv");
+  EXPECT_TRUE(contains(csv, "\n0,")) << csv;
+  EXPECT_TRUE(contains(csv, "\n100,")) << csv;
+  const json again = document_of(run_dcgn(same + "--steps 210 --restart s.h5 --output s --json"));
+  EXPECT_EQ(again.at("records").size(), 22u);
 }
 
 TEST(DemoStencil, CheckpointsOfOtherRunsAreRefused) {
@@ -114,6 +131,10 @@ TEST(DemoStencil, CheckpointsOfOtherRunsAreRefused) {
   refused("cahn-hilliard --size 16x16", 2, "c.h5: it is of equation 'heat', expected 'cahn-hilliard'");
   refused("heat --size 16x18", 2, "c.h5: field 'u' is 16x16 float32, expected 16x18 float32");
   refused("heat --size 16x16 --k 2", 2, "c.h5: parameter dt is 0.2, expected 0.1");
+  refused("heat --size 16x16 --spacing 1.00000001 --dt 0.2", 2, "has spacing 1, expected 1.00000001");
+  run_dcgn("demo heat --size 16x16 --steps 2 --ranks 1 --mode borders-first --dt 0.1 --output other");
+  refused("heat --size 16x16 --steps 4 --output other", 2,
+          "other.csv: step 1 is at 0.1, expected 0.2: records of another run");
   refused("heat --size 16x16 --steps 1", 2, "c.h5: it is at step 2, expected one before step 1");
   std::filesystem::resize_file(scratch_folder() + "/c.h5", 700);
   refused("heat --size 16x16", 3, "c.h5: expected a checkpoint that is whole: ");
@@ -129,6 +150,12 @@ TEST(BenchStencil, ComparesModesAndPeersOnCheckedCells) {
     EXPECT_EQ(row.at("wrong"), 0);
     EXPECT_GT(row.at("p50"), 0);
   }
+  const json modes =
+      document_of(run_dcgn("bench stencil jacobi --cpus --devices 1 --size 16x16 --steps 10 --mode auto,all --json"));
+  EXPECT_EQ(modes.at("rows").size() + modes.value("left_out", json::array()).size(), 5u) << modes;
+  const Result cube = run_dcgn("bench stencil jacobi --cpus --size 8x8x8 --devices 1 --steps 10");
+  EXPECT_EQ(cube.code, 2);
+  EXPECT_TRUE(contains(cube.err, "--size 8x8x8: expected a plane for jacobi"));
   const Result largest =
       run_dcgn("bench stencil jacobi --cpus --size 8x8 --devices 1 --steps 10 --mode borders-first --largest");
   EXPECT_EQ(largest.code, 2);

@@ -67,6 +67,8 @@ const Mistake mistakes[] = {
     {"bench ddt --messages one-gpu --occupied 101", 2, "101"},
     {"bench ddt --other contiguous", 2, "--messages"},
     {"bench ddt --blocks 0", 2, "0"},
+    {"bench ddt --places host --units 1K", 2, "--units 1K: kernels of the device"},
+    {"bench ddt --places host --blocks 2", 2, "--blocks 2: kernels of the device"},
     {"bench ddt --sweep 0", 2, "'0'"},
     {"bench vgpu", 2, "this machine has no CUDA device, expected at least one", "DCGN_EMULATED_GPUS=1"},
     {"bench vgpu --measure speed", 2, "'speed': expected launch, remote"},

@@ -70,7 +70,7 @@ class Grid {
  public:
   // For so many ranks. Throws Error(configuration), naming the value, where there are no or too many dimensions, an
   // extent, a spacing or a number of parts is not positive, lists have other lengths than extents, the parts are not as
-  // many as ranks or more than cells, or a dimension is periodic at one side only.
+  // many as ranks or more than cells, cells are more than 2^56, or a dimension is periodic at one side only.
   Grid(GridShape shape, int ranks);
 
   int dims() const noexcept { return static_cast<int>(shape_.extents.size()); }

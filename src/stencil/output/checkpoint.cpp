@@ -4,6 +4,11 @@
 
 #include <dcgn/error.hpp>
 
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
 #if defined(DCGN_HAS_HDF5)
 #include "stencil/output/hdf5_handle.hpp"
 
@@ -97,6 +102,9 @@ void write_field(const Hdf5& hdf5, hid_t group, const FieldSource& field) {
     const Hdf5Handle type = memory_type(hdf5, field.shape.type);
     hdf5.check(H5Dwrite(set, type, here, there, H5P_DEFAULT, cells));
   });
+  // HDF5 keeps cells to itself until then, and the file's own close does not tell that they could not be written.
+  const Hdf5Turn turn;
+  hdf5.check(set.close());
 }
 
 CellType type_of(const Hdf5& hdf5, hid_t set) {
@@ -135,7 +143,7 @@ void write_checkpoint(base::OutputFile& output, const CheckpointState& state, st
       for (const FieldSource& field : fields) write_field(hdf5, group, field);
     }
     const Hdf5Turn turn;
-    hdf5.check(file.close());  // what could not be written before is found here
+    hdf5.check(file.close());  // what of all else could not be written before is found here
   });
 }
 
@@ -151,6 +159,9 @@ CheckpointFile::CheckpointFile(const std::string& path) : contents_(std::make_un
   c.path = path;
   if (::access(path.c_str(), R_OK) != 0)
     throw Error(Code::io, "checkpoint", path + ": cannot be read: " + std::strerror(errno));
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none))
+    throw Error(Code::io, "checkpoint", path + ": is a folder, expected a file");
   const Hdf5 hdf5(path + ": expected a checkpoint that is whole");
   const Hdf5Turn turn;
   c.file = hdf5.own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), &H5Fclose);
@@ -217,6 +228,16 @@ void CheckpointFile::read(const std::string&, std::int64_t, std::int64_t, void*)
 
 #endif
 
+namespace {
+
+// In as many digits as tell it from all other numbers.
+std::string number_text(double value) {
+  std::array<char, 32> text{};  // 24 suffice
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+}  // namespace
+
 CheckpointFile::CheckpointFile(CheckpointFile&&) noexcept = default;
 CheckpointFile::~CheckpointFile() = default;
 const std::string& CheckpointFile::path() const { return contents_->path; }
@@ -236,8 +257,8 @@ void CheckpointFile::expect(const std::string& equation, const std::map<std::str
       refuse_it("field '" + name + "' is " + to_string(found->second) + ", expected " + to_string(shape));
     for (std::size_t d = 0; d < shape.dimensions(); ++d)
       if (found->second.spacing[d] != shape.spacing[d])
-        refuse_it("field '" + name + "' has spacing " + std::to_string(found->second.spacing[d]) + ", expected " +
-                  std::to_string(shape.spacing[d]));
+        refuse_it("field '" + name + "' has spacing " + number_text(found->second.spacing[d]) + ", expected " +
+                  number_text(shape.spacing[d]));
   }
   if (fields().size() != expected.size())
     refuse_it(std::to_string(fields().size()) + " fields, expected " + std::to_string(expected.size()));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace dcgn::stencil {
 
@@ -46,6 +47,14 @@ std::string Hdf5::reason() {
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take, &text);
+  // Of what the system refused HDF5 has two lines, with addresses: what it was and the system's reason will do.
+  const std::string_view before = "error message = '";
+  if (const std::size_t time = text.find(": time = "), at = text.find(before);
+      time != std::string::npos && at != std::string::npos) {
+    const std::size_t from = at + before.size();
+    text = text.substr(0, time) + ": " + text.substr(from, text.find('\'', from) - from);
+  }
+  std::ranges::replace(text, '\n', ' ');
   return text;
 }
 

@@ -80,6 +80,7 @@ int run_ddt_sweep(DdtArguments& a) {
   const std::vector<DdtShape> shapes = bench::ddt_sweep(a.sweep);
   const std::vector<std::int64_t> sizes = ddt_sizes_of(a, Device(0).kind() == DeviceKind::emulated);
   const std::vector<std::string> peers = parse_peers(a.peers, {"cuda", "torch"});
+  if (peers.empty()) refuse("--sweep: nobody to compare with, expected --peers cuda, torch or both");
   for (const std::string& name : peers) bench::find_ddt_peer(name);
 
   BenchDocument document("ddt", a.json);

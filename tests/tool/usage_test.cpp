@@ -67,6 +67,7 @@ const Mistake mistakes[] = {
     {"bench ddt --messages one-gpu --occupied 101", 2, "101"},
     {"bench ddt --other contiguous", 2, "--messages"},
     {"bench ddt --blocks 0", 2, "0"},
+    {"bench ddt --sweep 3", 2, "--peers cuda, torch"},
     {"bench ddt --places host --units 1K", 2, "--units 1K: kernels of the device"},
     {"bench ddt --places host --blocks 2", 2, "--blocks 2: kernels of the device"},
     {"bench ddt --sweep 0", 2, "'0'"},

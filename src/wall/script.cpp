@@ -2,6 +2,7 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -195,8 +196,8 @@ Script random_script(std::uint64_t seed, std::int64_t frames, int width, int hei
       case 5:
         if (below(16)) continue;
         e.what = What::resize;
-        e.x = width / 2 + below(width / 2) + 1;
-        e.y = height / 2 + below(height / 2) + 1;
+        e.x = width / 2 + below(std::max(1, width / 2)) + 1;  // a wall may be one pixel wide
+        e.y = height / 2 + below(std::max(1, height / 2)) + 1;
         break;
       default:
         e.what = What::key;

@@ -84,6 +84,10 @@ TEST(WallLayout, ScriptsAreReadAndTheirMistakesNamed) {
   EXPECT_TRUE(contains(said("1 key 300 1 1"), "s:1: '300': expected a character, or its number, 10 to 255"));
 }
 
+TEST(WallLayout, ChanceIsNoMistakeOnAWallOfOnePixel) {
+  EXPECT_FALSE(wall::random_script(1, 2000, 1, 1).empty());  // of which some resize it
+}
+
 TEST(WallLayout, WhatIsBehindBezelsIsNotShown) {
   const Shown wall = show(lists_on("[grid]\ncolumns = 2\nwidth = 110\nheight = 180\nbezel = [20, 0]"));
   for (int y = 0; y < wall_height; ++y)

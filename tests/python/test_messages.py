@@ -299,6 +299,15 @@ class Buffers(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, text):
                 dcgn.run(lambda comm: comm.Send(wrong, 0), cpus=1)
 
+    def test_memory_is_no_object(self) -> None:
+        def main(comm: dcgn.Comm, data: bytes) -> None:
+            comm.Send(data, 0)
+            comm.recv(source=0)
+
+        for data in (b"seven b", b"\xff" * 16, b"\x00\xff" * 20):
+            with self.assertRaisesRegex(ValueError, f"a message of {len(data)} bytes that is no object, expected one of"):
+                dcgn.run(main, data, cpus=1)
+
     def test_no_request_is_refused(self) -> None:
         with self.assertRaisesRegex(TypeError, "waitall: None among the requests"):
             dcgn.Request.waitall([None])  # type: ignore[list-item]

@@ -160,7 +160,9 @@ void add_vgpu_inspect(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<InspectArguments>();
   CLI::App* app = parent.add_subcommand("inspect", inspect_help);
   app->add_option("FILE", a->file, "The program")->type_name("...")->required();
-  app->add_option("--module", a->module, "This module alone, by its number [all]")->type_name("N");
+  app->add_option("--module", a->module, "This module alone, by its number [all]")
+      ->type_name("N")
+      ->check(whole_number(0, INT32_MAX));
   app->add_option("-o,--output", a->output, "Where that module's PTX goes [nowhere]")->type_name("OUT");
   a->json.add_to(*app, "The report");
   app->footer(std::string(inspect_examples) + exit_codes_help);

@@ -3,6 +3,7 @@
 #include "tool/table.hpp"
 #include "tool/values.hpp"
 #include "tool/vgpu.hpp"
+#include "virtual_gpu/kernel_name.hpp"
 #include "virtual_gpu/ptx/parser.hpp"
 #include "virtual_gpu/ptx/rewrite.hpp"
 
@@ -193,8 +194,20 @@ void print_variables(const std::vector<VariableReport>& variables) {
   if (!variables.empty()) fmt::print("\n{}", table.text());
 }
 
+// As PTX spells it, which the report has, where it was given as C++ does and one kernel is called so.
+std::string name_in(const Module& module, const std::string& kernel) {
+  std::vector<std::string> found;
+  for (const Function& f : module.functions) {
+    if (!f.entry || !f.body) continue;
+    if (f.name == kernel) return kernel;
+    if (virtual_gpu::plain_name(std::string(f.name)) == kernel) found.emplace_back(f.name);
+  }
+  return found.size() == 1 ? found.front() : kernel;
+}
+
 int run(Arguments& a) {
   const Module module = parse(a.file, read_whole(a.file));
+  a.kernel = name_in(module, a.kernel);
   const Mode mode = a.mode == "split" ? Mode::split : Mode::early_exit;
   const Rewritten rewritten = rewrite(module, {mode, a.kernel});
   a.json.open();

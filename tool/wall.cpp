@@ -122,8 +122,18 @@ pixels::Compression compression_of(const std::string& word) {
   return word == "lossless" ? pixels::Compression::lossless : pixels::Compression::automatic;
 }
 
+// What a clock can count: a step has a nanosecond at least.
+void check_times(const Arguments& a) {
+  if (a.deadline_s < 1e-3 || a.deadline_s > 1e9)
+    throw Error(Code::configuration, "wall",
+                fmt::format("--deadline {}: expected from 0.001 to 1e9 seconds", a.deadline_s));
+  if (a.step_ms < 1e-6 || a.step_ms > 1e9)
+    throw Error(Code::configuration, "wall", fmt::format("--step {}: expected from 1e-06 to 1e9 ms", a.step_ms));
+}
+
 wall::Options options_of(const Arguments& a) {
   wall::Options o;
+  check_times(a);
   o.layout = wall::load_layout(a.layout);
   o.command = a.program;
   o.exact = a.exact;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -46,6 +47,12 @@ T number(const Argument& a, std::size_t index) {
   if (a.kind == Argument::Kind::memory) refuse(index, "an array, expected a number");
   if (std::is_integral_v<T> && a.kind == Argument::Kind::real)
     refuse(index, std::to_string(a.real) + ", expected an integer");
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof a.integer) {
+    using Limits = std::numeric_limits<T>;
+    if (a.integer < std::int64_t{Limits::min()} || a.integer > std::int64_t{Limits::max()})
+      refuse(index, std::to_string(a.integer) + ", expected an integer from " + std::to_string(Limits::min()) + " to " +
+                        std::to_string(Limits::max()));
+  }
   return a.kind == Argument::Kind::real ? static_cast<T>(a.real) : static_cast<T>(a.integer);
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 from dcgn import _dcgn
 from dcgn._dcgn import ONE_BLOCK_PER_SLOT, Node, Report
 from dcgn.comm import Comm
-from dcgn.kernel import Kernel
+from dcgn.kernel import Kernel, check_kernel
 
 
 class Job(_dcgn.Job):
@@ -74,6 +74,7 @@ class Job(_dcgn.Job):
         dynamic shared memory. Several kernels of a GPU run one after the other. Arrays must be where the GPU reaches them:
         those of an emulated one are the host's. Throws CompileError.
         """
+        check_kernel(kernel, "gpu")
         library = kernel.compile(self._architecture(gpu))
         self._gpu(gpu, str(library), grid, block, shared_bytes, True, args)
         return self

@@ -53,3 +53,8 @@ class Kernel:
 
     def _compile_for_virtual_gpu(self) -> Path:
         return compiled(self.name, _VIRTUAL_TEXT.format(name=self.name, source=self.source), "")
+
+
+def check_kernel(kernel: object, call: str) -> None:
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"{call}: {kernel!r} as the kernel, expected a dcgn.Kernel")

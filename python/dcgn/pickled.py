@@ -48,9 +48,12 @@ def dumps(obj: object) -> bytes:
 def loads(data: Any) -> Any:
     """The object of these bytes, whose memory may be in there: nothing else is to write to it."""
     view = memoryview(data).cast("B")
-    (count,) = struct.unpack_from("=q", view)
-    *lengths, size = struct.unpack_from(f"={count + 1}q", view, 8)
+    count = struct.unpack_from("=q", view)[0] if view.nbytes >= 8 else -1
     begin = 8 * (count + 2)
+    if count < 0 or begin > view.nbytes:
+        what = f"a message of {view.nbytes} bytes that is no object"
+        raise ValueError(f"{what}, expected one of send(); Recv() takes memory")
+    *lengths, size = struct.unpack_from(f"={count + 1}q", view, 8)
     end = begin + size
     memory = []
     for length in lengths:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 from typing import Any, Union
 
 from dcgn import _dcgn
-from dcgn.kernel import Kernel
+from dcgn.kernel import Kernel, check_kernel
 
 _TYPES = {
     "int8": "|i1",
@@ -41,6 +42,7 @@ class VirtualGpu(_dcgn.VirtualGpu):
         object, `void operator()(dcgn::gpu::Context& ctx, ...) const`; real ones that of a `__global__` function, where an int
         stands for an integer and a float for a floating-point number of the parameter's size.
         """
+        check_kernel(kernel, "launch")
         if self.is_emulated:
             library = kernel._compile_for_virtual_gpu()
             self._launch_object(str(library), grid, block, shared_bytes, args)
@@ -55,7 +57,11 @@ class VirtualBuffer(_dcgn.VirtualBuffer):
     """Memory of a virtual GPU, not cleared: an array of a shape, of elements by NumPy's name of them."""
 
     def __init__(self, gpu: VirtualGpu, shape: Union[int, Sequence[int]], elements: str = "float64") -> None:
-        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.shape = tuple(map(index, shape if isinstance(shape, Iterable) else [shape]))  # NumPy's integers too
+        if min(self.shape, default=0) < 0:
+            raise ValueError(f"virtual buffer: the shape {self.shape}, expected lengths of 0 or more")
+        if elements not in _TYPES:
+            raise ValueError(f"virtual buffer: elements {elements!r}, expected one of {', '.join(_TYPES)}")
         self._type = _TYPES[elements]
         count = int(self._type[2:])
         for length in self.shape:

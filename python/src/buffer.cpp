@@ -61,7 +61,26 @@ ElementKind element_kind(char letter, std::int64_t bytes) {
   return byte;
 }
 
-Buffer::Buffer(nb::handle given, Access access) {
+namespace {
+
+// Whether a format of the buffer protocol has the letter of Python's objects; names of members stand between colons.
+bool has_objects(std::string_view format) {
+  bool in_name = false;
+  for (const char letter : format) {
+    if (letter == ':') in_name = !in_name;
+    if (letter == 'O' && !in_name) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void refuse_word(nb::handle word, const char* expected) {
+  const nb::str text = nb::repr(word);
+  throw nb::type_error((std::string("a buffer as a list: ") + text.c_str() + ", expected " + expected).c_str());
+}
+
+}  // namespace
+
+Buffer::Buffer(nb::handle given, Access access) : Buffer() {
   if (!PyList_Check(given.ptr()) && !PyTuple_Check(given.ptr())) {
     take(given, access);
     return;
@@ -72,11 +91,13 @@ Buffer::Buffer(nb::handle given, Access access) {
   take(given[0], access);
   if (!strides_.empty())
     throw nb::type_error("an array with gaps has a layout of its own: expected no datatype beside");
-  datatype_ = nb::cast<Datatype>(given[size - 1]);
-  if (size == 3)
-    count_ = nb::cast<std::int64_t>(given[1]);
-  else if (datatype_->extent() > 0)
-    count_ = elements_ * item_bytes_ / datatype_->extent();
+  if (Datatype type; nb::try_cast(given[size - 1], type))
+    datatype_ = type;
+  else
+    refuse_word(given[size - 1], "a dcgn.Datatype");
+  if (size == 3 && !nb::try_cast(given[1], count_)) refuse_word(given[1], "a count");
+  if (size == 3) return;
+  if (datatype_->extent() > 0) count_ = elements_ * item_bytes_ / datatype_->extent();
 }
 
 Buffer::~Buffer() {
@@ -104,9 +125,16 @@ void Buffer::take_buffer(nb::handle array, Access access) {
     // Elements that the protocol does not know, bfloat16 say. Who refuses to be written may not mind by DLPack, but
     // should.
     if (access == Access::write || !nb::hasattr(array, "__dlpack__")) throw nb::python_error(refused);
-    take_dlpack(array, access);
+    try {
+      take_dlpack(array, access);
+    } catch (const nb::cast_error&) {  // nor does DLPack know them
+      throw nb::python_error(refused);
+    }
     return;
   }
+  // Addresses of this process, which count what refers to them.
+  if (view_.format && has_objects(view_.format))
+    throw nb::type_error("an array of Python objects, expected numbers or bytes; send() takes objects");
   memory_ = view_.buf;
   item_bytes_ = view_.itemsize;
   kind_ = kind_of_format(view_.format ? view_.format : "B", item_bytes_);

@@ -43,6 +43,8 @@ class Buffer {
   void wait_for_stream() const;
 
  private:
+  Buffer() = default;  // what is thrown after it lets go of the memory
+
   void take(nb::handle array, Access access);
   void take_buffer(nb::handle array, Access access);
   void take_cuda_array(nb::handle interface, Access access);

@@ -55,6 +55,7 @@ nb::list PendingCall::wait_all(const std::vector<PendingCall*>& calls) {
   std::vector<Request> requests;
   const Comm* comm = nullptr;
   for (const PendingCall* call : calls) {
+    if (!call) throw nb::type_error("waitall: None among the requests, expected a Request each");
     requests.push_back(call->done_ ? Request() : call->pending_->request);
     if (!call->done_ && !comm) comm = &call->comm_;
   }

@@ -104,6 +104,9 @@ void Gpu::launch_loaded(const virtual_gpu::Kernel& kernel, const Launch& launch,
 virtual_gpu::Placement placement_of(const std::string& kind, int number) {
   using virtual_gpu::Placement;
   if (kind == "chunked") return Placement::chunked();
+  if (kind == "interleaved" && number < 0)
+    throw Error(Code::configuration, "place",
+                "interleaved " + std::to_string(number) + " pages at a time, expected 1 or more");
   if (kind == "interleaved") return Placement::interleaved(number > 0 ? static_cast<std::size_t>(number) : 1);
   if (kind == "owner") return Placement::owner(number);
   if (kind == "replicated") return Placement::replicated();
@@ -136,10 +139,14 @@ class Memory {
   }
   std::size_t place(const std::string& kind, int number) {
     const virtual_gpu::Placement placement = placement_of(kind, number);
+    if (bytes_ == 0) return 0;  // of nothing there are no pages
     const nb::gil_scoped_release released;
     return gpu_->get().place(memory_, placement).bytes_moved;
   }
-  std::vector<std::size_t> bytes_on_parts() const { return gpu_->get().bytes_on_parts(memory_); }
+  std::vector<std::size_t> bytes_on_parts() const {
+    if (bytes_ == 0) return std::vector<std::size_t>(static_cast<std::size_t>(gpu_->parts()));
+    return gpu_->get().bytes_on_parts(memory_);
+  }
 
  private:
   const Buffer& checked(const Buffer& array) const {

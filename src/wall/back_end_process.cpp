@@ -38,7 +38,7 @@ std::string library_path() {
   }
   throw Error(Code::unsupported, "wall",
               "no libdcgn_wall.so (" + tried +
-                  "): expected a build with freeglut's and Mesa's headers; "
+                  "): expected a build of all targets, with freeglut's and Mesa's headers; "
                   "scripts/install-packages wall");
 }
 

@@ -132,6 +132,11 @@ void add_grid(Layout& layout, Section grid) {
     }
 }
 
+bool is_array_of_tables(const toml::node& node) {
+  const toml::array* const array = node.as_array();
+  return array && std::all_of(array->begin(), array->end(), [](const toml::node& one) { return one.is_table(); });
+}
+
 Screen read_screen(Section one, std::size_t number) {
   Screen screen;
   screen.name = one.text("name", "screen " + std::to_string(number));
@@ -161,6 +166,9 @@ Layout parse_layout(const std::string& content, const std::string& file) {
     if (key.str() != "wall" && key.str() != "grid" && key.str() != "screen")
       refuse_layout(file + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key.str()) +
                     ": expected [wall], [grid] or [[screen]]");
+    else if (key.str() == "screen" ? !is_array_of_tables(node) : !node.is_table())
+      refuse_layout(file + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key.str()) +
+                    ": expected " + (key.str() == "screen" ? "[[screen]]" : "[" + std::string(key.str()) + "]"));
   if (const toml::table* grid = all["grid"].as_table()) add_grid(layout, Section(*grid, file, "grid"));
   if (const toml::array* screens = all["screen"].as_array()) {
     for (const toml::node& node : *screens)
@@ -191,8 +199,9 @@ Layout parse_layout(const std::string& content, const std::string& file) {
 }
 
 Layout load_layout(const std::string& name) {
+  // Seven digits are more than a layout may have, and fit an int.
   int columns = 0, rows = 0, width = 0, height = 0, end = 0;
-  if (std::sscanf(name.c_str(), "%dx%d:%dx%d%n", &columns, &rows, &width, &height, &end) == 4 &&
+  if (std::sscanf(name.c_str(), "%7dx%7d:%7dx%7d%n", &columns, &rows, &width, &height, &end) == 4 &&
       end == static_cast<int>(name.size())) {
     std::ostringstream grid;
     grid << "[grid]\ncolumns = " << columns << "\nrows = " << rows << "\nwidth = " << width << "\nheight = " << height;

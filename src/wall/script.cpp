@@ -2,9 +2,11 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -53,7 +55,12 @@ class Line {
     if (error != std::errc() || end != text.data() + text.size()) refuse("'" + text + "'", expected);
     return value;
   }
-  int small(const std::string& expected) { return static_cast<int>(number(expected)); }
+  // What an event holds in 32 bits.
+  int small(const std::string& expected, int least = INT_MIN, int most = INT_MAX) {
+    const std::int64_t value = number(expected);
+    if (value < least || value > most) refuse(std::to_string(value), expected);
+    return static_cast<int>(value);
+  }
   template <class Words>
   std::int32_t one_of(const Words& known) {
     std::string list;
@@ -69,7 +76,7 @@ class Line {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 255)
-      refuse("'" + text + "'", "a character, or the number of one of two digits or more");
+      refuse("'" + text + "'", "a character, or its number, 10 to 255");
     return value;
   }
   std::int32_t held() {
@@ -111,8 +118,9 @@ Event read_event(Line& line) {
       place();
       break;
     case What::wheel:
-      e.code = line.small("a wheel");
-      e.state = line.small("1 or -1");
+      e.code = line.small("the number of a wheel");
+      e.state = line.small("1 or -1", -1, 1);
+      if (e.state == 0) line.refuse("0", "1 or -1");
       place();
       break;
     case What::menu:
@@ -143,7 +151,8 @@ Script parse_script(const std::string& content, const std::string& file) {
     const std::size_t first = text.find_first_not_of(" \t\r");
     if (first == std::string::npos || text[first] == '#') continue;
     const std::int64_t frame = line.number("the number of a frame");
-    if (frame < 0 || (!script.empty() && frame < script.back().first))
+    if (frame < 0) line.refuse("frame " + std::to_string(frame), "0 or more");
+    if (!script.empty() && frame < script.back().first)
       line.refuse("frame " + std::to_string(frame), "no frame before that of the line above");
     script.emplace_back(frame, read_event(line));
   }
@@ -187,8 +196,8 @@ Script random_script(std::uint64_t seed, std::int64_t frames, int width, int hei
       case 5:
         if (below(16)) continue;
         e.what = What::resize;
-        e.x = width / 2 + below(width / 2) + 1;
-        e.y = height / 2 + below(height / 2) + 1;
+        e.x = width / 2 + below(std::max(1, width / 2)) + 1;  // a wall may be one pixel wide
+        e.y = height / 2 + below(std::max(1, height / 2)) + 1;
         break;
       default:
         e.what = What::key;

@@ -10,6 +10,14 @@ from typing import Any
 import dcgn
 from test_messages import needs_numpy, np
 
+COUNT = dcgn.Kernel(
+    """
+    struct Count {
+      DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context&, dcgn::gpu::Comm, unsigned) const {}
+    };
+    """,
+    "Count",
+)
 MULTIPLY = dcgn.Kernel(
     """
     struct Multiply {
@@ -102,6 +110,12 @@ class Kernels(unittest.TestCase):
         for args, text in cases:
             with self.assertRaisesRegex(dcgn.Error, text):
                 dcgn.Job(gpus=1).gpu(MULTIPLY, *args)
+        for number in (-1, 1 << 40):
+            with self.assertRaisesRegex(dcgn.Error, f"argument 0 is {number}, expected an integer from 0 to 4294967295"):
+                dcgn.Job(gpus=1).gpu(COUNT, number)
+        dcgn.Job(gpus=1).gpu(COUNT, (1 << 32) - 1)
+        with self.assertRaisesRegex(TypeError, "gpu: 'COUNT' as the kernel, expected a dcgn.Kernel"):
+            dcgn.Job(gpus=1).gpu("COUNT", 1)  # type: ignore[arg-type]
 
     def test_structures(self) -> None:
         kernel = dcgn.Kernel(

@@ -273,6 +273,45 @@ class Buffers(unittest.TestCase):
         with self.assertRaises(BufferError):
             dcgn.run(lambda comm: comm.Recv(b"read-only", 0), cpus=1)
 
+    @needs_numpy
+    def test_elements_that_mean_nothing_elsewhere_are_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "an array of Python objects, expected numbers or bytes"):
+            dcgn.run(lambda comm: comm.Send(np.array([1], dtype=object), 0), cpus=1)
+        with self.assertRaisesRegex(ValueError, "cannot include dtype 'M' in a buffer"):
+            dcgn.run(lambda comm: comm.Send(np.zeros(3, "M8[s]"), 0), cpus=1)
+        named = np.ones(2, np.dtype([("Of", np.int32), ("O", np.float64)]))  # names are no elements
+
+        def main(comm: dcgn.Comm) -> Any:
+            found = np.zeros_like(named)
+            comm.Sendrecv(named, 0, 0, found, 0, 0)
+            return found
+
+        dcgn.run(lambda comm: self.assertEqual(main(comm).tolist(), named.tolist()), cpus=1)
+
+    @needs_numpy
+    def test_what_a_list_should_have_is_named(self) -> None:
+        array = np.zeros(4)
+        double = dcgn.Datatype.of("float64")
+        for wrong, text in (
+            ([array, "d"], "'d', expected a dcgn.Datatype"),
+            ([array, "4", double], "'4', expected a count"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                dcgn.run(lambda comm: comm.Send(wrong, 0), cpus=1)
+
+    def test_memory_is_no_object(self) -> None:
+        def main(comm: dcgn.Comm, data: bytes) -> None:
+            comm.Send(data, 0)
+            comm.recv(source=0)
+
+        for data in (b"seven b", b"\xff" * 16, b"\x00\xff" * 20):
+            with self.assertRaisesRegex(ValueError, f"a message of {len(data)} bytes that is no object, expected one of"):
+                dcgn.run(main, data, cpus=1)
+
+    def test_no_request_is_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "waitall: None among the requests"):
+            dcgn.Request.waitall([None])  # type: ignore[list-item]
+
 
 class Datatypes(unittest.TestCase):
     def test_constructors(self) -> None:

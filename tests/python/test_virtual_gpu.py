@@ -65,6 +65,19 @@ class VirtualGpu(unittest.TestCase):
             gpu.launch(SMOOTH, buffer, grid=1, block=32)
         with self.assertRaisesRegex(dcgn.Error, "argument 0 is an array of float64, expected float32"):
             gpu.launch(SMOOTH, dcgn.VirtualBuffer(gpu, 8), buffer, 8, grid=1, block=32)
+        with self.assertRaisesRegex(ValueError, r"the shape \(-2, -2\), expected lengths of 0 or more"):
+            dcgn.VirtualBuffer(gpu, (-2, -2))
+        with self.assertRaisesRegex(ValueError, "elements 'float', expected one of int8, uint8"):
+            dcgn.VirtualBuffer(gpu, 4, "float")
+        with self.assertRaisesRegex(dcgn.Error, "interleaved -3 pages at a time, expected 1 or more"):
+            buffer.place("interleaved", -3)
+        with self.assertRaisesRegex(TypeError, "launch: 'SMOOTH' as the kernel, expected a dcgn.Kernel"):
+            gpu.launch("SMOOTH", grid=1, block=32)  # type: ignore[arg-type]
+
+    def test_shapes_may_be_of_numpys_integers(self) -> None:
+        gpu = dcgn.VirtualGpu([0])
+        self.assertEqual(dcgn.VirtualBuffer(gpu, np.int64(6)).shape, (6,))
+        self.assertEqual(dcgn.VirtualBuffer(gpu, np.array([2, 3])).shape, (2, 3))
 
 
 if __name__ == "__main__":

@@ -87,6 +87,17 @@ TEST(VgpuRewrite, a_kernel_that_was_asked_for_and_cannot_be_split_fails) {
   EXPECT_EQ(result.out.find("cannot be split"), std::string::npos);
 }
 
+TEST(VgpuRewrite, a_kernel_may_be_named_as_cpp_spells_it) {
+  write_ptx("t.ptx",
+            ".version 8.0\n.target sm_90\n.address_size 64\n"
+            ".visible .entry _Z4fillIfLi2EEvPT_(.param .u64 x)\n{\nret;\n}\n"
+            ".visible .entry _Z4fillIsLi3EEvPT_(.param .u64 x)\n{\nret;\n}\n");
+  const Result result = run_dcgn("vgpu rewrite t.ptx --kernel 'fill<float, 2>'");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("_Z4fillIfLi2EEvPT_     4  split"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("_Z4fillIsLi3EEvPT_     8  not asked"), std::string::npos) << result.out;
+}
+
 TEST(VgpuRewrite, mistakes_are_one_line) {
   write_ptx("a.ptx");
   write_ptx("old.ptx", ".version 4.3\n.target sm_50\n");
@@ -164,6 +175,7 @@ TEST(VgpuInspect, mistakes_name_what_was_expected) {
        {std::tuple{"plain.ptx", "plain.ptx: neither an ELF file nor a fat binary, expected a program", 2},
         {"nowhere", "nowhere: No such file or directory: expected a program", 3},
         {"one.fatbin --module 1", "--module 1: one.fatbin has 1 modules", 2},
+        {"one.fatbin --module -1", "--module: '-1': expected a whole number from 0", 2},
         {"one.fatbin --module 0 -o x", "-o x: expected --module with the number of one that has PTX", 2},
         {"one.fatbin -o x", "-o x: expected --module with the number of one that has PTX", 2}}) {
     const Result result = run_dcgn(std::string("vgpu inspect ") + words);

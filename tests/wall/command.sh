@@ -58,6 +58,8 @@ expect() { # <exit code> <text> <argument>...
   grep -qF -- "$text" err.txt || fail "not said: $text in $(cat err.txt)"
 }
 expect 3 'expected a file of TOML' run --layout none.toml -- true
+expect 2 '--deadline 1e+300: expected from 0.001 to 1e9 seconds' run --layout 1x1:9x9 --deadline 1e300 -- true
+expect 2 '--step 1e-12: expected from 1e-06 to 1e9 ms' run --layout 1x1:9x9 --step 1e-12 -- true
 expect 3 '/no/such: No such file or directory' run --headless --layout 1x1:9x9 -- /no/such
 expect 3 'expected a file of events' run --layout 1x1:9x9 --replay none.txt -- true
 expect 2 'expected --frames too' run --layout 1x1:9x9 --random 3 -- true

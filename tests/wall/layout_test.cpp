@@ -52,6 +52,13 @@ TEST(WallLayout, MistakesAreNamedWithTheirLine) {
   EXPECT_TRUE(
       contains(said("[[screen]]\nx = 0\ny = 0\nwidth = 9\nheight = 9\nrotate = 45"), "rotate = 45: expected 0, 90"));
   EXPECT_TRUE(contains(said("[[screen]]\nx = -1\ny = 0\nwidth = 9\nheight = 9"), "is not on the wall"));
+  const char* const grid = "[grid]\nwidth = 9\nheight = 9\n";
+  EXPECT_TRUE(
+      contains(said((std::string(grid) + "[screen]\nx = 0\n").c_str()), "wall.toml:4: screen: expected [[screen]]"));
+  EXPECT_TRUE(contains(said("screen = [1]"), "wall.toml:1: screen: expected [[screen]]"));
+  EXPECT_TRUE(contains(said("grid = 3"), "wall.toml:1: grid: expected [grid]"));
+  EXPECT_TRUE(contains(said((std::string("wall = 3\n") + grid).c_str()), "wall.toml:1: wall: expected [wall]"));
+  EXPECT_TRUE(contains(error_of([] { wall::load_layout("1x1:4294967306x10"); }).what(), "expected a file of TOML"));
   EXPECT_TRUE(contains(error_of([] { wall::load_layout("2x2"); }).what(), "expected a file of TOML, or COLUMNSxROWS"));
 }
 
@@ -70,6 +77,15 @@ TEST(WallLayout, ScriptsAreReadAndTheirMistakesNamed) {
   EXPECT_TRUE(contains(said("1 press a"), "s:1: 'press': expected one of key"));
   EXPECT_TRUE(contains(said("1 mouse left down 3"), "the end of the line: expected y"));
   EXPECT_TRUE(contains(said("1 motion 3 4 hyper"), "'hyper': expected one of shift, ctrl, alt"));
+  EXPECT_TRUE(contains(said("-1 key a 1 1"), "s:1: frame -1: expected 0 or more"));
+  EXPECT_TRUE(contains(said("1 motion 4294967299 4"), "s:1: 4294967299: expected x, in pixels"));
+  EXPECT_TRUE(contains(said("1 wheel 0 2 3 4"), "s:1: 2: expected 1 or -1"));
+  EXPECT_TRUE(contains(said("1 wheel 0 0 3 4"), "s:1: 0: expected 1 or -1"));
+  EXPECT_TRUE(contains(said("1 key 300 1 1"), "s:1: '300': expected a character, or its number, 10 to 255"));
+}
+
+TEST(WallLayout, ChanceIsNoMistakeOnAWallOfOnePixel) {
+  EXPECT_FALSE(wall::random_script(1, 2000, 1, 1).empty());  // of which some resize it
 }
 
 TEST(WallLayout, WhatIsBehindBezelsIsNotShown) {

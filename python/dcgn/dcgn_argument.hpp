@@ -20,6 +20,7 @@ struct Argument {
   double real = 0;
   void* memory = nullptr;
   std::int64_t bytes = 0;  // of the memory
+  bool writable = true;
   ElementKind element = ElementKind::byte;
 };
 
@@ -39,6 +40,8 @@ T pointer(const Argument& a, std::size_t index) {
   constexpr ElementKind wanted = detail::element_kind<std::remove_cv_t<std::remove_pointer_t<T>>>();
   if (wanted != ElementKind::byte && a.element != ElementKind::byte && wanted != a.element)
     refuse(index, "an array of " + to_string(a.element) + ", expected " + to_string(wanted));
+  if (!std::is_const_v<std::remove_pointer_t<T>> && !a.writable)
+    refuse(index, "a read-only array, expected one that may be written, or a parameter that is a pointer to const");
   return static_cast<T>(a.memory);
 }
 

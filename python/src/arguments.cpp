@@ -7,9 +7,11 @@ namespace dcgn::python {
 namespace {
 
 Argument memory_argument(nb::handle given, bool for_cuda, Kept& kept) {
+  bool writable = true;
   try {
     kept.push_back(std::make_unique<Buffer>(given, Access::write));
-  } catch (const std::exception&) {  // one that is only read
+  } catch (const std::exception&) {
+    writable = false;
     kept.push_back(std::make_unique<Buffer>(given, Access::read));
   }
   const Buffer& buffer = *kept.back();
@@ -21,6 +23,7 @@ Argument memory_argument(nb::handle given, bool for_cuda, Kept& kept) {
   a.kind = Argument::Kind::memory;
   a.memory = buffer.memory();
   a.bytes = buffer.bytes();
+  a.writable = writable;
   a.element = buffer.kind();
   return a;
 }

@@ -18,6 +18,16 @@ COUNT = dcgn.Kernel(
     """,
     "Count",
 )
+FILL = dcgn.Kernel(
+    """
+    struct Fill {
+      DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm, float* to) const {
+        if (ctx.thread_rank() == 0) *to = 1;
+      }
+    };
+    """,
+    "Fill",
+)
 MULTIPLY = dcgn.Kernel(
     """
     struct Multiply {
@@ -114,6 +124,13 @@ class Kernels(unittest.TestCase):
             with self.assertRaisesRegex(dcgn.Error, f"argument 0 is {number}, expected an integer from 0 to 4294967295"):
                 dcgn.Job(gpus=1).gpu(COUNT, number)
         dcgn.Job(gpus=1).gpu(COUNT, (1 << 32) - 1)
+        read_only = np.zeros(1, np.float32)
+        read_only.flags.writeable = False
+        with self.assertRaisesRegex(dcgn.Error, "argument 0 is a read-only array, expected one that may be written"):
+            dcgn.Job(gpus=1).gpu(FILL, read_only)
+        pair = np.zeros(2, np.float32)
+        pair.flags.writeable = False
+        dcgn.Job(gpus=1).gpu(MULTIPLY, 1.0, pair)  # a pointer to const
         with self.assertRaisesRegex(TypeError, "gpu: 'COUNT' as the kernel, expected a dcgn.Kernel"):
             dcgn.Job(gpus=1).gpu("COUNT", 1)  # type: ignore[arg-type]
 

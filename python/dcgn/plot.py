@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dcgn import vgpu
+from dcgn import steps, vgpu
 from dcgn.model import Cost, fit
 from dcgn.results import IO, USAGE, Document, Failure, Series, load, series, size_text
 from dcgn.style import use_style
@@ -383,6 +383,10 @@ def picture_format(name: str) -> str:
     return ending
 
 
+# Of documents that have pictures of their own.
+PICTURES = {"vgpu": vgpu.draw, "stencil": steps.draw}
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Failure(message, USAGE)
@@ -397,12 +401,12 @@ def run(words: Sequence[str]) -> None:
     asked = parser.parse_args(words)
 
     documents = [load(name) for name in asked.files]
-    of_vgpu = any(document.what == "vgpu" for document in documents)
-    if of_vgpu and (len(documents) > 1 or asked.measure or asked.fit):
+    own = next((document.what for document in documents if document.what in PICTURES), None)
+    if own and (len(documents) > 1 or asked.measure or asked.fit):
         raise Failure(
-            "a result of dcgn bench vgpu: expected it alone, without --measure and --fit", USAGE
+            f"a result of dcgn bench {own}: expected it alone, without --measure and --fit", USAGE
         )
-    shown = [] if of_vgpu else series(documents)
+    shown = [] if own else series(documents)
     if asked.measure:
         for measure in asked.measure.split(","):
             if measure not in present(shown):
@@ -412,7 +416,7 @@ def run(words: Sequence[str]) -> None:
     name = asked.output or Path(asked.files[0]).stem + ".png"
     kind = picture_format(name)
     output = Output(name)
-    figure = vgpu.draw(documents[0]) if of_vgpu else draw(documents, shown, asked.fit)
+    figure = PICTURES[own](documents[0]) if own else draw(documents, shown, asked.fit)
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=150)
     output.write(content.getvalue())

@@ -12,7 +12,7 @@ from typing import Any
 USAGE, IO, WRONG = 2, 3, 1  # exit codes of the command dcgn
 
 # Documents by what they are of, for which there is no picture.
-TABLES_ALONE = {"apps": "times of applications", "stencil": "times of stencils' steps"}
+TABLES_ALONE = {"apps": "times of applications"}
 
 
 class Failure(Exception):
@@ -113,6 +113,9 @@ def load(name: str) -> Document:
         kinds = dict.fromkeys(("measure", "workload", "placement", "schedule"), str)
         kinds |= dict.fromkeys(("parts", "devices"), int)
         kinds |= dict.fromkeys(("p50", "speedup", "limit"), (int, float))
+    if content.get("what") == "stencil":
+        kinds = dict.fromkeys(("whose", "equation", "mode"), str) | {"devices": int, "size": list}
+        kinds |= dict.fromkeys(("p50", "share"), (int, float))
     for i, row in enumerate(rows):
         if not isinstance(row, dict):
             raise refuse(f"{row!r} as row {i}")

@@ -38,8 +38,8 @@ class Load(unittest.TestCase):
             if file.name.startswith("apps-"):  # these have tables alone
                 with self.assertRaisesRegex(Failure, "times of applications"):
                     load(str(file))
-            elif file.name.startswith("vgpu-"):
-                self.assertEqual(load(str(file)).what, "vgpu")
+            elif file.name.startswith(("vgpu-", "stencil-")):  # and these pictures of their own
+                self.assertEqual(load(str(file)).what, file.name.split("-")[0])
             elif file.name.startswith("sim-"):
                 self.assertTrue(sim.load(file).rows, file)
             else:

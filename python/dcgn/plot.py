@@ -434,7 +434,7 @@ def main() -> int:
         return failure.code
     except OSError:
         print("dcgn: standard output could not be written", file=sys.stderr)
-        sys.stdout = None  # or Python would try again at its end
+        sys.stdout = io.StringIO()  # or Python would try again at its end
         return IO
     return 0
 

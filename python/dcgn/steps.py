@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dcgn.results import Document
-from dcgn.style import use_style
+from dcgn.style import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,18 +50,8 @@ def draw_grid(axes: Axes, rows: list[dict[str, Any]]) -> None:
 
 def draw(document: Document) -> Figure:
     """A picture with a panel for each equation and size."""
-    use_style()
-    from matplotlib import pyplot
-
     found = grids(document)
-    columns = min(2, len(found))
-    lines = (len(found) + 1) // 2
-    figure, panels = pyplot.subplots(
-        lines, columns, figsize=(7.2 * columns, 4.2 * lines), squeeze=False, layout="constrained"
-    )
-    for axes in panels.flat[len(found) :]:
-        axes.remove()
-    for axes, (equation, size) in zip(panels.flat, found, strict=False):
+    figure, drawn = panels(len(found), f"Stencils: {document.machine}, commit {document.commit}")
+    for axes, (equation, size) in zip(drawn, found):
         draw_grid(axes, [r for r in document.rows if r["equation"] == equation and tuple(r["size"]) == size])
-    figure.suptitle(f"Stencils: {document.machine}, commit {document.commit}", x=0.01, ha="left", fontsize=9)
     return figure

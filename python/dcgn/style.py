@@ -1,5 +1,12 @@
 """How pictures look."""
+
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def use_style() -> None:
@@ -18,3 +25,18 @@ def use_style() -> None:
             "svg.hashsalt": "dcgn",  # the same picture is the same file
         }
     )
+
+
+def panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
+    """A picture of so many panels, two beside each other."""
+    use_style()
+    from matplotlib import pyplot
+
+    columns, lines = min(2, count), (count + 1) // 2
+    figure, grid = pyplot.subplots(
+        lines, columns, figsize=(7.2 * columns, 4.2 * lines), squeeze=False, layout="constrained"
+    )
+    for axes in grid.flat[count:]:
+        axes.remove()
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+    return figure, list(grid.flat[:count])

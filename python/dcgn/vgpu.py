@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcgn.results import Document, Failure
-from dcgn.style import use_style
+from dcgn.style import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,29 +125,19 @@ def draw_launch(axes: Axes, rows: list[dict[str, Any]]) -> None:
 
 def draw(document: Document) -> Figure:
     """A picture with a panel for each kind of row that there is."""
-    use_style()
-    from matplotlib import pyplot
-
     scaling = of_measure(document, "scaling")
     placements = [r for m in ("scaling", "schedule", "placement") for r in of_measure(document, m) if r["parts"] > 1]
-    panels = []
+    found: list[tuple[Any, list[dict[str, Any]]]] = []
     if any(row["parts"] > 1 for row in scaling):
-        panels.append((draw_scaling, scaling))
+        found.append((draw_scaling, scaling))
     if len({(row["placement"], row["schedule"]) for row in placements}) > 1:
-        panels.append((draw_placements, placements))
+        found.append((draw_placements, placements))
     for draw_panel, measure in ((draw_remote, "remote"), (draw_launch, "launch")):
         if rows := of_measure(document, measure):
-            panels.append((draw_panel, rows))
-    if not panels:
+            found.append((draw_panel, rows))
+    if not found:
         raise Failure("a result of dcgn bench vgpu on one part: expected several, or its launches")
-    columns = min(2, len(panels))
-    lines = (len(panels) + 1) // 2
-    figure, grid = pyplot.subplots(
-        lines, columns, figsize=(7.2 * columns, 4.2 * lines), squeeze=False, layout="constrained"
-    )
-    for axes in grid.flat[len(panels) :]:
-        axes.remove()
-    for axes, (draw_panel, rows) in zip(grid.flat, panels, strict=False):
+    figure, drawn = panels(len(found), f"The virtual GPU: {document.machine}, commit {document.commit}")
+    for axes, (draw_panel, rows) in zip(drawn, found):
         draw_panel(axes, rows)
-    figure.suptitle(f"The virtual GPU: {document.machine}, commit {document.commit}", x=0.01, ha="left", fontsize=9)
     return figure

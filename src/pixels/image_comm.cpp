@@ -65,6 +65,7 @@ ImageComm::~ImageComm() {
     std::fprintf(stderr, "%s\n", error.what());
     unused = false;
   }
+  s.leave_others();
   if (!unused) static_cast<void>(state_.release());
 }
 

@@ -5,6 +5,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,17 @@ std::size_t index(Compression compression) { return static_cast<std::size_t>(com
 
 }  // namespace
 
+// All that there are, by their contexts. Those of one context are called by one thread at a time.
+struct ImageComm::State::Known {
+  std::mutex mutex;
+  std::multimap<void*, State*> states;
+
+  static Known& all() {
+    static Known known;
+    return known;
+  }
+};
+
 ImageComm::State::State(Comm& c, const Options& o)
     : comm(c),
       options(o),
@@ -46,6 +58,15 @@ ImageComm::State::State(Comm& c, const Options& o)
       link_bytes_per_s(o.link_bytes_per_s),
       context_(current_context()) {
   check_options(o);
+  const std::lock_guard lock(Known::all().mutex);
+  Known::all().states.emplace(context_, this);
+}
+
+ImageComm::State::~State() { leave_others(); }
+
+void ImageComm::State::leave_others() {
+  const std::lock_guard lock(Known::all().mutex);
+  std::erase_if(Known::all().states, [&](const auto& entry) { return entry.second == this; });
 }
 
 Checked ImageComm::State::enter(const char* operation, const Pixels& pixels) {
@@ -163,6 +184,18 @@ void ImageComm::State::finish(Operation& operation, Part& part, const Status& st
 }
 
 bool ImageComm::State::start_pending(std::uint64_t wait_ns) {
+  std::vector<State*> beside;
+  {
+    const std::lock_guard lock(Known::all().mutex);
+    const auto [first, last] = Known::all().states.equal_range(context_);
+    for (auto entry = first; entry != last; ++entry) beside.push_back(entry->second);
+  }
+  bool all = true;
+  for (State* const state : beside) all = state->start_own(wait_ns) && all;
+  return all;
+}
+
+bool ImageComm::State::start_own(std::uint64_t wait_ns) {
   for (auto& [number, operation] : begun)
     for (Part& part : operation->parts)
       if (part.stage == Part::Stage::reading && !start(*operation, part, wait_ns)) return false;

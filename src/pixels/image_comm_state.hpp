@@ -41,6 +41,9 @@ struct Operation {
 class ImageComm::State {
  public:
   State(Comm& comm, const Options& options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
 
   // Throws Error(device) unless the context is the one that this was made in.
   Checked enter(const char* operation, const Pixels& pixels);
@@ -53,8 +56,11 @@ class ImageComm::State {
   // Its message has been sent or has come, as `status` says; what came is in the image then.
   void finish(Operation& operation, Part& part, const Status& status);
 
-  // All sends that were begun leave, in their order; says whether they did, after waiting so long at most.
+  // All sends that were begun here leave, in their order, and those of other ImageComms of the same context, which a
+  // call that waits here would keep back; says whether they did, after waiting so long at most for each.
   bool start_pending(std::uint64_t wait_ns);
+  // They do so no more for what is pending here.
+  void leave_others();
   Moved complete(Operation& operation);
   std::optional<Moved> test(Operation& operation);
   // act(), after whose exception the memory of messages that are under way still stays.
@@ -81,6 +87,8 @@ class ImageComm::State {
   std::map<std::uint64_t, std::unique_ptr<Operation>> begun;  // by number
 
  private:
+  struct Known;
+  bool start_own(std::uint64_t wait_ns);
   Compression choose(const Operation& operation, const Part& part, const std::byte* memory);
   bool compresses() const { return options.compression != Compression::none; }
   StagingPool& pool_of_messages() { return compresses() ? host_pool : pool; }

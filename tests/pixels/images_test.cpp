@@ -142,6 +142,63 @@ const Kind renderable[] = {
     {"DEPTH24_STENCIL8", GL_DEPTH24_STENCIL8, GL_DEPTH_STENCIL, GL_UNSIGNED_INT_24_8, 4},
 };
 
+// The faces of a cube, of random content.
+class Cube {
+ public:
+  static constexpr int edge = 24;
+
+  Cube(const Kind& kind, std::uint32_t seed) : kind_(kind) {
+    const PlainLayout layout;
+    glGenTextures(1, &name_);
+    glBindTexture(GL_TEXTURE_CUBE_MAP, name_);
+    for (unsigned face = 0; face < 6; ++face)
+      glTexImage2D(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, static_cast<GLint>(kind.internal), edge, edge, 0,
+                   kind.format, kind.type, random_bytes(kind, edge * edge, seed + face).data());
+    glTexParameteri(GL_TEXTURE_CUBE_MAP, GL_TEXTURE_MAX_LEVEL, 0);
+    glBindTexture(GL_TEXTURE_CUBE_MAP, 0);
+    EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR)) << kind.name;
+  }
+  Cube(const Cube&) = delete;
+  Cube& operator=(const Cube&) = delete;
+  ~Cube() { glDeleteTextures(1, &name_); }
+
+  Pixels pixels(int face) const { return {Image::texture(name_, 0, face), kind_.format, kind_.type, part}; }
+  Bytes read(unsigned face) const {
+    const PlainLayout layout;
+    Bytes bytes(static_cast<std::size_t>(edge * edge * kind_.pixel_bytes));
+    glBindTexture(GL_TEXTURE_CUBE_MAP, name_);
+    glGetTexImage(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, kind_.format, kind_.type, bytes.data());
+    glBindTexture(GL_TEXTURE_CUBE_MAP, 0);
+    return bytes;
+  }
+
+ private:
+  const Kind& kind_;
+  GLuint name_ = 0;
+};
+
+TEST_F(PixelImages, FacesOfEveryFormat) {
+  for (const Path path : {Path::copy, Path::pinned})
+    in_ranks(2, [&](Comm& comm) {
+      ImageComm images(comm, {.path = path});
+      for (const Kind& kind : renderable) {
+        SCOPED_TRACE(kind.name);
+        const Cube from(kind, 1);
+        if (comm.rank() == 0) {
+          images.send(from.pixels(4), 1);
+          continue;
+        }
+        const Cube into(kind, 50);
+        const std::array<Bytes, 3> before{into.read(1), into.read(2), into.read(3)};
+        images.recv(into.pixels(2), 0);
+        const Bytes came = cut(from.read(4), Cube::edge, kind.pixel_bytes, part);
+        EXPECT_TRUE(into.read(1) == before[0]);
+        EXPECT_TRUE(into.read(2) == pasted(before[1], Cube::edge, kind.pixel_bytes, part, came));
+        EXPECT_TRUE(into.read(3) == before[2]);
+      }
+    });
+}
+
 GLenum attachment_of(const Kind& kind) {
   return kind.format == GL_DEPTH_COMPONENT ? GL_DEPTH_ATTACHMENT
          : kind.format == GL_DEPTH_STENCIL ? GL_DEPTH_STENCIL_ATTACHMENT

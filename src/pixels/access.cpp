@@ -1,6 +1,7 @@
 #include "pixels/access.hpp"
 
 #include "pixels/gl.hpp"
+#include "pixels/shader_reader.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -91,7 +92,7 @@ class Between {
     in.rectangle.x = in.rectangle.y = 0;
     return in;
   }
-  void from_image() const { copy(image_, pixels()); }
+  void from_renderbuffer() const { copy(image_, pixels()); }
   void to_renderbuffer() const { copy(pixels(), image_); }
 
   // By drawing. What is drawn of depth or stencil must be of this texture's format.
@@ -145,8 +146,7 @@ class Between {
     gl().copy_image_sub_data(from.name, from.target, from.level, from.rectangle.x, from.rectangle.y, from.layer,
                              to.name, to.target, to.level, to.rectangle.x, to.rectangle.y, to.layer, to.rectangle.width,
                              to.rectangle.height, 1);
-    const char* const kind = image_.kind == Checked::Kind::renderbuffer ? "renderbuffer " : "texture ";
-    check_error(operation_, "copying " + (kind + std::to_string(image_.name)), Code::unsupported);
+    check_error(operation_, "copying renderbuffer " + std::to_string(image_.name), Code::unsupported);
   }
 
   const char* operation_;
@@ -166,49 +166,9 @@ void read_window(const Checked& p, void* memory) {
   g.bind_framebuffer(GL_READ_FRAMEBUFFER, framebuffer);
 }
 
-// Of formats that are drawn to everywhere, and read from there as they are.
-bool is_drawn_to(unsigned internal_format) {
-  switch (internal_format) {
-    case GL_R8:
-    case GL_RG8:
-    case GL_RGBA:
-    case GL_RGBA8:
-    case GL_SRGB8_ALPHA8:
-    case GL_R16:
-    case GL_RG16:
-    case GL_RGBA16:
-    case GL_R16F:
-    case GL_RG16F:
-    case GL_RGBA16F:
-    case GL_R32F:
-    case GL_RG32F:
-    case GL_RGBA32F: return true;
-  }
-  return false;
-}
-
-// As a framebuffer, where that can be had: drivers have the GPU do it, which read textures by the CPU.
-bool read_as_framebuffer(const Checked& p, void* memory) {
-  if (p.target == GL_TEXTURE_1D || p.target == GL_TEXTURE_1D_ARRAY || !is_drawn_to(p.internal_format)) return false;
-  const Gl& g = gl();
-  const Owned source = made_framebuffer();
-  if (p.target == GL_TEXTURE_2D || p.target == GL_TEXTURE_RECTANGLE)
-    g.named_framebuffer_texture(source.name(), GL_COLOR_ATTACHMENT0, p.name, p.level);
-  else
-    g.named_framebuffer_texture_layer(source.name(), GL_COLOR_ATTACHMENT0, p.name, p.level, p.layer);
-  if (g.check_named_framebuffer_status(source.name(), GL_READ_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return false;
-  const GLuint bound = static_cast<GLuint>(get(GL_READ_FRAMEBUFFER_BINDING));
-  g.bind_framebuffer(GL_READ_FRAMEBUFFER, source.name());
-  const Rectangle& r = p.rectangle;
-  g.read_pixels(r.x, r.y, r.width, r.height, p.format.format, p.format.type, memory);
-  g.bind_framebuffer(GL_READ_FRAMEBUFFER, bound);
-  return true;
-}
-
 // In a buffer of GL's, `memory` is an offset.
 void read_in_layout(const Checked& p, void* memory) {
   if (p.kind == Checked::Kind::window) return read_window(p, memory);
-  if (read_as_framebuffer(p, memory)) return;
   const Rectangle& r = p.rectangle;
   gl().get_texture_sub_image(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, p.format.format, p.format.type,
                              static_cast<GLsizei>(p.bytes()), memory);
@@ -224,6 +184,15 @@ void write_in_layout(const Checked& p, const void* memory) {
     case GL_TEXTURE_RECTANGLE:
     case GL_TEXTURE_1D_ARRAY:
       return g.texture_sub_image_2d(p.name, p.level, r.x, r.y, r.width, r.height, format, type, memory);
+    case GL_TEXTURE_CUBE_MAP: {
+      // Not by glTextureSubImage3D(): given a cube that glTexImage2D() made, NVIDIA's 580 writes where it should not.
+      const GLuint bound = static_cast<GLuint>(get(GL_TEXTURE_BINDING_CUBE_MAP));
+      g.bind_texture(GL_TEXTURE_CUBE_MAP, p.name);
+      g.tex_sub_image_2d(GL_TEXTURE_CUBE_MAP_POSITIVE_X + static_cast<GLenum>(p.layer), p.level, r.x, r.y, r.width,
+                         r.height, format, type, memory);
+      g.bind_texture(GL_TEXTURE_CUBE_MAP, bound);
+      return;
+    }
   }
   g.texture_sub_image_3d(p.name, p.level, r.x, r.y, p.layer, r.width, r.height, 1, format, type, memory);
 }
@@ -237,18 +206,18 @@ void check_bytes(const char* operation, const Checked& pixels) {
                     " at most at a time: tile_bytes has it go in parts");
 }
 
-void read(const char* operation, const Checked& pixels, unsigned buffer, void* memory) {
+void read(const char* operation, const Checked& pixels, unsigned buffer, void* memory, ShaderReader* reader = nullptr) {
   if (pixels.bytes() == 0) return;
   check_bytes(operation, pixels);
-  // Of a face of a cube NVIDIA's driver (580) writes more than it is asked for, beyond the end of memory.
-  const bool is_face = pixels.target == GL_TEXTURE_CUBE_MAP && !is_drawn_to(pixels.internal_format);
-  if (pixels.kind == Checked::Kind::renderbuffer || is_face) {
+  if (pixels.kind == Checked::Kind::renderbuffer) {
     const Between texture(operation, pixels, pixels.internal_format);
-    texture.from_image();
-    return read(operation, texture.pixels(), buffer, memory);
+    texture.from_renderbuffer();
+    return read(operation, texture.pixels(), buffer, memory, reader);
   }
-  const Layout layout(true, buffer);
-  read_in_layout(pixels, memory);
+  if (!reader || !reader->read(pixels, buffer)) {
+    const Layout layout(true, buffer);
+    read_in_layout(pixels, memory);
+  }
   check_error(operation, "reading " + text(pixels), Code::unsupported);
 }
 
@@ -308,8 +277,8 @@ void write(const char* operation, const Checked& pixels, unsigned buffer, const 
 }  // namespace
 
 void read_image(const char* operation, const Checked& pixels, void* memory) { read(operation, pixels, 0, memory); }
-void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer) {
-  read(operation, pixels, buffer, nullptr);
+void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderReader& reader) {
+  read(operation, pixels, buffer, nullptr, &reader);
 }
 void write_image(const char* operation, const Checked& pixels, const void* memory) {
   write(operation, pixels, 0, memory);

@@ -33,9 +33,12 @@ struct Checked {
 // Throws Error as ImageComm says.
 Checked check(const char* operation, const Pixels& pixels);
 
-// Reads into memory, or, given the name of a buffer, into that from an offset of 0 on; then it is GL that waits.
+class ShaderReader;  // shader_reader.hpp
+
+// Reads into memory, or, given the name of a buffer, into that from an offset of 0 on; then it is GL that waits. The
+// buffer has 4-byte words: the last one may be written as a whole.
 void read_image(const char* operation, const Checked& pixels, void* memory);
-void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer);
+void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderReader& reader);
 // The other way.
 void write_image(const char* operation, const Checked& pixels, const void* memory);
 void write_image_from_buffer(const char* operation, const Checked& pixels, unsigned buffer);

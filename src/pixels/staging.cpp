@@ -43,8 +43,8 @@ bool can_be_read(const std::byte* memory) {
 // A pixel buffer object that stays mapped: its memory is pinned, and coherent once a fence has been passed.
 class PinnedStaging final : public Staging {
  public:
-  PinnedStaging(const char* operation, std::int64_t capacity)
-      : Staging(capacity), buffer_(made(), gl().delete_buffers) {
+  PinnedStaging(const char* operation, std::int64_t capacity, ShaderReader& reader)
+      : Staging(capacity), reader_(reader), buffer_(made(), gl().delete_buffers) {
     constexpr GLbitfield access = GL_MAP_READ_BIT | GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
     gl().named_buffer_storage(buffer_.name(), capacity, nullptr, access | GL_CLIENT_STORAGE_BIT);
     memory_ = static_cast<std::byte*>(gl().map_named_buffer_range(buffer_.name(), 0, capacity, access));
@@ -52,7 +52,7 @@ class PinnedStaging final : public Staging {
     is_shared_ = can_be_read(memory_);
   }
   void begin_read(const char* operation, const Checked& pixels) override {
-    read_image_to_buffer(operation, pixels, buffer_.name());
+    read_image_to_buffer(operation, pixels, buffer_.name(), reader_);
     fence_.set();
   }
   bool ready(std::uint64_t wait_ns) override { return fence_.passed("pixels::read", wait_ns); }
@@ -73,6 +73,7 @@ class PinnedStaging final : public Staging {
     gl().create_buffers(1, &name);
     return name;
   }
+  ShaderReader& reader_;
   Owned buffer_;
   std::byte* memory_ = nullptr;
   bool is_shared_ = true;
@@ -116,10 +117,10 @@ StagingPool::Lease StagingPool::get(const char* operation, std::int64_t bytes) {
   // One that is too small goes, so that sizes which change do not pile up.
   const auto small = std::find_if_not(free_.begin(), free_.end(), fits);
   if (small != free_.end()) free_.erase(small);
-  const std::int64_t capacity = std::max<std::int64_t>(bytes, 4096);
+  const std::int64_t capacity = std::max<std::int64_t>((bytes + 3) / 4 * 4, 4096);
   if (path_ == Path::copy) return {*this, std::make_unique<HostStaging>(capacity)};
-  if (path_ == Path::interop) return {*this, make_interop_staging(operation, capacity)};
-  return {*this, std::make_unique<PinnedStaging>(operation, capacity)};
+  if (path_ == Path::interop) return {*this, make_interop_staging(operation, capacity, *reader_)};
+  return {*this, std::make_unique<PinnedStaging>(operation, capacity, *reader_)};
 }
 
 std::string to_string(Path path) {

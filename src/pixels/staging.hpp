@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pixels/access.hpp"
+#include "pixels/shader_reader.hpp"
 
 #include <dcgn/pixels.hpp>
 
@@ -77,6 +78,7 @@ class StagingPool {
 
  private:
   Path path_;
+  std::unique_ptr<ShaderReader> reader_ = std::make_unique<ShaderReader>();  // what is given out refers to it
   std::vector<std::unique_ptr<Staging>> free_;
 };
 

@@ -40,12 +40,26 @@ constexpr GLenum integers[] = {GL_PACK_ALIGNMENT,
                                GL_SCISSOR_TEST,
                                GL_FRAMEBUFFER_SRGB,
                                GL_CURRENT_PROGRAM,
-                               GL_VERTEX_ARRAY_BINDING};
+                               GL_VERTEX_ARRAY_BINDING,
+                               GL_TEXTURE_BINDING_CUBE_MAP,
+                               GL_SHADER_STORAGE_BUFFER_BINDING};
+constexpr GLenum of_first_place[] = {GL_SHADER_STORAGE_BUFFER_BINDING, GL_SHADER_STORAGE_BUFFER_START,
+                                     GL_SHADER_STORAGE_BUFFER_SIZE,    GL_IMAGE_BINDING_NAME,
+                                     GL_IMAGE_BINDING_LEVEL,           GL_IMAGE_BINDING_LAYERED,
+                                     GL_IMAGE_BINDING_LAYER,           GL_IMAGE_BINDING_ACCESS,
+                                     GL_IMAGE_BINDING_FORMAT};
 
-std::map<GLenum, GLint> state() {
-  std::map<GLenum, GLint> values;
-  for (const GLenum what : integers) glGetIntegerv(what, &values[what]);
-  return values;
+struct State {
+  std::map<GLenum, GLint> plain;
+  std::map<GLenum, GLint64> first;
+  bool operator==(const State&) const = default;
+};
+
+State state() {
+  State now;
+  for (const GLenum what : integers) glGetIntegerv(what, &now.plain[what]);
+  for (const GLenum what : of_first_place) glGetInteger64i_v(what, 0, &now.first[what]);
+  return now;
 }
 
 TEST_F(PixelState, IsAsItWasAfterEveryCall) {
@@ -78,6 +92,9 @@ TEST_F(PixelState, IsAsItWasAfterEveryCall) {
                  glBindBuffer(GL_ARRAY_BUFFER, buffer);
                  glBufferData(GL_ARRAY_BUFFER, 64, nullptr, GL_STATIC_DRAW);
                }
+               glBindBufferRange(GL_SHADER_STORAGE_BUFFER, 0, buffers[1], 0, 32);
+               glBindBuffer(GL_SHADER_STORAGE_BUFFER, buffers[0]);
+               glBindImageTexture(0, attached.name(), 0, GL_FALSE, 0, GL_READ_WRITE, GL_RGBA8);
                glBindBuffer(GL_PIXEL_PACK_BUFFER, buffers[0]);
                glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffers[1]);
                int odd = 3;

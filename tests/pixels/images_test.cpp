@@ -300,7 +300,9 @@ TEST_F(PixelImages, DepthAndStencilComeWithoutTheOther) {
         for (std::size_t i = 0; i < expected.size(); ++i)  // stencil is the low byte of a word
           if ((i % 4 == 0) == depth) expected[i] = before[i];
         images.recv(as_one(into_texture ? texture.image() : target.pixels(false).image), 0);
-        EXPECT_TRUE((into_texture ? texture.read() : target.read()) == expected) << depth << into_texture;
+        const Bytes is = into_texture ? texture.read() : target.read();
+        EXPECT_TRUE(is == expected) << (depth ? "depth" : "stencil") << (into_texture ? " into a texture: " : ": ")
+                                    << difference(is, expected);
       }
   });
 }

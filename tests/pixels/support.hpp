@@ -115,6 +115,14 @@ class Texture {
   GLuint name_ = 0;
 };
 
+// Where two differ first, for a report.
+inline std::string difference(const Bytes& a, const Bytes& b) {
+  if (a.size() != b.size()) return std::to_string(a.size()) + " bytes, expected " + std::to_string(b.size());
+  const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin());
+  if (x == a.end()) return "no difference";
+  return "byte " + std::to_string(x - a.begin()) + " is " + std::to_string(*x) + ", expected " + std::to_string(*y);
+}
+
 // The rectangle's rows of an image so many pixels wide.
 inline Bytes cut(const Bytes& image, int width, int pixel_bytes, const Rectangle& r) {
   Bytes part;

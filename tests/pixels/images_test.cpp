@@ -205,7 +205,8 @@ GLenum attachment_of(const Kind& kind) {
                                            : GL_COLOR_ATTACHMENT0;
 }
 
-// A framebuffer with a renderbuffer, filled from a texture by a blit and read by glReadPixels.
+// A framebuffer with a renderbuffer, filled from a texture by a blit and read by way of another one: glReadPixels() of
+// depths is not exact everywhere (NVIDIA 580: 25 of 64 are off by one).
 class Target {
  public:
   Target(const Kind& kind, std::uint32_t seed) : kind_(kind) {
@@ -244,9 +245,12 @@ class Target {
   Bytes read() const {
     const PlainLayout layout;
     Bytes bytes(static_cast<std::size_t>(width * height * kind_.pixel_bytes));
-    glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_);
-    glReadPixels(0, 0, width, height, kind_.format, kind_.type, bytes.data());
-    glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
+    GLuint copy = 0;
+    glCreateTextures(GL_TEXTURE_2D, 1, &copy);
+    glTextureStorage2D(copy, 1, kind_.internal, width, height);
+    glCopyImageSubData(renderbuffer_, GL_RENDERBUFFER, 0, 0, 0, 0, copy, GL_TEXTURE_2D, 0, 0, 0, 0, width, height, 1);
+    glGetTextureImage(copy, 0, kind_.format, kind_.type, static_cast<GLsizei>(bytes.size()), bytes.data());
+    glDeleteTextures(1, &copy);
     return bytes;
   }
 

@@ -1,7 +1,7 @@
 #include "pixels/access.hpp"
 
 #include "pixels/gl.hpp"
-#include "pixels/shader_reader.hpp"
+#include "pixels/shader_copier.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -206,28 +206,31 @@ void check_bytes(const char* operation, const Checked& pixels) {
                     " at most at a time: tile_bytes has it go in parts");
 }
 
-void read(const char* operation, const Checked& pixels, unsigned buffer, void* memory, ShaderReader* reader = nullptr) {
+void read(const char* operation, const Checked& pixels, unsigned buffer, void* memory, ShaderCopier* copier = nullptr) {
   if (pixels.bytes() == 0) return;
   check_bytes(operation, pixels);
   if (pixels.kind == Checked::Kind::renderbuffer) {
     const Between texture(operation, pixels, pixels.internal_format);
     texture.from_renderbuffer();
-    return read(operation, texture.pixels(), buffer, memory, reader);
+    return read(operation, texture.pixels(), buffer, memory, copier);
   }
-  if (!reader || !reader->read(pixels, buffer)) {
+  if (!copier || !copier->read(pixels, buffer)) {
     const Layout layout(true, buffer);
     read_in_layout(pixels, memory);
   }
   check_error(operation, "reading " + text(pixels), Code::unsupported);
 }
 
-void fill(const char* operation, const Checked& pixels, unsigned buffer, const void* memory) {
-  const Layout layout(false, buffer);
-  write_in_layout(pixels, memory);
+void fill(const char* operation, const Checked& pixels, unsigned buffer, const void* memory, ShaderCopier* copier) {
+  if (!copier || !copier->write(pixels, buffer)) {
+    const Layout layout(false, buffer);
+    write_in_layout(pixels, memory);
+  }
   check_error(operation, "filling with " + text(pixels), Code::unsupported);
 }
 
-void write(const char* operation, const Checked& pixels, unsigned buffer, const void* memory);
+void write(const char* operation, const Checked& pixels, unsigned buffer, const void* memory,
+           ShaderCopier* copier = nullptr);
 
 // Depth or stencil, where the image has both: GL would lose the other one. What comes becomes what the image has by way
 // of a texture, so that it is GL that converts.
@@ -242,7 +245,7 @@ void write_half(const char* operation, const Checked& pixels, unsigned buffer, c
   read(operation, both, 0, values.data());
 
   const Between texture(operation, pixels, is_depth ? pixels.internal_format : GL_STENCIL_INDEX8);
-  fill(operation, texture.pixels(), buffer, memory);
+  fill(operation, texture.pixels(), buffer, memory, nullptr);
   Checked come = texture.pixels();
   if (is_depth) {
     come.format = both.format;
@@ -262,29 +265,29 @@ void write_half(const char* operation, const Checked& pixels, unsigned buffer, c
   write(operation, both, 0, values.data());
 }
 
-void write(const char* operation, const Checked& pixels, unsigned buffer, const void* memory) {
+void write(const char* operation, const Checked& pixels, unsigned buffer, const void* memory, ShaderCopier* copier) {
   if (pixels.bytes() == 0) return;
   if (content_of(pixels.internal_format) == Content::depth_stencil && pixels.format.content != Content::depth_stencil)
     return write_half(operation, pixels, buffer, memory);
   if (pixels.kind != Checked::Kind::texture) {
     const Between texture(operation, pixels, pixels.internal_format);
-    fill(operation, texture.pixels(), buffer, memory);
+    fill(operation, texture.pixels(), buffer, memory, copier);
     return pixels.kind == Checked::Kind::window ? texture.to_window() : texture.to_renderbuffer();
   }
-  fill(operation, pixels, buffer, memory);
+  fill(operation, pixels, buffer, memory, copier);
 }
 
 }  // namespace
 
 void read_image(const char* operation, const Checked& pixels, void* memory) { read(operation, pixels, 0, memory); }
-void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderReader& reader) {
-  read(operation, pixels, buffer, nullptr, &reader);
+void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderCopier& copier) {
+  read(operation, pixels, buffer, nullptr, &copier);
 }
 void write_image(const char* operation, const Checked& pixels, const void* memory) {
   write(operation, pixels, 0, memory);
 }
-void write_image_from_buffer(const char* operation, const Checked& pixels, unsigned buffer) {
-  write(operation, pixels, buffer, nullptr);
+void write_image_from_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderCopier& copier) {
+  write(operation, pixels, buffer, nullptr, &copier);
 }
 
 }  // namespace dcgn::pixels

@@ -33,14 +33,14 @@ struct Checked {
 // Throws Error as ImageComm says.
 Checked check(const char* operation, const Pixels& pixels);
 
-class ShaderReader;  // shader_reader.hpp
+class ShaderCopier;  // shader_copier.hpp
 
 // Reads into memory, or, given the name of a buffer, into that from an offset of 0 on; then it is GL that waits. The
 // buffer has 4-byte words: the last one may be written as a whole.
 void read_image(const char* operation, const Checked& pixels, void* memory);
-void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderReader& reader);
+void read_image_to_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderCopier& copier);
 // The other way.
 void write_image(const char* operation, const Checked& pixels, const void* memory);
-void write_image_from_buffer(const char* operation, const Checked& pixels, unsigned buffer);
+void write_image_from_buffer(const char* operation, const Checked& pixels, unsigned buffer, ShaderCopier& copier);
 
 }  // namespace dcgn::pixels

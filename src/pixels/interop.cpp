@@ -100,8 +100,8 @@ class Current {
 // reach over links, and other processes open; such a copy takes a tenth of what a link does.
 class InteropStaging final : public Staging {
  public:
-  InteropStaging(const char* operation, std::int64_t capacity, int device, ShaderReader& reader)
-      : Staging(capacity), reader_(reader), device_(device), memory_(device_, static_cast<std::size_t>(capacity)) {
+  InteropStaging(const char* operation, std::int64_t capacity, int device, ShaderCopier& copier)
+      : Staging(capacity), copier_(copier), device_(device), memory_(device_, static_cast<std::size_t>(capacity)) {
     GLuint name = 0;
     gl().create_buffers(1, &name);
     buffer_ = Owned(name, gl().delete_buffers);
@@ -119,7 +119,7 @@ class InteropStaging final : public Staging {
   ~InteropStaging() override { unregister(); }
 
   void begin_read(const char* operation, const Checked& pixels) override {
-    read_image_to_buffer(operation, pixels, buffer_.name(), reader_);
+    read_image_to_buffer(operation, pixels, buffer_.name(), copier_);
     bytes_ = pixels.bytes();
     fence_.set();
   }
@@ -139,7 +139,7 @@ class InteropStaging final : public Staging {
     with_mapped(operation, [&](void* mapped) {
       device_.copy(stream_, mapped, memory_.data(), static_cast<std::size_t>(pixels.bytes()));
     });
-    write_image_from_buffer(operation, pixels, buffer_.name());
+    write_image_from_buffer(operation, pixels, buffer_.name(), copier_);
   }
 
  private:
@@ -167,7 +167,7 @@ class InteropStaging final : public Staging {
     stream_.synchronize();
   }
 
-  ShaderReader& reader_;
+  ShaderCopier& copier_;
   Device device_;
   Stream stream_{device_};
   DeviceBuffer<std::byte> memory_;
@@ -186,16 +186,16 @@ std::string interop_refusal(const Comm& comm) {
   if (!comm.reaches(Device(device)))
     return "the context draws with GPU " + std::to_string(device) + ", which is none of this process's in the job";
   try {
-    ShaderReader reader;
-    static_cast<void>(make_interop_staging("pixels::interop", 4096, reader));
+    ShaderCopier copier(ShaderCopier::Buffers::on_gpu);
+    static_cast<void>(make_interop_staging("pixels::interop", 4096, copier));
   } catch (const Error& error) {
     return error.what();
   }
   return "";
 }
 
-std::unique_ptr<Staging> make_interop_staging(const char* operation, std::int64_t capacity, ShaderReader& reader) {
-  return std::make_unique<InteropStaging>(operation, capacity, device_of_context(), reader);
+std::unique_ptr<Staging> make_interop_staging(const char* operation, std::int64_t capacity, ShaderCopier& copier) {
+  return std::make_unique<InteropStaging>(operation, capacity, device_of_context(), copier);
 }
 
 }  // namespace dcgn::pixels

@@ -14,6 +14,6 @@ namespace dcgn::pixels {
 // Why the current context's pixels cannot be had as memory of a CUDA device which `comm` reaches; empty where they can.
 std::string interop_refusal(const Comm& comm);
 // Throws Error(device), naming the driver's call that failed.
-std::unique_ptr<Staging> make_interop_staging(const char* operation, std::int64_t capacity, ShaderReader& reader);
+std::unique_ptr<Staging> make_interop_staging(const char* operation, std::int64_t capacity, ShaderCopier& copier);
 
 }  // namespace dcgn::pixels

@@ -43,8 +43,8 @@ bool can_be_read(const std::byte* memory) {
 // A pixel buffer object that stays mapped: its memory is pinned, and coherent once a fence has been passed.
 class PinnedStaging final : public Staging {
  public:
-  PinnedStaging(const char* operation, std::int64_t capacity, ShaderReader& reader)
-      : Staging(capacity), reader_(reader), buffer_(made(), gl().delete_buffers) {
+  PinnedStaging(const char* operation, std::int64_t capacity, ShaderCopier& copier)
+      : Staging(capacity), copier_(copier), buffer_(made(), gl().delete_buffers) {
     constexpr GLbitfield access = GL_MAP_READ_BIT | GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
     gl().named_buffer_storage(buffer_.name(), capacity, nullptr, access | GL_CLIENT_STORAGE_BIT);
     memory_ = static_cast<std::byte*>(gl().map_named_buffer_range(buffer_.name(), 0, capacity, access));
@@ -52,7 +52,7 @@ class PinnedStaging final : public Staging {
     is_shared_ = can_be_read(memory_);
   }
   void begin_read(const char* operation, const Checked& pixels) override {
-    read_image_to_buffer(operation, pixels, buffer_.name(), reader_);
+    read_image_to_buffer(operation, pixels, buffer_.name(), copier_);
     fence_.set();
   }
   bool ready(std::uint64_t wait_ns) override { return fence_.passed("pixels::read", wait_ns); }
@@ -63,7 +63,7 @@ class PinnedStaging final : public Staging {
     return memory_;
   }
   void finish_write(const char* operation, const Checked& pixels) override {
-    write_image_from_buffer(operation, pixels, buffer_.name());
+    write_image_from_buffer(operation, pixels, buffer_.name(), copier_);
     fence_.set();
   }
 
@@ -73,7 +73,7 @@ class PinnedStaging final : public Staging {
     gl().create_buffers(1, &name);
     return name;
   }
-  ShaderReader& reader_;
+  ShaderCopier& copier_;
   Owned buffer_;
   std::byte* memory_ = nullptr;
   bool is_shared_ = true;
@@ -119,8 +119,8 @@ StagingPool::Lease StagingPool::get(const char* operation, std::int64_t bytes) {
   if (small != free_.end()) free_.erase(small);
   const std::int64_t capacity = std::max<std::int64_t>((bytes + 3) / 4 * 4, 4096);
   if (path_ == Path::copy) return {*this, std::make_unique<HostStaging>(capacity)};
-  if (path_ == Path::interop) return {*this, make_interop_staging(operation, capacity, *reader_)};
-  return {*this, std::make_unique<PinnedStaging>(operation, capacity, *reader_)};
+  if (path_ == Path::interop) return {*this, make_interop_staging(operation, capacity, *copier_)};
+  return {*this, std::make_unique<PinnedStaging>(operation, capacity, *copier_)};
 }
 
 std::string to_string(Path path) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pixels/access.hpp"
-#include "pixels/shader_reader.hpp"
+#include "pixels/shader_copier.hpp"
 
 #include <dcgn/pixels.hpp>
 
@@ -49,7 +49,10 @@ Path resolve(const char* operation, Path path, const Comm& comm);
 // Those of one path, given out and taken back.
 class StagingPool {
  public:
-  explicit StagingPool(Path path) : path_(path) {}
+  explicit StagingPool(Path path)
+      : path_(path),
+        copier_(std::make_unique<ShaderCopier>(path == Path::interop ? ShaderCopier::Buffers::on_gpu
+                                                                     : ShaderCopier::Buffers::on_host)) {}
   Path path() const { return path_; }
 
   class Lease {
@@ -78,7 +81,7 @@ class StagingPool {
 
  private:
   Path path_;
-  std::unique_ptr<ShaderReader> reader_ = std::make_unique<ShaderReader>();  // what is given out refers to it
+  std::unique_ptr<ShaderCopier> copier_;  // what is given out refers to it
   std::vector<std::unique_ptr<Staging>> free_;
 };
 

@@ -1,4 +1,4 @@
-#include "pixels/shader_reader.hpp"
+#include "pixels/shader_copier.hpp"
 
 #include "pixels/gl.hpp"
 
@@ -16,44 +16,64 @@ constexpr int threads = 256;  // of a group
 constexpr int most_groups = 32768;
 
 // Programs see the bits of a pixel as an unsigned integer, or several: GL lets images of as many bits stand for each
-// other. Each thread writes a word of the buffer, or all words of a pixel that has more.
+// other.
 const char* const formats[] = {"r8ui", "r16ui", "r32ui", "rg32ui", "rgba32ui"};
 constexpr GLenum image_formats[] = {GL_R8UI, GL_R16UI, GL_R32UI, GL_RG32UI, GL_RGBA32UI};
 
-std::string source(int size_class) {
+std::string beginning(bool writes, int size_class) {
+  const std::string image = writes ? "writeonly" : "readonly", buffer = writes ? "readonly" : "writeonly";
+  return "#version 450\nlayout(local_size_x = " + std::to_string(threads) + ") in;\nlayout(" + formats[size_class] +
+         ", binding = 0) " + image + " uniform uimage2D image;\nlayout(std430, binding = 0) " + buffer +
+         R"( buffer Bytes { uint words[]; };
+uniform ivec4 rectangle;  // x, y, width, height
+uniform bool swaps;       // the first and the third of four bytes
+uint swapped(uint v) { return swaps ? v & 0xff00ff00u | v >> 16 & 0xffu | (v & 0xffu) << 16 : v; }
+ivec2 place(uint i) { return rectangle.xy + ivec2(i % uint(rectangle.z), i / uint(rectangle.z)); }
+void main() {
+  const uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + gl_GlobalInvocationID.x;
+  const uint pixels = uint(rectangle.z) * uint(rectangle.w);
+)";
+}
+
+// Each thread writes a word of the buffer, or all words of a pixel that has more.
+std::string reading(int size_class) {
   const int bytes = 1 << size_class;
-  std::string text = "#version 450\nlayout(local_size_x = " + std::to_string(threads) + ") in;\nlayout(" +
-                     formats[size_class] +
-                     ", binding = 0) readonly uniform uimage2D image;\n"
-                     "layout(std430, binding = 0) writeonly buffer Bytes { uint words[]; };\n"
-                     "uniform ivec4 rectangle;  // x, y, width, height\n"
-                     "uniform bool swaps;       // the first and the third of four bytes\n"
-                     "uvec4 pixel(uint i) {\n"
-                     "  const uint width = uint(rectangle.z);\n"
-                     "  return imageLoad(image, rectangle.xy + ivec2(i % width, i / width));\n"
-                     "}\n"
-                     "void main() {\n"
-                     "  const uint i = gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x + "
-                     "gl_GlobalInvocationID.x, pixels = uint(rectangle.z) * uint(rectangle.w);\n";
+  std::string text = beginning(false, size_class);
   if (bytes < 4) {
     const std::string each = std::to_string(4 / bytes), bits = std::to_string(8 * bytes);
     text += "  const uint first = i * " + each +
-            ";\n"
-            "  if (first >= pixels) return;\n"
-            "  uint word = 0;\n"
-            "  for (uint k = 0; k < " +
-            each + " && first + k < pixels; ++k) word |= pixel(first + k).r << (k * " + bits +
-            ");\n"
-            "  words[i] = word;\n";
+            ";\n  if (first >= pixels) return;\n  uint word = 0;\n  for (uint k = 0; k < " + each +
+            " && first + k < pixels; ++k) word |= imageLoad(image, place(first + k)).r << (k * " + bits +
+            ");\n  words[i] = word;\n";
   } else {
-    text += "  if (i >= pixels) return;\n  uvec4 value = pixel(i);\n";
-    if (bytes == 4)
-      text += "  if (swaps) value.r = value.r & 0xff00ff00u | value.r >> 16 & 0xffu | (value.r & 0xffu) << 16;\n";
-    for (int k = 0; k < bytes / 4; ++k)
-      text += "  words[i * " + std::to_string(bytes / 4) + " + " + std::to_string(k) + "] = value[" +
-              std::to_string(k) + "];\n";
+    text += "  if (i >= pixels) return;\n  uvec4 value = imageLoad(image, place(i));\n";
+    if (bytes == 4) text += "  value.r = swapped(value.r);\n";
+    const std::string words = std::to_string(bytes / 4);
+    for (int k = 0; k < bytes / 4; ++k) {
+      const std::string at = std::to_string(k);
+      text += "  words[i * " + words + " + " + at + "] = value[" + at + "];\n";
+    }
   }
   return text + "}\n";
+}
+
+// Each thread writes a pixel.
+std::string writing(int size_class) {
+  const int bytes = 1 << size_class;
+  std::string text = beginning(true, size_class) + "  if (i >= pixels) return;\n  uvec4 value = uvec4(0);\n";
+  if (bytes < 4) {
+    const std::string each = std::to_string(4 / bytes), bits = std::to_string(8 * bytes);
+    text += "  value.r = words[i / " + each + "] >> (i % " + each + " * " + bits + ") & " +
+            std::to_string((1 << 8 * bytes) - 1) + "u;\n";
+  } else {
+    const std::string words = std::to_string(bytes / 4);
+    for (int k = 0; k < bytes / 4; ++k) {
+      const std::string at = std::to_string(k);
+      text += "  value[" + at + "] = words[i * " + words + " + " + at + "];\n";
+    }
+    if (bytes == 4) text += "  value.r = swapped(value.r);\n";
+  }
+  return text + "  imageStore(image, place(i), value);\n}\n";
 }
 
 // Whether pixels of this format and type are a texture's bits as they are; swapped: red and blue the other way.
@@ -134,17 +154,17 @@ bool is_complete(const Checked& pixels) {
   return least == GL_NEAREST || least == GL_LINEAR || parameter(pixels, GL_TEXTURE_MAX_LEVEL) == pixels.level;
 }
 
-// Which drivers do worse. Tests have the others read so, too.
-bool is_wanted() {
-  static const bool forced = std::getenv("DCGN_TEST_SHADER_READS") != nullptr;
+// Which drivers do worse. Tests have the others do so, too.
+bool is_forced() { return std::getenv("DCGN_TEST_SHADER_COPIES") != nullptr; }
+bool is_slow_driver() {
   const auto* const vendor = reinterpret_cast<const char*>(gl().get_string(GL_VENDOR));
-  return forced || (vendor && std::strstr(vendor, "NVIDIA"));
+  return vendor && std::strstr(vendor, "NVIDIA");
 }
 
 // What a dispatch needs of the context's state, as it was before at the end.
 class Bound {
  public:
-  Bound(const Checked& pixels, int size_class, unsigned buffer, unsigned program)
+  Bound(bool writes, const Checked& pixels, int size_class, unsigned buffer, unsigned program)
       : program_(static_cast<GLuint>(get(GL_CURRENT_PROGRAM))),
         generic_(static_cast<GLuint>(get(GL_SHADER_STORAGE_BUFFER_BINDING))) {
     const Gl& g = gl();
@@ -154,7 +174,8 @@ class Bound {
     for (std::size_t i = 0; i < image_.size(); ++i) g.get_integeri_v(image_state[i], 0, &image_[i]);
     g.use_program(program);
     g.bind_buffer_base(GL_SHADER_STORAGE_BUFFER, 0, buffer);
-    g.bind_image_texture(0, pixels.name, pixels.level, GL_FALSE, pixels.layer, GL_READ_ONLY, image_formats[size_class]);
+    g.bind_image_texture(0, pixels.name, pixels.level, GL_FALSE, pixels.layer, writes ? GL_WRITE_ONLY : GL_READ_ONLY,
+                         image_formats[size_class]);
   }
   Bound(const Bound&) = delete;
   Bound& operator=(const Bound&) = delete;
@@ -182,18 +203,19 @@ class Bound {
 
 }  // namespace
 
-ShaderReader::~ShaderReader() {
+ShaderCopier::~ShaderCopier() {
   if (context_ && current_context() == context_)
-    for (const unsigned program : programs_)
-      if (program) gl().delete_program(program);
+    for (const auto& programs : programs_)
+      for (const unsigned program : programs)
+        if (program) gl().delete_program(program);
 }
 
-unsigned ShaderReader::program(int size_class) {
-  unsigned& program = programs_[static_cast<std::size_t>(size_class)];
+unsigned ShaderCopier::program(bool writes, int size_class) {
+  unsigned& program = programs_[writes][static_cast<std::size_t>(size_class)];
   if (program) return program;
   const Gl& g = gl();
   context_ = current_context();
-  const std::string text = source(size_class);
+  const std::string text = writes ? writing(size_class) : reading(size_class);
   const char* const lines = text.c_str();
   const GLuint shader = g.create_shader(GL_COMPUTE_SHADER);
   g.shader_source(shader, 1, &lines, nullptr);
@@ -211,29 +233,37 @@ unsigned ShaderReader::program(int size_class) {
     log.resize(static_cast<std::size_t>(length));
     g.delete_program(program);
     program = 0;
-    throw Error(Code::device, "pixels::read", "the shader that reads textures was refused by GL: " + log);
+    throw Error(Code::device, "pixels::ImageComm", "a shader that copies pixels was refused by GL: " + log);
   }
   return program;
 }
 
-bool ShaderReader::read(const Checked& pixels, unsigned buffer) {
-  if (!is_wanted() || pixels.kind != Checked::Kind::texture) return false;
+bool ShaderCopier::copy(bool writes, const Checked& pixels, unsigned buffer) {
+  if (pixels.kind != Checked::Kind::texture) return false;
   const std::optional<Bits> bits = bits_of(pixels.internal_format, pixels.format.format, pixels.format.type);
   if (!bits || !is_complete(pixels) || pixels.bytes() > get(GL_MAX_SHADER_STORAGE_BLOCK_SIZE)) return false;
   const Gl& g = gl();
-  const unsigned by = program(bits->size_class);
+  const unsigned by = program(writes, bits->size_class);
   const Rectangle& r = pixels.rectangle;
   g.program_uniform_4i(by, g.get_uniform_location(by, "rectangle"), r.x, r.y, r.width, r.height);
   if (bits->size_class == 2) g.program_uniform_1i(by, g.get_uniform_location(by, "swaps"), bits->swaps);
-  const Bound bound(pixels, bits->size_class, buffer, by);
-  const std::int64_t words = (pixels.bytes() + 3) / 4;
-  const std::int64_t invocations = words / std::max<std::int64_t>(1, (1 << bits->size_class) / 4);
-  const std::int64_t groups = (invocations + threads - 1) / threads;
+  const Bound bound(writes, pixels, bits->size_class, buffer, by);
+  const std::int64_t pixel_bytes = std::int64_t{1} << bits->size_class;
+  const std::int64_t each = writes ? pixel_bytes : std::max<std::int64_t>(pixel_bytes, 4);  // bytes of a thread
+  const std::int64_t groups = ((pixels.bytes() + each - 1) / each + threads - 1) / threads;
   const std::int64_t across = std::min<std::int64_t>(groups, most_groups);
-  g.memory_barrier(GL_SHADER_IMAGE_ACCESS_BARRIER_BIT);
+  g.memory_barrier(GL_ALL_BARRIER_BITS);
   g.dispatch_compute(static_cast<GLuint>(across), static_cast<GLuint>((groups + across - 1) / across), 1);
   g.memory_barrier(GL_ALL_BARRIER_BITS);
   return true;
+}
+
+bool ShaderCopier::read(const Checked& pixels, unsigned buffer) {
+  return (is_forced() || is_slow_driver()) && copy(false, pixels, buffer);
+}
+
+bool ShaderCopier::write(const Checked& pixels, unsigned buffer) {
+  return (is_forced() || (where_ == Buffers::on_gpu && is_slow_driver())) && copy(true, pixels, buffer);
 }
 
 }  // namespace dcgn::pixels

@@ -1,11 +1,13 @@
 """
 What messages cost in Python, the best of several rounds: `python measure_messages.py 2` of two ranks in one process, or
-`mpirun -n 2 --bind-to none python measure_messages.py 1` of one in each.
+`mpirun -n 2 --bind-to none python measure_messages.py 1` of one in each. With `device` behind it, of PyTorch's tensors in
+the memory of the ranks' GPUs.
 """
 
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import dcgn
 import numpy as np
@@ -22,9 +24,21 @@ def best(rounds: int, act: Callable[[], None], repeats: int = 5) -> float:
     return min(times)
 
 
+on_device = "device" in sys.argv
+large_bytes = (256 if on_device else 16) << 20
+
+
+def make(rank: int, count: int) -> Any:
+    if not on_device:
+        return np.zeros(count, np.uint8)
+    import torch
+
+    return torch.zeros(count, dtype=torch.uint8, device=f"cuda:{rank % torch.cuda.device_count()}")
+
+
 def main(comm: dcgn.Comm) -> None:
     other = 1 - comm.rank
-    small, array = np.zeros(1), np.zeros(16 << 20, np.uint8)
+    small, array = make(comm.rank, 8), make(comm.rank, large_bytes)
 
     def to_myself() -> None:
         comm.Send(small, 0)
@@ -46,7 +60,12 @@ def main(comm: dcgn.Comm) -> None:
     one = best(10, large)
     if comm.rank == 0:
         print(f"half a round trip of 8 bytes: {1e6 * half:.2f} us")
-        print(f"16 MiB: {array.nbytes / one / 1e9:.1f} GB/s")
+        print(f"{large_bytes >> 20} MiB: {large_bytes / one / 1e9:.1f} GB/s")
 
 
-dcgn.run(main, cpus=int(sys.argv[1]))
+gpus = 0
+if on_device:
+    import torch
+
+    gpus = torch.cuda.device_count()
+dcgn.run(main, cpus=int(sys.argv[1]), gpus=gpus)

@@ -19,7 +19,8 @@ struct Argument {
   std::int64_t integer = 0;
   double real = 0;
   void* memory = nullptr;
-  std::int64_t bytes = 0;  // of the memory
+  void* on_device = nullptr;  // where a kernel finds what is in the host's memory, for which it is copied
+  std::int64_t bytes = 0;     // of the memory
   bool writable = true;
   ElementKind element = ElementKind::byte;
 };
@@ -42,7 +43,7 @@ T pointer(const Argument& a, std::size_t index) {
     refuse(index, "an array of " + to_string(a.element) + ", expected " + to_string(wanted));
   if (!std::is_const_v<std::remove_pointer_t<T>> && !a.writable)
     refuse(index, "a read-only array, expected one that may be written, or a parameter that is a pointer to const");
-  return static_cast<T>(a.memory);
+  return static_cast<T>(a.on_device ? a.on_device : a.memory);
 }
 
 template <class T>

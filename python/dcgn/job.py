@@ -71,8 +71,9 @@ class Job(_dcgn.Job):
     ) -> Job:
         """
         Has a GPU run kernel(context, comm, *args) by `grid` blocks of `block` threads, each block with `shared_bytes` of
-        dynamic shared memory. Several kernels of a GPU run one after the other. Arrays must be where the GPU reaches them:
-        those of an emulated one are the host's. Throws CompileError.
+        dynamic shared memory. Several kernels of a GPU run one after the other. An emulated GPU has the host's arrays as they
+        are; a real one has copies of them while the job runs, and what its kernels change comes back at the end. Throws
+        CompileError.
         """
         check_kernel(kernel, "gpu")
         library = kernel.compile(self._architecture(gpu))

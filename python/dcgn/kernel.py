@@ -24,6 +24,21 @@ extern "C" void dcgn_python_launch_kernel(dcgn::VirtualGpu& gpu, const dcgn::Lau
   dcgn::python::launch_kernel(&{name}::operator(), gpu, launch, arguments);
 }}
 """
+_PTX_TEXT = """#include <dcgn/gpu/context.hpp>
+#line 1 "{name}"
+{source}
+#line 1 "dcgn.Kernel"
+template <class Function, class... Args>
+__global__ void dcgn_python_kernel(Args... args) {{
+  dcgn::gpu::Context context;
+  Function{{}}(context, args...);
+}}
+template <class Function, class... Args>
+auto dcgn_python_instance(void (Function::*)(dcgn::gpu::Context&, Args...) const) {{
+  return &dcgn_python_kernel<Function, Args...>;
+}}
+void* dcgn_python_use() {{ return reinterpret_cast<void*>(dcgn_python_instance(&{name}::operator())); }}
+"""
 
 
 class Kernel:
@@ -53,6 +68,9 @@ class Kernel:
 
     def _compile_for_virtual_gpu(self) -> Path:
         return compiled(self.name, _VIRTUAL_TEXT.format(name=self.name, source=self.source), "")
+
+    def _compile_to_ptx(self, architecture: str) -> Path:
+        return compiled(self.name, _PTX_TEXT.format(name=self.name, source=self.source), architecture, ptx=True)
 
 
 def check_kernel(kernel: object, call: str) -> None:

@@ -24,25 +24,26 @@ class CompileError(Exception):
         self.command = command
 
 
-def compiled(name: str, text: str, architecture: str, *, fused: bool = True) -> Path:
+def compiled(name: str, text: str, architecture: str, *, fused: bool = True, ptx: bool = False) -> Path:
     """
-    The shared library of a text, for a GPU's architecture ("sm_90") or emulated ones (""). It is compiled once, and kept in a
-    cache; `name` is what errors and the file are called by. Not `fused`, it computes the same bits by any compiler.
+    The shared library of a text, for a GPU's architecture ("sm_90") or emulated ones (""); with `ptx` the file of what nvcc
+    makes of its kernels. It is compiled once, and kept in a cache; `name` is what errors and the file are called by. Not
+    `fused`, it computes the same bits by any compiler.
     """
-    command = _command(architecture, fused)
-    library = _cache() / f"{name.replace('::', '.')}-{_hash(text, command)}.so"
-    if not library.exists():
-        _compile(name, text, command, architecture, library)
-    return library
-
-
-def _compile(name: str, text: str, command: list[str], architecture: str, library: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        source = Path(folder) / ("source.cu" if architecture else "source.cpp")
-        source.write_text(text)
-        made = Path(folder) / "made.so"
+    command = _command(architecture, fused, ptx)
+    made = _cache() / f"{name.replace('::', '.')}-{_hash(text, command)}.{'ptx' if ptx else 'so'}"
+    if not made.exists():
         # The module has the library in it. It comes after the source, or the linker finds no use for it.
-        module = ["-Xlinker", str(_MODULE)] if architecture else [str(_MODULE)]
+        module = [] if ptx else ["-Xlinker", str(_MODULE)] if architecture else [str(_MODULE)]
+        _compile(name, text, command, module, "source.cu" if architecture else "source.cpp", made)
+    return made
+
+
+def _compile(name: str, text: str, command: list[str], module: list[str], file: str, to: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=to.parent) as folder:
+        source = Path(folder) / file
+        source.write_text(text)
+        made = Path(folder) / "made"
         command = [*command, "-o", str(made), str(source), *module]
         try:
             run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -50,11 +51,11 @@ def _compile(name: str, text: str, command: list[str], architecture: str, librar
             raise CompileError(f"{name}: {command[0]} cannot be run: {e.strerror}", command) from e
         if run.returncode != 0:
             raise CompileError(f"{name} does not compile:\n{run.stderr.rstrip()}", command)
-        made.rename(library)  # there whole or not at all, whoever else compiles it
+        made.rename(to)  # there whole or not at all, whoever else compiles it
 
 
-def _command(architecture: str, fused: bool) -> list[str]:
-    flags = ["-std=c++20", "-O2", "-shared", "-I", str(_PACKAGE), "-I", str(_PACKAGE / "include")]
+def _command(architecture: str, fused: bool, ptx: bool) -> list[str]:
+    flags = ["-std=c++20", "-O2", "-ptx" if ptx else "-shared", "-I", str(_PACKAGE), "-I", str(_PACKAGE / "include")]
     host_flags = ["-fPIC", "-fno-gnu-unique"]  # what has one name in two libraries is not the same
     if not fused:
         host_flags.append("-ffp-contract=off")

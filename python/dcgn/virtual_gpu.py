@@ -38,9 +38,9 @@ class VirtualGpu(_dcgn.VirtualGpu):
 
     def launch(self, kernel: Kernel, *args: Any, grid: int, block: int, shared_bytes: int = 0) -> None:
         """
-        Starts a kernel with numbers and arrays, its blocks split over the parts. Emulated GPUs take the source of a function
-        object, `void operator()(dcgn::gpu::Context& ctx, ...) const`; real ones that of a `__global__` function, where an int
-        stands for an integer and a float for a floating-point number of the parameter's size.
+        Starts a kernel with numbers and arrays, its blocks split over the parts: a function object,
+        `void operator()(dcgn::gpu::Context& ctx, ...) const`. Real GPUs take a `__global__` function, too, where an int stands
+        for an integer and a float for a floating-point number of the parameter's size.
         """
         check_kernel(kernel, "launch")
         if self.is_emulated:
@@ -49,8 +49,13 @@ class VirtualGpu(_dcgn.VirtualGpu):
             return
         key = kernel.name, kernel.source
         if key not in self._loaded:
-            self._loaded[key] = self._load(kernel.name, kernel.source)
+            self._loaded[key] = self._load_kernel(kernel)
         self._launch_loaded(self._loaded[key], grid, block, shared_bytes, args)
+
+    def _load_kernel(self, kernel: Kernel) -> object:
+        if "__global__" in kernel.source:
+            return self._load(kernel.name, kernel.source)
+        return self._load_ptx(kernel.name, kernel._compile_to_ptx(self._architecture).read_text())
 
 
 class VirtualBuffer(_dcgn.VirtualBuffer):

@@ -96,8 +96,9 @@ class Job {
   void cpu_rank(int rank, nb::object kernel) { job().cpu_rank(rank, runner(std::move(kernel))); }
   void gpu(int gpu, const std::string& library, const Launch& launch, const nb::tuple& arguments) {
     auto* const add = reinterpret_cast<AddKernel*>(function_of(library, kernel_entry));
-    const bool for_cuda = job().world().device(gpu).kind() == DeviceKind::cuda;
-    add(job(), gpu, launch, arguments_of(arguments, for_cuda, kept_));
+    const Device& device = job().world().device(gpu);
+    const CopiesTo copies{device, copies_};
+    add(job(), gpu, launch, arguments_of(arguments, device.kind() == DeviceKind::cuda, kept_, &copies));
   }
   Report run();
 
@@ -117,6 +118,7 @@ class Job {
   int size_ = 0, gpus_ = 0;
   std::shared_ptr<Ranks> ranks_ = std::make_shared<Ranks>();
   Kept kept_;                  // what kernels of GPUs were given
+  DeviceCopies copies_;        // of what real ones cannot reach
   std::exception_ptr signal_;  // what a handler threw while the job ran
 };
 
@@ -143,7 +145,9 @@ Report Job::run() {
     const nb::gil_scoped_release released;
     std::thread thread([&] {
       try {
+        for (const auto& copy : copies_) copy->fill();
         report = job_->run();
+        for (const auto& copy : copies_) copy->bring_back();
       } catch (...) {
         error = std::current_exception();
       }
@@ -159,6 +163,7 @@ Report Job::run() {
     job_.reset();
   }
   ranks_->all.clear();
+  copies_.clear();
   kept_.clear();
   if (signal_) std::rethrow_exception(signal_);
   if (error) std::rethrow_exception(error);

@@ -40,6 +40,12 @@ class Gpu {
   virtual_gpu::Kernel load(const std::string& name, const std::string& source) {
     return gpu_->load_source(name, source).kernel(name);
   }
+  // Of the only kernel in it.
+  virtual_gpu::Kernel load_ptx(const std::string& name, const std::string& text) {
+    const virtual_gpu::Module module = gpu_->load_ptx(name, text);
+    return module.kernel(module.kernels().at(0).name);
+  }
+  std::string architecture() const { return architecture_of(gpu_->device(0)); }
 
   void launch_object(const std::string& library, const Launch& launch, const nb::tuple& given) {
     auto* const start = reinterpret_cast<LaunchKernel*>(function_of(library, launch_entry));
@@ -181,6 +187,8 @@ void bind_virtual_gpu(nb::module_& m) {
       .def_prop_ro("is_emulated", &Gpu::is_emulated, "Whether they are emulated ones.")
       .def("synchronize", &Gpu::synchronize, "Waits for all launches. Throws what went wrong in a kernel.")
       .def("_load", &Gpu::load, "name"_a, "source"_a)
+      .def("_load_ptx", &Gpu::load_ptx, "name"_a, "text"_a)
+      .def_prop_ro("_architecture", &Gpu::architecture)
       .def(
           "_launch_loaded",
           [](Gpu& gpu, const virtual_gpu::Kernel& kernel, unsigned grid, unsigned block, std::size_t shared_bytes,

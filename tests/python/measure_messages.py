@@ -63,9 +63,10 @@ def main(comm: dcgn.Comm) -> None:
         print(f"{large_bytes >> 20} MiB: {large_bytes / one / 1e9:.1f} GB/s")
 
 
-gpus = 0
+job = {}
 if on_device:
     import torch
 
-    gpus = torch.cuda.device_count()
-dcgn.run(main, cpus=int(sys.argv[1]), gpus=gpus)
+    idle = "struct Idle { DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context&, dcgn::gpu::Comm) const {} };"
+    job = {"gpus": torch.cuda.device_count(), "kernel": dcgn.Kernel(idle, "Idle")}
+dcgn.run(main, cpus=int(sys.argv[1]), **job)

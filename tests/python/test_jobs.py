@@ -151,6 +151,26 @@ class Kernels(unittest.TestCase):
         dcgn.Job(gpus=1).gpu(kernel, pair, out).run()
         self.assertEqual(out[0], 3.5)
 
+    def test_arrays_have_what_kernels_wrote(self) -> None:
+        kernel = dcgn.Kernel(
+            """
+            struct Half {
+              DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm, float* all, int first) const {
+                for (int i = ctx.thread_rank(); i < 64; i += ctx.num_threads()) all[first + i] += 1;
+              }
+            };
+            """,
+            "Half",
+        )
+        all = np.arange(256, dtype=np.float32)
+        job = dcgn.Job(gpus=2)
+        for gpu in range(job.gpus):  # one array of all: each has its own part of it, twice
+            job.gpu_on(gpu, kernel, all, 64 * gpu).gpu_on(gpu, kernel, all, 64 * gpu)
+        job.run()
+        expected = np.arange(256, dtype=np.float32)
+        expected[: 64 * job.gpus] += 2
+        np.testing.assert_array_equal(all, expected)
+
     def test_errors_of_the_compiler_have_the_source_s_lines(self) -> None:
         kernel = dcgn.Kernel("struct Bad {\n  void operator()(int) const { return undeclared; }\n};", "Bad")
         with self.assertRaisesRegex(dcgn.CompileError, r"Bad does not compile:\n(.*\n)*Bad:2:.*undeclared"):

@@ -10,9 +10,9 @@
 #include <tuple>
 #include <vector>
 
-namespace dcgn::trace {
+namespace dcgn::trace::analysed {
 
-using enum message::Call;  // not in the global namespace, which has POSIX's wait and dup
+using enum message::Call;  // in no namespace of others: POSIX has a wait and a dup, too
 
 namespace {
 
@@ -269,4 +269,4 @@ TEST(Words, say_who_is_slow) {
   EXPECT_NE(text.find("of it is on rank 5."), std::string::npos) << text;
 }
 
-}  // namespace dcgn::trace
+}  // namespace dcgn::trace::analysed

@@ -175,6 +175,7 @@ byId("reset").addEventListener("click", () => show(0, meta.duration));
 byId("search").addEventListener("input", (event) => {
   shown.mask = find(event.target.value);
   const hits = shown.mask?.reduce((sum, hit) => sum + hit, 0);
+  event.target.classList.toggle("told", shown.mask !== null);
   byId("found").textContent = shown.mask ? `${hits} call${hits === 1 ? "" : "s"}` : "";
   draw();
 });

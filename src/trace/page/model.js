@@ -129,7 +129,12 @@ function callInWords(e) {
   const size = bytesText(events.bytes[e]);
   let what;
   if (kind === 0) what = `sends ${size} to ${rankText(peer)}${tag}`;
-  else if (kind === 1) what = `receives ${events.bytes[e] > 0 || peer >= 0 ? size : "a message"} from ${peer >= 0 ? rankText(peer) : "any rank"}${tag}`;
+  else if (kind === 1) {
+    // Of any source or tag, and how much: its message's send says.
+    const m = gotAs[e], known = m >= 0 && messages.receive[m] === e;
+    const from = known ? rankOf(messages.send[m]) : peer, got = known ? bytesText(events.bytes[messages.send[m]]) : "a message";
+    what = `receives ${got} from ${from >= 0 ? rankText(from) : "any rank"}${known ? ` with tag ${events.tag[messages.send[m]]}` : tag}`;
+  }
   else if (kind === 2) {
     const [from, fromTag, fromBytes] = events.from.get(e);
     what = `sends ${size} to ${rankText(peer)}${tag} and receives ${bytesText(fromBytes)} from ${from >= 0 ? rankText(from) : "any rank"}` +

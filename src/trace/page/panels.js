@@ -76,7 +76,8 @@ function showMatrix(over) {
   }
   const width = matrix.canvas.parentElement.clientWidth - 350;
   matrix.left = matrix.top = 46;
-  matrix.cell = Math.max(2, Math.min(44, Math.floor((Math.min(Math.max(width, 200), 430) - matrix.left) / ranks)));
+  const room = (Math.min(Math.max(width, 200), 400) - matrix.left) / ranks;
+  matrix.cell = room >= 4 ? Math.min(52, Math.floor(room)) : room;
   const size = matrix.cell * ranks, scale = 98;
   matrix.canvas.style.width = matrix.left + Math.max(size + 8, 90) + scale + "px";
   const c = fit(matrix.canvas, matrix.left + Math.max(size + 8, 90) + scale, matrix.top + Math.max(size, 100) + 4);
@@ -91,11 +92,11 @@ function showMatrix(over) {
   for (const flow of meta.flows) {
     const x = matrix.left + flow[1] * matrix.cell, y = matrix.top + flow[0] * matrix.cell, inset = matrix.cell > 5 ? 1 : 0;
     c.fillStyle = `rgba(${colours.heat}, ${strength(flow[column])})`;
-    c.fillRect(x + inset, y + inset, matrix.cell - 2 * inset || 1, matrix.cell - 2 * inset || 1);
+    c.fillRect(x + inset, y + inset, Math.max(1, matrix.cell - 2 * inset), Math.max(1, matrix.cell - 2 * inset));
   }
   c.font = "11px " + font;
   c.fillStyle = colours.soft;
-  const every = Math.max(1, Math.ceil(18 / matrix.cell));
+  const every = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((n) => n * matrix.cell >= (ranks > 99 ? 26 : 18)) ?? 1000;
   for (let r = 0; r < ranks; r += every) {
     const middle = matrix.cell / 2 + r * matrix.cell;
     c.fillText(r, matrix.left + middle, matrix.top - 9);
@@ -171,7 +172,7 @@ function showSlowest() {
   byId("slow").innerHTML = table(
     [{ title: "call" }, { title: "rank", type: "number" }, { title: "peer" }, { title: "bytes", type: "number" }, { title: "time", type: "number" },
       { title: "of it waiting", type: "number" }, { title: "for rank", type: "number" }, { title: "at", type: "number" }],
-    slowestCalls(14).map((e) => ({
+    slowestCalls(10).map((e) => ({
       event: e,
       cells: [callName(e), rankOf(e), peerText(e), events.kind[e] === 3 ? "" : bytesText(events.bytes[e]), timeText(events.end[e] - events.begin[e]),
         shareText(events.waited[e], events.end[e] - events.begin[e]), events.waited[e] > 0 ? events.awaited[e] : "", momentText(events.begin[e])],

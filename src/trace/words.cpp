@@ -110,6 +110,7 @@ std::vector<PathShare> path_shares(const Analysis& analysis) {
   std::map<std::pair<int, Step::Kind>, std::uint64_t> sums;
   for (const Step& step : analysis.path) sums[{step.rank, step.kind}] += step.end_ns - step.begin_ns;
   std::vector<PathShare> shares;
+  shares.reserve(sums.size());
   for (const auto& [key, ns] : sums) shares.push_back({key.first, key.second, ns});
   std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
   return shares;
@@ -148,7 +149,7 @@ std::string summary_of(const Document& document, const Analysis& analysis) {
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     text += "The critical path spends " + share_text(as_double(by_kind[0]), as_double(whole)) + " computing, " +
             share_text(as_double(by_kind[2]), as_double(whole)) + " transferring and " +
-            share_text(as_double(by_kind[1]), as_double(whole)) + " in other calls; " +
+            share_text(as_double(by_kind[1]), as_double(whole)) + " in calls that waited for nobody; " +
             share_text(as_double(most->second), as_double(whole)) + " of it is on rank " + std::to_string(most->first) +
             ".";
   }

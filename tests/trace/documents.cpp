@@ -6,7 +6,7 @@
 
 namespace dcgn::test {
 
-using trace::Document, trace::Event;
+using trace::Document;
 using enum message::Call;
 
 Document ping_pong(int rounds) {

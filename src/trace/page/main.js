@@ -27,8 +27,8 @@ function showDetail() {
   const chosen = shown.pinned;
   byId("detail").innerHTML = chosen?.event !== undefined
     ? `<span><strong>${callInWords(chosen.event)}</strong></span><span><kbd>Esc</kbd> lets go</span>`
-    : "<span>Wheel, <kbd>w</kbd> <kbd>s</kbd> zoom; <kbd>a</kbd> <kbd>d</kbd> move; drag: a range; <kbd>0</kbd> all; Shift and wheel: more ranks; " +
-      "click pins a call, <kbd>,</kbd> <kbd>.</kbd> go to the next</span>" +
+    : "<span>Wheel, <kbd>w</kbd> <kbd>s</kbd> zoom; <kbd>a</kbd> <kbd>d</kbd> move; drag: a range; <kbd>0</kbd> all; " +
+      "Shift and wheel: more ranks; click pins a call, <kbd>,</kbd> <kbd>.</kbd> go to the next</span>" +
       (meta.clockError > 0 ? `<span>clocks differ by ${timeText(meta.clockError)} at most</span>` : "");
 }
 
@@ -70,15 +70,18 @@ canvas.addEventListener("pointermove", (event) => {
     pressed.far ||= Math.abs(event.offsetX - pressed.x) > 4;
     if (!pressed.far) return;
     showTip(0, 0, "");
-    const span = pressed.to - pressed.from;
-    if (pressed.moves) show(pressed.from - ((event.offsetX - pressed.x) / (pixels.width - gutter)) * span, pressed.to - ((event.offsetX - pressed.x) / (pixels.width - gutter)) * span);
+    const by = ((event.offsetX - pressed.x) / (pixels.width - gutter)) * (pressed.to - pressed.from);
+    if (pressed.moves) show(pressed.from - by, pressed.to - by);
     else shown.dragged = [Math.max(gutter, pressed.x), Math.max(gutter, event.offsetX)];
     draw();
     return;
   }
   shown.hover = under(event.offsetX, event.offsetY);
   const { row, event: call, activity } = shown.hover ?? {};
-  showTip(event.clientX, event.clientY, call !== undefined ? callInWords(call) : activity !== undefined ? activityInWords(devices[row.device], activity) : "");
+  let text = "";
+  if (call !== undefined) text = callInWords(call);
+  else if (activity !== undefined) text = activityInWords(devices[row.device], activity);
+  showTip(event.clientX, event.clientY, text);
   draw();
 });
 canvas.addEventListener("pointerup", (event) => {
@@ -121,17 +124,15 @@ canvas.addEventListener("pointercancel", () => (pressed = shown.dragged = null))
 // Keys ------------------------------------------------------------------------------------------------------------------
 function stepTo(by) {
   if (count === 0) return;
-  let next;
-  if (shown.pinned) next = shown.pinned.event + by;
-  else next = firstAbove(events.end, (view.from + view.to) / 2, first[0], first[1]);
-  if (next < 0 || next >= count || (shown.pinned && rankOf(next) !== rankOf(shown.pinned.event))) return;
-  shown.pinned = { event: next };
-  if (events.begin[next] < view.from || events.end[next] > view.to) pin(next, true);
-  else pin(next, false);
+  const now = shown.pinned?.event;
+  const next = now !== undefined ? now + by : firstAbove(events.end, (view.from + view.to) / 2, first[0], first[1]);
+  if (next < 0 || next >= count || (now !== undefined && rankOf(next) !== rankOf(now))) return;
+  pin(next, events.begin[next] < view.from || events.end[next] > view.to);
 }
 const actions = {
-  w: () => zoom(0.7), s: () => zoom(1 / 0.7), "+": () => zoom(0.7), "-": () => zoom(1 / 0.7), a: () => move(-0.2), d: () => move(0.2),
-  ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), ArrowUp: () => (rowsBox.scrollTop -= 60), ArrowDown: () => (rowsBox.scrollTop += 60),
+  w: () => zoom(0.7), s: () => zoom(1 / 0.7), "+": () => zoom(0.7), "-": () => zoom(1 / 0.7),
+  a: () => move(-0.2), d: () => move(0.2), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
+  ArrowUp: () => (rowsBox.scrollTop -= 60), ArrowDown: () => (rowsBox.scrollTop += 60),
   0: () => show(0, meta.duration), ",": () => stepTo(-1), ".": () => stepTo(1), Escape: () => pin(undefined),
   "/": () => byId("search").focus(),
 };

@@ -17,7 +17,8 @@ const events = {
 };
 const messages = { send: new Int32Array(meta.messages), receive: new Int32Array(meta.messages), done: new Int32Array(meta.messages) };
 const path = {
-  rank: new Int32Array(meta.steps), kind: new Uint8Array(meta.steps), begin: new Float64Array(meta.steps), end: new Float64Array(meta.steps),
+  rank: new Int32Array(meta.steps), kind: new Uint8Array(meta.steps),
+  begin: new Float64Array(meta.steps), end: new Float64Array(meta.steps),
 };
 const devices = meta.devices.map((d) => ({
   ...d, copy: new Uint8Array(d.activities), begin: new Float64Array(d.activities), end: new Float64Array(d.activities),
@@ -151,8 +152,9 @@ function callInWords(e) {
 
 function activityInWords(device, a) {
   const size = device.copy[a] && device.bytes[a] > 0 ? ` of ${bytesText(device.bytes[a])}` : "";
-  return `<b>${escapeHtml(meta.names[device.name[a]])}</b>: a ${device.copy[a] ? "copy" : "kernel"}${size} on ${escapeHtml(device.group)} ` +
-    `(${escapeHtml(device.label)}). ${timeText(device.end[a] - device.begin[a])}, from ${momentText(device.begin[a])} on.`;
+  const what = device.copy[a] ? "copy" : "kernel";
+  return `<b>${escapeHtml(meta.names[device.name[a]])}</b>: a ${what}${size} on ` +
+    `${escapeHtml(device.group)} (${escapeHtml(device.label)}). ${timeText(device.end[a] - device.begin[a])}, from ${momentText(device.begin[a])} on.`;
 }
 
 // For each rank, ns.

@@ -1,67 +1,84 @@
 // Below the timeline: times of ranks, the critical path by rank and kind, who sends to whom, collectives, slowest calls.
 
 const byId = (id) => document.getElementById(id);
-const pathKinds = ["computing", "calls", "transferring"];
 
+// Columns of a table: of words, or of numbers.
+const words = (...titles) => titles.map((title) => ({ title, type: "" }));
+const numbers = (...titles) => titles.map((title) => ({ title, type: "number" }));
+const wide = (title) => [{ title, type: "wide" }];
+
+// A row leads to its call or its rank in the timeline where it names one.
 function table(columns, rows) {
-  const cell = (tag, column, html, attributes = "") => `<${tag} class="${column.type ?? ""}"${attributes}>${html}</${tag}>`;
-  return `<table><thead><tr>${columns.map((c) => cell("th", c, c.title, ' scope="col"')).join("")}</tr></thead><tbody>` +
-    rows.map(({ cells, event, rank }) => {
-      const leads = event !== undefined ? ` class="leads" tabindex="0" data-event="${event}"` : rank !== undefined ? ` class="leads" tabindex="0" data-rank="${rank}"` : "";
-      return `<tr${leads}>${columns.map((c, i) => cell("td", c, cells[i])).join("")}</tr>`;
-    }).join("") + "</tbody></table>";
+  const cell = (tag, column, html) => `<${tag} class="${column.type}">${html}</${tag}>`;
+  const attributes = ({ event, rank }) => {
+    if (event !== undefined) return ` class="leads" tabindex="0" data-event="${event}"`;
+    return rank !== undefined ? ` class="leads" tabindex="0" data-rank="${rank}"` : "";
+  };
+  const line = (row) => `<tr${attributes(row)}>${columns.map((c, i) => cell("td", c, row.cells[i])).join("")}</tr>`;
+  const head = columns.map((c) => cell("th", c, c.title)).join("");
+  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map(line).join("")}</tbody></table>`;
 }
 
-const parts = (list, whole, what) =>
-  `<div class="parts" role="img" aria-label="${what}">` +
-  list.map(([kind, ns]) => `<span class="${kind}" style="width:${(100 * ns) / Math.max(1, whole)}%"></span>`).join("") + "</div>";
-const keys = (list) => `<div class="keys">${list.map(([kind, name]) => `<span><i class="swatch ${kind}"></i>${name}</span>`).join("")}</div>`;
+const rankCell = (r) => `${r} <span class="note">${escapeHtml(meta.ranks[r].full)}</span>`;
+
+// A bar of [kind, ns], of which the whole is as long as the column.
+function parts(list, whole) {
+  const part = ([kind, ns]) => `<span class="${kind}" style="width:${(100 * ns) / whole}%"></span>`;
+  const label = list.map(([kind, ns]) => `${kind} ${shareText(ns, whole)}`).join();
+  return `<div class="parts" role="img" aria-label="${label}">${list.map(part).join("")}</div>`;
+}
+const keys = (list) => {
+  const key = ([kind, name]) => `<span><i class="swatch ${kind}"></i>${name}</span>`;
+  return `<div class="keys">${list.map(key).join("")}</div>`;
+};
 
 function showTimes() {
   const whole = Math.max(1, meta.duration);
-  byId("times").innerHTML = keys([["computing", "computing, or not in a call"], ["transferring", "in calls, transferring"], ["waiting", "in calls, waiting for another rank"]]) +
-    table(
-      [{ title: "rank" }, { title: "", type: "wide" }, { title: "computing", type: "number" }, { title: "transferring", type: "number" }, { title: "waiting", type: "number" }],
-      times.map((t, r) => {
-        const transferring = t.inCalls - t.waiting;
-        const dropped = meta.ranks[r].dropped ? ` <span class="note" title="calls that found no room: raise DCGN_TRACE_EVENTS">(+${meta.ranks[r].dropped})</span>` : "";
-        return {
-          rank: r,
-          cells: [
-            `${r} <span class="note">${escapeHtml(meta.ranks[r].full)}</span>${dropped}`,
-            parts([["computing", t.computing], ["transferring", transferring], ["waiting", t.waiting]], whole,
-              `computing ${shareText(t.computing, whole)}, waiting ${shareText(t.waiting, whole)}`),
-            shareText(t.computing, whole), shareText(transferring, whole), shareText(t.waiting, whole),
-          ],
-        };
-      }));
+  const row = (t, r) => {
+    const transferring = t.inCalls - t.waiting, { dropped } = meta.ranks[r];
+    const missing = dropped
+      ? ` <span class="note" title="calls that found no room: raise DCGN_TRACE_EVENTS">(+${dropped})</span>` : "";
+    const shares = [["computing", t.computing], ["transferring", transferring], ["waiting", t.waiting]];
+    return { rank: r, cells: [rankCell(r) + missing, parts(shares, whole), ...shares.map(([, ns]) => shareText(ns, whole))] };
+  };
+  byId("times").innerHTML =
+    keys([
+      ["computing", "computing, or not in a call"], ["transferring", "in calls, transferring"],
+      ["waiting", "in calls, waiting for another rank"],
+    ]) +
+    table([...words("rank"), ...wide(""), ...numbers("computing", "transferring", "waiting")], times.map(row));
 }
 
 function showPath() {
+  const order = [0, 2, 1], names = ["computing", "calls", "transferring"];  // as they are shown; by path.kind
   const ofRank = new Map(), all = [0, 0, 0];
   for (let s = 0; s < meta.steps; ++s) {
-    const ns = path.end[s] - path.begin[s], r = path.rank[s];
-    if (!ofRank.has(r)) ofRank.set(r, { rank: r, sums: [0, 0, 0], longest: s });
-    const one = ofRank.get(r);
-    one.sums[path.kind[s]] += ns;
+    const r = path.rank[s], ns = path.end[s] - path.begin[s];
+    if (!ofRank.has(r)) ofRank.set(r, [0, 0, 0]);
+    ofRank.get(r)[path.kind[s]] += ns;
     all[path.kind[s]] += ns;
-    if (path.end[one.longest] - path.begin[one.longest] < ns) one.longest = s;
   }
-  const whole = all[0] + all[1] + all[2], sum = ([a, b, c]) => a + b + c;
+  const sum = ([a, b, c]) => a + b + c, whole = sum(all);
   if (whole === 0) {
     byId("path").innerHTML = '<p class="note">There are no calls.</p>';
     return;
   }
   const row = (name, sums, rank) => ({
     rank,
-    cells: [name, parts([["computing", sums[0]], ["transferring", sums[2]], ["calls", sums[1]]], whole, pathKinds.map((k, i) => `${k} ${shareText(sums[i], whole)}`).join()),
-      shareText(sums[0], whole), shareText(sums[2], whole), shareText(sums[1], whole), timeText(sum(sums))],
+    cells: [
+      name, parts(order.map((kind) => [names[kind], sums[kind]]), whole),
+      ...order.map((kind) => shareText(sums[kind], whole)), timeText(sum(sums)),
+    ],
   });
-  const sorted = [...ofRank.values()].sort((a, b) => sum(b.sums) - sum(a.sums));
-  byId("path").innerHTML = keys([["computing", "computing"], ["transferring", "transferring, once the other had come"], ["calls", "other calls"]]) +
-    table([{ title: "rank" }, { title: "share of the path", type: "wide" }, { title: "computing", type: "number" }, { title: "transferring", type: "number" },
-      { title: "calls", type: "number" }, { title: "time", type: "number" }],
-    [row("<b>all</b>", all), ...sorted.map((one) => row(`${one.rank} <span class="note">${escapeHtml(meta.ranks[one.rank].full)}</span>`, one.sums, one.rank))]);
+  const sorted = [...ofRank].sort(([, a], [, b]) => sum(b) - sum(a));
+  byId("path").innerHTML =
+    keys([
+      ["computing", "computing"], ["transferring", "transferring, once the other had come"],
+      ["calls", "calls that waited for nobody"],
+    ]) +
+    table(
+      [...words("rank"), ...wide("share of the path"), ...numbers("computing", "transferring", "calls", "time")],
+      [row("<b>all</b>", all), ...sorted.map(([r, sums]) => row(rankCell(r), sums, r))]);
 }
 
 // Rows send, columns receive. The darker, the more.
@@ -138,19 +155,19 @@ function showMatrix(over) {
 
 function showFlows() {
   const most = [...meta.flows].sort((a, b) => b[3] - a[3] || b[2] - a[2]).slice(0, 8);
+  const row = ([from, to, number, bytes]) => ({ cells: [`${from} → ${to}`, number, bytesText(bytes)] });
   if (most.length > 0)
-    byId("flows").innerHTML = table([{ title: "most", type: "" }, { title: "messages", type: "number" }, { title: "bytes", type: "number" }],
-      most.map(([from, to, number, bytes]) => ({ cells: [`${from} → ${to}`, number, bytesText(bytes)] })));
+    byId("flows").innerHTML = table([...words("most"), ...numbers("messages", "bytes")], most.map(row));
 }
 
 function showCollectives() {
   if (meta.collectives.length === 0) return;
-  byId("collectives").innerHTML = "<h3>Collectives</h3>" +
-    table([{ title: "call" }, { title: "communicator", type: "number" }, { title: "times", type: "number" }, { title: "bytes of all ranks", type: "number" },
-      { title: "time of all ranks", type: "number" }, { title: "of it waiting", type: "number" }],
-    meta.collectives.map(([name, communicator, times, bytes, ns, waiting]) => ({
-      cells: [name, communicator || "world", times, bytesText(bytes), timeText(ns), shareText(waiting, ns)],
-    })));
+  const row = ([name, communicator, times, bytes, ns, waiting]) => ({
+    cells: [name, communicator || "world", times, bytesText(bytes), timeText(ns), shareText(waiting, ns)],
+  });
+  const titles = ["communicator", "times", "bytes of all ranks", "time of all ranks", "of it waiting"];
+  byId("collectives").innerHTML =
+    "<h3>Collectives</h3>" + table([...words("call"), ...numbers(...titles)], meta.collectives.map(row));
 }
 
 function slowestCalls(wanted) {
@@ -168,13 +185,24 @@ function slowestCalls(wanted) {
 }
 
 function showSlowest() {
-  const peerText = (e) => (events.kind[e] === 4 || events.peer[e] < 0 ? "" : `${events.kind[e] === 1 ? "from" : "to"} ${events.peer[e]}`);
+  const peerText = (e) => {
+    if (events.kind[e] === 4 || events.peer[e] < 0) return "";
+    return (events.kind[e] === 1 ? "from " : "to ") + events.peer[e];
+  };
+  const row = (event) => {
+    const ns = events.end[event] - events.begin[event], waited = events.waited[event];
+    return {
+      event,
+      cells: [
+        callName(event), rankOf(event), peerText(event), events.kind[event] === 3 ? "" : bytesText(events.bytes[event]),
+        timeText(ns), shareText(waited, ns), waited > 0 ? events.awaited[event] : "", momentText(events.begin[event]),
+      ],
+    };
+  };
   byId("slow").innerHTML = table(
-    [{ title: "call" }, { title: "rank", type: "number" }, { title: "peer" }, { title: "bytes", type: "number" }, { title: "time", type: "number" },
-      { title: "of it waiting", type: "number" }, { title: "for rank", type: "number" }, { title: "at", type: "number" }],
-    slowestCalls(10).map((e) => ({
-      event: e,
-      cells: [callName(e), rankOf(e), peerText(e), events.kind[e] === 3 ? "" : bytesText(events.bytes[e]), timeText(events.end[e] - events.begin[e]),
-        shareText(events.waited[e], events.end[e] - events.begin[e]), events.waited[e] > 0 ? events.awaited[e] : "", momentText(events.begin[e])],
-    })));
+    [
+      ...words("call"), ...numbers("rank"), ...words("peer"),
+      ...numbers("bytes", "time", "of it waiting", "for rank", "at"),
+    ],
+    slowestCalls(10).map(row));
 }

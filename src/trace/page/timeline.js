@@ -94,7 +94,9 @@ function drawAxis(c) {
   const wanted = (view.to - view.from) / Math.max(2, (pixels.width - gutter) / 110);
   const power = 10 ** Math.floor(Math.log10(wanted));
   const step = [1, 2, 5, 10].find((n) => n * power >= wanted) * power;
-  const [unit, name] = view.to >= 1e9 && step >= 1e6 ? [1e9, "s"] : view.to >= 1e6 && step >= 1e3 ? [1e6, "ms"] : step >= 1 && view.to >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  // No unit of which the marks are less than thousandths.
+  const [unit, name] =
+    [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([ns]) => view.to >= ns && step >= ns / 1000) ?? [1, "ns"];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
   c.font = "12px " + getComputedStyle(document.body).fontFamily;
   c.textBaseline = "middle";
@@ -146,7 +148,8 @@ function drawRank(c, row, y) {
       continue;
     }
     flush();
-    const left = Math.max(gutter, x), right = Math.min(pixels.width - 2, x + width), split = Math.min(right, Math.max(left, x + waited[e] * scale));
+    const left = Math.max(gutter, x), right = Math.min(pixels.width - 2, x + width);
+    const split = Math.min(right, Math.max(left, x + waited[e] * scale));
     const colour = kinds[kind[e]];
     c.globalAlpha = mask && !mask[e] ? 0.15 : 1;
     if (split > left) {
@@ -167,9 +170,10 @@ function drawRank(c, row, y) {
 
 // A call's name in the wider of its parts, where it has room.
 function label(c, e, left, split, right, y, h) {
-  const onSolid = right - split >= split - left, from = onSolid ? split : left, room = (onSolid ? right - split : split - left) - 8;
-  const peer = events.peer[e] >= 0 && events.kind[e] < 2 ? (events.kind[e] === 0 ? " → " : " ← ") + events.peer[e] : "";
-  const text = [callName(e) + peer, callName(e)].find((t) => c.measureText(t).width <= room);
+  const onSolid = right - split >= split - left, from = onSolid ? split : left;
+  const room = (onSolid ? right - split : split - left) - 8;
+  const peer = events.peer[e] >= 0 && events.kind[e] < 2 ? ["→", "←"][events.kind[e]] + " " + events.peer[e] : "";
+  const text = [`${callName(e)} ${peer}`.trim(), callName(e)].find((t) => c.measureText(t).width <= room);
   if (!text) return;
   if (onSolid) {
     c.fillStyle = dark(channels(colours[kinds[events.kind[e]]])) ? "#ffffff" : "#10131a";
@@ -254,7 +258,7 @@ function arrow(c, m, strong) {
   const down = from.y < to.y;
   const y0 = yOf(from) + from.height / 2, y1 = yOf(to) + (from === to ? to.height / 2 : down ? 1 : to.height - pathRoom(to));
   const angle = Math.atan2(y1 - y0, x1 - x0);
-  c.globalAlpha = strong ? 1 : 0.55;
+  c.globalAlpha = strong ? 1 : 0.5;
   c.strokeStyle = c.fillStyle = strong ? colours.ink : colours.message;
   c.lineWidth = strong ? 1.8 : 1;
   c.beginPath();
@@ -293,7 +297,7 @@ function drawMessages(c) {
       for (let e = from; e < to && some.length <= arrowsAtMost; ++e) if (sentAs[e] >= 0) some.push(sentAs[e]);
     }
     // No more than can be told apart.
-    if (some.length <= Math.min(arrowsAtMost, (pixels.width - gutter) / 6)) {
+    if (some.length <= Math.min(arrowsAtMost, (pixels.width - gutter) / 10)) {
       for (const m of some)
         if (!shown.mask || shown.mask[messages.send[m]] || shown.mask[messages.receive[m]]) arrow(c, m, false);
     }

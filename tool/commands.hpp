@@ -18,6 +18,7 @@ void add_demo_nbody(CLI::App& parent, Action& chosen);
 void add_demo_pingpong(CLI::App& parent, Action& chosen);
 void add_demo_stencil(CLI::App& parent, Action& chosen);  // its equations
 void add_vgpu(CLI::App& parent, Action& chosen);
+void add_trace(CLI::App& parent, Action& chosen);
 void add_wall(CLI::App& parent, Action& chosen);
 void add_completion(CLI::App& parent, Action& chosen);  // of all that the parent has
 #if defined(DCGN_HAS_BENCH)

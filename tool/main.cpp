@@ -51,6 +51,7 @@ int run(int argc, char** argv) {
                          "  dcgn demo pingpong --between cpu,slot\n"
                          "  dcgn bench p2p --peers mpi      latency and bandwidth beside MPI\n"
                          "  dcgn sim topo sFBFLY:4          a network of memory cubes, which sim run simulates\n"
+                         "  dcgn trace job.json -o job.html what a job did, which DCGN_TRACE=job.json recorded\n"
                          "  dcgn demo mandelbrot --help     every level explains itself\n\n") +
              exit_codes_help);
   Action chosen;
@@ -111,6 +112,7 @@ int run(int argc, char** argv) {
   add_sim_keys(*sim, chosen);
 #endif
   add_vgpu(app, chosen);
+  add_trace(app, chosen);
   add_wall(app, chosen);
   add_completion(app, chosen);
 

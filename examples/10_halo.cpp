@@ -11,7 +11,7 @@ constexpr int grid_rows = 2, grid_columns = 2;  // of slots
 constexpr int height = 12, width = 16;          // of a tile
 constexpr int stride = width + 2;               // which has one more cell on each side: the neighbours' edges
 constexpr int cells = (height + 2) * stride, most_steps = 2000;
-constexpr float enough = 1e-3f;
+constexpr float enough = 0.05f;  // of a degree: when no cell changes more in a step, it is done
 
 // What a cell becomes.
 DCGN_HOST_DEVICE inline float average(float above, float below, float left, float right) {

@@ -1,6 +1,7 @@
-"""What the guide has a shell do can be done: its commands have these words and options, its configurations are read.
+"""What the guide has users do with the dcgn command can be done.
 
-commands.py DCGN: the dcgn command. Nothing that it names is run: words and options are looked up in its --help.
+commands.py DCGN: the command. Words and options of what a shell is given are looked up in its --help, and not run; the
+settings' and the simulator's blocks of TOML are read, and the simulator's Python runs, where matplotlib is.
 """
 
 import functools
@@ -63,6 +64,22 @@ def reads(name: str, text: str, command: list[str], **environment: str) -> str:
     return "" if run.returncode == 0 else run.stderr
 
 
+def runs(program: str) -> str:
+    """What went wrong with a program in Python, in a folder where examples/ is."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
+            break
+    else:
+        print("no matplotlib: the simulator's Python is not run")
+        return ""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "DCGN_COMMAND": str(Path(DCGN).resolve())}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(ROOT / "examples")
+        words = [python, "-c", program]
+        run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return "" if run.returncode == 0 else run.stderr
+
+
 def main() -> int:
     wrong, count = [], 0
     for path in [*sorted((ROOT / "docs/guide").glob("*.md")), ROOT / "README.md"]:
@@ -79,6 +96,10 @@ def main() -> int:
                 said = reads("net.toml", block, ["sim", "run", "FILE", "--set", "run.measure=1000"])
             if said:
                 wrong.append(f"{path.relative_to(ROOT)}: a block of toml: {said}")
+        if path.stem == "simulator":
+            for program in re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M):
+                if said := runs(program):
+                    wrong.append(f"{path.relative_to(ROOT)}: a block of Python: {said}")
     print("\n".join(wrong + [f"{count} commands of the guide, {len(wrong)} wrong"]))
     return bool(wrong) or count < 100
 

@@ -129,33 +129,41 @@ def untold() -> list[str]:
 
 CODE = re.compile(
     r"`[^`]*`|\b\w+\.hpp\b|\bError\([a-z_]+\)|\b\w+(?:::~?\w+)+(?:\(\))?|\b~?[a-z]\w*\(\)"
-    r"|\b[a-z0-9]+(?:_[a-z0-9]+)+\b|\bDCGN_\w+(?:=[\w|]+)?"
+    r"|\b[a-z0-9]+(?:_[a-z0-9]+)+\b|\b__\w+__|\bDCGN_\w+(?:=[\w|]+)?|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
 )
 
 
+def sentence(line: str) -> str:
+    """A line of a comment as Markdown."""
+    text, last = "", 0
+    for m in CODE.finditer(line):
+        text += html.escape(line[last : m.start()], quote=False).replace("*", "\\*") + f"`{m[0].strip('`')}`"
+        last = m.end()
+    return text + html.escape(line[last:], quote=False).replace("*", "\\*")
+
+
 def prose(lines: list[str]) -> str:
-    """A comment as Markdown. What is indented by two and follows an empty line or a colon is code."""
+    """A comment as Markdown. What is indented, at first or behind an empty line or a colon, is code."""
     out: list[str] = []
-    in_code = False
+    in_code = in_list = False
     for k, line in enumerate(lines):
-        if line.startswith("----"):
-            out += ["", f"*{line.strip('- ')}*", ""]
+        begins = k == 0 or not lines[k - 1].strip() or (lines[k - 1].endswith(":") and not in_list)
+        is_code = line.startswith("  ") and (in_code or begins)
+        if in_code and not line.strip():
+            out.append("")
             continue
-        code = line.startswith("  ") and (in_code or k == 0 or not lines[k - 1].strip())
-        if code != in_code and (line.strip() or not in_code):
+        if is_code != in_code:
+            while in_code and not out[-1]:
+                out.pop()
             out += ["```", ""] if in_code else ["", "```cpp"]
-            in_code = code
+            in_code = is_code
         if in_code:
             out.append(line[2:])
             continue
-        text, last = "", 0
-        for m in CODE.finditer(line):
-            text += html.escape(line[last : m.start()], quote=False).replace("*", "\\*") + f"`{m[0].strip('`')}`"
-            last = m.end()
-        text += html.escape(line[last:], quote=False).replace("*", "\\*")
-        if text.startswith("- ") and out and out[-1].strip() and not out[-1].startswith(("- ", "  ")):
+        if line.startswith("- ") != in_list and not (in_list and line.startswith("  ")):
             out.append("")
-        out.append(text)
+            in_list = not in_list
+        out.append(sentence(line))
     if in_code:
         out.append("```")
     return "\n".join(out).strip() + "\n"
@@ -198,7 +206,10 @@ def page(title: str, all_headers: list[Header]) -> str:
             names = list(dict.fromkeys(n for d in told for n in d.names))
             marks = "".join(f'<span id="{html.escape(anchor(group.owner, n))}"></span>' for n in names)
             shown = [f"`{spelt(group.owner, names[0])}`"] + [f"`{n}`" for n in names[1:6]] + ["…"] * (len(names) > 6)
-            out += [marks, "", "### " + ", ".join(shown), "", "```cpp", text, "```", "", prose(group.comment)]
+            marked = [line.strip("- ") for line in group.comment if line.startswith("----")]
+            out += [f"*From here on: {mark}.*\n" for mark in marked]
+            comment = [line for line in group.comment if not line.startswith("----")]
+            out += [marks, "", "### " + ", ".join(shown), "", "```cpp", text, "```", "", prose(comment)]
             calls = list(dict.fromkeys(filter(None, (mpi_of(group.owner, n) for n in names))))
             out += beside(header.path, names, text, calls)
     return "\n".join(out) + "\n"

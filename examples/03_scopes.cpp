@@ -12,10 +12,14 @@ struct Adder {
   template <class Scope>
   DCGN_HOST_DEVICE static void add_up(const dcgn::gpu::Slot& me, const Scope& scope, int* numbers) {
     me.recv(scope, dcgn::Span<int>(numbers, n), 0);
-    if (scope.leader())  // what was received is visible to each thread of the scope; one of them adds
-      for (int i = 1; i < n; ++i) numbers[0] += numbers[i];
-    const int answer[] = {numbers[0], static_cast<int>(scope.size())};
-    me.send(scope, answer, 0);  // each thread has an answer of its own: it is the leader's that is sent
+    // What was received is visible to each thread of the scope. The first one adds up; all get what it returns.
+    const int sum = scope.lead([&] {
+      int result = 0;
+      for (int i = 0; i < n; ++i) result += numbers[i];
+      return result;
+    });
+    const int answer[] = {sum, static_cast<int>(scope.size())};  // each thread has one, all alike
+    me.send(scope, answer, 0);
   }
 
   DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm) const {

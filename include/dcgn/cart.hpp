@@ -62,6 +62,7 @@ class Cart {
     return grid;
   }
 
+  // Of dimension `dim`, from 0 to dims() - 1.
   DCGN_HOST_DEVICE constexpr int dims() const { return dims_; }
   DCGN_HOST_DEVICE constexpr int length(int dim) const { return lengths_[dim]; }
   DCGN_HOST_DEVICE constexpr bool periodic(int dim) const { return periodic_[dim]; }
@@ -104,6 +105,7 @@ class Cart {
   struct Shift {
     int from, to;
   };
+  // Sends go `steps` on; either may be no_rank.
   DCGN_HOST_DEVICE constexpr Shift shift(int of, int dim, int steps) const {
     return {neighbour(of, dim, -steps), neighbour(of, dim, steps)};
   }

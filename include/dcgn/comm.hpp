@@ -1,9 +1,15 @@
 // Messages on the CPU: a communicator as one CPU rank sees it.
 //
 // Semantics are MPI's; the receiver of a message may be another CPU rank or a slot of a GPU. A Comm belongs to the
-// thread that attached it (in a job: the kernel's), and a call by any other thread throws Error(not_attached). Every
-// call may throw Error with the codes of error.hpp; a wait that outlasts the deadline stops the whole job. Buffers may
-// be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
+// thread that attached it (in a job: the kernel's), and a call by any other thread throws Error(not_attached). Buffers
+// may be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
+//
+// Errors, beside those that a call names: not_attached and aborted, of all; invalid_rank and invalid_tag, where a rank
+// or a tag is given; invalid_size and null_buffer, where a buffer is; out_of_resources, where something is begun;
+// rank_ended and deadline, where another rank is waited for. A wait that outlasts the deadline stops the whole job.
+//
+// Memory order: when a receive has returned, or the wait for one, the message is visible to the thread. Nothing is
+// promised about other memory that the sender wrote.
 #pragma once
 
 #include <dcgn/cart.hpp>

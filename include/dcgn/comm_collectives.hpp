@@ -32,6 +32,7 @@ namespace dcgn {
 
 class Comm;
 
+// What Comm has besides messages. Each call is by all ranks of the communicator.
 class CommCollectives {
   using Counts = Span<const std::int64_t>;
 
@@ -168,6 +169,7 @@ class CommCollectives {
     put(values.data(), in.bytes(), out);
   }
 
+  // Begun: as their blocking forms, which see. What `stream` is given after the wait finds the buffer filled.
   Request ibroadcast(const TypedBuffer& buffer, int root, const Stream* stream = nullptr) {
     return broadcast_typed(When::later, buffer, root, stream);
   }
@@ -189,6 +191,7 @@ class CommCollectives {
   }
 
   // ---- non-blocking
+  // As their blocking forms, which see; each returns once it has begun.
   Request ibarrier() { return barrier_any(When::later); }
   template <MessageBuffer Buffer>
   Request ibroadcast(Buffer&& buffer, int root) {

@@ -27,6 +27,7 @@ std::string word_setting(std::string_view name, std::initializer_list<std::strin
 std::string setting_origin(std::string_view name);  // "environment", the file's path, or "default"
 }  // namespace detail
 
+// Members are set by name: Config{.nodes = {{.cpus = 2}}, .deadline_s = 5}.
 struct Config {
   // The nodes of the job, in order. In one process all of them live here. Where a launcher has started several, or
   // mpi_communicator has several, each process is a node: then this is the process's own, which may differ from those

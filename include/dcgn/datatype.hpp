@@ -84,8 +84,10 @@ constexpr ElementKind element_kind() {
 }
 }  // namespace detail
 
+// A value; what is made of it keeps its own.
 class Datatype {
  public:
+  // What lists of lengths, displacements and sizes are.
   using Counts = std::vector<std::int64_t>;
   // Which index of an array is next to itself in memory: the last one as in C, the first one as in Fortran.
   enum class Order { c, fortran };

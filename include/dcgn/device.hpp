@@ -26,8 +26,10 @@ namespace virtual_gpu {
 class Parts;  // src/virtual_gpu/machine.hpp
 }
 
+// What drives it.
 enum class DeviceKind { emulated, cuda };
 
+// What the driver says of a device, or an emulated one of itself.
 struct DeviceProperties {
   std::string name;
   DeviceKind kind = DeviceKind::emulated;
@@ -56,6 +58,7 @@ enum class StreamPriority { normal, high };
 // Work for one device, done in the order in which it was given. Waits for its work when destroyed.
 class Stream {
  public:
+  // Of one device. Throws Error(device) where the driver makes none.
   explicit Stream(class Device device, StreamPriority priority = StreamPriority::normal);
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
@@ -163,6 +166,7 @@ class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable objects");
 
  public:
+  // Not cleared. Throws Error(device) where there is not enough.
   DeviceBuffer(Device device, std::size_t count)
       : device_(device), count_(count), data_(static_cast<T*>(device.allocate(checked_bytes(count)))) {}
   DeviceBuffer(DeviceBuffer&& other) noexcept

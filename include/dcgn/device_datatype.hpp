@@ -20,6 +20,7 @@ namespace dcgn {
 // `count` of a type. Throws Error(invalid_size) for a negative count, Error(device) where there is no memory for it.
 class DeviceDatatype {
  public:
+  // Copies the type's tables to the device; blocks until they are there.
   DeviceDatatype(const Device& device, const Datatype& type, std::int64_t count = 1);
 
   // For kernels, by value; valid as long as this object.

@@ -5,11 +5,13 @@
 
 namespace dcgn {
 
+// CUDA's dim3: a number is {number, 1, 1}.
 struct Dim3 {
   unsigned x = 1;
   unsigned y = 1;
   unsigned z = 1;
 
+  // What is left out is 1; how many there are.
   DCGN_HOST_DEVICE constexpr Dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
   DCGN_HOST_DEVICE constexpr unsigned volume() const { return x * y * z; }
   // The position of `index` in this extent, x fastest.

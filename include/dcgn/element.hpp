@@ -115,6 +115,7 @@ template <class T>
 class complex {  // NOLINT(readability-identifier-naming): the name that it has in std
  public:
   complex() = default;
+  // real + i imag.
   DCGN_HOST_DEVICE constexpr complex(T real, T imag = T()) : real_(real), imag_(imag) {}
   // From std::complex and its kin; the way back is std::complex<T>(z.real(), z.imag()).
   template <class Other>
@@ -127,6 +128,7 @@ class complex {  // NOLINT(readability-identifier-naming): the name that it has 
   DCGN_HOST_DEVICE constexpr T real() const { return real_; }
   DCGN_HOST_DEVICE constexpr T imag() const { return imag_; }
 
+  // Part by part.
   DCGN_HOST_DEVICE friend constexpr complex operator+(complex a, complex b) {
     return {a.real_ + b.real_, a.imag_ + b.imag_};
   }

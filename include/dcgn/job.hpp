@@ -33,6 +33,7 @@ struct RankReport {
   std::string failure;              // the first error of a call in a kernel, where Config::errors_fatal is off
 };
 
+// What run() returns.
 struct Report {
   double elapsed_s = 0;
   std::vector<RankReport> ranks;
@@ -50,13 +51,16 @@ struct FinishSlots {
 };
 }  // namespace detail
 
+// A world, the kernels of its ranks, and one run of them.
 class Job {
  public:
+  // Sets up the ranks, as World does, and throws what that throws.
   explicit Job(Config config);
   Job(Job&&) noexcept;
   Job& operator=(Job&&) noexcept;
   ~Job();
 
+  // What it runs in: its devices, memory for which is made before run(), and how to stop it.
   World& world() noexcept { return world_; }
   const Placement& placement() const noexcept { return world_.placement(); }
 

@@ -17,6 +17,7 @@
 
 namespace dcgn {
 
+// Members are set by name: {.grid = 4, .block = 128}.
 struct Launch {
   Dim3 grid;                     // blocks
   Dim3 block;                    // threads in each

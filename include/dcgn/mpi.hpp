@@ -19,7 +19,7 @@
 
 namespace dcgn {
 
-Datatype from_mpi(MPI_Datatype type);
+Datatype from_mpi(MPI_Datatype type);  // below
 
 namespace detail {
 

@@ -23,6 +23,7 @@ template <class T>
 using Wrapping = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
 }  // namespace detail
 
+// a + b.
 struct Sum {
   template <class T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -31,6 +32,7 @@ struct Sum {
   }
 };
 
+// a b.
 struct Product {
   template <class T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -47,6 +49,7 @@ struct Min {
   }
 };
 
+// The left operand where neither is less, as Min.
 struct Max {
   template <class T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -62,6 +65,7 @@ struct LogicalAnd {
   }
 };
 
+// Likewise.
 struct LogicalOr {
   template <class T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -69,6 +73,7 @@ struct LogicalOr {
   }
 };
 
+// Likewise.
 struct LogicalXor {
   template <class T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -76,6 +81,7 @@ struct LogicalXor {
   }
 };
 
+// Of integers, bit by bit.
 struct BitAnd {
   template <std::integral T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -83,6 +89,7 @@ struct BitAnd {
   }
 };
 
+// Likewise.
 struct BitOr {
   template <std::integral T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
@@ -90,6 +97,7 @@ struct BitOr {
   }
 };
 
+// Likewise.
 struct BitXor {
   template <std::integral T>
   DCGN_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {

@@ -89,6 +89,7 @@ class BasicTypedBuffer {
   Datatype type_;
   std::int64_t count_;
 };
+// What is filled, and what is only read.
 using TypedBuffer = BasicTypedBuffer<std::byte>;
 using ConstTypedBuffer = BasicTypedBuffer<const std::byte>;
 extern template class BasicTypedBuffer<std::byte>;

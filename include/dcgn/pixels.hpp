@@ -36,6 +36,7 @@ enum class Path {
 };
 std::string to_string(Path path);
 
+// Of an ImageComm.
 struct Options {
   Path path = Path::automatic;
   // Of sends and receives longer than this: they go as several messages of whole rows, of no more bytes if a row has
@@ -96,8 +97,8 @@ class ImageComm {
 
   // Begun: what is read is what the image holds now, and it may be drawn to at once; what is received is in the image
   // when it has been waited for. Sends of an ImageComm overtake each other no more than Comm's do, but those of the
-  // Comm itself may overtake them: they leave when their pixels have been read and this rank is in a call here, or of another
-  // ImageComm of the same context.
+  // Comm itself may overtake them: they leave when their pixels have been read and this rank is in a call here, or of
+  // another ImageComm of the same context.
   ImageRequest isend(const Pixels& from, int to, int tag = 0);
   ImageRequest irecv(const Pixels& into, int from, int tag = 0);
   std::optional<Moved> test(const ImageRequest& request);

@@ -18,6 +18,7 @@ struct NodeShape {
   int count = 1;
 };
 
+// Where a rank is.
 struct Place {
   int node = 0;
   int cpu = -1;     // which CPU kernel of the node; -1 for a slot
@@ -39,6 +40,7 @@ class Placement {
 
   int size() const noexcept { return size_; }
   int nodes() const noexcept { return nodes_; }
+  // Of a node from 0 to nodes() - 1, and its first rank.
   const NodeShape& shape(int node) const;
   // Throws Error(invalid_rank) unless 0 <= rank < size().
   Place place(int rank) const;

@@ -21,9 +21,11 @@ concept ContiguousContainer = requires(Container& c) {
 };
 }  // namespace detail
 
+// Objects one after the other, which somebody else owns. Trivially copyable.
 template <class T>
 class Span {
  public:
+  // Nothing; `size` objects from `data` on; an array.
   DCGN_HOST_DEVICE constexpr Span() : data_(nullptr), size_(0) {}
   DCGN_HOST_DEVICE constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t N>
@@ -37,6 +39,7 @@ class Span {
     requires(!std::is_same_v<std::remove_cvref_t<Container>, Span>)
   constexpr Span(Container&& container) : data_(container.data()), size_(container.size()) {}
 
+  // Indices are not checked.
   DCGN_HOST_DEVICE constexpr T* data() const { return data_; }
   DCGN_HOST_DEVICE constexpr std::size_t size() const { return size_; }
   DCGN_HOST_DEVICE constexpr std::size_t size_bytes() const { return size_ * sizeof(T); }

@@ -8,13 +8,15 @@
 
 namespace dcgn {
 
+// Of a receive or a probe: from whichever rank, of whichever tag.
 inline constexpr int any_source = -1;
 inline constexpr int any_tag = -1;
 // Tags are 0 .. max_tag.
 inline constexpr int max_tag = 0x7fffffff;
 
+// Of a message: by whom, of which tag, how long; and what went wrong.
 struct Status {
-  int source = any_source;
+  int source = any_source;  // in the communicator of the call
   int tag = any_tag;
   std::int64_t bytes = 0;      // of the message as it was sent, which a truncated receive did not get in full
   Code code = Code::ok;        // on the host always ok: what is not is thrown
@@ -33,6 +35,7 @@ struct Status {
 class Request {
  public:
   Request() = default;
+  // Made by the calls that begin something.
   DCGN_HOST_DEVICE Request(int rank, std::uint32_t index, std::uint32_t generation)
       : rank_(rank), index_(index), generation_(generation) {}
   // A request that could not be made: carries the reason until it is waited for. Only kernels see one.

@@ -48,6 +48,7 @@ enum class Whole {
 // DCGN_DEADLINE, as Config::deadline_s has it.
 double deadline_setting();
 
+// May be changed between launches: VirtualGpu::options().
 struct Options {
   Schedule schedule = Schedule::fixed;
   Whole whole = Whole::refuse;
@@ -69,10 +70,12 @@ struct Statistics {
   std::uint64_t copies = 0, copied_bytes = 0;  // that were made by themselves: of how many buffers, bytes over links
 };
 
+// An argument of a kernel: so many bytes, which are copied by the launch.
 struct Argument {
   const void* value;
   std::size_t bytes;
 };
+// Of an object, which must last until the launch has returned.
 template <class T>
 Argument argument_of(const T& value) {
   const auto bytes = std::as_bytes(std::span(&value, 1));
@@ -99,6 +102,7 @@ class VirtualGpu {
   VirtualGpu& operator=(VirtualGpu&&) noexcept;
   ~VirtualGpu();
 
+  // How many devices it was given, and which one a part is.
   int parts() const noexcept;
   const Device& device(int part) const;
   // May be changed between launches.

@@ -20,6 +20,7 @@
 
 namespace dcgn {
 
+// The ranks of this process, and those that they can talk to.
 class World {
  public:
   // Sets up every rank of the configuration. GPU g of node n is the next device that the nodes before left over.

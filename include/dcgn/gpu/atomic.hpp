@@ -175,6 +175,7 @@ DCGN_HOST_DEVICE inline T compare_exchange(T& word, std::type_identity_t<T> expe
 // The same between the threads of one GPU, which costs less there; on the host there is no difference.
 namespace on_device {
 
+// As above, at the scope of the device.
 DCGN_HOST_DEVICE inline std::uint32_t load_acquire(const std::uint32_t& word) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t v;
@@ -185,6 +186,7 @@ DCGN_HOST_DEVICE inline std::uint32_t load_acquire(const std::uint32_t& word) {
 #endif
 }
 
+// Likewise.
 DCGN_HOST_DEVICE inline void store_release(std::uint32_t& word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   asm volatile("st.release.gpu.b32 [%0],%1;" ::"l"(&word), "r"(value) : "memory");

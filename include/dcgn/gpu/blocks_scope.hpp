@@ -18,6 +18,7 @@
 
 namespace dcgn::gpu {
 
+// All threads of several blocks.
 class BlocksScope {
  public:
   // `count` blocks from block `first` on; the calling thread is in one of them. `there`: whether the grid has them.
@@ -61,6 +62,7 @@ class BlocksScope {
     return false;
   }
 
+  // What the library's calls ask of a scope: as ThreadScope has it.
   static constexpr bool single = false, in_warp = false, in_block = false;
   DCGN_HOST_DEVICE bool looks() const { return leader(); }
   DCGN_HOST_DEVICE unsigned lookers() const { return 1; }

@@ -11,6 +11,7 @@ namespace detail {
 std::uint64_t now_host();
 }
 
+// Of std::chrono::steady_clock, or a GPU's global timer, whose steps may be a microsecond.
 DCGN_HOST_DEVICE inline std::uint64_t now_ns() {
 #if defined(__CUDA_ARCH__)
   std::uint64_t t;

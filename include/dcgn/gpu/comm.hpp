@@ -12,9 +12,16 @@
 //
 // Semantics are MPI's. A call is made by all threads of its scope with the same arguments, and one call at a time per
 // slot. Calls return Code::ok or what went wrong; the job's report names the first error of each slot, and stops the
-// job unless Config::errors_fatal says otherwise. Memory order: a receive that returned sees the message; nothing else
-// is promised about other memory that the sender wrote. Buffers may be in any memory that the calling threads reach;
-// long messages are fastest in global memory, from and to which copy engines move them.
+// job unless Config::errors_fatal says otherwise. Buffers may be in any memory that the calling threads reach; long
+// messages are fastest in global memory, from and to which copy engines move them.
+//
+// Errors, beside those that a call names: concurrent_use, not_attached (the slot is not of the communicator) and
+// aborted, of all; invalid_rank and invalid_tag, where a rank or a tag is given; invalid_size and null_buffer, where a
+// buffer is; out_of_resources, where something is begun; rank_ended and deadline, where another rank is waited for.
+//
+// Memory order: what any thread of the scope wrote before a send is sent; when a receive has returned, or the wait for
+// one, the message is visible to all threads of the scope. Nothing is promised about other memory that the sender
+// wrote.
 #pragma once
 
 #include <dcgn/cart.hpp>
@@ -46,6 +53,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
  public:
   using TypedMessages<Slot>::send, TypedMessages<Slot>::recv, TypedMessages<Slot>::sendrecv;
 
+  // Made by Comm::slot().
   DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : port_(endpoint) {}
 
   // In the communicator; -1 where the slot is not of it.
@@ -295,6 +303,7 @@ DCGN_HOST_DEVICE inline BlocksScope this_grid(const Context& context, const Slot
 // A communicator on one GPU: what World::handle() gives and kernels take by value.
 class Comm {
  public:
+  // Without slots; or made by World::handle().
   DCGN_HOST_DEVICE Comm() : slots_(nullptr), count_(0), size_(0) {}
   DCGN_HOST_DEVICE Comm(message::Endpoint* slots, int count, int size) : slots_(slots), count_(count), size_(size) {}
 

@@ -46,15 +46,18 @@ std::uint32_t ballot(device::EmulatedThread&, bool predicate);
 
 namespace gpu {
 
+// Threads in a warp.
 inline constexpr unsigned warp_size = 32;
 // Bytes that broadcast() in a block may carry.
 inline constexpr std::size_t block_scratch_bytes = 400;
 
+// What one thread of a launch has.
 class Context {
  public:
 #if defined(__CUDACC__)
   __device__ Context() : thread_(nullptr) {}
 #endif
+  // Made by the launch; in a __global__ function, by its declaration.
   explicit Context(device::EmulatedThread& thread) : thread_(&thread) {}
 
   DCGN_HOST_DEVICE Dim3 thread_index() const;

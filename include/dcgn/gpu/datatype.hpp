@@ -36,6 +36,7 @@ namespace gpu {
 class Datatype {
  public:
   Datatype() = default;
+  // Made by DeviceDatatype::handle().
   DCGN_HOST_DEVICE Datatype(const datatype::KernelLeaf* leaves, int count, std::int64_t bytes, bool contiguous,
                             std::int64_t displacement)
       : leaves_(leaves), count_(count), contiguous_(contiguous), bytes_(bytes), displacement_(displacement) {}

@@ -61,6 +61,8 @@ namespace dcgn::gpu {
 // The calling thread alone; also what a CPU rank's calls use.
 class ThreadScope {
  public:
+  // The calling thread among those of the scope, and whether it is the first. sync(): all come before any goes on, and
+  // see what any wrote before. What other scopes have of these names does the same.
   DCGN_HOST_DEVICE unsigned rank() const { return 0; }
   DCGN_HOST_DEVICE unsigned size() const { return 1; }
   DCGN_HOST_DEVICE bool leader() const { return true; }
@@ -99,6 +101,7 @@ class ThreadScope {
 // The lanes of the calling thread's warp.
 class WarpScope {
  public:
+  // Made by this_warp(). Lanes are all of the warp's that the block has.
   DCGN_HOST_DEVICE explicit WarpScope(const Context& context) : context_(context) {}
   DCGN_HOST_DEVICE unsigned rank() const { return context_.lane(); }
   DCGN_HOST_DEVICE unsigned size() const { return context_.warp_lanes(); }
@@ -133,6 +136,7 @@ class WarpScope {
     return detail::lead(*this, act);
   }
 
+  // What the library's calls ask of a scope: as ThreadScope has it.
   static constexpr bool single = false, in_warp = true, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block || leader(); }
   DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }
@@ -164,6 +168,7 @@ class WarpScope {
 // All threads of the calling thread's block.
 class BlockScope {
  public:
+  // Made by this_block(). broadcast() and lead() carry up to block_scratch_bytes.
   DCGN_HOST_DEVICE explicit BlockScope(const Context& context)
       : context_(context), rank_(context.thread_rank()), size_(context.num_threads()) {}
   DCGN_HOST_DEVICE unsigned rank() const { return rank_; }
@@ -191,6 +196,7 @@ class BlockScope {
     return context_.broadcast(result);
   }
 
+  // What the library's calls ask of a scope: as ThreadScope has it.
   static constexpr bool single = false, in_warp = false, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block ? context_.warp() == 0 : leader(); }
   DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }
@@ -223,6 +229,7 @@ class BlockScope {
   unsigned rank_, size_;  // asked for often
 };
 
+// The scopes that the calling thread is in. Those of several blocks, these_blocks() and this_grid(), are in comm.hpp.
 DCGN_HOST_DEVICE inline ThreadScope this_thread() { return {}; }
 DCGN_HOST_DEVICE inline WarpScope this_warp(const Context& context) { return WarpScope(context); }
 DCGN_HOST_DEVICE inline BlockScope this_block(const Context& context) { return BlockScope(context); }

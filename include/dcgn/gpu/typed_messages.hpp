@@ -94,6 +94,7 @@ class TypedMessages {
   using Call = message::Call;
 
  public:
+  // As Slot::send() of a buffer: returns when the memory may be used again.
   template <class Scope>
   DCGN_HOST_DEVICE Code send(const Scope& scope, const Datatype& type, const void* memory, int to, int tag = 0) const {
     const message::TypedRoom<Scope> room(scope, endpoint(), Call::send, type, const_cast<void*>(memory), to, tag);

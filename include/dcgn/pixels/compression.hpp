@@ -6,6 +6,7 @@
 
 namespace dcgn::pixels {
 
+// What is done to pixels on their way.
 enum class Compression {
   none,
   lossless,  // zstd, of any pixels

@@ -10,6 +10,7 @@
 
 namespace dcgn::pixels {
 
+// What to ask EGL for.
 struct ContextOptions {
   int device = 0;             // of EGL's: 0 .. Context::devices() - 1
   int major = 4, minor = 5;   // OpenGL's version at least
@@ -17,6 +18,7 @@ struct ContextOptions {
   int width = 0, height = 0;  // of an own framebuffer 0; else there is none, and all is drawn to framebuffer objects
 };
 
+// OpenGL that draws into its own framebuffer, or into framebuffer objects alone.
 class Context {
  public:
   // Makes it and makes it current on the calling thread. Throws Error(device), naming what failed: EGL is not there,

@@ -26,6 +26,7 @@ class Storage;  // src/stencil/storage.hpp
 // A field of elements of some type.
 class AnyField {
  public:
+  // By each rank of the grid; `device`: where its part is, or nothing for memory of the host.
   AnyField(const Grid& grid, const Comm& comm, std::optional<Device> device, const Datatype& element);
   AnyField(AnyField&&) noexcept;
   AnyField& operator=(AnyField&&) noexcept;

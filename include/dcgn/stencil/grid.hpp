@@ -23,6 +23,7 @@ struct Box {
   Cell begin{};
   Cell end{1, 1, 1, 1};
 
+  // Cells along a dimension, and in all.
   std::int64_t extent(int dim) const { return end[dim] > begin[dim] ? end[dim] - begin[dim] : 0; }
   std::int64_t cells() const { return extent(0) * extent(1) * extent(2) * extent(3); }
   bool empty() const { return cells() == 0; }
@@ -57,6 +58,7 @@ class Boundary {
   double value_ = 0, imag_ = 0;
 };
 
+// What a Grid is made of.
 struct GridShape {
   std::vector<std::int64_t> extents;  // cells along each dimension, 1 to 4 of these
   std::vector<double> spacing = {};   // of neighbouring cells, in each dimension or one for all; 1 where not given
@@ -73,6 +75,7 @@ class Grid {
   // many as ranks or more than cells, cells are more than 2^56, or a dimension is periodic at one side only.
   Grid(GridShape shape, int ranks);
 
+  // Of the grid along a dimension, from 0 to dims() - 1.
   int dims() const noexcept { return static_cast<int>(shape_.extents.size()); }
   std::int64_t extent(int dim) const { return dim < dims() ? shape_.extents[static_cast<std::size_t>(dim)] : 1; }
   double spacing(int dim) const { return shape_.spacing[static_cast<std::size_t>(dim)]; }
@@ -83,6 +86,7 @@ class Grid {
   int parts(int dim) const { return dim < dims() ? shape_.parts[static_cast<std::size_t>(dim)] : 1; }
   bool periodic(int dim) const { return side(dim, 0).kind() == Boundary::Kind::periodic; }
 
+  // All of the grid, and the part of it that a rank has.
   Box all() const;
   std::int64_t cells() const { return all().cells(); }
   int ranks() const noexcept { return cart_.size(); }

@@ -57,10 +57,12 @@ enum class Exchange {
   each_step,  // of halos as wide as all stages need, which then compute cells of the neighbours too
 };
 
+// As they are spelt above.
 std::string to_string(Scheme scheme);
 std::string to_string(Mode mode);
 std::string to_string(Exchange exchange);
 
+// How to step. All ranks give the same.
 struct StepperOptions {
   Scheme scheme = Scheme::midpoint;
   double dt = 1;
@@ -75,6 +77,7 @@ namespace stencil {
 // A stepper whose update is known by what it can be asked to do.
 class AnyStepper {
  public:
+  // What Stepper makes of its update.
   AnyStepper(Comm& comm, UpdateCode code, const StepperOptions& options, std::vector<AnyField*> fields);
   AnyStepper(AnyStepper&&) noexcept;
   AnyStepper& operator=(AnyStepper&&) noexcept;
@@ -101,6 +104,7 @@ class AnyStepper {
 
 }  // namespace stencil
 
+// Of fields of cells of T.
 template <CellValue T>
 class Stepper : public stencil::AnyStepper {
  public:

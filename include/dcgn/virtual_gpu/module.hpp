@@ -12,6 +12,7 @@ namespace dcgn::virtual_gpu {
 class Gpu;         // src/virtual_gpu/gpu.hpp
 class LoadedCode;  // src/virtual_gpu/loaded_code.hpp
 
+// Of a kernel; where it lies among its arguments, in bytes.
 struct Parameter {
   std::string name;
   std::size_t offset = 0, bytes = 0, alignment = 0;

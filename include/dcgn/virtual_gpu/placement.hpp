@@ -8,6 +8,7 @@
 
 namespace dcgn::virtual_gpu {
 
+// Made by the functions of its kinds.
 struct Placement {
   enum class Kind {
     chunked,      // as many runs of pages as there are parts, in their order: what a part's blocks use is its own where
@@ -18,6 +19,7 @@ struct Placement {
     listed,       // each page where a list says: what VirtualGpu::sample() gives
   };
 
+  // Of each kind: what it takes is said beside the kinds.
   static Placement chunked() { return {}; }
   // `pages` at a time.
   static Placement interleaved(std::size_t pages = 1) { return {.kind = Kind::interleaved, .pages = pages}; }
@@ -26,6 +28,7 @@ struct Placement {
   // A part for each page.
   static Placement listed(std::vector<int> parts) { return {.kind = Kind::listed, .parts = std::move(parts)}; }
 
+  // What these set.
   Kind kind = Kind::chunked;
   std::size_t pages = 1;
   int part = 0;

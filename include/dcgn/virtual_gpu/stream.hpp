@@ -18,6 +18,7 @@ class Marker;  // src/virtual_gpu/machine.hpp
 // work when destroyed.
 class Stream {
  public:
+  // Of all its devices.
   explicit Stream(VirtualGpu& gpu);
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
@@ -43,11 +44,13 @@ class Stream {
 // within record().
 class Event {
  public:
+  // Of all its devices.
   explicit Event(VirtualGpu& gpu);
   Event(Event&&) noexcept;
   Event& operator=(Event&&) noexcept;
   ~Event();
 
+  // Takes the moment when all that the stream has been given so far has ended.
   void record(Stream& stream);
   // Of the last record(); an event that was never recorded is past.
   bool done() const;

@@ -1,4 +1,4 @@
-// Step 2: a CPU thread and a running kernel play ping-pong. (06_paper.cpp has the paper's own two.)
+// A CPU thread and a running kernel play ping-pong: the README's program.
 #include <dcgn/dcgn.hpp>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Step 13: OpenGL's memory as messages. Three ranks draw a bar each, at a depth of its own, into a texture of its own
+// OpenGL's memory as messages. Three ranks draw a bar each, at a depth of its own, into a texture of its own
 // context; what is nearest comes together in the first one's, and a fourth rank gets that as memory.
 #define GL_GLEXT_PROTOTYPES
 #include <GL/glcorearb.h>

@@ -1,4 +1,4 @@
-// Step 8, CUDA only: a conversation in a CUDA graph. The launch is captured once and replayed; the slot is a rank all
+// CUDA only: a conversation in a CUDA graph. The launch is captured once and replayed; the slot is a rank all
 // the while, so each replay goes on where the one before it stopped. What the kernel must remember is in device memory.
 #include <dcgn/dcgn.hpp>
 

@@ -1,4 +1,4 @@
-// Step 12: stencils. Two phases separate: each rank has a part of the plane, on a GPU or in its own memory, and what is
+// Stencils. Two phases separate: each rank has a part of the plane, on a GPU or in its own memory, and what is
 // written for one cell is computed for all of them, while the halos are on the way.
 #include <dcgn/dcgn.hpp>
 #include <dcgn/stencil.hpp>

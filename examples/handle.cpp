@@ -1,4 +1,4 @@
-// Step 4: the other way in. A program that starts its own threads and launches its own kernels opens a world and passes
+// The other way in. A program that starts its own threads and launches its own kernels opens a world and passes
 // its handle to them. A slot outlives a kernel: the second launch goes on where the first one ended.
 #include <dcgn/dcgn.hpp>
 

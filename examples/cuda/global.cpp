@@ -1,6 +1,6 @@
-// Step 7, CUDA only: the paper's figure 1 as it was written there (Stuart and Owens 2009, section 3.1), a plain
+// CUDA only: the paper's figure 1 as it was written there (Stuart and Owens 2009, section 3.1), a plain
 // __global__ function. The program launches it with <<<>>> on streams of its own and passes it a world's handle;
-// between them, rank 0 and rank 1 are two GPUs, or two slots of one. 06_paper.cpp has it for any device.
+// between them, rank 0 and rank 1 are two GPUs, or two slots of one. 02_slots.cpp has it for any device.
 #include <dcgn/dcgn.hpp>
 
 #include <cstdio>

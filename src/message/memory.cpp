@@ -79,6 +79,11 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       has_gateway_(home.ranks < placement.size()),
       has_copier_(copier && config.direct && config.copy_engine_bytes != Config::never_copied),
       has_engine_(has_copier_ && engines) {
+  {
+    transport::Agreement agreement(sharing ? &sharing->processes() : nullptr);
+    check_memory();
+    agreement.agree();
+  }
   const auto n = static_cast<std::size_t>(home.ranks);
   const auto first = static_cast<int>(home.first_rank);
   endpoints_.resize(n);

@@ -130,6 +130,7 @@ class RankMemory {
   void number_gpus(const Placement& placement);
   void number_hosts(const Placement& placement, const std::vector<int>& processes);
   void lay_out(Layout& layout);
+  void check_memory() const;
   void allocate(Layout& layout);
   void share(const Layout& layout);
   void lay_out_fragments();

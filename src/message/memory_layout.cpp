@@ -186,16 +186,21 @@ void RankMemory::lay_out(Layout& layout) {
     }
 }
 
-void RankMemory::allocate(Layout& layout) {
+void RankMemory::check_memory() const {
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
-  const std::uint64_t needed = ends() * ends() * (sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair));
-  const std::uint64_t most = available_memory() / 2;
-  if (needed > most)
+  const std::uint64_t each = sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair), most = available_memory() / 2;
+  if (ends() > most / each / ends()) {
+    const double needed = static_cast<double>(ends()) * static_cast<double>(ends()) * static_cast<double>(each);
     throw Error(Code::out_of_resources, "world",
                 std::to_string(circle_.ranks) + " ranks in " +
                     (sharing_ ? "processes that share memory" : "one process") + " need " +
-                    std::to_string(needed >> 20) + " MiB for what they know of each other, expected at most " +
-                    std::to_string(most >> 20) + " MiB, half of the machine's free memory");
+                    std::to_string(static_cast<std::uint64_t>(needed / (1 << 20))) +
+                    " MiB for what they know of each other, expected at most " + std::to_string(most >> 20) +
+                    " MiB, half of the machine's free memory");
+  }
+}
+
+void RankMemory::allocate(Layout& layout) {
   lay_out(layout);
   host_block_ = map_memory(host_.used());
   // Pinned memory is the same for all devices; without a CUDA device it is ordinary memory.

@@ -337,8 +337,9 @@ TEST(Failure, AGridThatIsTooLargeOrEmptyIsNotTakenForOneBlockPerSlot) {
 }
 
 TEST(Failure, WhatRunsOutIsNamed) {
-  expect_error(error_of([] { const dcgn::World world({.nodes = {{.cpus = 1'000'000}}}); }), Code::out_of_resources,
-               "1000000 ranks in one process need");
+  for (const int cpus : {1'000'000, 2'000'000'000})
+    expect_error(error_of([&] { const dcgn::World world({.nodes = {{.cpus = cpus}}}); }), Code::out_of_resources,
+                 std::to_string(cpus) + " ranks in one process need");
   Job job({.nodes = {{.cpus = 1}}, .buffered_bytes = 64, .requests = 4});
   job.cpu([](Comm& comm) {
     int x[5] = {};

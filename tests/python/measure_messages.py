@@ -33,32 +33,34 @@ def make(rank: int, count: int) -> Any:
         return np.zeros(count, np.uint8)
     import torch
 
-    return torch.zeros(count, dtype=torch.uint8, device=f"cuda:{rank % torch.cuda.device_count()}")
+    return torch.zeros(count, dtype=torch.uint8, device=f"cuda:{(rank > 0) % torch.cuda.device_count()}")
 
 
 def main(comm: dcgn.Comm) -> None:
-    other = 1 - comm.rank
+    cpus = [0, 1 if sys.argv[1] == "2" else comm.size // 2]  # behind each node's come its GPUs'
+    first = comm.rank == cpus[0]
+    other = cpus[1] if first else cpus[0]
     small, array = make(comm.rank, 8), make(comm.rank, large_bytes)
 
     def to_myself() -> None:
-        comm.Send(small, 0)
-        comm.Recv(small, 0)
+        comm.Send(small, cpus[0])
+        comm.Recv(small, cpus[0])
 
     def to_and_fro() -> None:
-        if comm.rank == 0:
+        if first:
             comm.Send(small, other)
         comm.Recv(small, other)
-        if comm.rank == 1:
+        if not first:
             comm.Send(small, other)
 
     def large() -> None:
-        comm.Send(array, other) if comm.rank == 0 else comm.Recv(array, other)
+        comm.Send(array, other) if first else comm.Recv(array, other)
 
-    if comm.rank == 0:
+    if first:
         print(f"Send and Recv of 8 bytes by one rank: {1e6 * best(50_000, to_myself):.2f} us")
     half = best(20_000, to_and_fro) / 2
     one = best(10, large)
-    if comm.rank == 0:
+    if first:
         print(f"half a round trip of 8 bytes: {1e6 * half:.2f} us")
         print(f"{large_bytes >> 20} MiB: {large_bytes / one / 1e9:.1f} GB/s")
 

@@ -32,6 +32,10 @@ namespace dcgn {
 
 class Comm;
 
+namespace collective {
+struct Beginning;  // collective/recorded.hpp
+}
+
 class CommCollectives {
   using Counts = Span<const std::int64_t>;
 
@@ -330,7 +334,7 @@ class CommCollectives {
   void put(const void* values, std::int64_t bytes, const TypedBuffer& out);
   bool is_root(int root);
   template <class Act>
-  Request perform(When when, message::Call call, const Act& act);
+  Request perform(When when, const collective::Beginning& what, const Act& act);
 };
 
 }  // namespace dcgn

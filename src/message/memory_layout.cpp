@@ -140,6 +140,7 @@ void RankMemory::lay_out(Layout& layout) {
     rank.turns = own.take<Turns>(1, 64);
     rank.lapses = own.take<Lapse>(most_at_once, 64);
     rank.requests = own.take<Request>(most_at_once, 64);
+    if (!config_.trace.empty()) rank.events = own.take<TraceEvent>(config_.trace_events + 1);
     if (has_copier_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
       const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;

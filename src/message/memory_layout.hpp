@@ -40,6 +40,7 @@ struct RankMemory::Layout {
     Request* requests;
     BlockRings* block_rings;
     std::uint32_t* blocks_moved;
+    TraceEvent* events;
   };
   struct Pair {
     Cell* ring = nullptr;

@@ -32,10 +32,6 @@ namespace dcgn {
 
 class Comm;
 
-namespace collective {
-struct Beginning;  // collective/recorded.hpp
-}
-
 class CommCollectives {
   using Counts = Span<const std::int64_t>;
 
@@ -333,8 +329,9 @@ class CommCollectives {
   // Which has been checked.
   void put(const void* values, std::int64_t bytes, const TypedBuffer& out);
   bool is_root(int root);
+  // `part`: the bytes of this rank's; `root`: any_source where there is none.
   template <class Act>
-  Request perform(When when, const collective::Beginning& what, const Act& act);
+  Request perform(When when, message::Call call, int root, std::int64_t part, const Act& act);
 };
 
 }  // namespace dcgn

@@ -95,7 +95,7 @@ bool Comm::reaches(const Device& device) const noexcept {
 
 void Comm::finish() {
   message::Endpoint& me = mine(message::Call::finish);
-  const job::Recorded recorded(me, group_, {message::Call::finish});
+  const job::Recorded recorded(me, group_, message::Call::finish);
   if (me.background) {
     background_of(me).finish();
     check_background(nullptr);
@@ -198,7 +198,7 @@ void Comm::bsend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
 
 void Comm::send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag) {
   message::Endpoint& me = mine(call);
-  const job::Recorded recorded(me, group_, {call, to, tag, bytes});
+  const job::Recorded recorded(me, group_, call, to, tag, bytes);
   check(group_.is_world()
             ? message::send(scope, message::Port(me), call, mode, data, bytes, to, tag, message::user_context)
             : collective::send(scope, member(call), call, mode, data, bytes, to, tag),
@@ -208,7 +208,7 @@ void Comm::send_as(message::Call call, message::SendMode mode, const void* data,
 Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
   constexpr auto call = message::Call::recv;
   message::Endpoint& me = mine(call);
-  const job::Recorded recorded(me, group_, {call, from, tag, capacity});
+  const job::Recorded recorded(me, group_, call, from, tag, capacity);
   const Status s = group_.is_world()
                        ? message::recv(scope, message::Port(me), call, data, capacity, from, tag, message::user_context)
                        : collective::recv(scope, member(call), data, capacity, from, tag);
@@ -220,9 +220,9 @@ Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
 Request Comm::isend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
   constexpr auto call = message::Call::isend;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call, to, tag, bytes});
+  const job::Recorded recorded(*m.port.me, group_, call, to, tag, bytes);
   const Request r = collective::isend(scope, m, data, bytes, to, tag);
-  recorded.made(r);
+  recorded.names(r);
   check(r.code(), call);
   return r;
 }
@@ -230,9 +230,9 @@ Request Comm::isend_bytes(const void* data, std::int64_t bytes, int to, int tag)
 Request Comm::irecv_bytes(void* data, std::int64_t capacity, int from, int tag) {
   constexpr auto call = message::Call::irecv;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call, from, tag, capacity});
+  const job::Recorded recorded(*m.port.me, group_, call, from, tag, capacity);
   const Request r = collective::irecv(scope, m, data, capacity, from, tag);
-  recorded.made(r);
+  recorded.names(r);
   check(r.code(), call);
   return r;
 }
@@ -240,7 +240,8 @@ Request Comm::irecv_bytes(void* data, std::int64_t capacity, int from, int tag) 
 std::optional<Status> Comm::test(const Request& request) {
   constexpr auto call = message::Call::test;
   message::Endpoint& me = mine(call);
-  job::Recorded recorded(me, group_, {.call = call, .request = collective::number_of(request)});
+  job::Recorded recorded(me, group_, call);
+  recorded.names(request);
   bool done = false;
   const Status s = message::wait_all(scope, me, call, true, &request, 1, nullptr, done);
   if (!done) {
@@ -257,8 +258,8 @@ std::optional<Status> Comm::test(const Request& request) {
 }
 
 Status Comm::wait(const Request& request) {
-  const job::Recorded recorded(mine(message::Call::wait), group_,
-                               {.call = message::Call::wait, .request = collective::number_of(request)});
+  const job::Recorded recorded(mine(message::Call::wait), group_, message::Call::wait);
+  recorded.names(request);
   const Status status = wait_untold(request);
   recorded.got(status);
   return status;
@@ -279,8 +280,8 @@ Status Comm::wait_untold(const Request& request) {
 void Comm::wait_all(Span<const Request> requests, Status* statuses) {
   constexpr auto call = message::Call::wait_all;
   message::Endpoint& me = mine(call);
-  const job::Recorded recorded(
-      me, group_, {.call = call, .request = requests.size() == 1 ? collective::number_of(requests[0]) : 0});
+  const job::Recorded recorded(me, group_, call);
+  if (requests.data() && requests.size() == 1) recorded.names(requests[0]);
   job::PackedRequests& all_packed = world_->packed_requests(me_->rank);
   std::vector<Status> own;
   if (!statuses && !all_packed.empty()) {
@@ -303,14 +304,14 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
 std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   constexpr auto call = message::Call::wait_any;
   message::Endpoint& me = mine(call);
-  const job::Recorded recorded(me, group_, {call});
+  const job::Recorded recorded(me, group_, call);
   std::int64_t index = -1;
   const Status s =
       message::wait_any(scope, me, call, false, requests.data(), static_cast<std::int64_t>(requests.size()), index);
   const Span<const Request> chosen =
       index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1);
   const auto packed = index < 0 ? std::nullopt : world_->packed_requests(me_->rank).take(chosen[0]);
-  if (index >= 0) recorded.made(chosen[0]);
+  if (index >= 0) recorded.names(chosen[0]);
   check_waited(chosen, s.code, call);
   const Status status = collective::status_in(group_, s);
   recorded.got(status);
@@ -321,7 +322,7 @@ std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
 Status Comm::probe(int from, int tag) {
   constexpr auto call = message::Call::probe;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call, from, tag});
+  const job::Recorded recorded(*m.port.me, group_, call, from, tag);
   bool found = false;
   const Status s = collective::probe(scope, m, false, from, tag, found);
   if (found) recorded.got(s);
@@ -341,7 +342,7 @@ std::int64_t Comm::eager_limit(int to) const {
 std::optional<Status> Comm::iprobe(int from, int tag) {
   constexpr auto call = message::Call::iprobe;
   const collective::Member m = member(call);
-  job::Recorded recorded(*m.port.me, group_, {call, from, tag});
+  job::Recorded recorded(*m.port.me, group_, call, from, tag);
   bool found = false;
   const Status s = collective::probe(scope, m, true, from, tag, found);
   if (found)
@@ -357,7 +358,7 @@ Status Comm::sendrecv_bytes(const void* out, std::int64_t bytes, int to, int sen
                             int from, int recv_tag) {
   constexpr auto call = message::Call::sendrecv;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call, to, send_tag, bytes, from, recv_tag, capacity});
+  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
   const Status s = collective::sendrecv(scope, m, call, message::SendMode::standard, out, bytes, to, send_tag, in,
                                         capacity, from, recv_tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
@@ -368,7 +369,7 @@ Status Comm::sendrecv_bytes(const void* out, std::int64_t bytes, int to, int sen
 Status Comm::sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag) {
   constexpr auto call = message::Call::sendrecv_replace;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call, to, send_tag, bytes, from, recv_tag, bytes});
+  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, bytes);
   const Status s = collective::sendrecv(scope, m, call, message::SendMode::buffered, data, bytes, to, send_tag, data,
                                         bytes, from, recv_tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
@@ -384,21 +385,21 @@ Comm Comm::made(const collective::Group& group, message::Call call) {
 Comm Comm::split(int color, int key) {
   constexpr auto call = message::Call::split;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call});
+  const job::Recorded recorded(*m.port.me, group_, call);
   return made(collective::split(scope, m, color, key), call);
 }
 
 Comm Comm::dup() {
   constexpr auto call = message::Call::dup;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call});
+  const job::Recorded recorded(*m.port.me, group_, call);
   return made(collective::dup(scope, m), call);
 }
 
 Comm Comm::cart(const Cart& grid) {
   constexpr auto call = message::Call::cart;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, {call});
+  const job::Recorded recorded(*m.port.me, group_, call);
   return made(collective::cart(scope, m, grid.size()), call);
 }
 

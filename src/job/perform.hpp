@@ -9,15 +9,15 @@
 namespace dcgn {
 
 template <class Act>
-Request CommCollectives::perform(When when, const collective::Beginning& what, const Act& act) {
-  const collective::Member member = comm().member(what.call);
-  const job::Recorded recorded(*member.port.me, comm().group_, what);
+Request CommCollectives::perform(When when, message::Call call, int root, std::int64_t part, const Act& act) {
+  const collective::Member member = comm().member(call);
+  const job::Recorded recorded(*member.port.me, comm().group_, call, root, any_tag, part);
   if (when == When::later) {
-    const Request request = comm().begin(what.call, [member, act] { return act(member); });
-    recorded.made(request);
+    const Request request = comm().begin(call, [member, act] { return act(member); });
+    recorded.names(request);
     return request;
   }
-  comm().check(act(member), what.call);
+  comm().check(act(member), call);
   return {};
 }
 

@@ -12,21 +12,21 @@ namespace dcgn::job {
 
 class Recorded {
  public:
-  // `me` and `group` outlast it.
-  Recorded(message::Endpoint& me, const collective::Group& group, const collective::Beginning& what)
-      : me_(me), group_(group), event_(gpu::ThreadScope(), message::Port(me), group, what) {
-    if (me.log.watched & message::TraceLog::has_ranges) [[unlikely]]
-      trace::begin_range(message::to_string(what.call));
+  // `me` and `group` outlast it; what follows is as collective::Recorded has it.
+  template <class... Known>
+  Recorded(message::Endpoint& me, const collective::Group& group, message::Call call, Known... known)
+      : me_(me), group_(group), event_(gpu::ThreadScope(), message::Port(me), group, call, known...) {
+    if (event_) [[unlikely]]
+      if (me.log.watched & message::TraceLog::has_ranges) trace::begin_range(message::to_string(call));
   }
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
   ~Recorded() {
-    if (me_.log.watched & message::TraceLog::has_ranges) [[unlikely]]
-      trace::end_range();
+    if (event_) [[unlikely]]
+      if (me_.log.watched & message::TraceLog::has_ranges) trace::end_range();
   }
 
-  // As collective::Recorded has them.
-  void made(const Request& request) const { event_.made(request); }
+  void names(const Request& request) const { event_.names(request); }
   void got(const Status& status) const { event_.got(message::Port(me_), group_, status); }
   void got_beside(const Status& status) const { event_.got_beside(message::Port(me_), group_, status); }
   void forget() { event_.forget(message::Port(me_)); }

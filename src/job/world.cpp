@@ -252,7 +252,8 @@ WorldState::WorldState(Config config)
   // A profiler's ranges are of threads, which fibers of deterministic mode have not.
   if (!config_.seed && trace::has_ranges(recorder_ != nullptr))
     for (int r = home_.first_rank; r < home_.end_rank(); ++r)
-      if (!placement_.place(r).is_slot()) memory_.endpoint(r)->log.watched |= message::TraceLog::has_ranges;
+      if (!placement_.place(r).is_slot())
+        memory_.endpoint(r)->log.watched = message::TraceLog::has_events | message::TraceLog::has_ranges;
   if (processes_)
     gateway_ = std::make_unique<transport::Gateway>(
         *processes_, *watch_, memory_, placement_, config_,

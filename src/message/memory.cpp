@@ -202,9 +202,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
                .exports = exports_ && !place.is_slot() ? exports_->of_ranks[i].get() : nullptr,
                .elements = 0,
-               .log = {.watched = own.events ? TraceLog::has_events : 0,
+               .log = {.watched = config.trace.empty() ? 0 : TraceLog::has_events,
                        .events = own.events,
-                       .capacity = static_cast<std::uint32_t>(config.trace_events)}};
+                       .capacity = static_cast<std::uint32_t>(events_of(config))}};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;

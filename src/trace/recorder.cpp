@@ -67,6 +67,16 @@ Event event_of(const message::TraceEvent& e, std::uint64_t begin, std::uint64_t 
           .from_bytes = e.from_bytes};
 }
 
+// The ticks of this host's events beside its time.
+Reading read_ticks() {
+  Reading best{0, 0, ~std::uint64_t{0}};
+  for (int i = 0; i < 32; ++i) {
+    const std::uint64_t before = now_ns(), ticks = message::trace_ticks(), after = now_ns();
+    if ((after - before) / 2 + 1 < best.error) best = {ticks, before + (after - before) / 2, (after - before) / 2 + 1};
+  }
+  return best;
+}
+
 void report(const std::string& path, const char* what) noexcept {
   std::fprintf(stderr, "dcgn: the trace %s: %s\n", path.c_str(), what);
 }
@@ -85,6 +95,7 @@ Recorder::Recorder(const Config& config, transport::Processes* processes, std::v
 }
 
 void Recorder::begin() {
+  ticks_ = read_ticks();
   origin_ = now_ns();
   if (processes_) {
     struct Start {
@@ -113,10 +124,11 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
   if (first_clock_) host = together ? ClockMap(*first_clock_, read_first_clock(*processes_)) : ClockMap(*first_clock_);
   // An event from before the beginning is one that clocks are wrong about.
   const auto since = [&](std::uint64_t time) { return time - std::min(time, origin_); };
+  const ClockMap ticks(ticks_, read_ticks());
   std::vector<ClockMap> clocks;
   for (std::size_t g = 0; g < devices_.size(); ++g) {
     const bool own = devices_[g].kind() != DeviceKind::emulated;
-    ClockMap clock = own ? ClockMap(device_clocks_[g]) : ClockMap();
+    ClockMap clock = own ? ClockMap(device_clocks_[g]) : ticks;
     try {
       if (own) clock = ClockMap(device_clocks_[g], read_clock(devices_[g]));
     } catch (const Error&) {  // one that has failed is why the job was stopped
@@ -124,7 +136,7 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
     document.clock_error_ns = std::max(document.clock_error_ns, clock.error() + host.error());
     clocks.push_back(clock);
   }
-  document.clock_error_ns = std::max(document.clock_error_ns, host.error());
+  document.clock_error_ns = std::max(document.clock_error_ns, ticks.error() + host.error());
   const std::uint64_t now = since(host(now_ns()));
   topology::GpuCount gpus(placement, memory.home().first_node);
   for (int r = memory.home().first_rank; r < memory.home().end_rank(); ++r) {
@@ -137,15 +149,18 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
               .cpu = place.cpu,
               .events = {},
               .dropped = 0};
-    const ClockMap clock = place.is_slot() ? clocks[static_cast<std::size_t>(gpus.of(place))] : ClockMap();
+    const ClockMap clock = place.is_slot() ? clocks[static_cast<std::size_t>(gpus.of(place))] : ticks;
     try {
       if (has_ended(r)) {
         const message::RankMemory::Traced traced = memory.traced(r);
         rank.dropped = traced.dropped;
         rank.events.reserve(traced.events.size());
         for (const message::TraceEvent& e : traced.events) {
+          // One does not begin before the one before ends, but a processor may look at its counter a few cycles early.
           // One without an end was under way when the job was stopped.
-          rank.events.push_back(event_of(e, since(host(clock(e.begin))), e.end ? since(host(clock(e.end))) : now));
+          const std::uint64_t last = rank.events.empty() ? 0 : rank.events.back().end_ns;
+          rank.events.push_back(
+              event_of(e, std::max(last, since(host(clock(e.begin)))), e.end ? since(host(clock(e.end))) : now));
         }
       }
     } catch (const Error&) {  // likewise

@@ -53,6 +53,7 @@ class Recorder {
   std::optional<base::OutputFile> file_;  // the first process's
   std::uint64_t origin_ = 0;              // the first process's clock at the beginning
   std::optional<Reading> first_clock_;    // of the first process; none where it is this one's
+  Reading ticks_;                         // of events of this host, by its time
   std::vector<Reading> device_clocks_;
   std::mutex mutex_;
   std::vector<std::vector<Activity>> activities_;  // by GPU

@@ -11,17 +11,6 @@
 
 namespace dcgn::collective {
 
-// What is known of a call when it begins. Ranks are those of its communicator.
-struct Beginning {
-  message::Call call;
-  std::int32_t peer = any_source;
-  std::int32_t tag = any_tag;
-  std::int64_t bytes = 0;
-  std::int32_t from = any_source, from_tag = any_tag;
-  std::int64_t from_bytes = 0;
-  std::uint64_t request = 0;
-};
-
 // Requests that are active at once differ in it.
 DCGN_HOST_DEVICE inline std::uint64_t number_of(const Request& request) {
   return std::uint64_t{request.generation()} << 24 | request.index();
@@ -33,43 +22,54 @@ DCGN_HOST_DEVICE inline std::int32_t traced_rank(const message::Port& port, cons
   return group.has(rank) ? group.in_world(rank) : -1;
 }
 
+// Where a message goes, or comes from, by ranks of its communicator.
+struct Ends {
+  std::int32_t peer = any_source, tag = any_tag;
+  std::int64_t bytes = 0;
+};
+
 // Out of line, so that a kernel which records nothing is not larger for it.
 [[gnu::noinline]] DCGN_HOST_DEVICE inline message::TraceEvent* begin_event(const message::Port& port,
-                                                                           const Group& group, Beginning what) {
+                                                                           const Group& group, message::Call call,
+                                                                           Ends ends, Ends beside) {
   message::TraceEvent* const event = port.me->log.begin();
-  const std::uint64_t now = now_ns();
-  *event = {now,
+  *event = {message::trace_ticks(),
             0,
-            what.request,
-            what.bytes,
-            what.from_bytes,
-            traced_rank(port, group, what.peer),
-            what.tag,
-            traced_rank(port, group, what.from),
-            what.from_tag,
-            what.call,
+            0,
+            ends.bytes,
+            beside.bytes,
+            traced_rank(port, group, ends.peer),
+            ends.tag,
+            traced_rank(port, group, beside.peer),
+            beside.tag,
+            call,
             group.pair};
   return event;
 }
 
-// From the beginning of a call to its end, by all threads of its scope; the leader writes. It holds no reference to
-// port and group: those of a kernel stay in registers.
+// From the beginning of a call to its end, by all threads of its scope; the leader writes. What it is told is put
+// together where it is recorded, and it holds no reference to port and group: those of a kernel stay in registers.
 class Recorded {
  public:
   template <class Scope>
-  DCGN_HOST_DEVICE Recorded(const Scope& scope, const message::Port& port, const Group& group, const Beginning& what) {
-    if (port.watched & message::TraceLog::has_events) [[unlikely]]
-      if (scope.leader()) event_ = begin_event(message::Port(port), Group(group), what);
+  DCGN_HOST_DEVICE Recorded(const Scope& scope, const message::Port& port, const Group& group, message::Call call,
+                            int peer = any_source, int tag = any_tag, std::int64_t bytes = 0, int from = any_source,
+                            int from_tag = any_tag, std::int64_t from_bytes = 0) {
+    if (port.watched) [[unlikely]]
+      if (scope.leader())
+        event_ = begin_event(message::Port(port), Group(group), call, {peer, tag, bytes}, {from, from_tag, from_bytes});
   }
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
   DCGN_HOST_DEVICE ~Recorded() {
     if (event_) [[unlikely]]
-      event_->end = now_ns();
+      event_->end = message::trace_ticks();
   }
 
-  // What the call has made, or has come to know: `status` is in ranks of the communicator.
-  DCGN_HOST_DEVICE void made(const Request& request) const {
+  // Whether the calling thread records it.
+  DCGN_HOST_DEVICE explicit operator bool() const { return event_; }
+  // What the call has made, waits for, or has come to know: `status` is in ranks of the communicator.
+  DCGN_HOST_DEVICE void names(const Request& request) const {
     if (event_) [[unlikely]]
       event_->request = number_of(request);
   }

@@ -33,30 +33,29 @@ class Collectives {
   // No rank leaves before all have entered.
   template <class Scope>
   DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return by(scope, {Call::barrier}, 0, [&](const auto& s) { return collective::barrier(s, member()); });
+    return by(scope, Call::barrier, any_source, 0, 0, [&](const auto& s) { return collective::barrier(s, member()); });
   }
 
   // The root's buffer to all.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
-    return by(scope, {.call = Call::broadcast, .peer = root, .bytes = size_of(buffer)}, bytes_of(buffer),
-              [&](const auto& s) {
-                return collective::broadcast(s, member(), as_span(buffer).data(),
-                                             static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
-              });
+    return by(scope, Call::broadcast, root, size_of(buffer), bytes_of(buffer), [&](const auto& s) {
+      return collective::broadcast(s, member(), as_span(buffer).data(),
+                                   static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
+    });
   }
 
   // out[i] at the root becomes in[i] of rank 0 op in[i] of rank 1 op ...
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op, int root) const {
-    return by(scope, {.call = Call::reduce, .peer = root, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::reduce, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::reduce(s, member(), collective::input(in), collective::output(out), root, Reducer<In, Op>{op});
     });
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, {.call = Call::all_reduce, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_reduce, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_reduce(s, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
     });
   }
@@ -67,7 +66,7 @@ class Collectives {
   // `in` holds a block as long as `out` for each rank; this one gets its own block, reduced.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, {.call = Call::reduce_scatter, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::reduce_scatter, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::reduce_scatter(s, member(), collective::input(in), collective::output(out),
                                         Reducer<In, Op>{op});
     });
@@ -75,7 +74,7 @@ class Collectives {
   // The same with counts[r] elements for rank r, the same counts at all ranks.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in, Counts counts, Out&& out, Op op) const {
-    return by(scope, {.call = Call::reduce_scatterv, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::reduce_scatterv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::reduce_scatterv(s, member(), collective::input(in), collective::parts(counts, {}),
                                          collective::output(out), Reducer<In, Op>{op});
     });
@@ -84,13 +83,13 @@ class Collectives {
   // 0 gets nothing.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, {.call = Call::scan, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::scan, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::scan(s, member(), collective::input(in), collective::output(out), false, Reducer<In, Op>{op});
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, {.call = Call::exclusive_scan, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::exclusive_scan, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::scan(s, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
     });
   }
@@ -98,7 +97,7 @@ class Collectives {
   // The root's `out` gets every rank's `in`, one after the other.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
-    return by(scope, {.call = Call::gather, .peer = root, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::gather, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::gather(s, member(), collective::input(in), collective::output(out),
                                 collective::element_bytes<In>, root);
     });
@@ -107,34 +106,31 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in, Out&& out, Counts counts, Counts displacements,
                                 int root) const {
-    return by(
-        scope, {.call = Call::gatherv, .peer = root, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
-          return collective::gatherv(s, member(), collective::input(in), collective::output(out),
-                                     collective::parts(counts, displacements), collective::element_bytes<In>, root);
-        });
+    return by(scope, Call::gatherv, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
+      return collective::gatherv(s, member(), collective::input(in), collective::output(out),
+                                 collective::parts(counts, displacements), collective::element_bytes<In>, root);
+    });
   }
   // Each rank's `out` gets its part of the root's `in`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
-    return by(scope, {.call = Call::scatter, .peer = root, .bytes = size_of(out)}, bytes_of(in, out),
-              [&](const auto& s) {
-                return collective::scatter(s, member(), collective::input(in), collective::output(out),
-                                           collective::element_bytes<In>, root);
-              });
+    return by(scope, Call::scatter, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
+      return collective::scatter(s, member(), collective::input(in), collective::output(out),
+                                 collective::element_bytes<In>, root);
+    });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in, Counts counts, Counts displacements, Out&& out,
                                  int root) const {
-    return by(
-        scope, {.call = Call::scatterv, .peer = root, .bytes = size_of(out)}, bytes_of(in, out), [&](const auto& s) {
-          return collective::scatterv(s, member(), collective::input(in), collective::parts(counts, displacements),
-                                      collective::output(out), collective::element_bytes<In>, root);
-        });
+    return by(scope, Call::scatterv, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
+      return collective::scatterv(s, member(), collective::input(in), collective::parts(counts, displacements),
+                                  collective::output(out), collective::element_bytes<In>, root);
+    });
   }
   // As gather and gatherv, to every rank.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
-    return by(scope, {.call = Call::all_gather, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_gather, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_gather(s, member(), collective::input(in), collective::output(out),
                                     collective::element_bytes<In>);
     });
@@ -142,7 +138,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in, Out&& out, Counts counts,
                                     Counts displacements) const {
-    return by(scope, {.call = Call::all_gatherv, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_gatherv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_gatherv(s, member(), collective::input(in), collective::output(out),
                                      collective::parts(counts, displacements), collective::element_bytes<In>);
     });
@@ -150,7 +146,7 @@ class Collectives {
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
-    return by(scope, {.call = Call::all_to_all, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_to_all, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_to_all(s, member(), collective::input(in), collective::output(out),
                                     collective::element_bytes<In>);
     });
@@ -159,7 +155,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in, Counts send_counts, Counts send_displacements,
                                     Out&& out, Counts recv_counts, Counts recv_displacements) const {
-    return by(scope, {.call = Call::all_to_allv, .bytes = size_of(in)}, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_to_allv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_to_allv(s, member(), collective::input(in),
                                      collective::parts(send_counts, send_displacements), collective::output(out),
                                      collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
@@ -180,10 +176,10 @@ class Collectives {
   }
   // Several blocks leave what is short to the first of them: meeting takes them longer.
   template <class Scope, class Act>
-  DCGN_HOST_DEVICE Code by(const Scope& scope, const collective::Beginning& what, std::size_t bytes,
+  DCGN_HOST_DEVICE Code by(const Scope& scope, Call call, int root, std::int64_t part, std::size_t bytes,
                            const Act& act) const {
     const Slot& slot = static_cast<const Slot&>(*this);
-    const collective::Recorded recorded(scope, slot.port_, slot.group_, what);
+    const collective::Recorded recorded(scope, slot.port_, slot.group_, call, root, any_tag, part);
     if constexpr (message::plans_ahead<Scope>)
       if (bytes < collective::by_first_block && !scope.broken())
         return scope.lead_block([&](const BlockScope& block) { return collective::Outcome{act(block)}; }).code;

@@ -126,11 +126,11 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                        int tag = 0) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::isend, to, tag, bytes});
+    const Recorded recorded(scope, port_, group_, message::Call::isend, to, tag, bytes);
     const Request request = group_.is_world() ? message::isend(scope, port_, message::SendMode::standard, data, bytes,
                                                                to, tag, message::user_context)
                                               : collective::isend(scope, member(), data, bytes, to, tag);
-    recorded.made(request);
+    recorded.names(request);
     return request;
   }
   template <class Scope, MessageBuffer Buffer>
@@ -140,18 +140,19 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Request irecv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                        int tag = 0) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::irecv, from, tag, capacity});
+    const Recorded recorded(scope, port_, group_, message::Call::irecv, from, tag, capacity);
     const Request request = group_.is_world()
                                 ? message::irecv(scope, port_, data, capacity, from, tag, message::user_context)
                                 : collective::irecv(scope, member(), data, capacity, from, tag);
-    recorded.made(request);
+    recorded.names(request);
     return request;
   }
 
   // Whether the request is complete; if so it is done with and `status` is filled.
   template <class Scope>
   DCGN_HOST_DEVICE bool test(const Scope& scope, const Request& request, Status* status = nullptr) const {
-    Recorded recorded(scope, port_, group_, waiting(message::Call::test, request));
+    Recorded recorded(scope, port_, group_, message::Call::test);
+    recorded.names(request);
     bool done = false;
     const Status s = here(message::wait_all(scope, port_, message::Call::test, true, &request, 1, nullptr, done));
     if (status) *status = s;
@@ -164,7 +165,8 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // Waits until the request is complete. A null request, or one that has been waited for, is complete.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait(const Scope& scope, const Request& request) const {
-    const Recorded recorded(scope, port_, group_, waiting(message::Call::wait, request));
+    const Recorded recorded(scope, port_, group_, message::Call::wait);
+    recorded.names(request);
     bool done = false;
     const Status s = here(message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done));
     recorded.got(port_, group_, s);
@@ -174,9 +176,8 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // thread of the scope.
   template <class Scope>
   DCGN_HOST_DEVICE Code wait_all(const Scope& scope, Span<const Request> requests, Status* statuses = nullptr) const {
-    const Recorded recorded(
-        scope, port_, group_,
-        {.call = message::Call::wait_all, .request = requests.size() == 1 ? collective::number_of(requests[0]) : 0});
+    const Recorded recorded(scope, port_, group_, message::Call::wait_all);
+    if (requests.data() && requests.size() == 1) recorded.names(requests[0]);
     bool done = false;
     const Status s = message::wait_all(scope, port_, message::Call::wait_all, false, requests.data(),
                                        static_cast<std::int64_t>(requests.size()), statuses, done);
@@ -187,11 +188,11 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // Waits for one and says which: -1 where none is active. Those that are complete take turns.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Span<const Request> requests, std::int64_t& index) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::wait_any});
+    const Recorded recorded(scope, port_, group_, message::Call::wait_any);
     const Status s = here(message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
                                             static_cast<std::int64_t>(requests.size()), index));
     recorded.got(port_, group_, s);
-    if (index >= 0) recorded.made(requests[static_cast<std::size_t>(index)]);
+    if (index >= 0) recorded.names(requests[static_cast<std::size_t>(index)]);
     return s;
   }
 
@@ -240,17 +241,17 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // 255 already or a table of members has no space (Config::communicator_bytes), or what a collective returns.
   template <class Scope>
   DCGN_HOST_DEVICE Slot split(const Scope& scope, int color, int key) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::split});
+    const Recorded recorded(scope, port_, group_, message::Call::split);
     return Slot(port_, collective::split(scope, member(), color, key));
   }
   template <class Scope>
   DCGN_HOST_DEVICE Slot dup(const Scope& scope) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::dup});
+    const Recorded recorded(scope, port_, group_, message::Call::dup);
     return Slot(port_, collective::dup(scope, member()));
   }
   template <class Scope>
   DCGN_HOST_DEVICE Slot cart(const Scope& scope, const Cart& grid) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::cart});
+    const Recorded recorded(scope, port_, group_, message::Call::cart);
     return Slot(port_, collective::cart(scope, member(), grid.size()));
   }
   DCGN_HOST_DEVICE Code code() const { return group_.code; }
@@ -265,7 +266,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
   template <class Scope>
   DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
-    const Recorded recorded(scope, port_, group_, {message::Call::finish});
+    const Recorded recorded(scope, port_, group_, message::Call::finish);
     return message::flush(scope, port_);
   }
 
@@ -309,23 +310,20 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   [[gnu::noinline]] DCGN_HOST_DEVICE static Code recorded_send(const Scope& scope, Slot slot, message::Call call,
                                                                message::SendMode mode, const void* data,
                                                                std::int64_t bytes, int to, int tag) {
-    const Recorded recorded(scope, slot.port_, slot.group_, {call, to, tag, bytes});
+    const Recorded recorded(scope, slot.port_, slot.group_, call, to, tag, bytes);
     return slot.plain_send(scope, call, mode, data, bytes, to, tag);
   }
   template <class Scope>
   [[gnu::noinline]] DCGN_HOST_DEVICE static Status recorded_recv(const Scope& scope, Slot slot, void* data,
                                                                  std::int64_t capacity, int from, int tag) {
-    const Recorded recorded(scope, slot.port_, slot.group_, {message::Call::recv, from, tag, capacity});
+    const Recorded recorded(scope, slot.port_, slot.group_, message::Call::recv, from, tag, capacity);
     const Status s = slot.plain_recv(scope, data, capacity, from, tag);
     if (s.code == Code::ok || s.code == Code::truncated) recorded.got(slot.port_, slot.group_, s);
     return s;
   }
-  DCGN_HOST_DEVICE static collective::Beginning waiting(message::Call call, const Request& request) {
-    return {.call = call, .request = collective::number_of(request)};
-  }
   template <class Scope>
   DCGN_HOST_DEVICE Status probe_as(const Scope& scope, message::Call call, int from, int tag, bool& found) const {
-    Recorded recorded(scope, port_, group_, {call, from, tag});
+    Recorded recorded(scope, port_, group_, call, from, tag);
     const bool once = call == message::Call::iprobe;
     const Status s = group_.is_world() ? message::probe(scope, port_, once, from, tag, message::user_context, found)
                                        : collective::probe(scope, member(), once, from, tag, found);
@@ -339,7 +337,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE Status sendrecv_as(const Scope& scope, message::Call call, message::SendMode mode, const void* out,
                                       std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
                                       int from, int recv_tag) const {
-    const Recorded recorded(scope, port_, group_, {call, to, send_tag, bytes, from, recv_tag, capacity});
+    const Recorded recorded(scope, port_, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
     const Status s = group_.is_world() ? message::sendrecv(scope, port_, call, mode, out, bytes, to, send_tag, in,
                                                            capacity, from, recv_tag, message::user_context)
                                        : collective::sendrecv(scope, member(), call, mode, out, bytes, to, send_tag, in,

@@ -8,11 +8,26 @@
 
 #include <cstdint>
 
+namespace dcgn::detail {
+// The processor's counter where the system itself keeps time by it, which takes half as long to read as its time does;
+// else nanoseconds as now_ns() has them.
+std::uint64_t ticks_host();
+}  // namespace dcgn::detail
+
 namespace dcgn::message {
+
+// The clock of events: now_ns() on a GPU.
+DCGN_HOST_DEVICE inline std::uint64_t trace_ticks() {
+#if defined(__CUDA_ARCH__)
+  return now_ns();
+#else
+  return detail::ticks_host();
+#endif
+}
 
 // A call, as trace::Event has it, by the clock of whoever made it. One store for each cache line.
 struct alignas(64) TraceEvent {
-  std::uint64_t begin, end;  // now_ns(); `end` is 0 while the call is under way
+  std::uint64_t begin, end;  // trace_ticks(); `end` is 0 while the call is under way
   std::uint64_t request;
   std::int64_t bytes, from_bytes;
   std::int32_t peer, tag, from, from_tag;
@@ -21,9 +36,10 @@ struct alignas(64) TraceEvent {
 };
 
 struct TraceLog {
-  // What calls look at, as bits.
+  // What calls look at, as bits; 0: nothing is recorded. Ranges are for a profiler, of a CPU rank, whose log has no
+  // room where they are all there is.
   static constexpr std::uint32_t has_events = 1, has_ranges = 2;
-  std::uint32_t watched = 0;     // ranges: of a CPU rank, for a profiler
+  std::uint32_t watched = 0;
   TraceEvent* events = nullptr;  // [capacity + 1], the last one for those that are dropped
   std::uint32_t capacity = 0, count = 0;
   std::uint64_t dropped = 0;

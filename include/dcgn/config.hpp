@@ -121,9 +121,9 @@ struct Config {
   std::uint32_t place_threads =
       static_cast<std::uint32_t>(detail::setting("DCGN_PLACE_THREADS", 32768, 0, 0xffffffffu));
 
-  // Where to write what the ranks did, call by call (docs/guide/traces.md): a file whose name ends in .json is a trace
-  // for ui.perfetto.dev and chrome://tracing, in .html a page; empty: nothing is recorded. The second job of a program
-  // with the same name puts -2 before the ending, and so on. DCGN_TRACE
+  // Where to write what the ranks did, call by call (docs/guide/traces.md): a file whose name ends in .json, for
+  // ui.perfetto.dev and chrome://tracing; empty: nothing is recorded. The second job of a program with the same name
+  // puts -2 before the ending, and so on. DCGN_TRACE
   std::string trace = detail::text_setting("DCGN_TRACE");
 
   // Calls of each rank that such a trace has room for, 64 bytes each in memory of the rank's own; later ones are

@@ -248,7 +248,7 @@ WorldState::WorldState(Config config)
         throw Error(Code::configuration, "world",
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
-  if (recorder_) recorder_->begin();
+  if (recorder_) recorder_->begin([this](int gpu) { return slots_of_gpu(gpu) > 0; });
   // A profiler's ranges are of threads, which fibers of deterministic mode have not.
   if (!config_.seed && trace::has_ranges(recorder_ != nullptr))
     for (int r = home_.first_rank; r < home_.end_rank(); ++r)

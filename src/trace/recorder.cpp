@@ -29,8 +29,8 @@ std::string before_ending(const std::string& path, const std::string& text) {
 
 // The path for this world: those of one program that have the same are counted, so that no file makes way for another.
 std::string path_of_next(const std::string& path) {
-  if (!path.ends_with(".json") && !path.ends_with(".html"))
-    throw Error(Code::configuration, "trace", path + ": expected a name that ends in .json or .html");
+  if (!path.ends_with(".json"))
+    throw Error(Code::configuration, "trace", path + ": expected a name that ends in .json");
   static std::mutex mutex;
   static std::map<std::string, int> worlds;
   const std::lock_guard lock(mutex);
@@ -77,6 +77,17 @@ Reading read_ticks() {
   return best;
 }
 
+// By rank here: its GPU, counted through; -1 of a CPU rank.
+std::vector<int> gpus_of(const Placement& placement, const topology::Home& home) {
+  std::vector<int> gpus;
+  topology::GpuCount count(placement, home.first_node);
+  for (int r = home.first_rank; r < home.end_rank(); ++r) {
+    const Place place = placement.place(r);
+    gpus.push_back(place.is_slot() ? count.of(place) : -1);
+  }
+  return gpus;
+}
+
 void report(const std::string& path, const char* what) noexcept {
   std::fprintf(stderr, "dcgn: the trace %s: %s\n", path.c_str(), what);
 }
@@ -89,12 +100,10 @@ Recorder::Recorder(const Config& config, transport::Processes* processes, std::v
       capacity_(config.trace_events),
       path_(path_of_next(config.trace)),
       activities_(devices_.size()) {
-  if (path_.ends_with(".html"))
-    throw Error(Code::unsupported, "trace", path_ + ": pages are not written yet, expected a name that ends in .json");
   if (!processes_ || processes_->rank() == 0) file_.emplace(path_);
 }
 
-void Recorder::begin() {
+void Recorder::begin(const std::function<bool(int)>& has_slots) {
   ticks_ = read_ticks();
   origin_ = now_ns();
   if (processes_) {
@@ -106,7 +115,10 @@ void Recorder::begin() {
     if (std::any_of(all.begin(), all.end(), [&](const Start& s) { return s.source != all.front().source; }))
       first_clock_ = read_first_clock(*processes_);
   }
-  for (const dcgn::Device& device : devices_) device_clocks_.push_back(read_clock(device));
+  device_clocks_.resize(devices_.size());
+  for (std::size_t g = 0; g < devices_.size(); ++g)
+    if (devices_[g].kind() != DeviceKind::emulated && has_slots(static_cast<int>(g)))
+      device_clocks_[g] = read_clock(devices_[g]);
 }
 
 void Recorder::add(int gpu, Activity activity) {
@@ -125,12 +137,17 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
   // An event from before the beginning is one that clocks are wrong about.
   const auto since = [&](std::uint64_t time) { return time - std::min(time, origin_); };
   const ClockMap ticks(ticks_, read_ticks());
+  const topology::Home& home = memory.home();
+  const std::vector<int> gpus = gpus_of(placement, home);
   std::vector<ClockMap> clocks;
   for (std::size_t g = 0; g < devices_.size(); ++g) {
-    const bool own = devices_[g].kind() != DeviceKind::emulated;
-    ClockMap clock = own ? ClockMap(device_clocks_[g]) : ticks;
+    const std::optional<Reading>& begun = device_clocks_[g];
+    ClockMap clock = begun ? ClockMap(*begun) : ticks;
     try {
-      if (own) clock = ClockMap(device_clocks_[g], read_clock(devices_[g]));
+      // A kernel that did not stop may leave no room for the one that tells the time.
+      const auto slot = std::find(gpus.begin(), gpus.end(), static_cast<int>(g));
+      if (begun && has_ended(home.first_rank + static_cast<int>(slot - gpus.begin())))
+        clock = ClockMap(*begun, read_clock(devices_[g]));
     } catch (const Error&) {  // one that has failed is why the job was stopped
     }
     document.clock_error_ns = std::max(document.clock_error_ns, clock.error() + host.error());
@@ -138,8 +155,7 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
   }
   document.clock_error_ns = std::max(document.clock_error_ns, ticks.error() + host.error());
   const std::uint64_t now = since(host(now_ns()));
-  topology::GpuCount gpus(placement, memory.home().first_node);
-  for (int r = memory.home().first_rank; r < memory.home().end_rank(); ++r) {
+  for (int r = home.first_rank; r < home.end_rank(); ++r) {
     const Place place = placement.place(r);
     Rank rank{.rank = r,
               .process = process,
@@ -149,7 +165,8 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
               .cpu = place.cpu,
               .events = {},
               .dropped = 0};
-    const ClockMap clock = place.is_slot() ? clocks[static_cast<std::size_t>(gpus.of(place))] : ticks;
+    const int gpu = gpus[static_cast<std::size_t>(r - home.first_rank)];
+    const ClockMap& clock = gpu < 0 ? ticks : clocks[static_cast<std::size_t>(gpu)];
     try {
       if (has_ended(r)) {
         const message::RankMemory::Traced traced = memory.traced(r);
@@ -168,10 +185,10 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
     document.ranks.push_back(std::move(rank));
   }
   std::size_t g = 0;
-  for (int node = memory.home().first_node; node < memory.home().end_node(); ++node)
+  for (int node = home.first_node; node < home.end_node(); ++node)
     for (int d = 0; d < placement.shape(node).gpus; ++d, ++g) {
       const std::lock_guard lock(mutex_);
-      Device device{process, node, d, devices_[g].properties().name, std::move(activities_[g])};
+      Device device{process, node, d, devices_[g].properties().name, activities_[g]};
       for (Activity& a : device.activities) {
         a.begin_ns = since(host(a.begin_ns));
         a.end_ns = since(host(a.end_ns));
@@ -202,20 +219,20 @@ void Recorder::write(const message::RankMemory& memory, const Placement& placeme
                      const std::function<bool(int)>& has_ended, bool together) noexcept {
   if (std::exchange(written_, true)) return;
   try {
-    together = together && processes_;
-    Document document = document_of(memory, placement, has_ended, together);
-    bool whole = together;
-    if (together) {
+    const bool first = !processes_ || processes_->rank() == 0;
+    if (together && processes_) {
       try {
-        const bool first = processes_->rank() == 0;
+        Document document = document_of(memory, placement, has_ended, true);
         processes_->collect(first ? std::vector<unsigned char>() : to_bytes(document),
                             [&](const std::vector<unsigned char>& bytes) { add_bytes(bytes, document); });
+        if (first) write(document);
+        return;
       } catch (const Error& error) {
+        if (error.code() == Code::io) throw;
         report(path_, error.what());
-        whole = false;
       }
     }
-    if (!whole || processes_->rank() == 0) write(document);
+    write(document_of(memory, placement, has_ended, false));
   } catch (const std::exception& error) {
     report(path_, error.what());
   }

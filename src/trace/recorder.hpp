@@ -23,14 +23,14 @@ namespace dcgn::trace {
 
 class Recorder {
  public:
-  // `processes` is null where there is one. Throws Error(configuration) for a name that ends in neither .json nor
-  // .html, io where the file cannot be written, as far as the first process can tell.
+  // `processes` is null where there is one. Throws Error(configuration) for a name that does not end in .json,
+  // io where the file cannot be written, as far as the first process can tell.
   Recorder(const Config& config, transport::Processes* processes, std::vector<dcgn::Device> devices);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // By all processes together, before the ranks make calls: looks at the clocks.
-  void begin();
+  // By all processes together, before the ranks make calls: looks at the clocks, of GPUs here that have slots.
+  void begin(const std::function<bool(int gpu)>& has_slots);
   // From any thread: what GPU `gpu` of this process did, by now_ns() of the host.
   void add(int gpu, Activity activity);
 
@@ -50,11 +50,11 @@ class Recorder {
   const std::vector<dcgn::Device> devices_;
   const std::uint64_t capacity_;
   const std::string path_;
-  std::optional<base::OutputFile> file_;  // the first process's
-  std::uint64_t origin_ = 0;              // the first process's clock at the beginning
-  std::optional<Reading> first_clock_;    // of the first process; none where it is this one's
-  Reading ticks_;                         // of events of this host, by its time
-  std::vector<Reading> device_clocks_;
+  std::optional<base::OutputFile> file_;               // the first process's
+  std::uint64_t origin_ = 0;                           // the first process's clock at the beginning
+  std::optional<Reading> first_clock_;                 // of the first process; none where it is this one's
+  Reading ticks_;                                      // of events of this host, by its time
+  std::vector<std::optional<Reading>> device_clocks_;  // of GPUs whose clock is none of the host's
   std::mutex mutex_;
   std::vector<std::vector<Activity>> activities_;  // by GPU
   bool written_ = false;

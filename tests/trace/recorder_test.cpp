@@ -160,7 +160,7 @@ TEST(Recorder, WhatCannotBeWrittenIsRefusedFirst) {
   for (const char* name : {"t.txt", "json", "t"}) {
     const Error ending = error_of([&] { World world(to(folder / name)); });
     EXPECT_EQ(ending.code(), Code::configuration);
-    EXPECT_TRUE(contains(ending.what(), std::string(name) + ": expected a name that ends in .json or .html"));
+    EXPECT_TRUE(contains(ending.what(), std::string(name) + ": expected a name that ends in .json"));
   }
   Config none = to(folder / "t.json");
   none.trace_events = 0;

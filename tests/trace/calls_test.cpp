@@ -275,6 +275,10 @@ struct Memory {
   std::int64_t counts[2], displacements[2];
 };
 
+// Each is compiled for a CPU rank's calls, too, which the device's copy cannot make and never does.
+#if defined(__CUDACC__)
+#pragma nv_diag_suppress 20011, 20014
+#endif
 struct UseDup {
   template <class Me>
   DCGN_HOST_DEVICE void operator()(const Me& me) const {

@@ -133,6 +133,7 @@ void add_demo_cannon(CLI::App& parent, Action& chosen) {
   app->add_flag("--overlap", o.overlap, "Move tiles by isend and irecv while others are multiplied");
   app->add_flag("--check", a->check, "Compare C x to A (B x) for two vectors, in whole numbers");
   a->json.add_to(*app, "The table and the totals");
+  add_trace_option(*app);
   app->footer(fmt::format("{}\n{}\n{}", examples, processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }

@@ -225,6 +225,7 @@ void add_demo_mandelbrot(CLI::App& parent, Action& chosen) {
   app->add_option("--owners", a->owners, "Who computed which strip")->type_name("PNG")->capture_default_str();
   app->add_flag("--check", a->check, "Compute all again on this thread and compare every pixel");
   a->json.add_to(*app, "The table and the totals");
+  add_trace_option(*app);
   app->footer(fmt::format("{}\n{}\n{}", examples, processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }

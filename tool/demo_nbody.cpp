@@ -255,6 +255,7 @@ void add_demo_nbody(CLI::App& parent, Action& chosen) {
       ->capture_default_str();
   app->add_flag("--check", a->check, "Compute all again on the CPU in double precision and compare positions");
   a->json.add_to(*app, "The table, the energies and the totals");
+  add_trace_option(*app);
   app->footer(fmt::format("{}\n{}\n{}", examples, processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }

@@ -114,6 +114,7 @@ void add_demo_pingpong(CLI::App& parent, Action& chosen) {
       ->check(whole_number(1, 1024))
       ->capture_default_str();
   a->json.add_to(*app, "The table");
+  add_trace_option(*app);
   app->footer(std::string("Examples:\n"
                           "  dcgn demo pingpong\n"
                           "  dcgn demo pingpong --between cpu,slot --sizes 4 --rounds 10000\n"

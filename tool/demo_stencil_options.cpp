@@ -110,6 +110,7 @@ void add(CLI::App& parent, Action& chosen, Equation equation, const char* help,
       ->capture_default_str();
   app->add_option("--output", a->output, "What the files' names begin with")->type_name("NAME")->capture_default_str();
   a->json.add_to(*app, "The records, what was written and the totals");
+  add_trace_option(*app);
   app->footer(fmt::format("{}\n{}\n{}", fmt::format(fmt::runtime(examples), name_of(equation), a->output),
                           processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run_demo_stencil(*a); }; });

@@ -43,6 +43,8 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_COPY_ENGINE", !engine ? "on" : engine == Config::never_copied ? "off" : fmt::to_string(*engine));
   add("DCGN_FRAGMENT_BYTES", automatic(c.fragment_bytes));
   add("DCGN_PLACE_THREADS", c.place_threads ? fmt::to_string(c.place_threads) : "none");
+  add("DCGN_TRACE", c.trace.empty() ? "none" : c.trace);
+  add("DCGN_TRACE_EVENTS", fmt::to_string(c.trace_events));
   const char* without = std::getenv("DCGN_WITHOUT");
   add("DCGN_WITHOUT", !c.without ? "nothing" : without ? without : "as in the file");
   add("DCGN_PROGRESS", c.ranks_progress ? "ranks" : "thread");

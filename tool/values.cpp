@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace dcgn::tool {
 
@@ -152,6 +153,13 @@ void JsonOption::write(const std::string& document) {
     output->write(document + "\n");
   else if (given())
     fmt::print("{}\n", document);
+}
+
+void add_trace_option(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--trace", [](const std::string& file) { ::setenv("DCGN_TRACE", file.c_str(), 1); },
+         "What each rank calls, and when, for ui.perfetto.dev (FILE.json); as DCGN_TRACE does")
+      ->type_name("FILE");
 }
 
 }  // namespace dcgn::tool

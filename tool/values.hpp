@@ -57,4 +57,7 @@ struct JsonOption {
   void write(const std::string& document);
 };
 
+// --trace FILE: what DCGN_TRACE=FILE says.
+void add_trace_option(CLI::App& app);
+
 }  // namespace dcgn::tool

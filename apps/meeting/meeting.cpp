@@ -32,6 +32,7 @@ Meeting::Meeting(int processes) {
   if (processes == 1) return;
   Config config;
   config.nodes = {{.cpus = 1}};
+  config.trace.clear();  // of the job that this is about
   here_.emplace(world_.emplace(config).attach());
 }
 

@@ -193,6 +193,7 @@ class Comm : public CommCollectives {
   // Throws what went wrong in a call that goes on beside others: in this one, or in any that nobody has waited for.
   void check_background(const Request* request) const;
   void wait_for(message::Call call, const Stream* stream);
+  Status wait_untold(const Request& request);
   // Begins a call that goes on beside others.
   Request begin(message::Call call, std::function<Code()> act);
   void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);

@@ -332,8 +332,9 @@ class CommCollectives {
   // Which has been checked.
   void put(const void* values, std::int64_t bytes, const TypedBuffer& out);
   bool is_root(int root);
+  // `part`: the bytes of this rank's; `root`: any_source where there is none.
   template <class Act>
-  Request perform(When when, message::Call call, const Act& act);
+  Request perform(When when, message::Call call, int root, std::int64_t part, const Act& act);
 };
 
 }  // namespace dcgn

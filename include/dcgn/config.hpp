@@ -24,6 +24,7 @@ std::optional<std::uint64_t> copy_engine_setting(std::string_view name);
 std::uint32_t without_setting(std::string_view name);  // words as bits of message::Without
 // One of the words, empty where it is not set.
 std::string word_setting(std::string_view name, std::initializer_list<std::string_view> words);
+std::string text_setting(std::string_view name);  // empty where it is not set
 std::string setting_origin(std::string_view name);  // "environment", the file's path, or "default"
 }  // namespace detail
 
@@ -120,6 +121,15 @@ struct Config {
   // the receiver; 0: none. DCGN_PLACE_THREADS
   std::uint32_t place_threads =
       static_cast<std::uint32_t>(detail::setting("DCGN_PLACE_THREADS", 32768, 0, 0xffffffffu));
+
+  // Where to write what the ranks did, call by call (docs/guide/traces.md): a file whose name ends in .html, a page to
+  // look at, or in .json, for `dcgn trace`, ui.perfetto.dev and chrome://tracing; empty: nothing is recorded. The second
+  // job of a program with the same name puts -2 before the ending, and so on. DCGN_TRACE
+  std::string trace = detail::text_setting("DCGN_TRACE");
+
+  // Calls of each rank that such a trace has room for, 64 bytes each in memory of the rank's own; later ones are
+  // counted. DCGN_TRACE_EVENTS
+  std::uint64_t trace_events = detail::setting("DCGN_TRACE_EVENTS", 65536, 1, 1u << 30);
 
   // Parts of the protocol to do without, as bits of message::Without: to see what each is worth, and for nothing else.
   // DCGN_WITHOUT: words of quick, checks, relaxed, bells, batches, rounds, teams, addresses, hosts, with commas between

@@ -49,6 +49,8 @@ constexpr std::array known_keys = {"deadline",
                                    "copy_engine",
                                    "fragment_bytes",
                                    "place_threads",
+                                   "trace",
+                                   "trace_events",
                                    "without",
                                    "mpi",
                                    "progress"};
@@ -280,6 +282,11 @@ std::string word_setting(std::string_view name, std::initializer_list<std::strin
     expected += (expected.empty() ? "" : " or ") + std::string(word);
   }
   refuse(found->source, found->value, expected);
+}
+
+std::string text_setting(std::string_view name) {
+  const auto found = find(name);
+  return found ? found->value : std::string();
 }
 
 std::string setting_origin(std::string_view name) {

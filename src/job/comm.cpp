@@ -1,4 +1,5 @@
 #include "job/background.hpp"
+#include "job/recorded.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
@@ -94,6 +95,7 @@ bool Comm::reaches(const Device& device) const noexcept {
 
 void Comm::finish() {
   message::Endpoint& me = mine(message::Call::finish);
+  const job::Recorded recorded(me, group_, message::Call::finish);
   if (me.background) {
     background_of(me).finish();
     check_background(nullptr);
@@ -178,7 +180,7 @@ Request Comm::begin(message::Call call, std::function<Code()> act) {
   const auto* const fault = background.find_fault(request);
   if (fault && !fault->thrown && fault->failure.code != Code::mismatch && fault->failure.code != Code::truncated &&
       fault->failure.code != Code::rank_ended)
-    wait(request);
+    wait_untold(request);
   return request;
 }
 
@@ -195,51 +197,76 @@ void Comm::bsend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
 }
 
 void Comm::send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag) {
+  message::Endpoint& me = mine(call);
+  const job::Recorded recorded(me, group_, call, to, tag, bytes);
   check(group_.is_world()
-            ? message::send(scope, message::Port(mine(call)), call, mode, data, bytes, to, tag, message::user_context)
+            ? message::send(scope, message::Port(me), call, mode, data, bytes, to, tag, message::user_context)
             : collective::send(scope, member(call), call, mode, data, bytes, to, tag),
         call);
 }
 
 Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
   constexpr auto call = message::Call::recv;
-  const Status s = group_.is_world() ? message::recv(scope, message::Port(mine(call)), call, data, capacity, from, tag,
-                                                     message::user_context)
-                                     : collective::recv(scope, member(call), data, capacity, from, tag);
+  message::Endpoint& me = mine(call);
+  const job::Recorded recorded(me, group_, call, from, tag, capacity);
+  const Status s = group_.is_world()
+                       ? message::recv(scope, message::Port(me), call, data, capacity, from, tag, message::user_context)
+                       : collective::recv(scope, member(call), data, capacity, from, tag);
+  if (s.code == Code::ok || s.code == Code::truncated) recorded.got(s);
   check(s.code, call);
   return s;
 }
 
 Request Comm::isend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
   constexpr auto call = message::Call::isend;
-  const Request r = collective::isend(scope, member(call), data, bytes, to, tag);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call, to, tag, bytes);
+  const Request r = collective::isend(scope, m, data, bytes, to, tag);
+  recorded.names(r);
   check(r.code(), call);
   return r;
 }
 
 Request Comm::irecv_bytes(void* data, std::int64_t capacity, int from, int tag) {
   constexpr auto call = message::Call::irecv;
-  const Request r = collective::irecv(scope, member(call), data, capacity, from, tag);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call, from, tag, capacity);
+  const Request r = collective::irecv(scope, m, data, capacity, from, tag);
+  recorded.names(r);
   check(r.code(), call);
   return r;
 }
 
 std::optional<Status> Comm::test(const Request& request) {
   constexpr auto call = message::Call::test;
+  message::Endpoint& me = mine(call);
+  job::Recorded recorded(me, group_, call);
+  recorded.names(request);
   bool done = false;
-  const Status s = message::wait_all(scope, mine(call), call, true, &request, 1, nullptr, done);
+  const Status s = message::wait_all(scope, me, call, true, &request, 1, nullptr, done);
   if (!done) {
+    recorded.forget();
     check(s.code, call);
     return std::nullopt;
   }
   const auto packed = world_->packed_requests(me_->rank).take(request);
   check_waited({&request, 1}, s.code, call);
   const Status status = collective::status_in(group_, s);
+  recorded.got(status);
   if (packed) packed->check(message::to_string(call), status);
   return status;
 }
 
 Status Comm::wait(const Request& request) {
+  const job::Recorded recorded(mine(message::Call::wait), group_, message::Call::wait);
+  recorded.names(request);
+  const Status status = wait_untold(request);
+  recorded.got(status);
+  return status;
+}
+
+// As wait(), in the midst of another call.
+Status Comm::wait_untold(const Request& request) {
   constexpr auto call = message::Call::wait;
   bool done = false;
   const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
@@ -252,6 +279,9 @@ Status Comm::wait(const Request& request) {
 
 void Comm::wait_all(Span<const Request> requests, Status* statuses) {
   constexpr auto call = message::Call::wait_all;
+  message::Endpoint& me = mine(call);
+  const job::Recorded recorded(me, group_, call);
+  if (requests.data() && requests.size() == 1) recorded.names(requests[0]);
   job::PackedRequests& all_packed = world_->packed_requests(me_->rank);
   std::vector<Status> own;
   if (!statuses && !all_packed.empty()) {
@@ -259,7 +289,7 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
     statuses = own.data();
   }
   bool done = false;
-  const Status s = message::wait_all(scope, mine(call), call, false, requests.data(),
+  const Status s = message::wait_all(scope, me, call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
   std::vector<std::pair<job::Packed, Status>> ended;
   if (statuses && done)
@@ -273,22 +303,29 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
 
 std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   constexpr auto call = message::Call::wait_any;
+  message::Endpoint& me = mine(call);
+  const job::Recorded recorded(me, group_, call);
   std::int64_t index = -1;
-  const Status s = message::wait_any(scope, mine(call), call, false, requests.data(),
-                                     static_cast<std::int64_t>(requests.size()), index);
+  const Status s =
+      message::wait_any(scope, me, call, false, requests.data(), static_cast<std::int64_t>(requests.size()), index);
   const Span<const Request> chosen =
       index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1);
   const auto packed = index < 0 ? std::nullopt : world_->packed_requests(me_->rank).take(chosen[0]);
+  if (index >= 0) recorded.names(chosen[0]);
   check_waited(chosen, s.code, call);
   const Status status = collective::status_in(group_, s);
+  recorded.got(status);
   if (packed) packed->check(message::to_string(call), status);
   return {index, status};
 }
 
 Status Comm::probe(int from, int tag) {
   constexpr auto call = message::Call::probe;
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call, from, tag);
   bool found = false;
-  const Status s = collective::probe(scope, member(call), false, from, tag, found);
+  const Status s = collective::probe(scope, m, false, from, tag, found);
+  if (found) recorded.got(s);
   check(s.code, call);
   return s;
 }
@@ -304,8 +341,14 @@ std::int64_t Comm::eager_limit(int to) const {
 
 std::optional<Status> Comm::iprobe(int from, int tag) {
   constexpr auto call = message::Call::iprobe;
+  const collective::Member m = member(call);
+  job::Recorded recorded(*m.port.me, group_, call, from, tag);
   bool found = false;
-  const Status s = collective::probe(scope, member(call), true, from, tag, found);
+  const Status s = collective::probe(scope, m, true, from, tag, found);
+  if (found)
+    recorded.got(s);
+  else
+    recorded.forget();
   check(s.code, call);
   if (!found) return std::nullopt;
   return s;
@@ -314,16 +357,22 @@ std::optional<Status> Comm::iprobe(int from, int tag) {
 Status Comm::sendrecv_bytes(const void* out, std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
                             int from, int recv_tag) {
   constexpr auto call = message::Call::sendrecv;
-  const Status s = collective::sendrecv(scope, member(call), call, message::SendMode::standard, out, bytes, to,
-                                        send_tag, in, capacity, from, recv_tag);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
+  const Status s = collective::sendrecv(scope, m, call, message::SendMode::standard, out, bytes, to, send_tag, in,
+                                        capacity, from, recv_tag);
+  if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
   check(s.code, call);
   return s;
 }
 
 Status Comm::sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag) {
   constexpr auto call = message::Call::sendrecv_replace;
-  const Status s = collective::sendrecv(scope, member(call), call, message::SendMode::buffered, data, bytes, to,
-                                        send_tag, data, bytes, from, recv_tag);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, bytes);
+  const Status s = collective::sendrecv(scope, m, call, message::SendMode::buffered, data, bytes, to, send_tag, data,
+                                        bytes, from, recv_tag);
+  if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
   check(s.code, call);
   return s;
 }
@@ -335,17 +384,23 @@ Comm Comm::made(const collective::Group& group, message::Call call) {
 
 Comm Comm::split(int color, int key) {
   constexpr auto call = message::Call::split;
-  return made(collective::split(scope, member(call), color, key), call);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call);
+  return made(collective::split(scope, m, color, key), call);
 }
 
 Comm Comm::dup() {
   constexpr auto call = message::Call::dup;
-  return made(collective::dup(scope, member(call)), call);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call);
+  return made(collective::dup(scope, m), call);
 }
 
 Comm Comm::cart(const Cart& grid) {
   constexpr auto call = message::Call::cart;
-  return made(collective::cart(scope, member(call), grid.size()), call);
+  const collective::Member m = member(call);
+  const job::Recorded recorded(*m.port.me, group_, call);
+  return made(collective::cart(scope, m, grid.size()), call);
 }
 
 }  // namespace dcgn

@@ -42,82 +42,82 @@ class Lists {
 Comm& CommCollectives::comm() { return static_cast<Comm&>(*this); }
 
 Request CommCollectives::barrier_any(When when) {
-  return perform(when, Call::barrier, [](const Member& m) { return collective::barrier(scope, m); });
+  return perform(when, Call::barrier, any_source, 0, [](const Member& m) { return collective::barrier(scope, m); });
 }
 
 Request CommCollectives::broadcast_any(When when, void* data, std::int64_t bytes, int root) {
-  return perform(when, Call::broadcast,
+  return perform(when, Call::broadcast, root, bytes,
                  [=](const Member& m) { return collective::broadcast(scope, m, data, bytes, root); });
 }
 
 Request CommCollectives::reduce_any(When when, Input in, Output out, int root, const Reducer& op) {
-  return perform(when, Call::reduce,
+  return perform(when, Call::reduce, root, in.count * op.apply.bytes,
                  [=](const Member& m) { return collective::reduce(scope, m, in, out, root, op.apply); });
 }
 
 Request CommCollectives::all_reduce_any(When when, Input in, Output out, const Reducer& op) {
-  return perform(when, Call::all_reduce,
+  return perform(when, Call::all_reduce, any_source, in.count * op.apply.bytes,
                  [=](const Member& m) { return collective::all_reduce(scope, m, in, out, op.apply); });
 }
 
 Request CommCollectives::reduce_scatter_any(When when, Input in, Output out, const Reducer& op) {
-  return perform(when, Call::reduce_scatter,
+  return perform(when, Call::reduce_scatter, any_source, in.count * op.apply.bytes,
                  [=](const Member& m) { return collective::reduce_scatter(scope, m, in, out, op.apply); });
 }
 
 Request CommCollectives::reduce_scatterv_any(When when, Input in, Parts parts, Output out, const Reducer& op) {
   const Lists lists(when == When::later, parts);
-  return perform(when, Call::reduce_scatterv,
+  return perform(when, Call::reduce_scatterv, any_source, in.count * op.apply.bytes,
                  [=](const Member& m) { return collective::reduce_scatterv(scope, m, in, lists, out, op.apply); });
 }
 
 Request CommCollectives::gather_any(When when, Input in, Output out, std::int64_t element, int root) {
-  return perform(when, Call::gather,
+  return perform(when, Call::gather, root, in.count * element,
                  [=](const Member& m) { return collective::gather(scope, m, in, out, element, root); });
 }
 
 Request CommCollectives::gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element, int root) {
   const Lists lists(when == When::later, parts);
-  return perform(when, Call::gatherv,
+  return perform(when, Call::gatherv, root, in.count * element,
                  [=](const Member& m) { return collective::gatherv(scope, m, in, out, lists, element, root); });
 }
 
 Request CommCollectives::scatter_any(When when, Input in, Output out, std::int64_t element, int root) {
-  return perform(when, Call::scatter,
+  return perform(when, Call::scatter, root, out.count * element,
                  [=](const Member& m) { return collective::scatter(scope, m, in, out, element, root); });
 }
 
 Request CommCollectives::scatterv_any(When when, Input in, Parts parts, Output out, std::int64_t element, int root) {
   const Lists lists(when == When::later, parts);
-  return perform(when, Call::scatterv,
+  return perform(when, Call::scatterv, root, out.count * element,
                  [=](const Member& m) { return collective::scatterv(scope, m, in, lists, out, element, root); });
 }
 
 Request CommCollectives::all_gather_any(When when, Input in, Output out, std::int64_t element) {
-  return perform(when, Call::all_gather,
+  return perform(when, Call::all_gather, any_source, in.count * element,
                  [=](const Member& m) { return collective::all_gather(scope, m, in, out, element); });
 }
 
 Request CommCollectives::all_gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element) {
   const Lists lists(when == When::later, parts);
-  return perform(when, Call::all_gatherv,
+  return perform(when, Call::all_gatherv, any_source, in.count * element,
                  [=](const Member& m) { return collective::all_gatherv(scope, m, in, out, lists, element); });
 }
 
 Request CommCollectives::all_to_all_any(When when, Input in, Output out, std::int64_t element) {
-  return perform(when, Call::all_to_all,
+  return perform(when, Call::all_to_all, any_source, in.count * element,
                  [=](const Member& m) { return collective::all_to_all(scope, m, in, out, element); });
 }
 
 Request CommCollectives::all_to_allv_any(When when, Input in, Parts send, Output out, Parts receive,
                                          std::int64_t element) {
   const Lists from(when == When::later, send), to(when == When::later, receive);
-  return perform(when, Call::all_to_allv,
+  return perform(when, Call::all_to_allv, any_source, in.count * element,
                  [=](const Member& m) { return collective::all_to_allv(scope, m, in, from, out, to, element); });
 }
 
 Request CommCollectives::scan_any(When when, Input in, Output out, bool exclusive, const Reducer& op) {
-  return perform(when, exclusive ? Call::exclusive_scan : Call::scan,
+  return perform(when, exclusive ? Call::exclusive_scan : Call::scan, any_source, in.count * op.apply.bytes,
                  [=](const Member& m) { return collective::scan(scope, m, in, out, exclusive, op.apply); });
 }
 

@@ -153,7 +153,7 @@ Request CommCollectives::broadcast_typed(When when, const TypedBuffer& buffer, i
   const auto packed = comm().rank() == root ? std::make_shared<const Packed>("broadcast", ConstTypedBuffer(buffer))
                                             : std::make_shared<const Packed>("broadcast", buffer);
   comm().wait_for(Call::broadcast, stream);
-  return perform(when, Call::broadcast, [=](const collective::Member& m) {
+  return perform(when, Call::broadcast, root, packed->bytes(), [=](const collective::Member& m) {
     return collective::broadcast(scope, m, packed->data(), packed->bytes(), root);
   });
 }
@@ -162,7 +162,7 @@ Request CommCollectives::gather_typed(When when, const ConstTypedBuffer& in, con
                                       const Stream* stream) {
   const auto packed = packed_pair("gather", in, out);
   comm().wait_for(Call::gather, stream);
-  return perform(when, Call::gather, [=](const collective::Member& m) {
+  return perform(when, Call::gather, root, packed->in.bytes(), [=](const collective::Member& m) {
     return collective::gather(scope, m, packed->input(), packed->output(), 1, root);
   });
 }
@@ -171,7 +171,7 @@ Request CommCollectives::scatter_typed(When when, const ConstTypedBuffer& in, co
                                        const Stream* stream) {
   const auto packed = packed_pair("scatter", in, out);
   comm().wait_for(Call::scatter, stream);
-  return perform(when, Call::scatter, [=](const collective::Member& m) {
+  return perform(when, Call::scatter, root, packed->out.bytes(), [=](const collective::Member& m) {
     return collective::scatter(scope, m, packed->input(), packed->output(), 1, root);
   });
 }
@@ -180,7 +180,7 @@ Request CommCollectives::all_gather_typed(When when, const ConstTypedBuffer& in,
                                           const Stream* stream) {
   const auto packed = packed_pair("all_gather", in, out);
   comm().wait_for(Call::all_gather, stream);
-  return perform(when, Call::all_gather, [=](const collective::Member& m) {
+  return perform(when, Call::all_gather, any_source, packed->in.bytes(), [=](const collective::Member& m) {
     return collective::all_gather(scope, m, packed->input(), packed->output(), 1);
   });
 }
@@ -189,7 +189,7 @@ Request CommCollectives::all_to_all_typed(When when, const ConstTypedBuffer& in,
                                           const Stream* stream) {
   const auto packed = packed_pair("all_to_all", in, out);
   comm().wait_for(Call::all_to_all, stream);
-  return perform(when, Call::all_to_all, [=](const collective::Member& m) {
+  return perform(when, Call::all_to_all, any_source, packed->in.bytes(), [=](const collective::Member& m) {
     return collective::all_to_all(scope, m, packed->input(), packed->output(), 1);
   });
 }
@@ -218,7 +218,7 @@ Request CommCollectives::all_to_allw_typed(When when, const std::vector<ConstTyp
   const auto packed = packed_pair("all_to_allw", in, out);
   const auto from = std::make_shared<const BufferParts>(in), to = std::make_shared<const BufferParts>(out);
   comm().wait_for(Call::all_to_allv, stream);
-  return perform(when, Call::all_to_allv, [=](const collective::Member& m) {
+  return perform(when, Call::all_to_allv, any_source, packed->in.bytes(), [=](const collective::Member& m) {
     return collective::all_to_allv(scope, m, packed->input(), from->get(), packed->output(), to->get(), 1);
   });
 }

@@ -4,6 +4,7 @@
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
+#include <dcgn/gpu/clock.hpp>
 #include <dcgn/job.hpp>
 
 #include <algorithm>
@@ -324,8 +325,11 @@ Report Job::run() {
            const int slots = world->slots_of_gpu(g);
            Stream stream(device);
            for (const Plan::GpuKernel& k : kernels) {
+             const std::uint64_t begin = now_ns();
              device.launch(stream, k.launch, k.image);
              stream.synchronize();
+             if (trace::Recorder* const recorder = world->recorder())
+               recorder->add(g, {trace::Activity::Kind::kernel, begin, now_ns(), k.image.name(), 0});
            }
            device.launch(stream,
                          {.grid = Dim3(static_cast<unsigned>(slots)), .block = Dim3(gpu::warp_size), .resident = false},
@@ -385,6 +389,7 @@ Report Job::run() {
   }
   Report report;
   report.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  world->write_trace(stuck.empty());
 
   if (world->aborted()) {
     std::string text = world->verdict().text;

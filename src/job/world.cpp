@@ -1,4 +1,5 @@
 #include "job/world_state.hpp"
+#include "trace/ranges.hpp"
 
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/world.hpp>
@@ -32,7 +33,8 @@ namespace {
 struct Hello {
   NodeShape shape;
   std::uint64_t collective_bytes, lane_bytes;
-  std::uint64_t sees;  // the same where processes see the same GPUs
+  std::uint64_t sees;    // the same where processes see the same GPUs
+  std::uint64_t traces;  // whether a trace is recorded
 };
 
 // Which GPUs this process sees: those of its host, but for what it was told to leave alone.
@@ -60,7 +62,7 @@ Placement place_processes(const Config& config, transport::Processes* processes,
   if (!processes) return Placement(config.nodes);
   const int size = processes->size();
   // Whoever finds something wrong says so only when all have told theirs: otherwise they would wait for it.
-  Hello mine{{.count = 0}, config.collective_bytes, config.lane_bytes, what_is_seen()};
+  Hello mine{{.count = 0}, config.collective_bytes, config.lane_bytes, what_is_seen(), !config.trace.empty()};
   std::exception_ptr wrong;
   try {
     const Placement given(config.nodes);
@@ -89,6 +91,10 @@ Placement place_processes(const Config& config, transport::Processes* processes,
     };
     same("collective_bytes", h.collective_bytes, config.collective_bytes);
     same("lane_bytes", h.lane_bytes, config.lane_bytes);
+    if (h.traces != !config.trace.empty())
+      throw Error(Code::configuration, "world",
+                  who + (h.traces ? " records a trace, this one does not" : " records no trace, this one does") +
+                      "; expected Config::trace in all, or in none");
     nodes.push_back(h.shape);
   }
   first_device = first_device_of(all, static_cast<std::size_t>(processes->rank()));
@@ -162,6 +168,8 @@ Config checked(Config config) {
     refuse("collective_bytes", std::to_string(config.collective_bytes), "4096 to 1073741824");
   at_most("communicator_bytes", config.communicator_bytes, 1u << 30);
   at_most("requests", config.requests, 1u << 24);
+  if (config.trace_events < 1 || config.trace_events > 1u << 30)
+    refuse("trace_events", std::to_string(config.trace_events), "1 to 1073741824");
   return config;
 }
 
@@ -221,6 +229,8 @@ WorldState::WorldState(Config config)
       home_(home_of(placement_, processes_.get())),
       devices_(take_devices(placement_, home_, first_device_)),
       slots_(slots_of_gpus(placement_, home_)),
+      recorder_(config_.trace.empty() ? nullptr
+                                      : std::make_unique<trace::Recorder>(config_, processes_.get(), devices_)),
       copy_engine_(make_copy_engine(config_, placement_, home_, devices_)),
       host_copier_(copy_engine_ ? std::make_unique<transport::HostCopier>(
                                       *copy_engine_, home_.first_rank, readers_of(config_, placement_, home_),
@@ -238,6 +248,12 @@ WorldState::WorldState(Config config)
         throw Error(Code::configuration, "world",
                     "deterministic mode needs emulated GPUs, device " + std::to_string(d.index()) + " is " +
                         d.properties().name + "; set DCGN_EMULATED_GPUS");
+  if (recorder_) recorder_->begin([this](int gpu) { return slots_of_gpu(gpu) > 0; });
+  // A profiler's ranges are of threads, which fibers of deterministic mode have not.
+  if (!config_.seed && trace::has_ranges(recorder_ != nullptr))
+    for (int r = home_.first_rank; r < home_.end_rank(); ++r)
+      if (!placement_.place(r).is_slot())
+        memory_.endpoint(r)->log.watched = message::TraceLog::has_events | message::TraceLog::has_ranges;
   if (processes_)
     gateway_ = std::make_unique<transport::Gateway>(
         *processes_, *watch_, memory_, placement_, config_,
@@ -256,6 +272,7 @@ WorldState::~WorldState() {
   closing_.store(true, std::memory_order_release);
   watchdog_.join();
   gateway_.reset();
+  write_trace(true);
   copy_service_.reset();
   copy_engine_.reset();  // waits for the copies that are under way, whose words are in memory_
 }
@@ -302,6 +319,15 @@ void WorldState::detach(int rank) {
   const std::lock_guard lock(mutex_);
   seat(rank) = Seat::left;
   memory_.set_ended(rank, !aborted());  // else the others hear why
+}
+
+void WorldState::write_trace(bool kernels) noexcept {
+  if (!recorder_) return;
+  const auto has_ended = [&](int rank) {
+    const std::lock_guard lock(mutex_);
+    return placement_.place(rank).is_slot() ? kernels : seat(rank) != Seat::taken;
+  };
+  recorder_->write(memory_, placement_, has_ended, !aborted());
 }
 
 bool WorldState::attached(int rank) const {

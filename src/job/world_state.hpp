@@ -5,6 +5,7 @@
 #include "job/packed.hpp"
 #include "message/memory.hpp"
 #include "topology/home.hpp"
+#include "trace/recorder.hpp"
 #include "transport/copy_engine.hpp"
 #include "transport/copy_service.hpp"
 #include "transport/gateway.hpp"
@@ -76,6 +77,11 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
     return packed_requests_[static_cast<std::size_t>(rank - home_.first_rank)];
   }
 
+  // Null where no trace is recorded.
+  trace::Recorder* recorder() noexcept { return recorder_.get(); }
+  // Writes it, when all has ended that can be waited for; `kernels` too. Once: what comes later does nothing.
+  void write_trace(bool kernels) noexcept;
+
   // Whether a thread has ever been this CPU rank.
   bool attached(int rank) const;
 
@@ -121,6 +127,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   topology::Home home_;
   std::vector<Device> devices_;
   std::vector<Slots> slots_;                            // [gpu]
+  std::unique_ptr<trace::Recorder> recorder_;           // null where no trace is recorded
   std::unique_ptr<transport::CopyEngine> copy_engine_;  // null where nobody has anything copied
   std::unique_ptr<transport::HostCopier> host_copier_;  // with it
   std::unique_ptr<transport::Sharing> sharing_;         // null where this process is alone

@@ -206,7 +206,10 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .background = nullptr,
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
                .exports = exports_ && !place.is_slot() ? exports_->of_ranks[i].get() : nullptr,
-               .elements = 0};
+               .elements = 0,
+               .log = {.watched = config.trace.empty() ? 0 : TraceLog::has_events,
+                       .events = own.events,
+                       .capacity = static_cast<std::uint32_t>(events_of(config))}};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;
@@ -260,6 +263,21 @@ void RankMemory::set_phase(std::uint32_t phase) {
   // A device that takes no copy any more has no kernel that could read it.
   for (std::size_t g = 0; g < devices_.size(); ++g)
     if (device_blocks_[g]) quietly([&] { devices_[g].copy(device_phases_[g], &phase, sizeof phase); });
+}
+
+RankMemory::Traced RankMemory::traced(int rank) const {
+  const auto fetch = [&](void* to, const void* from, std::size_t bytes) {
+    const int space = spaces_[lane(rank)];
+    if (space == host_space)
+      std::memcpy(to, from, bytes);
+    else
+      devices_[static_cast<std::size_t>(space)].copy(to, from, bytes);
+  };
+  TraceLog log;
+  fetch(&log, &endpoint(rank)->log, sizeof log);
+  Traced traced{std::vector<TraceEvent>(log.count), log.dropped};
+  if (log.count) fetch(traced.events.data(), log.events, log.count * sizeof(TraceEvent));
+  return traced;
 }
 
 RankMemory::Snapshot RankMemory::snapshot(int rank) const {

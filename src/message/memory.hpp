@@ -110,6 +110,12 @@ class RankMemory {
     std::uint64_t posted = 0;
   };
   Snapshot snapshot(int rank) const;
+  // The same of the log of a rank's calls (Config::trace).
+  struct Traced {
+    std::vector<TraceEvent> events;
+    std::uint64_t dropped = 0;
+  };
+  Traced traced(int rank) const;
   // The place of a rank's lane in the snapshots, for those of circle().
   std::size_t lane(int rank) const { return static_cast<std::size_t>(rank - circle_.first_rank); }
   // Tells the other processes how much this rank has sent to theirs, when it has ended; and says what a rank of theirs

@@ -58,6 +58,8 @@ Capacity capacity_of(const Config& config, bool cpu) {
           static_cast<std::uint32_t>(choose(config.requests, cpu ? 262144 : 16384)), cpu ? 65536u : 4096u};
 }
 
+std::uint64_t events_of(const Config& config) { return config.trace.empty() ? 0 : config.trace_events; }
+
 std::uint64_t communicator_bytes(const Config& config, std::size_t ranks) {
   constexpr std::uint64_t most_ranks = 65536;
   return config.communicator_bytes ? config.communicator_bytes
@@ -140,6 +142,7 @@ void RankMemory::lay_out(Layout& layout) {
     rank.turns = own.take<Turns>(1, 64);
     rank.lapses = own.take<Lapse>(most_at_once, 64);
     rank.requests = own.take<Request>(most_at_once, 64);
+    rank.events = own.take<TraceEvent>(events_of(config_) + 1);
     if (has_copier_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
       const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;

@@ -18,6 +18,7 @@ struct Capacity {
   std::uint32_t records, acks;
 };
 Capacity capacity_of(const Config& config, bool cpu);
+std::uint64_t events_of(const Config& config);  // that a rank's log has room for
 std::uint64_t communicator_bytes(const Config& config, std::size_t ranks);
 inline constexpr std::uint32_t gateway_acks = 16384;
 
@@ -40,6 +41,7 @@ struct RankMemory::Layout {
     Request* requests;
     BlockRings* block_rings;
     std::uint32_t* blocks_moved;
+    TraceEvent* events;
   };
   struct Pair {
     Cell* ring = nullptr;

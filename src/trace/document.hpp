@@ -18,7 +18,8 @@ struct Event {
   std::int32_t tag = -1;          // -1: none, or not known
   std::int32_t communicator = 0;  // its number; 0: the world
   std::int64_t bytes = 0;         // of the message, or this rank's part of the collective
-  std::uint64_t request = 0;      // isend, irecv: which it made; wait, test: which it waited for; 0: none, or several
+  std::uint64_t request = 0;  // isend, irecv, a collective beside others: which it made; wait, test: which it waited
+                              // for; 0: none, or several
   // sendrecv: of its receive; the fields above are of its send
   std::int32_t from = -1, from_tag = -1;
   std::int64_t from_bytes = 0;

@@ -5,6 +5,7 @@
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/relax.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -159,6 +160,55 @@ bool Processes::gather_all(const void* mine, void* all, std::size_t bytes) {
   std::memcpy(all, space.data(), length);
   left_behind_.pop_back();
   return true;
+}
+
+// Throws as all_gather() where it is not done within the deadline.
+void Processes::await(MpiHandle request) {
+  MpiStatus status;
+  const auto until = Clock::now() + std::chrono::duration<double>(deadline_s_);
+  for (int done = 0;; relax()) {
+    check_mpi(mpi_, mpi_.test(&request, &done, &status), "MPI_Test");
+    if (done) break;
+    if (!broken_off_ && Clock::now() <= until) continue;
+    set_stopped(true);
+    const std::lock_guard lock(mutex_);
+    if (broken_off_) refuse(Code::aborted, broken_off_for_);
+    refuse(Code::deadline, "what one process has for the first was not passed on within the deadline");
+  }
+  detail::relax_reset_host();
+}
+
+void Processes::collect(std::vector<unsigned char> mine, const std::function<void(std::vector<unsigned char>)>& take) {
+  const std::vector<std::uint64_t> sizes = all_gather(static_cast<std::uint64_t>(mine.size()));
+  const auto piece = static_cast<std::uint64_t>(std::min<std::int64_t>(mpi_.bytes_limit, 64 << 20));
+  const int tag = mpi_.tag_limit - 1;  // the gateway's begin at 0
+  MpiHandle request = 0;
+  if (rank_) {
+    // MPI may still use it where the first one does not receive.
+    const std::vector<unsigned char>& whole = left_behind_.emplace_back(std::move(mine));
+    for (std::uint64_t at = 0; at < whole.size(); at += piece)
+      run([&] {
+        const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(piece, whole.size() - at));
+        check_mpi(mpi_, mpi_.isend(communicator_, whole.data() + at, bytes, 0, tag, &request), "MPI_Isend");
+        await(request);
+      });
+    left_behind_.pop_back();
+    return;
+  }
+  for (int p = 1; p < size_; ++p) {
+    const std::uint64_t size = sizes[static_cast<std::size_t>(p)];
+    if (!size) continue;
+    std::vector<unsigned char>& space = left_behind_.emplace_back(size);
+    for (std::uint64_t at = 0; at < size; at += piece)
+      run([&] {
+        const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(piece, size - at));
+        check_mpi(mpi_, mpi_.irecv(communicator_, space.data() + at, bytes, p, tag, &request), "MPI_Irecv");
+        await(request);
+      });
+    std::vector<unsigned char> whole = std::move(space);
+    left_behind_.pop_back();
+    take(std::move(whole));
+  }
 }
 
 void Processes::break_off(const std::string& reason) {

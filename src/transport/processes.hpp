@@ -49,6 +49,9 @@ class Processes {
     all_gather_bytes(&mine, all.data(), sizeof(T));
     return all;
   }
+  // The same of any length to the first process alone, which takes one after the other, its own not among them; while
+  // nothing else goes on between them. An empty one is nothing.
+  void collect(std::vector<unsigned char> mine, const std::function<void(std::vector<unsigned char>)>& take);
 
   // One world at a time: false where there is one. Its gatherings wait so long for the others.
   bool take(double deadline_s) noexcept {
@@ -68,6 +71,7 @@ class Processes {
   Processes(const MpiCalls& mpi, const void* program, bool begin, const Config& config);
   static std::shared_ptr<Processes> of_launch(const Config& config);
   void all_gather_bytes(const void* mine, void* all, std::size_t bytes);
+  void await(MpiHandle request);
   bool gather_all(const void* mine, void* all, std::size_t bytes);
   void work();
   void end() noexcept;

@@ -41,4 +41,13 @@ expect unrun 3 'has ended|the deadline of 20 s has passed|came to a good end' "$
 expect waits 3 'the deadline of 3 s has passed for rank' "$@"
 expect order 3 'mismatch: rank [0-5] was or is in (scan|gather), number 1, but rank [0-5] was or is in' "$@"
 expect roots 3 'mismatch: rank [024] gave root [01] in broadcast, number 0 in communicator 1, but rank' "$@"
+# Each of those that are left writes what it has recorded, process 0 under the name that was given.
+export DCGN_TRACE=$folder/t.json
+expect killed 2 'process 2 \(pid [0-9]+ on .*\) has died' "$@"
+for file in t.json t-process-1.json; do
+  grep -q '"cat":"call"' "$folder/$file" && tail -n 1 "$folder/$file" | grep -q '"clock_error_ns"' || {
+    echo "killed: no trace $file, or not a whole one"
+    failures=$((failures + 1))
+  }
+done
 exit $failures

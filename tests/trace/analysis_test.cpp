@@ -41,7 +41,7 @@ std::uint64_t waiting(const Document& d, std::size_t rank) { return analyse(d).t
 
 }  // namespace
 
-TEST(Match, messages_of_one_tag_and_communicator_in_order) {
+TEST(Match, MessagesOfOneTagAndCommunicatorInOrder) {
   Document d = of(2);
   d.ranks[0].events = {event(10, 20, send, 1, 5), event(30, 40, send, 1, 6), event(50, 60, send, 1, 5),
                        event(70, 80, send, 1, 5, 0, 3)};
@@ -50,14 +50,14 @@ TEST(Match, messages_of_one_tag_and_communicator_in_order) {
   EXPECT_EQ(pairs_of(d), (std::vector<Pair>{{0, 0, 1, 1}, {0, 1, 1, 3}, {0, 2, 1, 2}, {0, 3, 1, 0}}));
 }
 
-TEST(Match, what_was_posted_first_gets_what_was_sent_first) {
+TEST(Match, WhatWasPostedFirstGetsWhatWasSentFirst) {
   Document d = of(2);
   d.ranks[0].events = {event(10, 20, isend, 1, 5, 1), event(30, 40, send, 1, 5), event(50, 60, wait, -1, -1, 1)};
   d.ranks[1].events = {event(0, 1, irecv, 0, 5, 9), event(2, 50, recv, 0, 5), event(51, 52, wait, -1, -1, 9)};
   EXPECT_EQ(pairs_of(d), (std::vector<Pair>{{0, 0, 1, 0}, {0, 1, 1, 1}}));
 }
 
-TEST(Match, a_receive_of_any_source_by_the_call_that_waited_for_it) {
+TEST(Match, AReceiveOfAnySourceByTheCallThatWaitedForIt) {
   Document d = of(3);
   d.ranks[0].events = {event(10, 20, send, 2, 5)};
   d.ranks[1].events = {event(10, 20, send, 2, 6)};
@@ -69,7 +69,7 @@ TEST(Match, a_receive_of_any_source_by_the_call_that_waited_for_it) {
   EXPECT_TRUE(pairs_of(d).empty());
 }
 
-TEST(Match, sendrecv_is_both) {
+TEST(Match, SendrecvIsBoth) {
   Document d = of(2);
   for (int r = 0; r < 2; ++r) {
     Event e = event(10, 20, r ? sendrecv_replace : sendrecv, 1 - r, 1 + r);
@@ -80,7 +80,7 @@ TEST(Match, sendrecv_is_both) {
   EXPECT_EQ(pairs_of(d), (std::vector<Pair>{{0, 0, 1, 0}, {1, 0, 0, 0}}));
 }
 
-TEST(Match, requests_whose_numbers_come_again) {
+TEST(Match, RequestsWhoseNumbersComeAgain) {
   Document d = of(2);
   d.ranks[0].events = {event(10, 20, send, 1, 5), event(30, 40, send, 1, 6)};
   d.ranks[1].events = {event(0, 1, irecv, -1, -1, 7), event(2, 25, wait, 0, 5, 7), event(26, 27, irecv, -1, -1, 7),
@@ -89,7 +89,7 @@ TEST(Match, requests_whose_numbers_come_again) {
   EXPECT_EQ(analyse(d).received_by, (std::vector<std::size_t>{1, 3}));
 }
 
-TEST(Waiting, a_receive_until_its_message_is_sent) {
+TEST(Waiting, AReceiveUntilItsMessageIsSent) {
   Document d = of(2);
   d.ranks[0].events = {event(70, 80, send, 1)};
   d.ranks[1].events = {event(10, 90, recv, 0)};
@@ -102,7 +102,7 @@ TEST(Waiting, a_receive_until_its_message_is_sent) {
   EXPECT_EQ(a.duration_ns(), 80U);
 }
 
-TEST(Waiting, a_send_until_its_receiver_comes_if_it_ends_later) {
+TEST(Waiting, ASendUntilItsReceiverComesIfItEndsLater) {
   Document d = of(2);
   d.ranks[0].events = {event(10, 90, ssend, 1)};
   d.ranks[1].events = {event(70, 95, recv, 0)};
@@ -112,7 +112,7 @@ TEST(Waiting, a_send_until_its_receiver_comes_if_it_ends_later) {
   EXPECT_EQ(waiting(d, 0), 0U);
 }
 
-TEST(Waiting, a_wait_for_what_its_request_is_of) {
+TEST(Waiting, AWaitForWhatItsRequestIsOf) {
   Document d = of(2);
   d.ranks[0].events = {event(70, 80, send, 1)};
   d.ranks[1].events = {event(0, 1, irecv, 0, 0, 4), event(20, 90, wait, 0, 0, 4)};
@@ -123,14 +123,14 @@ TEST(Waiting, a_wait_for_what_its_request_is_of) {
   EXPECT_EQ(waiting(d, 1), 0U);
 }
 
-TEST(Waiting, a_probe_for_the_message_that_is_received_next) {
+TEST(Waiting, AProbeForTheMessageThatIsReceivedNext) {
   Document d = of(2);
   d.ranks[0].events = {event(70, 80, send, 1)};
   d.ranks[1].events = {event(20, 75, probe, 0), event(76, 90, recv, 0)};
   EXPECT_EQ(waiting(d, 1), 50U);
 }
 
-TEST(Waiting, a_collective_until_its_last_rank_comes) {
+TEST(Waiting, ACollectiveUntilItsLastRankComes) {
   Document d = of(3);
   for (std::size_t r = 0; r < 3; ++r)
     d.ranks[r].events = {event(10 + 10 * r, 50, barrier), event(60, 70, barrier, -1, 0, 0, 1 + static_cast<int>(r)),
@@ -147,7 +147,7 @@ TEST(Waiting, a_collective_until_its_last_rank_comes) {
   EXPECT_EQ(a.collectives[0].waiting_ns, 30U);
 }
 
-TEST(Waiting, in_a_broadcast_for_the_root_alone) {
+TEST(Waiting, InABroadcastForTheRootAlone) {
   Document d = of(3);
   d.ranks[0].events = {event(50, 60, broadcast, 0)};
   d.ranks[1].events = {event(10, 65, broadcast, 0)};
@@ -158,7 +158,7 @@ TEST(Waiting, in_a_broadcast_for_the_root_alone) {
   EXPECT_EQ(a.times[2].waiting_ns, 0U);
 }
 
-TEST(Matrix, counts_messages_and_bytes_by_their_sends) {
+TEST(Matrix, CountsMessagesAndBytesByTheirSends) {
   const Analysis a = analyse(dcgn::test::ping_pong(3));
   ASSERT_EQ(a.flows.size(), 2U);
   EXPECT_EQ(a.flows[0].sender, 0);
@@ -167,7 +167,7 @@ TEST(Matrix, counts_messages_and_bytes_by_their_sends) {
   EXPECT_EQ(a.flows[1].bytes, 8U + 16 + 32);
 }
 
-TEST(Path, goes_on_at_the_rank_that_came_last) {
+TEST(Path, GoesOnAtTheRankThatCameLast) {
   Document d = of(2);
   // Rank 1 waits for rank 0, which computes until 70; then rank 0 waits for the answer.
   d.ranks[0].events = {event(10, 20, barrier, -1, 0, 0, 9), event(70, 80, send, 1), event(81, 200, recv, 1)};
@@ -186,7 +186,7 @@ TEST(Path, goes_on_at_the_rank_that_came_last) {
   EXPECT_EQ(shares[0].rank, 1);
 }
 
-TEST(Path, has_no_gaps_and_names_the_slow_rank) {
+TEST(Path, HasNoGapsAndNamesTheSlowRank) {
   const Document d = dcgn::test::stencil({.steps = 50, .slow_rank = 5});
   const Analysis a = analyse(d);
   ASSERT_FALSE(a.path.empty());
@@ -213,7 +213,7 @@ TEST(Path, has_no_gaps_and_names_the_slow_rank) {
 }
 
 // Calls of no length at one time wait for each other in no order.
-TEST(Path, ends_where_times_are_equal) {
+TEST(Path, EndsWhereTimesAreEqual) {
   Document d = of(2);
   for (std::size_t r = 0; r < 2; ++r)
     for (int i = 0; i < 4; ++i) {
@@ -226,13 +226,13 @@ TEST(Path, ends_where_times_are_equal) {
   EXPECT_EQ(analyse(d).path.size(), 1U);
 }
 
-TEST(Analysis, of_nothing) {
+TEST(Analysis, OfNothing) {
   EXPECT_EQ(analyse({}).duration_ns(), 0U);
   EXPECT_TRUE(analyse(of(2)).path.empty());
   EXPECT_NE(summary_of(of(1), analyse(of(1))).find("1 rank, 0 calls"), std::string::npos);
 }
 
-TEST(Analysis, of_ranks_that_have_no_partner) {
+TEST(Analysis, OfRanksThatHaveNoPartner) {
   Document d = of(2);
   d.ranks[0].events = {event(10, 20, send, 1), event(30, 40, isend, 1, 3, 8), event(41, 50, wait, -1, -1, 77)};
   const Analysis a = analyse(d);
@@ -241,7 +241,7 @@ TEST(Analysis, of_ranks_that_have_no_partner) {
   EXPECT_EQ(a.times[0].waiting_ns, 0U);
 }
 
-TEST(Analysis, of_200000_calls_is_quick) {
+TEST(Analysis, Of200000CallsIsQuick) {
   const Document d = dcgn::test::stencil({.gpus = 4, .slots = 8, .nodes = 2, .steps = 600});
   const auto began = std::chrono::steady_clock::now();
   const Analysis a = analyse(d);
@@ -249,7 +249,7 @@ TEST(Analysis, of_200000_calls_is_quick) {
   EXPECT_EQ(a.messages.size(), 2U * 64 * 600);
 }
 
-TEST(Words, times_bytes_and_shares) {
+TEST(Words, TimesBytesAndShares) {
   EXPECT_EQ(time_text(0), "0 ns");
   EXPECT_EQ(time_text(999), "999 ns");
   EXPECT_EQ(time_text(999.6), "1 us");
@@ -261,7 +261,7 @@ TEST(Words, times_bytes_and_shares) {
   EXPECT_EQ(share_text(41, 100), "41 %");
 }
 
-TEST(Words, say_who_is_slow) {
+TEST(Words, SayWhoIsSlow) {
   const Document d = dcgn::test::stencil({.steps = 50, .slow_rank = 5});
   const std::string text = summary_of(d, analyse(d));
   EXPECT_NE(text.find("8 ranks, 2080 calls"), std::string::npos) << text;

@@ -61,7 +61,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST(Page, is_one_file_that_asks_for_nothing) {
+TEST(Page, IsOneFileThatAsksForNothing) {
   Document d = dcgn::test::stencil({});
   d.program = "</script><b>\"&\\";
   const std::string page = page_of(d);
@@ -72,12 +72,12 @@ TEST(Page, is_one_file_that_asks_for_nothing) {
   EXPECT_EQ(page.find("</html>"), page.size() - 8);
 }
 
-TEST(Page, is_compact) {
+TEST(Page, IsCompact) {
   const Document d = dcgn::test::stencil({.gpus = 4, .slots = 8, .nodes = 2, .steps = 60});
   EXPECT_LT(page_of(d).size() - page_of({}).size(), 20000U * 30);  // 19,968 calls
 }
 
-TEST(Page, shows_a_trace) {
+TEST(Page, ShowsATrace) {
   const std::string with = browser();
   if (with.empty()) GTEST_SKIP() << "no browser here: chromium-headless-shell or chromium of Debian is one";
   const std::string text = shown_by(with, dcgn::test::stencil({}));
@@ -89,7 +89,7 @@ TEST(Page, shows_a_trace) {
 }
 
 // The columns are those that were given: sums that the page makes of them.
-TEST(Page, has_the_trace_s_numbers) {
+TEST(Page, HasTheTraceSNumbers) {
   const std::string with = browser();
   if (with.empty()) GTEST_SKIP() << "no browser here: chromium-headless-shell or chromium of Debian is one";
   const Document d = dcgn::test::ping_pong(40);
@@ -110,7 +110,7 @@ TEST(Page, has_the_trace_s_numbers) {
   EXPECT_FALSE(has(text, "data-error"));
 }
 
-TEST(Page, does_what_keys_and_pointer_ask) {
+TEST(Page, DoesWhatKeysAndPointerAsk) {
   const std::string with = browser();
   if (with.empty()) GTEST_SKIP() << "no browser here: chromium-headless-shell or chromium of Debian is one";
   const std::string text = shown_by(with, dcgn::test::stencil({}), R"(
@@ -152,7 +152,7 @@ TEST(Page, does_what_keys_and_pointer_ask) {
   EXPECT_FALSE(has(text, "data-error")) << text.substr(0, 200);
 }
 
-TEST(Page, shows_traces_without_calls_or_ranks) {
+TEST(Page, ShowsTracesWithoutCallsOrRanks) {
   const std::string with = browser();
   if (with.empty()) GTEST_SKIP() << "no browser here: chromium-headless-shell or chromium of Debian is one";
   Document one;

@@ -1,4 +1,6 @@
 // Traces read back, and files that are none.
+#include "trace/analysis.hpp"
+#include "trace/chrome.hpp"
 #include "trace/read_document.hpp"
 
 #include <dcgn/error.hpp>
@@ -30,7 +32,7 @@ std::string trace_of(const std::string& entries, const std::string& other = R"({
 
 }  // namespace
 
-TEST(Read, all_that_a_trace_says) {
+TEST(Read, AllThatATraceSays) {
   const Document d = read(trace_of(
       rank_0 + ",\n" + a_send + ",\n" +
           R"( {"tid":1, "pid":3, "args":{"device":5,"device_name":"H\u00e9 \"x\"\n","node":3,"process":2,"name":"GPU 5"},
@@ -67,7 +69,22 @@ TEST(Read, all_that_a_trace_says) {
   EXPECT_EQ(d.devices[0].activities[1].end_ns, 6500U);
 }
 
-TEST(Read, refuses_others_by_name_line_and_what_was_expected) {
+// What is written, arrows of messages and all, is what is read.
+TEST(Read, WhatIsWrittenIsTheSame) {
+  const trace::Document documents[] = {ping_pong(3), stencil({.nodes = 2}), {}};
+  for (const trace::Document& document : documents) {
+    std::stringstream first, second;
+    trace::write_chrome(document, first);
+    trace::write_chrome(trace::read_chrome(first, "t.json"), second);
+    EXPECT_EQ(first.str(), second.str());
+    const std::size_t messages = trace::matched_messages(document).size();
+    std::size_t arrows = 0;
+    for (std::size_t at = 0; (at = first.str().find("\"ph\":\"f\"", at)) != std::string::npos; ++at) ++arrows;
+    EXPECT_EQ(arrows, messages);
+  }
+}
+
+TEST(Read, RefusesOthersByNameLineAndWhatWasExpected) {
   const auto with = [](std::string text, const std::string& from, const std::string& to) {
     return text.replace(text.find(from), from.size(), to);
   };

@@ -11,6 +11,7 @@
 
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/collective/calls.hpp>
+#include <dcgn/collective/recorded.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/span.hpp>
@@ -26,18 +27,19 @@ class Collectives {
   template <class In, class Op>
   using Reducer = collective::Reducer<collective::Element<In>, Op>;
   using Counts = Span<const std::int64_t>;
+  using Call = message::Call;
 
  public:
   // No rank leaves before all have entered.
   template <class Scope>
   DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return by(scope, 0, [&](const auto& s) { return collective::barrier(s, member()); });
+    return by(scope, Call::barrier, any_source, 0, 0, [&](const auto& s) { return collective::barrier(s, member()); });
   }
 
   // The root's buffer to all.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
-    return by(scope, bytes_of(buffer), [&](const auto& s) {
+    return by(scope, Call::broadcast, root, size_of(buffer), bytes_of(buffer), [&](const auto& s) {
       return collective::broadcast(s, member(), as_span(buffer).data(),
                                    static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
     });
@@ -46,14 +48,14 @@ class Collectives {
   // out[i] at the root becomes in[i] of rank 0 op in[i] of rank 1 op ...
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op, int root) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::reduce, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::reduce(s, member(), collective::input(in), collective::output(out), root, Reducer<In, Op>{op});
     });
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_reduce, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_reduce(s, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
     });
   }
@@ -64,7 +66,7 @@ class Collectives {
   // `in` holds a block as long as `out` for each rank; this one gets its own block, reduced.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::reduce_scatter, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::reduce_scatter(s, member(), collective::input(in), collective::output(out),
                                         Reducer<In, Op>{op});
     });
@@ -72,7 +74,7 @@ class Collectives {
   // The same with counts[r] elements for rank r, the same counts at all ranks.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in, Counts counts, Out&& out, Op op) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::reduce_scatterv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::reduce_scatterv(s, member(), collective::input(in), collective::parts(counts, {}),
                                          collective::output(out), Reducer<In, Op>{op});
     });
@@ -81,13 +83,13 @@ class Collectives {
   // 0 gets nothing.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::scan, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::scan(s, member(), collective::input(in), collective::output(out), false, Reducer<In, Op>{op});
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::exclusive_scan, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::scan(s, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
     });
   }
@@ -95,7 +97,7 @@ class Collectives {
   // The root's `out` gets every rank's `in`, one after the other.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::gather, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::gather(s, member(), collective::input(in), collective::output(out),
                                 collective::element_bytes<In>, root);
     });
@@ -104,7 +106,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in, Out&& out, Counts counts, Counts displacements,
                                 int root) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::gatherv, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::gatherv(s, member(), collective::input(in), collective::output(out),
                                  collective::parts(counts, displacements), collective::element_bytes<In>, root);
     });
@@ -112,7 +114,7 @@ class Collectives {
   // Each rank's `out` gets its part of the root's `in`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::scatter, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
       return collective::scatter(s, member(), collective::input(in), collective::output(out),
                                  collective::element_bytes<In>, root);
     });
@@ -120,7 +122,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in, Counts counts, Counts displacements, Out&& out,
                                  int root) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::scatterv, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
       return collective::scatterv(s, member(), collective::input(in), collective::parts(counts, displacements),
                                   collective::output(out), collective::element_bytes<In>, root);
     });
@@ -128,7 +130,7 @@ class Collectives {
   // As gather and gatherv, to every rank.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_gather, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_gather(s, member(), collective::input(in), collective::output(out),
                                     collective::element_bytes<In>);
     });
@@ -136,7 +138,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in, Out&& out, Counts counts,
                                     Counts displacements) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_gatherv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_gatherv(s, member(), collective::input(in), collective::output(out),
                                      collective::parts(counts, displacements), collective::element_bytes<In>);
     });
@@ -144,7 +146,7 @@ class Collectives {
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_to_all, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_to_all(s, member(), collective::input(in), collective::output(out),
                                     collective::element_bytes<In>);
     });
@@ -153,7 +155,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in, Counts send_counts, Counts send_displacements,
                                     Out&& out, Counts recv_counts, Counts recv_displacements) const {
-    return by(scope, bytes_of(in, out), [&](const auto& s) {
+    return by(scope, Call::all_to_allv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
       return collective::all_to_allv(s, member(), collective::input(in),
                                      collective::parts(send_counts, send_displacements), collective::output(out),
                                      collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
@@ -167,9 +169,17 @@ class Collectives {
     ((most = as_span(buffers).size_bytes() > most ? as_span(buffers).size_bytes() : most), ...);
     return most;
   }
+  // This rank's part.
+  template <class Buffer>
+  DCGN_HOST_DEVICE static std::int64_t size_of(const Buffer& buffer) {
+    return static_cast<std::int64_t>(as_span(buffer).size_bytes());
+  }
   // Several blocks leave what is short to the first of them: meeting takes them longer.
   template <class Scope, class Act>
-  DCGN_HOST_DEVICE static Code by(const Scope& scope, std::size_t bytes, const Act& act) {
+  DCGN_HOST_DEVICE Code by(const Scope& scope, Call call, int root, std::int64_t part, std::size_t bytes,
+                           const Act& act) const {
+    const Slot& slot = static_cast<const Slot&>(*this);
+    const collective::Recorded recorded(scope, slot.port_, slot.group_, call, root, any_tag, part);
     if constexpr (message::plans_ahead<Scope>)
       if (bytes < collective::by_first_block && !scope.broken())
         return scope.lead_block([&](const BlockScope& block) { return collective::Outcome{act(block)}; }).code;

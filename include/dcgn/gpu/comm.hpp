@@ -28,6 +28,7 @@
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/communicators.hpp>
 #include <dcgn/collective/messages.hpp>
+#include <dcgn/collective/recorded.hpp>
 #include <dcgn/gpu/blocks_scope.hpp>
 #include <dcgn/gpu/collectives.hpp>
 #include <dcgn/gpu/context.hpp>
@@ -110,8 +111,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Status recv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                      int tag = 0) const {
-    if (!group_.is_world()) return collective::recv(scope, member(), data, capacity, from, tag);
-    return message::recv(scope, port_, message::Call::recv, data, capacity, from, tag, message::user_context);
+    if (port_.watched) [[unlikely]]
+      return recorded_recv(scope, *this, data, capacity, from, tag);
+    return plain_recv(scope, data, capacity, from, tag);
   }
 
   // The most bytes that a blocking send of this scope to rank `to` puts on their way at once, whether or not they are
@@ -132,8 +134,12 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                        int tag = 0) const {
-    if (!group_.is_world()) return collective::isend(scope, member(), data, bytes, to, tag);
-    return message::isend(scope, port_, message::SendMode::standard, data, bytes, to, tag, message::user_context);
+    const Recorded recorded(scope, port_, group_, message::Call::isend, to, tag, bytes);
+    const Request request = group_.is_world() ? message::isend(scope, port_, message::SendMode::standard, data, bytes,
+                                                               to, tag, message::user_context)
+                                              : collective::isend(scope, member(), data, bytes, to, tag);
+    recorded.names(request);
+    return request;
   }
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Request irecv(const Scope& scope, Buffer&& buffer, int from, int tag = 0) const {
@@ -142,28 +148,44 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Request irecv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                        int tag = 0) const {
-    if (!group_.is_world()) return collective::irecv(scope, member(), data, capacity, from, tag);
-    return message::irecv(scope, port_, data, capacity, from, tag, message::user_context);
+    const Recorded recorded(scope, port_, group_, message::Call::irecv, from, tag, capacity);
+    const Request request = group_.is_world()
+                                ? message::irecv(scope, port_, data, capacity, from, tag, message::user_context)
+                                : collective::irecv(scope, member(), data, capacity, from, tag);
+    recorded.names(request);
+    return request;
   }
 
   // Whether the request is complete; if so it is done with and `status` is filled.
   template <class Scope>
   DCGN_HOST_DEVICE bool test(const Scope& scope, const Request& request, Status* status = nullptr) const {
+    Recorded recorded(scope, port_, group_, message::Call::test);
+    recorded.names(request);
     bool done = false;
-    const Status s = message::wait_all(scope, port_, message::Call::test, true, &request, 1, nullptr, done);
-    if (status) *status = here(s);
+    const Status s = here(message::wait_all(scope, port_, message::Call::test, true, &request, 1, nullptr, done));
+    if (status) *status = s;
+    if (done)
+      recorded.got(port_, group_, s);
+    else
+      recorded.forget(port_);
     return done || s.code != Code::ok;
   }
   // Waits until the request is complete. A null request, or one that has been waited for, is complete.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait(const Scope& scope, const Request& request) const {
+    const Recorded recorded(scope, port_, group_, message::Call::wait);
+    recorded.names(request);
     bool done = false;
-    return here(message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done));
+    const Status s = here(message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done));
+    recorded.got(port_, group_, s);
+    return s;
   }
   // Waits for all; returns the first error, or ok. `statuses`, if given, has one for each and is filled by the first
   // thread of the scope.
   template <class Scope>
   DCGN_HOST_DEVICE Code wait_all(const Scope& scope, Span<const Request> requests, Status* statuses = nullptr) const {
+    const Recorded recorded(scope, port_, group_, message::Call::wait_all);
+    if (requests.data() && requests.size() == 1) recorded.names(requests[0]);
     bool done = false;
     const Status s = message::wait_all(scope, port_, message::Call::wait_all, false, requests.data(),
                                        static_cast<std::int64_t>(requests.size()), statuses, done);
@@ -174,22 +196,24 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // Waits for one and says which: -1 where none is active. Those that are complete take turns.
   template <class Scope>
   DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Span<const Request> requests, std::int64_t& index) const {
-    return here(message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
-                                  static_cast<std::int64_t>(requests.size()), index));
+    const Recorded recorded(scope, port_, group_, message::Call::wait_any);
+    const Status s = here(message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
+                                            static_cast<std::int64_t>(requests.size()), index));
+    recorded.got(port_, group_, s);
+    if (index >= 0) recorded.names(requests[static_cast<std::size_t>(index)]);
+    return s;
   }
 
   // Waits until a message could be received, and tells its envelope; the message stays.
   template <class Scope>
   DCGN_HOST_DEVICE Status probe(const Scope& scope, int from, int tag) const {
     bool found = false;
-    if (!group_.is_world()) return collective::probe(scope, member(), false, from, tag, found);
-    return message::probe(scope, port_, false, from, tag, message::user_context, found);
+    return probe_as(scope, message::Call::probe, from, tag, found);
   }
   // The same without waiting; `found` says whether there is one.
   template <class Scope>
   DCGN_HOST_DEVICE Status iprobe(const Scope& scope, int from, int tag, bool& found) const {
-    if (!group_.is_world()) return collective::probe(scope, member(), true, from, tag, found);
-    return message::probe(scope, port_, true, from, tag, message::user_context, found);
+    return probe_as(scope, message::Call::iprobe, from, tag, found);
   }
 
   // A send and a receive at once. The buffers must not overlap.
@@ -225,14 +249,17 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // 255 already or a table of members has no space (Config::communicator_bytes), or what a collective returns.
   template <class Scope>
   DCGN_HOST_DEVICE Slot split(const Scope& scope, int color, int key) const {
+    const Recorded recorded(scope, port_, group_, message::Call::split);
     return Slot(port_, collective::split(scope, member(), color, key));
   }
   template <class Scope>
   DCGN_HOST_DEVICE Slot dup(const Scope& scope) const {
+    const Recorded recorded(scope, port_, group_, message::Call::dup);
     return Slot(port_, collective::dup(scope, member()));
   }
   template <class Scope>
   DCGN_HOST_DEVICE Slot cart(const Scope& scope, const Cart& grid) const {
+    const Recorded recorded(scope, port_, group_, message::Call::cart);
     return Slot(port_, collective::cart(scope, member(), grid.size()));
   }
   DCGN_HOST_DEVICE Code code() const { return group_.code; }
@@ -247,10 +274,12 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
   template <class Scope>
   DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
+    const Recorded recorded(scope, port_, group_, message::Call::finish);
     return message::flush(scope, port_);
   }
 
  private:
+  using Recorded = collective::Recorded;
   friend DCGN_HOST_DEVICE BlocksScope these_blocks(const Context& context, const Slot& slot, unsigned first,
                                                    unsigned count);
   friend DCGN_HOST_DEVICE BlocksScope this_grid(const Context& context, const Slot& slot);
@@ -268,17 +297,61 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Code send_as(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
                                 std::int64_t bytes, int to, int tag) const {
+    if (port_.watched) [[unlikely]]
+      return recorded_send(scope, *this, call, mode, data, bytes, to, tag);
+    return plain_send(scope, call, mode, data, bytes, to, tag);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Code plain_send(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
+                                   std::int64_t bytes, int to, int tag) const {
     if (!group_.is_world()) return collective::send(scope, member(), call, mode, data, bytes, to, tag);
     return message::send(scope, port_, call, mode, data, bytes, to, tag, message::user_context);
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Status plain_recv(const Scope& scope, void* data, std::int64_t capacity, int from, int tag) const {
+    if (!group_.is_world()) return collective::recv(scope, member(), data, capacity, from, tag);
+    return message::recv(scope, port_, message::Call::recv, data, capacity, from, tag, message::user_context);
+  }
+  // The calls of which each microsecond counts have a copy of theirs for traces, of a copy of the slot: so that one
+  // which records nothing keeps nothing for it, and no address of the kernel's own slot gets about.
+  template <class Scope>
+  [[gnu::noinline]] DCGN_HOST_DEVICE static Code recorded_send(const Scope& scope, Slot slot, message::Call call,
+                                                               message::SendMode mode, const void* data,
+                                                               std::int64_t bytes, int to, int tag) {
+    const Recorded recorded(scope, slot.port_, slot.group_, call, to, tag, bytes);
+    return slot.plain_send(scope, call, mode, data, bytes, to, tag);
+  }
+  template <class Scope>
+  [[gnu::noinline]] DCGN_HOST_DEVICE static Status recorded_recv(const Scope& scope, Slot slot, void* data,
+                                                                 std::int64_t capacity, int from, int tag) {
+    const Recorded recorded(scope, slot.port_, slot.group_, message::Call::recv, from, tag, capacity);
+    const Status s = slot.plain_recv(scope, data, capacity, from, tag);
+    if (s.code == Code::ok || s.code == Code::truncated) recorded.got(slot.port_, slot.group_, s);
+    return s;
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE Status probe_as(const Scope& scope, message::Call call, int from, int tag, bool& found) const {
+    Recorded recorded(scope, port_, group_, call, from, tag);
+    const bool once = call == message::Call::iprobe;
+    const Status s = group_.is_world() ? message::probe(scope, port_, once, from, tag, message::user_context, found)
+                                       : collective::probe(scope, member(), once, from, tag, found);
+    if (found)
+      recorded.got(port_, group_, s);
+    else if (once)
+      recorded.forget(port_);
+    return s;
   }
   template <class Scope>
   DCGN_HOST_DEVICE Status sendrecv_as(const Scope& scope, message::Call call, message::SendMode mode, const void* out,
                                       std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
                                       int from, int recv_tag) const {
-    if (!group_.is_world())
-      return collective::sendrecv(scope, member(), call, mode, out, bytes, to, send_tag, in, capacity, from, recv_tag);
-    return message::sendrecv(scope, port_, call, mode, out, bytes, to, send_tag, in, capacity, from, recv_tag,
-                             message::user_context);
+    const Recorded recorded(scope, port_, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
+    const Status s = group_.is_world() ? message::sendrecv(scope, port_, call, mode, out, bytes, to, send_tag, in,
+                                                           capacity, from, recv_tag, message::user_context)
+                                       : collective::sendrecv(scope, member(), call, mode, out, bytes, to, send_tag, in,
+                                                              capacity, from, recv_tag);
+    if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(port_, group_, s);
+    return s;
   }
   template <class Buffer>
   DCGN_HOST_DEVICE static std::int64_t bytes_of(const Buffer& buffer) {

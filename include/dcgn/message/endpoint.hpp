@@ -12,6 +12,7 @@
 #include <dcgn/message/cell.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/gathering.hpp>
+#include <dcgn/message/trace_log.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -473,6 +474,7 @@ struct alignas(64) Endpoint {
   Fragments* fragments;    // of a CPU rank, where processes share memory
   Exports* exports;        // the same, and have GPUs that reach each other's
   std::uint32_t elements;  // of a CPU rank: what the next record's envelope has; such a call keeps one
+  TraceLog log;            // of the rank's calls, where a trace is recorded
 };
 
 // Lanes go to the ranks of this process and of those that share memory with it, in order, and where there are others a
@@ -503,6 +505,7 @@ struct Port {
   InLane* in;
   Turns* turns;  // as CollectiveSpace has it
   std::int32_t size, first, near;
+  std::uint32_t watched;  // as TraceLog has it
 
   DCGN_HOST_DEVICE explicit Port(Endpoint& endpoint)
       : me(&endpoint),
@@ -511,7 +514,8 @@ struct Port {
         turns(endpoint.collectives.turns),
         size(endpoint.size),
         first(endpoint.first),
-        near(endpoint.near) {}
+        near(endpoint.near),
+        watched(endpoint.log.watched) {}
   // The lane of a rank that has one of its own: else it is not below `near`.
   DCGN_HOST_DEVICE std::uint32_t lane(std::int32_t rank) const {
     return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(first);

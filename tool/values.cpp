@@ -158,7 +158,9 @@ void JsonOption::write(const std::string& document) {
 void add_trace_option(CLI::App& app) {
   app.add_option_function<std::string>(
          "--trace", [](const std::string& file) { ::setenv("DCGN_TRACE", file.c_str(), 1); },
-         "What each rank calls, and when, for ui.perfetto.dev (FILE.json); as DCGN_TRACE does")
+         "What each rank calls, and when: a page to look at (FILE.html), or data for dcgn trace and ui.perfetto.dev "
+         "(FILE.json);\n"
+         "as DCGN_TRACE does")
       ->type_name("FILE");
 }
 

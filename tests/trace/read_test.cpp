@@ -1,4 +1,6 @@
 // Traces read back, and files that are none.
+#include "tests/trace/documents.hpp"
+
 #include "trace/analysis.hpp"
 #include "trace/chrome.hpp"
 #include "trace/read_document.hpp"
@@ -71,13 +73,13 @@ TEST(Read, AllThatATraceSays) {
 
 // What is written, arrows of messages and all, is what is read.
 TEST(Read, WhatIsWrittenIsTheSame) {
-  const trace::Document documents[] = {ping_pong(3), stencil({.nodes = 2}), {}};
-  for (const trace::Document& document : documents) {
-    std::stringstream first, second;
-    trace::write_chrome(document, first);
-    trace::write_chrome(trace::read_chrome(first, "t.json"), second);
+  const Document documents[] = {dcgn::test::ping_pong(3), dcgn::test::stencil({.nodes = 2}), {}};
+  for (const Document& document : documents) {
+    std::ostringstream first, second;
+    write_chrome(document, first);
+    write_chrome(read(first.str()), second);
     EXPECT_EQ(first.str(), second.str());
-    const std::size_t messages = trace::matched_messages(document).size();
+    const std::size_t messages = matched_messages(document).size();
     std::size_t arrows = 0;
     for (std::size_t at = 0; (at = first.str().find("\"ph\":\"f\"", at)) != std::string::npos; ++at) ++arrows;
     EXPECT_EQ(arrows, messages);

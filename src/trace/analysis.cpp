@@ -53,12 +53,16 @@ std::vector<std::size_t> ends_of(const Rank& rank) {
   return ended_by;
 }
 
+}  // namespace
+
 std::vector<std::vector<std::size_t>> ends_of(const Document& document) {
   std::vector<std::vector<std::size_t>> all;
   all.reserve(document.ranks.size());
   for (const Rank& rank : document.ranks) all.push_back(ends_of(rank));
   return all;
 }
+
+namespace {
 
 // One end of a message.
 struct End {

@@ -19,6 +19,9 @@ struct Message {
 // posted. A receive of any source that was waited for in a group stays without a send. By sender, then by send.
 std::vector<Message> matched_messages(const Document& document);
 
+// By rank and event, the rank's event with which it is over: itself, or of what it began the call that waited for it.
+std::vector<std::vector<std::size_t>> ends_of(const Document& document);
+
 // What a call waited for: until that rank came to that call of its own.
 struct Wait {
   std::uint64_t until_ns = 0;  // between the call's begin and end; 0: it did not wait, as far as is known

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace dcgn::trace {
 
@@ -93,7 +94,9 @@ class Writer {
       name_device(d);
       for (const Activity& a : document_.devices[d].activities) activity(d, a);
     }
-    for (const Message& m : matched_messages(document_)) arrow(m);
+    const auto ended_by = ends_of(document_);
+    std::size_t number = 0;
+    for (const Message& m : matched_messages(document_)) arrow(m, ended_by, ++number);
     text_ << "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"dcgn\":1,\"program\":";
     text_.quoted(document_.program) << ",\"clock_error_ns\":" << document_.clock_error_ns << "}}\n";
   }
@@ -166,26 +169,25 @@ class Writer {
     text_ << "\"bytes\":" << a.bytes << "}}";
   }
 
-  // From the send to the call that ended with the message, both of which it is bound to. They have no data of their
-  // own.
-  void arrow(const Message& m) {
-    const Rank& sender = document_.ranks[static_cast<std::size_t>(m.sender)];
-    const Rank& receiver = document_.ranks[static_cast<std::size_t>(m.receiver)];
-    const auto end = [&](const char* phase, const Rank& rank, std::uint64_t ns) {
-      text_ << separator_.next() << "{\"ph\":\"" << phase
-            << "\",\"bp\":\"e\",\"name\":\"message\",\"cat\":\"message\",\"id\":" << arrows_ << ",\"pid\":" << rank.node
-            << ",\"tid\":" << rank.rank << ",\"ts\":";
-      text_.time(ns) << "}";
-    };
-    ++arrows_;
-    end("s", sender, sender.events[m.send].begin_ns);
-    end("f", receiver, receiver.events[m.receive].end_ns);
+  // From the send to the call that had the message: what began an irecv is over long before.
+  void arrow(const Message& m, const std::vector<std::vector<std::size_t>>& ended_by, std::size_t number) {
+    const Rank &from = document_.ranks[static_cast<std::size_t>(m.sender)],
+               &to = document_.ranks[static_cast<std::size_t>(m.receiver)];
+    const Event& got = to.events[ended_by[static_cast<std::size_t>(m.receiver)][m.receive]];
+    end_of_arrow("s", from, from.events[m.send].begin_ns, number);
+    // Within its slice, whose end is none of it.
+    end_of_arrow("f", to, std::max(got.begin_ns, got.end_ns - std::min<std::uint64_t>(got.end_ns, 1)), number);
+  }
+  void end_of_arrow(std::string_view phase, const Rank& rank, std::uint64_t time, std::size_t number) {
+    text_ << separator_.next() << "{\"ph\":\"" << phase
+          << "\",\"name\":\"message\",\"cat\":\"message\",\"id\":" << number << ",\"pid\":" << rank.node
+          << ",\"tid\":" << rank.rank << ",\"ts\":";
+    text_.time(time) << (phase == "f" ? ",\"bp\":\"e\"}" : "}");
   }
 
   const Document& document_;
   Text text_;
   Separator separator_;
-  std::uint64_t arrows_ = 0;
 };
 
 }  // namespace

@@ -206,7 +206,7 @@ void Recorder::write(const Document& document) {
   file_->write([&](std::FILE* file) {
     FileBuffer buffer(file);
     std::ostream out(&buffer);
-    if (file_->path().ends_with(".html"))
+    if (path_.ends_with(".html"))
       write_html(document, out);
     else
       write_chrome(document, out);

@@ -23,8 +23,8 @@ namespace dcgn::trace {
 
 class Recorder {
  public:
-  // `processes` is null where there is one. Throws Error(configuration) for a name that does not end in .json,
-  // io where the file cannot be written, as far as the first process can tell.
+  // `processes` is null where there is one. Throws Error(configuration) for a name that ends in neither .json nor
+  // .html, io where the file cannot be written, as far as the first process can tell.
   Recorder(const Config& config, transport::Processes* processes, std::vector<dcgn::Device> devices);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

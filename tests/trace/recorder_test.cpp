@@ -8,9 +8,10 @@
 
 #include <sys/stat.h>
 
-#include <fstream>
-#include <iterator>
+#include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dcgn::test {
@@ -123,6 +124,46 @@ TEST(Recorder, JobsOfOneProgramHaveFilesOfTheirOwn) {
   EXPECT_EQ(read_slices(folder / "a.b-3.json").of(0).size(), 4u);
 }
 
+TEST(Recorder, APageIsHtmlAndHasNoOtherFile) {
+  const Folder folder;
+  Job job(to(folder / "t.html"));
+  job.cpu(ping, 3);
+  job.run();
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_TRUE(contains(read_slices(folder / "t.html").text, "</html>"));
+}
+
+TEST(Recorder, ArrowsGoFromSendsToWhatHadTheMessage) {
+  const Folder folder;
+  Job job(to(folder / "t.json"));
+  job.cpu([](Comm& comm) {
+    int x = 0;
+    if (comm.rank() == 0) {
+      comm.send(x, 1, 1);
+      comm.send(x, 1, 2);
+    } else {
+      const Request r = comm.irecv(x, 0, 1);
+      comm.recv(x, 0, 2);
+      comm.wait(r);
+    }
+  });
+  job.run();
+  const Slices slices = read_slices(folder / "t.json");
+  std::map<std::pair<std::string, std::int64_t>, std::pair<int, std::int64_t>> ends;  // by phase and number
+  std::istringstream lines(slices.text);
+  for (std::string line; std::getline(lines, line);)
+    if (const std::string phase = text_after(line, "ph"); phase == "s" || phase == "f")
+      ends[{phase, number_after(line, "id")}] = {static_cast<int>(number_after(line, "tid")), ns_after(line, "ts")};
+  ASSERT_EQ(ends.size(), 4u);
+  const auto in = [&](const std::string& phase, std::int64_t number, int rank, std::size_t call) {
+    const auto [thread, time] = ends.at({phase, number});
+    const Slice slice = slices.of(rank).at(call);
+    return thread == rank && slice.begin <= time && time <= slice.end;
+  };
+  EXPECT_TRUE(in("s", 1, 0, 0) && in("f", 1, 1, 2)) << "the wait has the first message";
+  EXPECT_TRUE(in("s", 2, 0, 1) && in("f", 2, 1, 1)) << "the receive the second";
+}
+
 TEST(Recorder, AWorldWithoutAJobWritesWhenItGoes) {
   const Folder folder;
   {
@@ -168,18 +209,6 @@ TEST(Recorder, WhatCannotBeWrittenIsRefusedFirst) {
   none.trace_events = 0;
   EXPECT_TRUE(contains(error_of([&] { World world(none); }).what(), "Config::trace_events=0: expected 1 to"));
   EXPECT_EQ(folder.files(), 0u);
-}
-
-TEST(Recorder, APageIsWrittenWhereItsNameSaysSo) {
-  const Folder folder;
-  {
-    Job job(to(folder / "t.html"));
-    job.cpu(ping, 3);
-    job.run();
-  }
-  std::ifstream file(folder / "t.html");
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>") && contains(page, "</html>"));
 }
 
 TEST(Recorder, AFullDiskIsALineAndTheJobIsGood) {

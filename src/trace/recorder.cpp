@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <ostream>
 #include <streambuf>
@@ -26,6 +27,16 @@ namespace {
 std::string before_ending(const std::string& path, const std::string& text) {
   const std::size_t dot = path.rfind('.');
   return path.substr(0, dot) + text + path.substr(dot);
+}
+
+// The program as it was called, without its folder; not all of it, where it is long.
+std::string command_line() {
+  constexpr std::size_t most = 200;
+  std::ifstream file("/proc/self/cmdline");
+  std::string line = program_invocation_short_name, word;
+  std::getline(file, word, '\0');
+  while (line.size() < most && std::getline(file, word, '\0')) line += " " + word;
+  return line.size() > most ? line.substr(0, most) + "..." : line;
 }
 
 // The path for this world: those of one program that have the same are counted, so that no file makes way for another.
@@ -132,7 +143,7 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
                                const std::function<bool(int)>& has_ended, bool together) {
   const int process = processes_ ? processes_->rank() : 0;
   Document document;
-  document.program = program_invocation_short_name;
+  document.program = command_line();
   ClockMap host;
   if (first_clock_) host = together ? ClockMap(*first_clock_, read_first_clock(*processes_)) : ClockMap(*first_clock_);
   // An event from before the beginning is one that clocks are wrong about.

@@ -4,7 +4,6 @@
 
 #include <dcgn/error.hpp>
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,12 +29,17 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// How many inputs were: a target whose seeds are all refused looks at nothing. Global, for libFuzzer leaves no other
+// way to tell of it.
+inline std::size_t num_taken = 0;
+
 // Whether it is taken. It may be refused by an Error that says why, and by nothing else: other exceptions end the
 // program.
 template <class Read>
 bool is_taken(const Read& read) {
   try {
     read();
+    ++num_taken;
     return true;
   } catch (const Error& error) {
     const std::string text = error.what(), head = "dcgn: " + error.operation() + ": ";
@@ -67,15 +71,19 @@ class Numbers {
   std::size_t size_;
 };
 
-// A file in memory, for what reads one by its name.
-class MemoryFile {
+// A file for what reads one by its name, in memory where there is a folder for that.
+class InputFile {
  public:
-  MemoryFile() : file_(memfd_create("fuzz", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(file_)) {
+  InputFile() : path_(access("/dev/shm", W_OK) == 0 ? "/dev/shm/dcgn_fuzz_XXXXXX" : "/tmp/dcgn_fuzz_XXXXXX") {
+    file_ = mkstemp(path_.data());
     require(file_ >= 0, "there is room for a file");
   }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { ::close(file_); }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    ::close(file_);
+    ::unlink(path_.c_str());
+  }
 
   const std::string& path() const { return path_; }
   void write(const void* data, std::size_t size) const {
@@ -83,8 +91,8 @@ class MemoryFile {
   }
 
  private:
-  int file_;
   std::string path_;
+  int file_ = -1;
 };
 
 }  // namespace dcgn::fuzz

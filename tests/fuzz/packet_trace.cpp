@@ -31,7 +31,7 @@ class Written {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::MemoryFile in;
+  static const fuzz::InputFile in;
   static const Written out;
   in.write(data, size);
   fuzz::is_taken([&] {

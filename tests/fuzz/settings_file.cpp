@@ -6,7 +6,7 @@
 using namespace dcgn;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::MemoryFile file;
+  static const fuzz::InputFile file;
   file.write(data, size);
   fuzz::require(setenv("DCGN_CONFIG", file.path().c_str(), 1) == 0, "the variable is set");
   fuzz::is_taken([] {

@@ -6,6 +6,7 @@
 #include "fuzz.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <chrono>
@@ -156,6 +157,7 @@ int main(int argc, char** argv) {
     read(text, last);
     ++runs;
   }
+  if (seconds > 0) dcgn::fuzz::require(dcgn::fuzz::num_taken > 0, "some of the seeds are taken");
   for (Mutator mutator(seeds, seed); Clock::now() < end; ++runs) read(mutator.next(), last);
   std::printf("seed %llu: %zu inputs read\n", static_cast<unsigned long long>(seed), runs);
 }

@@ -12,7 +12,9 @@ build = cmake --build --preset $(PRESET) -j $(JOBS)
 sources = git ls-files -co --exclude-standard -- "*.cpp" "*.hpp" | sort -u | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
 clang_format = $(shell command -v clang-format-14 || echo clang-format)
 
-.PHONY: help demo test long bench tsan asan format check-format tidy docs clean
+FUZZ_S ?= 60
+
+.PHONY: help demo test long bench tsan asan fuzz format check-format tidy docs clean
 
 help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
@@ -20,6 +22,7 @@ help:
 	@echo 'make long          the long tests'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
+	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
 	@echo 'make format        clang-format all sources;  make check-format  only look'
 	@echo 'make tidy          clang-tidy'
 	@echo 'make docs          the guide, in build/docs/'
@@ -60,6 +63,12 @@ bench:
 
 tsan asan:
 	@$(MAKE) --no-print-directory test PRESET=$@
+
+fuzz:
+	@scripts/install-packages build test stencil pixels fuzz
+	@cmake --preset fuzz --log-level=WARNING
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzz
+	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_S)
 
 format:
 	@scripts/install-packages lint

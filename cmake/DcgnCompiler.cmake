@@ -32,7 +32,7 @@ function(dcgn_set_warnings target)
   if(NOT CMAKE_UNITY_BUILD) # there the names of one file are over those of the next
     list(APPEND warnings -Wshadow)
   endif()
-  if(DCGN_SANITIZE) # whose checks hide from GCC what has been initialized
+  if(DCGN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # the checks hide from it what has been initialized
     list(APPEND warnings -Wno-maybe-uninitialized)
   endif()
   if(DCGN_WERROR)

@@ -1,4 +1,5 @@
 // Settings from the environment and from the file that DCGN_CONFIG names.
+#include "base/toml.hpp"
 #include "base/unknown_settings.hpp"
 
 #include <dcgn/config.hpp>
@@ -19,9 +20,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 #include <unistd.h>
 

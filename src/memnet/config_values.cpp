@@ -1,5 +1,6 @@
 #include "memnet/config_values.hpp"
 
+#include "base/toml.hpp"
 #include "memnet/config_keys.hpp"
 
 #include <dcgn/error.hpp>
@@ -13,9 +14,6 @@
 #include <set>
 #include <sstream>
 #include <utility>
-
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 namespace dcgn::memnet {
 

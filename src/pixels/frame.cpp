@@ -6,6 +6,7 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -128,7 +129,7 @@ Compression unframe(const char* operation, const Checked& pixels, const std::byt
   switch (static_cast<Compression>(header.compression)) {
     case Compression::none:
       if (payload_bytes != raw) refuse();
-      std::memcpy(memory, payload, raw);
+      std::copy_n(payload, raw, memory);  // either may be null where there are none
       return Compression::none;
     case Compression::lossless:
       if (!expand_lossless(payload, payload_bytes, memory, raw)) refuse();

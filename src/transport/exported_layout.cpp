@@ -39,6 +39,7 @@ struct Extent {
 std::optional<Extent> extent_of(const datatype::Triangle& t, std::int64_t bytes) {
   if (t.rows < 1 || t.rows > std::int64_t{1} << 31 || !is_sensible(t.length) || !is_sensible(t.growth))
     return std::nullopt;
+  if (t.growth == 0) return std::nullopt;  // a loop, in which Triangle::row_of() would divide by it
   const auto growth = product(t.rows - 1, t.growth), evenly = product(t.rows, t.length),
              pairs = product(t.rows, t.rows - 1), to_last = product(t.rows - 1, t.stride);
   if (!growth || !evenly || !pairs || !to_last) return std::nullopt;

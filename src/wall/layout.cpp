@@ -1,5 +1,7 @@
 #include "wall/layout.hpp"
 
+#include "base/toml.hpp"
+
 #include <dcgn/error.hpp>
 
 #include <algorithm>
@@ -12,9 +14,6 @@
 #include <set>
 #include <sstream>
 #include <string_view>
-
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 namespace dcgn::wall {
 

@@ -171,6 +171,16 @@ TEST(Settings, NameTheVariableItsValueAndWhatWasExpected) {
   EXPECT_NE(refusal().find("DCGN_ERRORS=maybe: expected fatal or returned"), std::string::npos);
 }
 
+// What toml++ has no answer of its own for.
+TEST(Settings, AFileThatIsNoTomlIsRefused) {
+  for (const char* text :
+       {"seed = 1\n[=", "seed = 1\n\u03c7 = 2", "seed = 1\ndeadline = 1e3 \u03c7", "seed = 1\n[\"\\"}) {
+    const File file(text);
+    const Variable config_file("DCGN_CONFIG", file.path());
+    EXPECT_NE(refusal().find(file.path() + ":2: "), std::string::npos) << refusal();
+  }
+}
+
 TEST(Settings, NameTheLineOfAFileThatIsWrong) {
   {
     const File file("deadline = 1\n\ndeadlne = 2\n");

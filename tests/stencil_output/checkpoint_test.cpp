@@ -159,6 +159,20 @@ TEST_F(Checkpoint, WhateverByteIsDamagedNothingWrongComesBack) {
   EXPECT_GT(refused, trials / 2) << "seed " << seed;  // the rest are bytes that nothing uses
 }
 
+// Fletcher-32 does not tell words of zeros from words of ones.
+TEST_F(Checkpoint, ZerosThatBecomeOnesAreSeen) {
+  std::vector<double> cells(64);
+  cells[0] = 0.1;
+  write(state, {source_of("u", cells, {64})});
+  std::string bytes = bytes_in(path_);
+  const std::size_t first = bytes.find(std::string(reinterpret_cast<const char*>(cells.data()), 512));
+  ASSERT_NE(first, std::string::npos);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(first) + 8, 504, '\xff');
+  write_bytes(bytes);
+  std::vector<double> found(64);
+  EXPECT_EQ(error_of([&] { CheckpointFile(path_).read("u", 0, 64, found.data()); }).code(), Code::io);
+}
+
 TEST_F(Checkpoint, ARunThatIsKilledWhileWritingLeavesTheLastOne) {
   write(state, {field()});
   const pid_t child = ::fork();

@@ -63,6 +63,8 @@ Hdf5Handle create_field(const Hdf5& hdf5, hid_t group, const FieldSource& field)
   const Hdf5Handle space = hdf5.own(H5Screate_simple(rank, extents.data(), nullptr), &H5Sclose);
   const Hdf5Handle creation = hdf5.own(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
   hdf5.check(H5Pset_chunk(creation, rank, chunk.data()));
+  // zlib's Adler-32, of cells that it leaves as they are: for Fletcher-32 words of zeros and of ones are the same.
+  if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) hdf5.check(H5Pset_deflate(creation, 0));
   hdf5.check(H5Pset_fletcher32(creation));
   hdf5.check(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
   const Hdf5Handle type = memory_type(hdf5, field.shape.type);

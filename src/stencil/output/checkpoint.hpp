@@ -5,8 +5,8 @@
 //   /parameters     an attribute of double precision for each
 //   /fields/NAME    the cells, last dimension first (u[z][y][x]), complex ones as {r, i}; attribute spacing: x first
 //
-// Every byte that is read is under a checksum: HDF5's Fletcher-32 of each chunk of cells, and those of the file format
-// itself for all else. Where Decagon was built without HDF5, every call throws Error(unsupported).
+// Every byte that is read is under a checksum: zlib's Adler-32 and HDF5's Fletcher-32 of each chunk of cells, and those
+// of the file format itself for all else. Where Decagon was built without HDF5, every call throws Error(unsupported).
 #pragma once
 
 #include "stencil/output/field_source.hpp"

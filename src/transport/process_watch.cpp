@@ -101,13 +101,16 @@ void ProcessWatch::call_on_stop(OnStop on_stop) {
 void ProcessWatch::stopped_by(Code code, const std::string& reason, bool dead) {
   processes_.break_off(reason);
   {
+    const std::lock_guard lock(calling_);
+    verdict_ = {code, reason, dead};
+    if (on_stop_) on_stop_(code, reason, dead);
+  }
+  // Only then: who waits in shared() would else stop the job with a report of the half that it has heard.
+  {
     const std::lock_guard lock(mutex_);
     no_more_ = true;
   }
   told_.notify_all();
-  const std::lock_guard lock(calling_);
-  verdict_ = {code, reason, dead};
-  if (on_stop_) on_stop_(code, reason, dead);
 }
 
 void ProcessWatch::connect(Processes& processes) {

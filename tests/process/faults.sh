@@ -35,7 +35,7 @@ expect() {
   if [ "$how" = frozen ]; then
     kill -CONT "$(cat "$folder/pid")"
     wait_for 3 20
-    grep -q -E 'the deadline of 3 s has passed|has died' "$folder/2" || fail "frozen: what the process says that goes on"
+    grep -q -E 'the deadline of 5 s has passed|has died' "$folder/2" || fail "frozen: what the process says that goes on"
   fi
   wait "$launched"
 }

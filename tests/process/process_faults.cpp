@@ -1,9 +1,9 @@
 // A job of three processes, one of which fares badly:
 // process_faults good|frozen|thawed|slow|late|memory|starves|throws|quits|lost FOLDER.
 // The last process is stopped by a signal, for good or for a second; is slow, or comes late; gets no memory for its
-// ranks, or none for a kernel of its own; its GPU's kernel throws, or its CPU rank's calls exit(). `lost` goes on until
-// somebody cuts the network. Each process writes what it heard to a file FOLDER/<its number>, and the last one its
-// number of the system to FOLDER/pid.
+// ranks, or none for a kernel of its own; its GPU's kernel throws, or its CPU rank's calls exit(). `lost` has CPU
+// ranks alone, and goes on until somebody ends it. Each process writes what it heard to a file FOLDER/<its number>, and
+// the last one its number of the system to FOLDER/pid. FOLDER/running is there once all are in the job.
 #include <dcgn/dcgn.hpp>
 
 #include <sys/resource.h>
@@ -56,11 +56,12 @@ void freeze(std::chrono::seconds thaw_after) {
   raise(SIGSTOP);
 }
 
-void run(const std::string& how, bool last_of_all, const dcgn::Config& config) {
+void run(const std::string& how, const std::string& folder, bool last_of_all, const dcgn::Config& config) {
   dcgn::Job job(config);
   job.cpu([&](dcgn::Comm& comm) {
     comm.barrier();
     const bool last = comm.place().node == job.placement().nodes() - 1;
+    if (last) std::ofstream(folder + "/running") << "yes\n";
     if (last && how == "frozen") freeze(0s);
     if (last && how == "thawed") freeze(1s);
     if (last && how == "quits") std::exit(0);
@@ -69,7 +70,8 @@ void run(const std::string& how, bool last_of_all, const dcgn::Config& config) {
       const std::vector<char> none(std::size_t{1} << 40);
       throw std::runtime_error(std::to_string(none.size()) + " bytes in spite of the limit");
     }
-    const int next = (comm.rank() + 2) % comm.size(), before = (comm.rank() + comm.size() - 2) % comm.size();
+    const int own = how == "lost" ? 1 : 2;  // ranks of each process
+    const int next = (comm.rank() + own) % comm.size(), before = (comm.rank() + comm.size() - own) % comm.size();
     for (int round = 0; round < (how == "lost" ? 1 << 30 : 6); ++round) {
       if (last && how == "slow") std::this_thread::sleep_for(300ms);
       const std::size_t bytes = std::size_t{10} << 3 * round % 18;
@@ -80,14 +82,15 @@ void run(const std::string& how, bool last_of_all, const dcgn::Config& config) {
     }
     comm.send(0, comm.rank() + 1, 99);
   });
-  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 64}, Wait{}, how == "throws");
+  if (how != "lost")
+    job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 64}, Wait{}, how == "throws");
   if (last_of_all && how == "late") std::this_thread::sleep_for(1500ms);
   job.run();
 }
 
-std::string ending_of(const std::string& how, bool last_of_all, const dcgn::Config& config) {
+std::string ending_of(const std::string& how, const std::string& folder, bool last_of_all, const dcgn::Config& config) {
   try {
-    run(how, last_of_all, config);
+    run(how, folder, last_of_all, config);
   } catch (const std::exception& e) {
     return e.what();
   }
@@ -105,6 +108,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   setsid();
+  alarm(90);  // and not for ever, where whoever was to end it is gone
   // Every launcher tells who is who by one of these.
   const char* number = "?";
   for (const char* name : {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
@@ -112,18 +116,18 @@ int main(int argc, char** argv) {
   const bool last_of_all = std::string(number) == "2";
   if (last_of_all) std::ofstream(folder + "/pid") << getpid() << '\n';
   dcgn::Config config;
-  config.nodes = {{.cpus = 1, .gpus = 1, .slots = 1}};
-  config.deadline_s = how == "frozen" || how == "lost" ? 3 : 20;
+  config.nodes = {{.cpus = 1, .gpus = how == "lost" ? 0 : 1, .slots = 1}};
+  config.deadline_s = how == "frozen" || how == "lost" ? 5 : 20;
   if (last_of_all && how == "late") std::this_thread::sleep_for(1500ms);
   std::string ending;
   if (how == "memory") {
     // The processes meet before one of them has no memory, and afterwards go on as if nothing had been.
-    ending = ending_of("good", last_of_all, config) + "; ";
+    ending = ending_of("good", folder, last_of_all, config) + "; ";
     if (last_of_all) limit_memory(1 << 20);
-    ending += ending_of("good", last_of_all, config) + "; ";
+    ending += ending_of("good", folder, last_of_all, config) + "; ";
     limit_memory(RLIM_INFINITY);
   }
-  ending += ending_of(how, last_of_all, config);
+  ending += ending_of(how, folder, last_of_all, config);
   std::ofstream(folder + "/" + number) << ending << '\n';
   return 1;
 }

@@ -139,7 +139,7 @@ std::string WorldState::who_is_silent() {
   std::string text;
   if (watch_)
     for (const std::string& name : watch_->silent())
-      text += "\n" + name + " does not answer: it is stopped, or its host or the network to it is down";
+      text += "\n" + name + " does not answer: it is stopped or gets no processor, or the network to its host is down";
   return text;
 }
 

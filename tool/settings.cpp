@@ -50,6 +50,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_PROGRESS", c.ranks_progress ? "ranks" : "thread");
   add("DCGN_MPI", c.mpi.empty() ? "the launcher's" : c.mpi);
   add("DCGN_MPI_PATH", mpi_path ? mpi_path : "beside the library or the program");
+  add("DCGN_SECRET", std::getenv("DCGN_SECRET") ? "set" : "none");
   const char* layout = std::getenv("DCGN_WALL_LAYOUT");
   const char* command = std::getenv("DCGN_WALL_COMMAND");
   add("DCGN_WALL_LAYOUT", layout ? layout : "none");

@@ -6,10 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -18,9 +24,47 @@ namespace dcgn::base {
 
 namespace {
 
-// A pattern for mkostemp(). It does not grow with the target's name, which may be as long as names can be.
-std::string part_beside(const std::string& target) {
-  return (std::filesystem::path(target).parent_path() / ".dcgn_XXXXXX").string();
+constexpr std::size_t random_letters = 6;  // of mkostemp()
+
+// What the names begin with of files that are being written by this process's kin: those that see each other by number.
+// The same after a restart of the machine, when the processes before it are gone.
+const std::string& beginning() {
+  static const std::string text = [] {
+    std::array<char, 256> host{}, numbers{};
+    gethostname(host.data(), host.size() - 1);
+    static_cast<void>(!readlink("/proc/self/ns/pid", numbers.data(), numbers.size() - 1));
+    const std::size_t hash = std::hash<std::string>{}(std::string(host.data()) + '/' + numbers.data());
+    std::array<char, 32> letters{};
+    std::snprintf(letters.data(), letters.size(), ".dcgn_%08x_", static_cast<unsigned>(hash));
+    return std::string(letters.data());
+  }();
+  return text;
+}
+
+// Removes what processes have left in the folder that were killed while they wrote there. What cannot be removed stays.
+void remove_stale(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(beginning())) continue;
+    const char *const from = name.data() + beginning().size(), *const to = name.data() + name.size();
+    pid_t process = 0;
+    const auto [after, error] = std::from_chars(from, to, process);
+    const bool whole = error == std::errc() && process > 0 && after != to && *after == '_' &&
+                       static_cast<std::size_t>(to - after) == 1 + random_letters;
+    if (whole && ::kill(process, 0) != 0 && errno == ESRCH) ::unlink(entry->path().c_str());
+  }
+}
+
+// The name of a new, empty file beside the target, open in `file`, which is negative where the system refuses it. The
+// name does not grow with the target's, which may be as long as names can be.
+std::string make_part(const std::string& target, int& file) {
+  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  remove_stale(folder);
+  std::string part = (folder / (beginning() + std::to_string(::getpid()) + "_XXXXXX")).string();
+  file = ::mkostemp(part.data(), O_CLOEXEC);
+  return part;
 }
 
 }  // namespace
@@ -64,8 +108,8 @@ void OutputFile::write(std::string_view content) {
 void OutputFile::write(const std::function<void(std::FILE*)>& content) {
   if (stream_ >= 0) return fill(std::exchange(stream_, -1), content);
 
-  std::string part = part_beside(target_);
-  int file = ::mkostemp(part.data(), O_CLOEXEC);
+  int file = -1;
+  const std::string part = make_part(target_, file);
   if (file < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) {
     file = ::open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (file < 0) fail("not written", errno);
@@ -77,8 +121,8 @@ void OutputFile::write(const std::function<void(std::FILE*)>& content) {
 
 void OutputFile::write_durably(const std::function<void(const std::string&)>& content) {
   if (stream_ >= 0) fail("not written: expected a file on a disk", EINVAL);
-  std::string part = part_beside(target_);
-  const int file = ::mkostemp(part.data(), O_CLOEXEC);
+  int file = -1;
+  const std::string part = make_part(target_, file);
   if (file < 0 || ::close(file) != 0) fail("not written", errno);
   replace(part, [&] {
     content(part);

@@ -12,7 +12,9 @@ namespace dcgn::base {
 
 // Tried at once, so that a path that cannot be written is known before the work, and there whole at the end or not at
 // all: until then an older file stays as it is. Links are followed and an older file's mode is kept. A pipe or a device
-// gets its content as a stream. Where the folder takes no new file, the older one is written over in place.
+// gets its content as a stream. Where the folder takes no new file, the older one is written over in place. Until it is
+// complete a file's name begins with .dcgn_; what is left of processes that were killed meanwhile, the next one that
+// writes into the folder on the same host removes.
 class OutputFile {
  public:
   // Throws Error(io), naming the path, where it cannot be written.

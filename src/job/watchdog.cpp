@@ -134,6 +134,15 @@ std::vector<Made> WorldState::made_elsewhere(const std::vector<Made>& here) {
   return made;
 }
 
+// After made_elsewhere().
+std::string WorldState::who_is_silent() {
+  std::string text;
+  if (watch_)
+    for (const std::string& name : watch_->silent())
+      text += "\n" + name + " does not answer: it is stopped or gets no processor, or the network to its host is down";
+  return text;
+}
+
 std::string WorldState::mismatch(bool asked) {
   std::vector<Made> calls = calls_of(view(*this, memory_), home_.first_rank);
   if (asked) {
@@ -177,7 +186,8 @@ void WorldState::decide_alarm() {
     abort({ended ? Code::rank_ended : Code::deadline,
            deadlock_report(ended ? name_of(r) + " waits for a rank that has ended"
                                  : "the deadline of " + std::string(deadline) + " has passed for " + name_of(r),
-                           ranks, home_.first_rank, elsewhere)});
+                           ranks, home_.first_rank, elsewhere) +
+               who_is_silent()});
     return;
   }
 }

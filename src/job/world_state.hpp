@@ -111,6 +111,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   bool survey(std::chrono::milliseconds within);
   // Of other processes, told what the ranks here have made: what theirs have.
   std::vector<Made> made_elsewhere(const std::vector<Made>& here);
+  std::string who_is_silent();  // of other processes: lines, each after a line's end; afterwards
   bool alarmed() const;
   bool all_idle() const;
   bool set_phase(std::uint32_t phase);

@@ -25,6 +25,7 @@ using namespace std::chrono_literals;
 constexpr int children = 8;
 constexpr int most_addresses = 4;
 constexpr auto connect_within = 20s;
+constexpr auto time_to_answer = 1s;
 
 // How a process can be found: what all tell each other.
 struct Card {
@@ -100,13 +101,16 @@ void ProcessWatch::call_on_stop(OnStop on_stop) {
 void ProcessWatch::stopped_by(Code code, const std::string& reason, bool dead) {
   processes_.break_off(reason);
   {
+    const std::lock_guard lock(calling_);
+    verdict_ = {code, reason, dead};
+    if (on_stop_) on_stop_(code, reason, dead);
+  }
+  // Only then: who waits in shared() would else stop the job with a report of the half that it has heard.
+  {
     const std::lock_guard lock(mutex_);
     no_more_ = true;
   }
   told_.notify_all();
-  const std::lock_guard lock(calling_);
-  verdict_ = {code, reason, dead};
-  if (on_stop_) on_stop_(code, reason, dead);
 }
 
 void ProcessWatch::connect(Processes& processes) {
@@ -116,8 +120,7 @@ void ProcessWatch::connect(Processes& processes) {
   mine.addresses = own_addresses();
   mine.port = own_address(listener).port;
   mine.pid = getpid();
-  mine.token =
-      static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) ^ static_cast<std::uint64_t>(getpid()) << 40;
+  mine.token = random_token();
   gethostname(mine.host.data(), mine.host.size() - 1);
   const std::vector<Card> cards = processes.all_gather(mine);
   const auto until = Clock::now() + connect_within;
@@ -179,11 +182,31 @@ bool ProcessWatch::asked() {
 
 std::vector<ProcessWatch::Fact> ProcessWatch::shared(std::chrono::milliseconds within) {
   std::unique_lock lock(mutex_);
+  const auto since = Clock::now();
   told_.wait_for(lock, within,
                  [&] { return no_more_ || who_shared_.size() == static_cast<std::size_t>(processes_.size()); });
+  had_time_ = Clock::now() - since > time_to_answer;
   std::vector<Fact> facts;
   for (const auto& [what, rank] : known_) facts.push_back({what, rank});
   return facts;
+}
+
+std::vector<std::string> ProcessWatch::silent() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  if (!had_time_) return names;
+  const auto heard = [&](int process) { return process == rank_ || who_shared_.contains(process); };
+  for (int p = 0; p < processes_.size(); ++p) {
+    if (heard(p)) continue;
+    bool reached = p > 0 && heard((p - 1) / children);
+    for (int c = children * p + 1; c <= children * (p + 1) && c < processes_.size(); ++c) reached = reached || heard(c);
+    if (!reached) continue;
+    std::string name = "process " + std::to_string(p);
+    for (const Neighbour& n : neighbours_)
+      if (n.rank == p) name = n.name;
+    names.push_back(name);
+  }
+  return names;
 }
 
 // By the watch's thread: what a process has told, as far as nobody has told it before.

@@ -55,6 +55,9 @@ class ProcessWatch {
   bool asked();
   // All that is known, once all processes have told theirs, or the job is being stopped, or it has lasted so long.
   std::vector<Fact> shared(std::chrono::milliseconds within);
+  // Those that had not told theirs within a second when shared() returned, as far as it is not for another's silence
+  // that they were not heard.
+  std::vector<std::string> silent();
 
  private:
   struct Neighbour {
@@ -93,6 +96,7 @@ class ProcessWatch {
   std::condition_variable told_;
   std::vector<Fact> to_share_;  // by this process, which has told what it knows where `has_shared_`
   bool has_shared_ = false, to_pass_ = false, no_more_ = false;
+  bool had_time_ = false;  // shared(), for all to answer
   std::set<int> who_shared_;
   std::map<std::array<std::uint64_t, 4>, std::int64_t> known_;
   std::atomic<bool> closing_{false}, leaving_{false};

@@ -31,7 +31,7 @@ constexpr auto end_within = 5s;
 }  // namespace
 
 Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, const Config& config)
-    : mpi_(mpi), begun_here_(begin), thread_([this] { work(); }) {
+    : mpi_(mpi), begun_here_(begin), deadline_s_(config.deadline_s), thread_([this] { work(); }) {
   try {
     run([&] {
       MpiThreads provided = MpiThreads::single;
@@ -51,6 +51,7 @@ Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, const
       check_mpi(mpi_, mpi_.rank(communicator_, &rank_), "MPI_Comm_rank");
       check_mpi(mpi_, mpi_.size(communicator_, &size_), "MPI_Comm_size");
     });
+    expect_protocol();
   } catch (...) {
     dead_ = true;
     end();
@@ -59,6 +60,16 @@ Processes::Processes(const MpiCalls& mpi, const void* program, bool begin, const
 }
 
 Processes::~Processes() { end(); }
+
+// The first that processes tell each other, so that the rest is understood.
+void Processes::expect_protocol() {
+  const std::vector<std::uint32_t> all = all_gather(process_protocol);
+  for (int p = 0; p < size_; ++p)
+    if (const std::uint32_t its = all[static_cast<std::size_t>(p)]; its != process_protocol)
+      refuse(Code::configuration, "process " + std::to_string(p) + " speaks protocol " + std::to_string(its) +
+                                      " between processes, process " + std::to_string(rank_) + " " +
+                                      std::to_string(process_protocol) + "; expected the same version of dcgn in all");
+}
 
 std::shared_ptr<Processes> Processes::of_launch(const Config& config) {
   const auto launch = find_launch(config.mpi);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -18,12 +19,16 @@
 
 namespace dcgn::transport {
 
+// How processes talk to each other, raised by every change of it, the layout of memory that they share included.
+inline constexpr std::uint32_t process_protocol = 1;
+
 class Processes {
  public:
   // Those that a launcher has started, or of the program's communicator; null where this process is alone. The former
   // are the same each time: MPI is begun by the first call, and ended when the program ends. The latter are made
   // anew, by all of them together. Throws Error: configuration, unsupported (no such MPI, or one that does not take
-  // calls from several threads), device where MPI fails, deadline where the other processes do not come.
+  // calls from several threads), device where MPI fails, deadline where the other processes do not come. Those that
+  // speak another protocol are refused: configuration.
   static std::shared_ptr<Processes> find(const Config& config);
 
   Processes(const Processes&) = delete;
@@ -70,6 +75,7 @@ class Processes {
  private:
   Processes(const MpiCalls& mpi, const void* program, bool begin, const Config& config);
   static std::shared_ptr<Processes> of_launch(const Config& config);
+  void expect_protocol();
   void all_gather_bytes(const void* mine, void* all, std::size_t bytes);
   void await(MpiHandle request);
   bool gather_all(const void* mine, void* all, std::size_t bytes);
@@ -82,7 +88,7 @@ class Processes {
   int rank_ = 0, size_ = 1;
   bool any_thread_ = false;
   std::atomic<bool> taken_{false}, stopped_{false}, dead_{false}, broken_off_{false};
-  double deadline_s_ = 0;
+  double deadline_s_;
   std::mutex mutex_;
   std::string broken_off_for_;
   std::vector<std::vector<unsigned char>> left_behind_;  // MPI may still use these

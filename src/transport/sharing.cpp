@@ -1,12 +1,14 @@
 #include "sharing.hpp"
 
 #include "device/quietly.hpp"
+#include "sockets.hpp"
 
 #include <dcgn/error.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,7 +21,6 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -75,10 +76,10 @@ Sharing::Sharing(Processes& processes, const Config& config, std::vector<Device>
   const bool cuda = !devices_.empty() && devices_.front().kind() == DeviceKind::cuda;
   Member& me = members_.front();
   me.gpus = cuda ? static_cast<int>(devices_.size()) : 0;
-  std::random_device random;
-  const std::uint64_t token = std::uint64_t{random()} << 32 | random();
+  const std::uint64_t token = random_token();
   me.file = memfd_create("dcgn", MFD_CLOEXEC);
-  if (me.file >= 0 && ftruncate(me.file, board_bytes<Board>) == 0)
+  // What /proc shows to this user's processes alone is no other's to open by other ways either.
+  if (me.file >= 0 && fchmod(me.file, S_IRUSR | S_IWUSR) == 0 && ftruncate(me.file, board_bytes<Board>) == 0)
     me.board = static_cast<Board*>(map_file(me.file, board_bytes<Board>));
   if (me.board) me.board->token = token;
   const bool shares = config.share && me.board;

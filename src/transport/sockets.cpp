@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <random>
 
 namespace dcgn::transport {
 
@@ -24,14 +27,6 @@ sockaddr_in system_address(const Address& address) {
   a.sin_addr.s_addr = address.host;
   a.sin_port = address.port;
   return a;
-}
-
-template <class Ask>
-Address ask(const Ask& call, const Socket& socket) {
-  sockaddr_in a{};
-  socklen_t length = sizeof a;
-  if (call(socket.fd(), reinterpret_cast<sockaddr*>(&a), &length) < 0) refuse_call("the address of a connection");
-  return {a.sin_addr.s_addr, a.sin_port};
 }
 
 }  // namespace
@@ -48,18 +43,52 @@ std::string to_string(const Address& address) {
 }
 
 bool is_loopback(const Address& address) noexcept { return ntohl(address.host) >> 24 == IN_LOOPBACKNET; }
-Address own_address(const Socket& socket) { return ask(getsockname, socket); }
-Address peer_address(const Socket& socket) { return ask(getpeername, socket); }
+
+Address own_address(const Socket& socket) {
+  sockaddr_in a{};
+  socklen_t length = sizeof a;
+  if (getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&a), &length) < 0) refuse_call("the address of a socket");
+  return {a.sin_addr.s_addr, a.sin_port};
+}
+
+Address peer_address(const Socket& socket) {
+  sockaddr_in a{};
+  socklen_t length = sizeof a;
+  if (getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&a), &length) < 0) return {};
+  return {a.sin_addr.s_addr, a.sin_port};
+}
 
 void refuse_call(const std::string& what) {
   throw Error(Code::device, "processes", what + ": " + std::strerror(errno));
 }
 
-Socket listen_at(std::uint16_t port, int backlog) {
+std::uint64_t random_token() {
+  std::random_device random;
+  return static_cast<std::uint64_t>(random()) << 32 | random();
+}
+
+// From /proc/net/tcp, where the kernel says of each socket whose it is. One that its process has closed is nobody's,
+// and shown as root's.
+std::optional<std::uint32_t> user_of_peer(const Socket& socket) {
+  constexpr unsigned established = 1;
+  const Address here = own_address(socket), there = peer_address(socket);
+  std::ifstream table("/proc/net/tcp");
+  for (std::string line; std::getline(table, line);) {
+    unsigned from, from_port, to, to_port, state, user;
+    if (std::sscanf(line.c_str(), "%*d: %x:%x %x:%x %x %*x:%*x %*x:%*x %*x %u", &from, &from_port, &to, &to_port,
+                    &state, &user) == 6 &&
+        from == there.host && from_port == ntohs(there.port) && to == here.host && to_port == ntohs(here.port) &&
+        state == established)
+      return user;
+  }
+  return std::nullopt;
+}
+
+Socket listen_at(std::uint16_t port, int backlog, std::uint32_t host) {
   Socket s(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!s) refuse_call("socket");
   const int on = 1;
-  const sockaddr_in own = system_address({htonl(INADDR_ANY), htons(port)});
+  const sockaddr_in own = system_address({host, htons(port)});
   if (setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&  // of connections that are over
       bind(s.fd(), reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0 && listen(s.fd(), backlog) == 0)
     return s;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,13 +40,20 @@ struct Address {
 std::string to_string(const Address& address);
 bool is_loopback(const Address& address) noexcept;
 Address own_address(const Socket& socket);   // of the connection's end here
-Address peer_address(const Socket& socket);  // and of the other one
+Address peer_address(const Socket& socket);  // and of the other one; 0 where it has gone
 
 // Throws Error(device) that says what the system has refused, with its reason.
 [[noreturn]] void refuse_call(const std::string& what);
 
-// A socket that takes connections at that port of all addresses, 0: any. None where the port is in use.
-Socket listen_at(std::uint16_t port, int backlog);
+// That nobody guesses: who shows it has been told it.
+std::uint64_t random_token();
+
+// Whose process has the connection's other end, on this host; nothing where the system does not tell.
+std::optional<std::uint32_t> user_of_peer(const Socket& socket);
+
+// A socket that takes connections at that port, 0: any, of all addresses or of that one, in network order. None where
+// the port is in use.
+Socket listen_at(std::uint16_t port, int backlog, std::uint32_t host = INADDR_ANY);
 // None where nobody answers there by then.
 Socket connect_to(const Address& address, Clock::time_point until);
 

@@ -4,9 +4,13 @@
 #include "tests/expect.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -127,6 +131,55 @@ TEST_F(OutputFileTest, WhatIsWrittenDurablyIsByNameAndStaysWhatItWasWhereThatFai
   EXPECT_EQ(files(), 1);
   const dcgn::Error error = error_of([] { OutputFile("/dev/null").write_durably([](const std::string&) {}); });
   EXPECT_TRUE(contains(error.what(), "/dev/null: not written: expected a file on a disk"));
+}
+
+TEST_F(OutputFileTest, WhatAKilledProcessLeavesTheNextWriteRemoves) {
+  const auto kill_while_writing = [&](bool durably) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (durably)
+        OutputFile(path_).write_durably([](const std::string&) { std::raise(SIGKILL); });
+      else
+        OutputFile(path_).write([](std::FILE*) { std::raise(SIGKILL); });
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  };
+  std::ofstream(path_) << "old";
+  std::ofstream(folder_ / ".dcgn_notes") << "somebody's own";
+  kill_while_writing(true);
+  EXPECT_EQ(files(), 3);
+  EXPECT_EQ(text_in(path_), "old");
+  OutputFile(path_).write_durably([&](const std::string& name) {
+    EXPECT_EQ(files(), 3);  // with the one that is being written
+    // Nor does another write remove it, while this process lives.
+    OutputFile(folder_ / "y.txt").write("y");
+    EXPECT_TRUE(fs::exists(name));
+    std::ofstream(name) << "new";
+  });
+  EXPECT_EQ(text_in(path_), "new");
+  EXPECT_EQ(files(), 3);  // with y.txt
+  kill_while_writing(false);
+  EXPECT_EQ(files(), 4);
+  OutputFile(path_).write("newer");
+  EXPECT_EQ(files(), 3);
+  EXPECT_TRUE(fs::exists(folder_ / ".dcgn_notes"));
+}
+
+// As a disk does that is full.
+TEST_F(OutputFileTest, AFileThatMayNotGrowStaysWhatItWas) {
+  std::ofstream(path_) << "old";
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = before;
+  small.rlim_cur = 1 << 16;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const dcgn::Error error = error_of([&] { OutputFile(path_).write(std::string(1 << 20, 'x')); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(error.code(), dcgn::Code::io);
+  EXPECT_TRUE(contains(error.what(), path_.string() + ": not written: File too large"));
+  EXPECT_EQ(text_in(path_), "old");
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(OutputFileTest, PipesAndDevicesGetAStream) {

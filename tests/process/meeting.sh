@@ -42,4 +42,24 @@ expect 1 "rank 0 does not answer rank 1 within 1 s at MASTER_ADDR=localhost at p
   "RANK=1 WORLD_SIZE=2 DCGN_DEADLINE=1"
 expect 2 'there are ranks 0, 2 of 3 after 3 s, and not 1;' "RANK="{0,2}" WORLD_SIZE=3 DCGN_DEADLINE=3"
 expect 3 'RANK=1, as another one does; expected each of 0 to 2 once' "RANK="{0,1,1}" WORLD_SIZE=3"
+
+# Who has the secret, and on one host whose process it is.
+expect 3 "$sum" "RANK="{0,1,2}" WORLD_SIZE=3 DCGN_SECRET=one"
+quick="WORLD_SIZE=2 DCGN_DEADLINE=2"
+stranger='RANK=1 and does not prove that it has the same DCGN_SECRET as rank 0$|does not prove .* as rank 1$'
+expect 2 "$stranger" "RANK=0 $quick DCGN_SECRET=one" "RANK=1 $quick DCGN_SECRET=other"
+expect 2 "$stranger" "RANK=0 $quick DCGN_SECRET=one" "RANK=1 $quick"
+expect 2 "$stranger" "RANK=0 $quick" "RANK=1 $quick DCGN_SECRET=one"
+if [ "$(id -u)" -eq 0 ] && as="setpriv --reuid=65534 --regid=65534 --clear-groups" && $as "$program" >/dev/null; then
+  other='RANK=1 and is of .*user.*, expected 0 unless|rank 0 at .* is of .*user.*, expected 65534 unless'
+  expect 2 "$other" "RANK=0 $quick" "$quick RANK=1 $as"
+  other='RANK=1 and is of .*user.*, expected 65534 unless|rank 0 at .* is of .*user.*, expected 0 unless'
+  expect 2 "$other" "$quick RANK=0 $as" "RANK=1 $quick"
+  expect 2 'rank [01] of 2: the sum is 1$' "RANK=0 WORLD_SIZE=2 DCGN_SECRET=one" "RANK=1 WORLD_SIZE=2 DCGN_SECRET=one $as"
+  # A job goes on where a stranger knocks, and takes the first port.
+  expect 2 'rank [01] of 2: the sum is 1$' "RANK="{0,1}" WORLD_SIZE=2" "RANK=0 WORLD_SIZE=2 DCGN_DEADLINE=8 $as" \
+    "RANK=1 WORLD_SIZE=3 DCGN_DEADLINE=8 $as"
+else
+  echo "without other users: not root, or user 65534 cannot run $program"
+fi
 exit $failures

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # two_hosts.sh openmpi|mpich|tcp LAUNCHER -- PROGRAM [ARGUMENT...]: runs a program as four processes on two hosts, two
 # on each, or EACH. The hosts are network namespaces of this machine with names of their own and a cable between them, so
-# that nothing but TCP passes. Ends with 77 where the system allows no such thing.
+# that nothing but TCP passes. QUEUE="tbf ..." or another discipline of tc's makes it a bad one, CUT=FILE cuts it once
+# that file is there. Ends with 77 where the system allows no such thing.
 set -u
 self=$(readlink -f "$0")
 
@@ -53,6 +54,18 @@ for i in 1 2; do # UCX takes no card that has not noticed its cable
     sleep 0.05
   done
 done
+
+for i in 1 2; do
+  [ -z "${QUEUE-}" ] || said=$(tc -n dcgn$$-$i qdisc add dev end$i root $QUEUE 2>&1) || skip "no cable like $QUEUE: $said"
+done
+[ -z "${CUT-}" ] || {
+  for _ in $(seq 600); do
+    [ ! -e "$CUT" ] || break
+    sleep 0.1
+  done
+  sleep 0.5
+  ip -n $one link set dev end1 down
+} &
 
 at() { bash "$self" "$net.$1" "${@:2}"; }
 quoted=$(printf '%q ' "$@")

@@ -215,5 +215,27 @@ TEST_F(MeshTest, AStrangerIsSentAway) {
   EXPECT_EQ(y, 3);
 }
 
+TEST_F(MeshTest, AStrangerWhoTakesANameDoesNoHarmToIt) {
+  struct {
+    std::uint64_t token = 4712;
+    std::int32_t rank = 1, padding = 0;
+  } const greeting;
+  {
+    const Socket stranger = connect_to(addresses_[0], Clock::now() + std::chrono::seconds(5));
+    ASSERT_TRUE(stranger);
+    ASSERT_TRUE(write_all(stranger.fd(), &greeting, sizeof greeting, Clock::now() + std::chrono::seconds(5)));
+    progress();
+  }
+  progress();
+  int x = 3, y = 0;
+  const MpiHandle receive = mesh(0).receive(&y, sizeof y, 1, 1);
+  MpiStatus status;
+  EXPECT_FALSE(mesh(0).test(receive, status));  // process 1 is not taken to have gone
+  const MpiHandle send = mesh(1).send(&x, sizeof x, 0, 1);
+  wait(0, receive);
+  wait(1, send);
+  EXPECT_EQ(y, 3);
+}
+
 }  // namespace
 }  // namespace dcgn::transport::test

@@ -1,18 +1,20 @@
 #include "meeting.hpp"
 
+#include "base/hmac.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/processes.hpp"
 
 #include <dcgn/error.hpp>
 
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,12 +29,26 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t magic = 0x646367'6e746370;  // "dcgntcp"
 constexpr int torch_port = 29500;
 
-// What a visitor says; the host answers with its magic at once, and with an Outcome when all have come.
-struct Visitor {
+// What a visitor says at once. The host answers with a Welcome and a Challenge, the visitor with its proof, and when
+// all have come the host with an Outcome. Hello and Welcome are the same in all versions, so that others are told so.
+using Nonce = std::array<std::uint64_t, 2>;
+struct Hello {
   std::uint64_t magic, job;
-  std::int32_t rank, size;
+  std::uint32_t protocol;
+  std::int32_t rank;
+};
+struct Visitor {
+  std::int32_t size;
   std::uint32_t port;  // in network order
-  std::uint32_t padding = 0;
+  Nonce nonce;
+};
+struct Welcome {
+  std::uint64_t magic;
+  std::uint32_t protocol, padding = 0;
+};
+struct Challenge {
+  Nonce nonce;
+  base::Digest proof;
 };
 struct Outcome {
   std::uint64_t token;
@@ -64,6 +80,32 @@ std::string text_of(double seconds) {
   return text.data();
 }
 
+std::string secret() { return variable("DCGN_SECRET"); }
+
+// Of one end that it knows the secret, good for these two sayings alone.
+base::Digest proof_of(const char* end, const Hello& hello, const Visitor& visitor, const Nonce& nonce) {
+  std::string text(end);
+  text.append(reinterpret_cast<const char*>(&hello), sizeof hello);
+  text.append(reinterpret_cast<const char*>(&visitor), sizeof visitor);
+  text.append(reinterpret_cast<const char*>(&nonce), sizeof nonce);
+  return base::hmac_sha256(secret(), text);
+}
+
+// Why the other end is none of this user's processes; nothing where it may be one. Of other hosts that is not known.
+std::string why_strange(const Socket& s) {
+  const Address here = own_address(s), there = peer_address(s);
+  if (!secret().empty() || (there.host && here.host != there.host && !is_loopback(there))) return "";
+  const auto user = user_of_peer(s);
+  if (user == geteuid()) return "";
+  return (user ? "is of user " + std::to_string(*user) : "is of a user that the system does not tell") + ", expected " +
+         std::to_string(geteuid()) + " unless all have the same DCGN_SECRET";
+}
+
+std::string other_protocol(std::uint32_t theirs) {
+  return "speaks protocol " + std::to_string(theirs) + " between processes, expected " +
+         std::to_string(process_protocol) + ": the same version of dcgn in all";
+}
+
 Master find_master() {
   Master m{variable("MASTER_ADDR"), environment_number("MASTER_PORT").value_or(torch_port), 14695981039346656037u};
   if (m.port < 1 || m.port > 65535)
@@ -93,37 +135,64 @@ Address resolve(const Master& master) {
 
 class Host {
  public:
-  Host(const Master& master, int size, double within_s, Clock::time_point until)
-      : master_(master), size_(size), within_s_(within_s), until_(until), guests_(static_cast<std::size_t>(size)) {}
+  Host(const Master& master, std::uint32_t interface, int size, double within_s, Clock::time_point until)
+      : master_(master),
+        interface_(interface),
+        size_(size),
+        within_s_(within_s),
+        until_(until),
+        guests_(static_cast<std::size_t>(size)) {}
 
   // addresses[0].port is this process's.
   void gather(std::vector<Address>& addresses, std::uint64_t token) {
     Socket door;
     for (int attempt = 0; attempt < meeting_ports && !door; ++attempt)
-      door = listen_at(static_cast<std::uint16_t>(master_.port_at(attempt)), SOMAXCONN);
+      door = listen_at(static_cast<std::uint16_t>(master_.port_at(attempt)), SOMAXCONN, interface_);
     if (!door) give_up(Code::configuration, "no port is free for rank 0 to listen at, of " + master_.text());
     Address own{};  // as others reach this host, best as those of other hosts do
     for (int come = 1; come < size_;) {
       if (!ready(door.fd(), POLLIN, until_)) give_up(Code::deadline, who_is_missing());
       Socket s(accept4(door.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-      Visitor v{};
+      Hello hello{};
       const auto soon = std::min(until_, Clock::now() + 2s);
-      if (!s || !read_all(s.fd(), &v, sizeof v, soon) || v.magic != magic || v.job != master_.job) continue;
+      if (!s || !read_all(s.fd(), &hello, sizeof hello, soon) || hello.magic != magic || hello.job != master_.job)
+        continue;
       const Address here = own_address(s), there = peer_address(s);
-      const std::string who = "a process at " + to_string(there) + " says RANK=" + std::to_string(v.rank);
+      const std::string who = "a process at " + to_string(there) + " says RANK=" + std::to_string(hello.rank);
+      const Welcome welcome{magic, process_protocol};
+      if (!write_all(s.fd(), &welcome, sizeof welcome, soon)) continue;
+      // Who may be a stranger cannot end the job.
+      if (const std::string why = why_strange(s); !why.empty()) {
+        turned_away_ = who + " and " + why;
+        continue;
+      }
+      if (hello.protocol != process_protocol) {
+        turned_away_ = who + " and " + other_protocol(hello.protocol);
+        if (secret().empty()) give_up(Code::configuration, turned_away_);
+        continue;
+      }
+      Visitor v{};
+      if (!read_all(s.fd(), &v, sizeof v, soon)) continue;
+      const Nonce nonce = {random_token(), random_token()};
+      const Challenge challenge{nonce, proof_of("host", hello, v, nonce)};
+      base::Digest proof{};
+      if (!write_all(s.fd(), &challenge, sizeof challenge, soon) || !read_all(s.fd(), &proof, sizeof proof, soon) ||
+          !base::same(proof, proof_of("visitor", hello, v, nonce))) {
+        turned_away_ = who + " and does not prove that it has the same DCGN_SECRET as rank 0";
+        continue;
+      }
       if (v.size != size_)
         give_up(Code::configuration,
                 who + " and WORLD_SIZE=" + std::to_string(v.size) + ", rank 0 has WORLD_SIZE=" + std::to_string(size_) +
                     "; expected the same in all",
                 &s);
-      if (v.rank < 1 || v.rank >= size_ || guest(v.rank))
+      if (hello.rank < 1 || hello.rank >= size_ || guest(hello.rank))
         give_up(Code::configuration,
                 who + ", as another one does; expected each of 0 to " + std::to_string(size_ - 1) + " once", &s);
-      if (!write_all(s.fd(), &magic, sizeof magic, soon)) continue;
-      addresses[static_cast<std::size_t>(v.rank)] = {is_loopback(there) ? 0 : there.host,
-                                                     static_cast<std::uint16_t>(v.port)};
+      addresses[static_cast<std::size_t>(hello.rank)] = {is_loopback(there) ? 0 : there.host,
+                                                         static_cast<std::uint16_t>(v.port)};
       if (!is_loopback(here) && (!own.host || here.host != there.host)) own = here;
-      guest(v.rank) = std::move(s);
+      guest(hello.rank) = std::move(s);
       ++come;
     }
     if (!own.host) own.host = htonl(INADDR_LOOPBACK);
@@ -147,7 +216,8 @@ class Host {
       if (++named < 64) list += (list.empty() ? "" : ", ") + std::to_string(r);
     }
     return "at " + master_.text() + " there are ranks " + come + " of " + std::to_string(size_) + " after " +
-           text_of(within_s_) + " s, and not " + missing + "; is each started, and does it reach rank 0?";
+           text_of(within_s_) + " s, and not " + missing +
+           (turned_away_.empty() ? "; is each started, and does it reach rank 0?" : "; " + turned_away_);
   }
 
   // Tells those that have come, too.
@@ -159,41 +229,68 @@ class Host {
     };
     for (const Socket& s : guests_)
       if (s) tell(s);
-    if (last && write_all(last->fd(), &magic, sizeof magic, soon)) tell(*last);
+    if (last) tell(*last);
     throw Error(code, "launch", why);
   }
 
   const Master& master_;
+  const std::uint32_t interface_;
   const int size_;
   const double within_s_;
   const Clock::time_point until_;
   std::vector<Socket> guests_;  // [rank]
+  std::string turned_away_;     // who was last, and why
 };
 
 // ---- the others
 
-Socket find_host(const Master& master, const Visitor& visitor, double within_s, Clock::time_point until) {
-  Address address = resolve(master);
+// Whether rank 0 has taken the visitor in; `why` says why not, of somebody who answers.
+bool introduce(const Socket& s, const Address& address, const Hello& hello, const Visitor& visitor,
+               Clock::time_point soon, std::string& why) {
+  Welcome welcome{};
+  if (!write_all(s.fd(), &hello, sizeof hello, soon) || !write_all(s.fd(), &visitor, sizeof visitor, soon) ||
+      !read_all(s.fd(), &welcome, sizeof welcome, soon) || welcome.magic != magic)
+    return false;
+  const std::string who = "rank 0 at " + to_string(address) + " ";
+  if (const std::string strange = why_strange(s); !strange.empty()) {
+    why = who + strange;
+    return false;
+  }
+  if (welcome.protocol != process_protocol) {
+    why = who + other_protocol(welcome.protocol);
+    if (secret().empty()) throw Error(Code::configuration, "launch", why);
+    return false;
+  }
+  Challenge challenge{};
+  if (!read_all(s.fd(), &challenge, sizeof challenge, soon) ||
+      !base::same(challenge.proof, proof_of("host", hello, visitor, challenge.nonce))) {
+    why = who + "does not prove that it has the same DCGN_SECRET as rank " + std::to_string(hello.rank);
+    return false;
+  }
+  const base::Digest proof = proof_of("visitor", hello, visitor, challenge.nonce);
+  return write_all(s.fd(), &proof, sizeof proof, soon);
+}
+
+Socket find_host(const Master& master, Address address, const Hello& hello, const Visitor& visitor, double within_s,
+                 Clock::time_point until) {
+  std::string why;
   do {
     for (int attempt = 0; attempt < meeting_ports; ++attempt) {
       address.port = htons(static_cast<std::uint16_t>(master.port_at(attempt)));
       Socket s = connect_to(address, std::min(until, Clock::now() + 2s));
-      const auto soon = std::min(until, Clock::now() + 5s);
-      std::uint64_t answer = 0;
-      if (s && write_all(s.fd(), &visitor, sizeof visitor, soon) && read_all(s.fd(), &answer, sizeof answer, soon) &&
-          answer == magic)
-        return s;
+      if (s && introduce(s, address, hello, visitor, std::min(until, Clock::now() + 5s), why)) return s;
     }
     std::this_thread::sleep_for(50ms);
   } while (Clock::now() < until);
   throw Error(Code::deadline, "launch",
-              "rank 0 does not answer rank " + std::to_string(visitor.rank) + " within " + text_of(within_s) +
-                  " s at " + master.text() + ", address " + to_string(address).substr(0, to_string(address).find(':')));
+              "rank 0 does not answer rank " + std::to_string(hello.rank) + " within " + text_of(within_s) + " s at " +
+                  master.text() + ", address " + to_string(address).substr(0, to_string(address).find(':')) +
+                  (why.empty() ? "" : "; " + why));
 }
 
-std::uint64_t visit(const Master& master, const Visitor& visitor, double within_s, Clock::time_point until,
-                    std::vector<Address>& addresses) {
-  const Socket s = find_host(master, visitor, within_s, until);
+std::uint64_t visit(const Master& master, const Address& at, const Hello& hello, const Visitor& visitor,
+                    double within_s, Clock::time_point until, std::vector<Address>& addresses) {
+  const Socket s = find_host(master, at, hello, visitor, within_s, until);
   const auto last = until + 5s;  // rank 0 says why where it gives up
   Outcome outcome{};
   if (!read_all(s.fd(), &outcome, sizeof outcome, last))
@@ -214,19 +311,21 @@ Meeting meet(int rank, int size, double within_s) {
   const auto until =
       Clock::now() + std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(within_s));
   const Master master = find_master();
+  const Address at = resolve(master);
+  // Where all are on this host, none of others gets as far as a port of theirs.
+  const std::uint32_t interface = is_loopback(at) ? htonl(INADDR_LOOPBACK) : htonl(INADDR_ANY);
   Meeting m{.rank = rank,
-            .listener = listen_at(0, SOMAXCONN),
+            .listener = listen_at(0, SOMAXCONN, interface),
             .addresses = std::vector<Address>(static_cast<std::size_t>(size))};
   if (!m.listener) refuse_call("a socket to listen at");
   const std::uint16_t port = own_address(m.listener).port;
   if (rank == 0) {
-    resolve(master);  // so that all say what is wrong with it
-    std::random_device random;
-    m.token = random() | static_cast<std::uint64_t>(random()) << 32;
+    m.token = random_token();
     m.addresses[0].port = port;
-    Host(master, size, within_s, until).gather(m.addresses, m.token);
+    Host(master, interface, size, within_s, until).gather(m.addresses, m.token);
   } else {
-    m.token = visit(master, {magic, master.job, rank, size, port}, within_s, until, m.addresses);
+    m.token = visit(master, at, {magic, master.job, process_protocol, rank},
+                    {size, port, {random_token(), random_token()}}, within_s, until, m.addresses);
   }
   return m;
 }

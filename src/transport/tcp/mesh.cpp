@@ -207,7 +207,7 @@ void Mesh::begin(In& in, const Header& header) {
   }
 }
 
-// Whoever connects says who it is. False where that is a stranger.
+// Whoever connects says who it is. False where that is a stranger, whose word on this counts for nothing.
 bool Mesh::greet(In& in) {
   Greeting greeting;
   const ssize_t got = recv(in.socket.fd(), in.buffer.data() + in.filled, sizeof greeting - in.filled, 0);
@@ -216,8 +216,9 @@ bool Mesh::greet(In& in) {
   if (in.filled < sizeof greeting) return true;
   std::memcpy(&greeting, in.buffer.data(), sizeof greeting);
   in.filled = 0;
+  if (greeting.token != token_ || greeting.rank < 0 || greeting.rank >= size()) return false;
   in.rank = greeting.rank;
-  return greeting.token == token_ && greeting.rank >= 0 && greeting.rank < size();
+  return true;
 }
 
 // Takes what the buffer has, up to the beginning of a header.
@@ -310,8 +311,7 @@ void Mesh::progress() {
       const int to = static_cast<int>(who & ~outgoing_bit);
       flush(to, outs_[to]);
     } else if (const auto in = ins_.find(static_cast<int>(who)); !read(in->second)) {
-      const int from = in->second.rank;
-      if (from >= 0 && from < size()) gone_[static_cast<std::size_t>(from)] = true;
+      if (in->second.rank >= 0) gone_[static_cast<std::size_t>(in->second.rank)] = true;
       ins_.erase(in);
     }
   }

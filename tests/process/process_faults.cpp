@@ -1,0 +1,133 @@
+// A job of three processes, one of which fares badly:
+// process_faults good|frozen|thawed|slow|late|memory|starves|throws|quits|lost FOLDER.
+// The last process is stopped by a signal, for good or for a second; is slow, or comes late; gets no memory for its
+// ranks, or none for a kernel of its own; its GPU's kernel throws, or its CPU rank's calls exit(). `lost` has CPU
+// ranks alone, and goes on until somebody ends it. Each process writes what it heard to a file FOLDER/<its number>, and
+// the last one its number of the system to FOLDER/pid. FOLDER/running is there once all are in the job.
+#include <dcgn/dcgn.hpp>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Wait {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, [[maybe_unused]] bool throws) const {
+    int* x = ctx.shared<int>();
+    const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
+    const dcgn::gpu::BlockScope block = dcgn::gpu::this_block(ctx);
+    me.barrier(block);
+#if !defined(__CUDA_ARCH__)
+    if (throws && me.node() == 2) throw std::runtime_error("the kernel has had enough");
+#endif
+    me.recv(block, *x, me.rank() - 1, 99);
+  }
+};
+
+void limit_memory(rlim_t more) {
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = more == RLIM_INFINITY ? limit.rlim_max : static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + more;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+// Stopped, until somebody has it go on: this process itself after so long, where that is not 0.
+void freeze(std::chrono::seconds thaw_after) {
+  const pid_t self = getpid();
+  if (thaw_after > 0s && fork() == 0) {
+    sleep(static_cast<unsigned>(thaw_after.count()));
+    kill(self, SIGCONT);
+    _exit(0);
+  }
+  raise(SIGSTOP);
+}
+
+void run(const std::string& how, const std::string& folder, bool last_of_all, const dcgn::Config& config) {
+  dcgn::Job job(config);
+  job.cpu([&](dcgn::Comm& comm) {
+    comm.barrier();
+    const bool last = comm.place().node == job.placement().nodes() - 1;
+    if (last) std::ofstream(folder + "/running") << "yes\n";
+    if (last && how == "frozen") freeze(0s);
+    if (last && how == "thawed") freeze(1s);
+    if (last && how == "quits") std::exit(0);
+    if (last && how == "starves") {
+      limit_memory(0);
+      const std::vector<char> none(std::size_t{1} << 40);
+      throw std::runtime_error(std::to_string(none.size()) + " bytes in spite of the limit");
+    }
+    const int own = how == "lost" ? 1 : 2;  // ranks of each process
+    const int next = (comm.rank() + own) % comm.size(), before = (comm.rank() + comm.size() - own) % comm.size();
+    for (int round = 0; round < (how == "lost" ? 1 << 30 : 6); ++round) {
+      if (last && how == "slow") std::this_thread::sleep_for(300ms);
+      const std::size_t bytes = std::size_t{10} << 3 * round % 18;
+      std::vector<char> out(bytes, static_cast<char>(comm.rank() + round)), in(bytes);
+      comm.sendrecv(out, next, 1, in, before, 1);
+      if (in != std::vector<char>(bytes, static_cast<char>(before + round)))
+        throw std::runtime_error("wrong data in round " + std::to_string(round));
+    }
+    comm.send(0, comm.rank() + 1, 99);
+  });
+  if (how != "lost")
+    job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = 64}, Wait{}, how == "throws");
+  if (last_of_all && how == "late") std::this_thread::sleep_for(1500ms);
+  job.run();
+}
+
+std::string ending_of(const std::string& how, const std::string& folder, bool last_of_all, const dcgn::Config& config) {
+  try {
+    run(how, folder, last_of_all, config);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "came to a good end";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 2 ? argv[1] : "", folder = argc > 2 ? argv[2] : ".";
+  // In a session of its own, out of reach of a launcher that would end the others first.
+  if (const pid_t child = fork()) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return 1;
+  }
+  setsid();
+  alarm(90);  // and not for ever, where whoever was to end it is gone
+  // Every launcher tells who is who by one of these.
+  const char* number = "?";
+  for (const char* name : {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
+    if (const char* value = std::getenv(name)) number = value;
+  const bool last_of_all = std::string(number) == "2";
+  if (last_of_all) std::ofstream(folder + "/pid") << getpid() << '\n';
+  dcgn::Config config;
+  config.nodes = {{.cpus = 1, .gpus = how == "lost" ? 0 : 1, .slots = 1}};
+  config.deadline_s = how == "frozen" || how == "lost" ? 5 : 20;
+  if (last_of_all && how == "late") std::this_thread::sleep_for(1500ms);
+  std::string ending;
+  if (how == "memory") {
+    // The processes meet before one of them has no memory, and afterwards go on as if nothing had been.
+    ending = ending_of("good", folder, last_of_all, config) + "; ";
+    if (last_of_all) limit_memory(1 << 20);
+    ending += ending_of("good", folder, last_of_all, config) + "; ";
+    limit_memory(RLIM_INFINITY);
+  }
+  ending += ending_of(how, folder, last_of_all, config);
+  std::ofstream(folder + "/" + number) << ending << '\n';
+  return 1;
+}

@@ -12,12 +12,13 @@ build = cmake --build --preset $(PRESET) -j $(JOBS)
 sources = git ls-files -co --exclude-standard -- "*.cpp" "*.hpp" | sort -u | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
 clang_format = $(shell command -v clang-format-14 || echo clang-format)
 
-.PHONY: help demo test long bench tsan asan format check-format tidy docs clean
+.PHONY: help demo test long planted bench tsan asan format check-format tidy docs clean
 
 help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
 	@echo 'make test          build all and run every test but the long ones, on the GPUs too if there are any'
 	@echo 'make long          the long tests'
+	@echo 'make planted       defects planted one at a time, and which test finds each;  N="03 07" only these'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make format        clang-format all sources;  make check-format  only look'
@@ -45,6 +46,10 @@ long:
 	@$(configure)
 	@$(build)
 	@ctest --test-dir build/$(PRESET) -L '^long$$' -j $(JOBS) --output-on-failure --no-tests=error
+
+planted:
+	@scripts/install-packages build test
+	@tests/planted/run.sh $(N)
 
 bench:
 	@scripts/install-packages build tool mpi

@@ -3,13 +3,13 @@
 # those of these numbers, 00 none; run.sh --check only says whether all of them still apply.
 #
 # What stands before a patch is for this script: `breaks:` what is wrong then, `tests:` the files that are to notice, as
-# FOLDER/NAME for tests/FOLDER/NAME_test.cpp, and perhaps `preset:` another one than cpu. A defect that none of them notices
-# fails, and so does a test that fails without any.
+# FOLDER/NAME for tests/FOLDER/NAME_test.cpp or `explore` for its first seeds, and perhaps `preset:` another one than cpu. A
+# defect that none of them notices fails, and so does a test that fails without any.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 tree=$root/build/planted/tree
-limit=${DCGN_PLANTED_LIMIT:-120} # seconds for a test program
+limit=${DCGN_PLANTED_LIMIT:-60} # seconds for a test program
 log=$root/build/planted/log
 
 # apply FOLDER OPTION... PATCH: with git, for which the folder is part of no repository.
@@ -21,22 +21,25 @@ if [[ ${1-} == --check ]]; then
   for patch in "$here"/*.patch; do
     apply "$root" --check "$patch" || failed=1
     for test in $(field tests "$patch"); do
-      [[ -e $root/tests/${test}_test.cpp ]] || { echo "${patch##*/}: no tests/${test}_test.cpp" && failed=1; }
+      [[ $test == explore || -e $root/tests/${test}_test.cpp ]] || { echo "${patch##*/}: no tests/${test}_test.cpp" && failed=1; }
     done
     [[ $(field breaks "$patch") ]] || { echo "${patch##*/}: nothing says what it breaks" && failed=1; }
   done
   exit "$failed"
 fi
 
-# build PRESET TEST...: the programs of the folders, with these files alone.
+# programs TEST...: theirs, each once.
+programs() { printf '%s\n' "$@" | sed 's,/.*,,;/^explore$/!s/^/test_/' | awk '!seen[$0]++'; }
+
+# build PRESET TEST...: the programs, of these files alone.
 build() {
-  local preset=$1 files folders
+  local preset=$1 files flags=
   shift
+  [[ $preset != cpu ]] || flags='-O1 -DNDEBUG' # which compiles faster
   files=$(tr ' ' '|' <<<"$*")
-  folders=$(printf '%s\n' "$@" | sed 's,/.*,,' | sort -u)
-  (cd "$tree" && cmake --preset "$preset" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -DNDEBUG' -DDCGN_BUILD_TOOL=OFF -DDCGN_BUILD_BENCH=OFF \
+  (cd "$tree" && cmake --preset "$preset" ${flags:+"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=$flags"} -DDCGN_BUILD_TOOL=OFF -DDCGN_BUILD_BENCH=OFF \
     -DDCGN_BUILD_EXAMPLES=OFF -DDCGN_PYTHON=OFF -DDCGN_MPI=OFF -DDCGN_TEST_FILES="$files" &&
-    cmake --build --preset "$preset" -j "${JOBS:-$(nproc)}" --target $(sed 's/^/test_/' <<<"$folders")) >"$log" 2>&1
+    cmake --build --preset "$preset" -j "${JOBS:-$(nproc)}" --target $(programs "$@")) >"$log" 2>&1
 }
 
 # How a test noticed, from what it said.
@@ -52,18 +55,21 @@ manner() {
   else echo 'wrong result'; fi
 }
 
-# find PRESET TEST...: runs the programs until one fails; says which test, and how.
+# find_out PRESET TEST...: runs the programs until one fails; says which test, and how.
 find_out() {
-  local preset=$1 folder said=$root/build/planted/said code test
+  local preset=$1 program said=$root/build/planted/said code test options
   shift
-  for folder in $(printf '%s\n' "$@" | sed 's,/.*,,' | awk '!seen[$0]++'); do
-    timeout -k 5 "$limit" "$tree/build/$preset/bin/test_$folder" --gtest_color=no --gtest_fail_fast >"$said" 2>&1
+  for program in $(programs "$@"); do
+    options=(--gtest_color=no --gtest_fail_fast)
+    [[ $program != explore ]] || options=(--seeds 0-7)
+    timeout -k 5 "$limit" "$tree/build/$preset/bin/$program" "${options[@]}" >"$said" 2>&1
     code=$?
     ((code == 0)) && continue
     # What failed; where the program did not come to its end, what it was at.
     test=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p' "$said" | head -1)
     [[ $test ]] || test=$(sed -n 's/^\[ RUN      \] //p' "$said" | tail -1)
-    found="$folder.$test" how=$(manner "$said" "$code")
+    [[ $program != explore ]] || test=$(sed -n 's/^.*explore --subjects \([a-z]*\) --strategies \([a-z]*\).*/\1 \2/p' "$said" | tail -1)
+    found="${program#test_}.${test// /.}" how=$(manner "$said" "$code")
     cp "$said" "$root/build/planted/said-$number"
     return 0
   done
@@ -72,7 +78,9 @@ find_out() {
 
 cd "$root" || exit
 mkdir -p "$tree"
-find . \( -path ./build -o -path ./.git \) -prune -o -type f -print0 | xargs -0 cp -pu --parents -t "$tree" || exit
+while read -r -d '' file; do # what has not changed is not compiled again
+  cmp -s "$file" "$tree/$file" || { mkdir -p "$tree/${file%/*}" && cp "$file" "$tree/$file"; } || exit
+done < <(find . \( -path ./build -o -path ./.git \) -prune -o -type f -print0)
 numbers=("$@")
 if ((${#numbers[@]} == 0)); then
   numbers=(00)

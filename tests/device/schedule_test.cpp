@@ -108,11 +108,15 @@ TEST(Schedule, CopiesAreDoneLaterInAnyOrder) {
   std::set<std::string> orders;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::string order;
+    std::mutex mutex;
+    const auto add = [&](char letter) {
+      const std::lock_guard lock(mutex);
+      order += letter;
+    };
     Schedule schedule(seed, Strategy::copies);
     schedule.add("rank", [&] {
-      for (const char letter : {'a', 'b', 'c'}) schedule.perform([&order, letter] { order += letter; });
-      order += '!';
-      while (order.size() < 4) relax();
+      for (const char letter : {'a', 'b', 'c'}) schedule.perform([&add, letter] { add(letter); });
+      add('!');
     });
     schedule.run();
     EXPECT_EQ(order.front(), '!') << "seed " << seed;

@@ -14,12 +14,13 @@ clang_format = $(shell command -v clang-format-14 || echo clang-format)
 
 FUZZ_S ?= 60
 
-.PHONY: help demo test long bench tsan asan fuzz format check-format tidy docs clean
+.PHONY: help demo test long planted bench tsan asan fuzz format check-format tidy docs clean
 
 help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
 	@echo 'make test          build all and run every test but the long ones, on the GPUs too if there are any'
 	@echo 'make long          the long tests'
+	@echo 'make planted       defects planted one at a time, and which test finds each;  N="03 07" only these'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
@@ -48,6 +49,10 @@ long:
 	@$(configure)
 	@$(build)
 	@ctest --test-dir build/$(PRESET) -L '^long$$' -j $(JOBS) --output-on-failure --no-tests=error
+
+planted:
+	@scripts/install-packages build test
+	@tests/planted/run.sh $(N)
 
 bench:
 	@scripts/install-packages build tool mpi

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <optional>
@@ -340,6 +341,8 @@ Report Job::run() {
          world->devices()[static_cast<std::size_t>(g)]});
   }
 
+  const char* const named = std::getenv("DCGN_TEST_SCHEDULE");
+  const device::Strategy strategy = named ? device::strategy_of(named) : device::Strategy::chance;
   plan.started = true;
   const auto start = std::chrono::steady_clock::now();
   const auto run_body = [world, runners](const Body& body) {
@@ -352,10 +355,10 @@ Report Job::run() {
   std::size_t started = 0;
   try {
     if (const auto seed = world_.config().seed) {
-      threads.emplace_back([run_body, bodies, seed, world, runners] {
+      threads.emplace_back([run_body, bodies, seed, strategy, world, runners] {
         const std::string who = "a rank";  // where the running fiber has no name
         const device::EarlyExit exit(who);
-        device::Schedule schedule(*seed);
+        device::Schedule schedule(*seed, strategy);
         for (const Body& body : bodies) schedule.add(body.name, [&run_body, &body] { run_body(body); });
         if (transport::CopyService* service = world->copy_service()) {
           service->take_over();

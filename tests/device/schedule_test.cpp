@@ -14,6 +14,7 @@ namespace dcgn::test {
 namespace {
 
 using device::Schedule;
+using device::Strategy;
 
 struct Outcome {
   std::string order;
@@ -22,10 +23,10 @@ struct Outcome {
 };
 
 // Four fibers each say their letter three times.
-Outcome letters(std::uint64_t seed) {
+Outcome letters(std::uint64_t seed, Strategy strategy = Strategy::chance) {
   std::string order;
   std::mutex mutex;  // taking turns orders nothing for ThreadSanitizer
-  Schedule schedule(seed);
+  Schedule schedule(seed, strategy);
   for (char letter = 'a'; letter < 'e'; ++letter)
     schedule.add(std::string(1, letter), [&order, &mutex, letter] {
       for (int i = 0; i < 3; ++i) {
@@ -55,6 +56,84 @@ TEST(Schedule, SameSeedReplaysAndOtherSeedsDiffer) {
   }
   EXPECT_GT(orders.size(), 40u);
   EXPECT_EQ(traces.size(), 50u);
+}
+
+TEST(Schedule, EveryStrategyReplaysAndHasAllEnd) {
+  for (const Strategy strategy : device::all_strategies) {
+    SCOPED_TRACE(to_string(strategy));
+    EXPECT_EQ(device::strategy_of(to_string(strategy)), strategy);
+    std::set<std::string> orders;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      const Outcome outcome = letters(seed, strategy);
+      EXPECT_EQ(outcome, letters(seed, strategy)) << "seed " << seed;
+      orders.insert(outcome.order);
+    }
+    EXPECT_GT(orders.size(), 2u);
+  }
+  const std::string said = error_of([] { device::strategy_of("luck"); }).what();
+  EXPECT_TRUE(contains(said, "strategy \"luck\", expected one of chance, delay, pair, bursts, steps, copies"));
+}
+
+// How often each of five fibers has had a turn when one of them has had 500.
+std::vector<int> turns_of_five(Strategy strategy, std::uint64_t seed) {
+  std::vector<int> turns(5);
+  std::mutex mutex;
+  bool over = false;
+  Schedule schedule(seed, strategy);
+  for (int& mine : turns)
+    schedule.add("counter", [&] {
+      for (bool go_on = true; go_on; relax()) {
+        const std::lock_guard lock(mutex);
+        over |= ++mine == 500;
+        go_on = !over;
+      }
+    });
+  schedule.run();
+  std::sort(turns.begin(), turns.end());
+  return turns;
+}
+
+TEST(Schedule, OneIsDelayedOrTwoArePreferred) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    EXPECT_GT(turns_of_five(Strategy::chance, seed)[0], 250);
+    const std::vector<int> delay = turns_of_five(Strategy::delay, seed), pair = turns_of_five(Strategy::pair, seed);
+    EXPECT_LT(delay[0], 50);
+    EXPECT_GT(delay[1], 250);
+    EXPECT_LT(pair[2], 50);
+  }
+}
+
+TEST(Schedule, CopiesAreDoneLaterInAnyOrder) {
+  std::set<std::string> orders;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::string order;
+    std::mutex mutex;
+    const auto add = [&](char letter) {
+      const std::lock_guard lock(mutex);
+      order += letter;
+    };
+    Schedule schedule(seed, Strategy::copies);
+    schedule.add("rank", [&] {
+      for (const char letter : {'a', 'b', 'c'}) schedule.perform([&add, letter] { add(letter); });
+      add('!');
+    });
+    schedule.run();
+    EXPECT_EQ(order.front(), '!') << "seed " << seed;
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 6u);
+}
+
+TEST(Schedule, BurstsEndWhereTheyWaitAndStepsAtEverySchedulePoint) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    for (const Strategy strategy : {Strategy::bursts, Strategy::steps}) {
+      std::uint32_t word = 0;
+      Schedule schedule(seed, strategy);
+      for (int i = 0; i < 2; ++i) schedule.add("adder", [&word] { store_release(word, load_acquire(word) + 1); });
+      schedule.run();
+      EXPECT_EQ(word, strategy == Strategy::bursts ? 2u : 1u) << to_string(strategy) << ", seed " << seed;
+    }
 }
 
 // A read and a write of one word, with a gap that another fiber can slip into.

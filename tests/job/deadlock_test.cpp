@@ -276,6 +276,28 @@ TEST(Deadline, NamesWhatARankPollsFor) {
   EXPECT_TRUE(contains(ending(job).what(), "rank 1 (CPU 1, node 0): iprobe from rank 0, tag 3; waiting"));
 }
 
+// A real GPU's slot looks at the abort word nowhere else than where a call that does not wait ends.
+struct PollForNothing {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm) const {
+    if (ctx.thread_rank()) return;
+    const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
+    bool found = false;
+    while (!found && me.iprobe(dcgn::gpu::this_thread(), 0, 3, found).code == Code::ok) dcgn::relax();
+  }
+};
+
+TEST(Deadline, StopsASlotThatPolls) {
+  Config config = config_of({.cpus = 1, .gpus = 1, .slots = 1}, std::nullopt);
+  config.deadline_s = 0.3;
+  Job job(config);
+  job.cpu([](Comm& comm) {
+    int x = 0;
+    comm.recv(x, 1);
+  });
+  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32}, PollForNothing{});
+  EXPECT_TRUE(contains(ending(job).what(), "iprobe from rank 0, tag 3; waiting"));
+}
+
 TEST(Deadline, StopsAJobWhoseReservedRankNobodyAttaches) {
   Config config = config_of({.cpus = 2}, std::nullopt);
   config.deadline_s = 0.3;

@@ -3,6 +3,7 @@
 // DCGN_TEST_SEED=<n> with --gtest_filter=*Replay* runs one program again, both ways, and prints it.
 #pragma once
 
+#include "device/emulated/schedule.hpp"
 #include "program_check.hpp"
 #include "program_generator.hpp"
 #include "program_kernels.hpp"
@@ -13,8 +14,10 @@
 #include <dcgn/job.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,11 +101,30 @@ class LoadedRank {
   RankImage image_;
 };
 
+// A job's strategy in deterministic mode: what DCGN_TEST_SCHEDULE says, or one by the program's seed.
+class Scheduled {
+ public:
+  explicit Scheduled(const Program& p) : chosen_(!std::getenv(name)) {
+    constexpr auto& all = device::all_strategies;
+    if (chosen_) setenv(name, to_string(all[p.seed % std::size(all)]), 1);
+  }
+  Scheduled(const Scheduled&) = delete;
+  Scheduled& operator=(const Scheduled&) = delete;
+  ~Scheduled() {
+    if (chosen_) unsetenv(name);
+  }
+
+ private:
+  static constexpr const char* name = "DCGN_TEST_SCHEDULE";
+  const bool chosen_;
+};
+
 // Runs the program's ranks of this process; throws what its job does. `all` has what they had then, whatever happened.
 inline Report run_ranks(const Program& p, bool schedule, std::vector<RankOutcome>& all) {
   Config config = p.config;
   config.deadline_s = sanitized ? 100 : 30;
   if (schedule) config.seed = p.seed;
+  const Scheduled scheduled(p);
   std::vector<std::unique_ptr<LoadedRank>> ranks;
   const auto look = [&] {
     all.clear();

@@ -153,7 +153,10 @@ TEST(CopyService, RefusesMemoryThatIsNotPinnedAndGoesOn) {
   request(other.data(), device.data(), 2);
   const CopyService service(engine, queues.get<CopyQueue>(), posted.get<std::uint32_t>(), 1, fail_loudly);
   store_release(*posted.get<std::uint32_t>(), 3);
-  while (load_acquire(word[0]) != ~1u || load_acquire(word[1]) != ~2u || load_acquire(word[2]) != 3) relax();
+  while (!load_acquire(word[0]) || !load_acquire(word[1]) || !load_acquire(word[2])) relax();
+  EXPECT_EQ(word[0], ~1u);
+  EXPECT_EQ(word[1], ~2u);
+  EXPECT_EQ(word[2], 3u);
   EXPECT_TRUE(pageable == pattern(100, 6));
   EXPECT_TRUE(device.contents() == pattern(100, 7));
   EXPECT_TRUE(other.contents() == pattern(100, 7));

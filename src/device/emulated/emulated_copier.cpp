@@ -1,5 +1,7 @@
 #include "emulated_copier.hpp"
 
+#include "schedule.hpp"
+
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/atomic.hpp>
 
@@ -39,8 +41,12 @@ class EmulatedCopier final : public Copier {
   }
 
   void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) override {
-    if (bytes) copy(to, from, bytes);
-    store_release(*done, value);
+    const auto act = [=, this] {
+      if (bytes) copy(to, from, bytes);
+      store_release(*done, value);
+    };
+    Schedule* const schedule = Schedule::current();
+    schedule ? schedule->perform(act) : act();
   }
 
   int device_of(const void*) override { return -1; }

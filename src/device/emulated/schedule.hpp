@@ -8,12 +8,13 @@
 //
 // A fiber runs until it waits (relax(): another one that can run goes on, chosen at random), comes to a
 // schedule_point() (another one goes on with probability 1/4), waits at a barrier, or ends. Launches on emulated GPUs
-// made from a fiber become fibers of the same schedule.
+// made from a fiber become fibers of the same schedule. A Strategy has chance prefer what goes wrong seldom.
 #pragma once
 
 #include "carrier.hpp"
 #include "random.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -23,14 +24,32 @@
 
 namespace dcgn::device {
 
+// None lets anybody starve for good.
+enum class Strategy {
+  chance,  // prefers nobody
+  delay,   // one fiber, another one every so often, gets one turn in 64
+  pair,    // two fibers, others every so often, get nearly all turns: the lanes of all others starve
+  bursts,  // who goes on does so until it must wait: rings are full to the last cell before anybody looks
+  steps,   // somebody else goes on at every schedule point, in turn: each cell is looked for before the next is written
+  copies,  // copies of an engine are done later and in any order
+};
+inline constexpr Strategy all_strategies[] = {Strategy::chance, Strategy::delay, Strategy::pair,
+                                              Strategy::bursts, Strategy::steps, Strategy::copies};
+const char* to_string(Strategy strategy) noexcept;
+// Of this name; throws Error(configuration) where there is none.
+Strategy strategy_of(const std::string& name);
+
 class Schedule final : public Carrier {
  public:
-  explicit Schedule(std::uint64_t seed);
+  explicit Schedule(std::uint64_t seed, Strategy strategy = Strategy::chance);
   ~Schedule() override;
 
   // A fiber of its own for `body`, with a stack of 256 KB. Before run(), or from a fiber while it runs.
   void add(std::string name, std::function<void()> body);
   using Carrier::add;
+
+  // Does it now; with Strategy::copies in a fiber of its own, some turns later.
+  void perform(std::function<void()> copy);
 
   // Runs on the calling thread until all fibers have ended; then rethrows the first exception that left a body.
   void run();
@@ -53,8 +72,11 @@ class Schedule final : public Carrier {
 
   void put(Fiber& fiber) override;
   Fiber* take() noexcept override;
+  std::size_t choose() noexcept;  // among those that can run
 
   Random random_;
+  const Strategy strategy_;
+  std::uint64_t preferred_[2] = {};  // delay: the one that is not; pair: the two
   std::vector<Fiber*> runnable_;
   std::vector<std::unique_ptr<Body>> bodies_;
   std::exception_ptr escaped_;

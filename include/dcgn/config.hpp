@@ -24,7 +24,7 @@ std::optional<std::uint64_t> copy_engine_setting(std::string_view name);
 std::uint32_t without_setting(std::string_view name);  // words as bits of message::Without
 // One of the words, empty where it is not set.
 std::string word_setting(std::string_view name, std::initializer_list<std::string_view> words);
-std::string text_setting(std::string_view name);  // empty where it is not set
+std::string text_setting(std::string_view name);    // empty where it is not set
 std::string setting_origin(std::string_view name);  // "environment", the file's path, or "default"
 }  // namespace detail
 
@@ -123,8 +123,8 @@ struct Config {
       static_cast<std::uint32_t>(detail::setting("DCGN_PLACE_THREADS", 32768, 0, 0xffffffffu));
 
   // Where to write what the ranks did, call by call (docs/guide/traces.md): a file whose name ends in .html, a page to
-  // look at, or in .json, for `dcgn trace`, ui.perfetto.dev and chrome://tracing; empty: nothing is recorded. The second
-  // job of a program with the same name puts -2 before the ending, and so on. DCGN_TRACE
+  // look at, or in .json, for `dcgn trace`, ui.perfetto.dev and chrome://tracing; empty: nothing is recorded. The
+  // second job of a program with the same name puts -2 before the ending, and so on. DCGN_TRACE
   std::string trace = detail::text_setting("DCGN_TRACE");
 
   // Calls of each rank that such a trace has room for, 64 bytes each in memory of the rank's own; later ones are

@@ -91,11 +91,22 @@ base::Digest proof_of(const char* end, const Hello& hello, const Visitor& visito
   return base::hmac_sha256(secret(), text);
 }
 
+// Whether the other end has closed: nobody knows whose it was then.
+bool has_gone(const Socket& s) {
+  pollfd p{s.fd(), POLLRDHUP, 0};
+  return poll(&p, 1, 0) > 0;
+}
+
 // Why the other end is none of this user's processes; nothing where it may be one. Of other hosts that is not known.
 std::string why_strange(const Socket& s) {
   const Address here = own_address(s), there = peer_address(s);
   if (!secret().empty() || (there.host && here.host != there.host && !is_loopback(there))) return "";
-  const auto user = user_of_peer(s);
+  auto user = user_of_peer(s);
+  // The kernel's table may change while it is read.
+  for (int again = 0; again < 3 && !user && !has_gone(s); ++again) {
+    std::this_thread::sleep_for(10ms);
+    user = user_of_peer(s);
+  }
   if (user == geteuid()) return "";
   return (user ? "is of user " + std::to_string(*user) : "is of a user that the system does not tell") + ", expected " +
          std::to_string(geteuid()) + " unless all have the same DCGN_SECRET";
@@ -163,7 +174,7 @@ class Host {
       if (!write_all(s.fd(), &welcome, sizeof welcome, soon)) continue;
       // Who may be a stranger cannot end the job.
       if (const std::string why = why_strange(s); !why.empty()) {
-        turned_away_ = who + " and " + why;
+        if (turned_away_.empty() || !has_gone(s)) turned_away_ = who + " and " + why;
         continue;
       }
       if (hello.protocol != process_protocol) {
@@ -253,7 +264,7 @@ bool introduce(const Socket& s, const Address& address, const Hello& hello, cons
     return false;
   const std::string who = "rank 0 at " + to_string(address) + " ";
   if (const std::string strange = why_strange(s); !strange.empty()) {
-    why = who + strange;
+    if (why.empty() || !has_gone(s)) why = who + strange;
     return false;
   }
   if (welcome.protocol != process_protocol) {

@@ -287,12 +287,22 @@ def pages() -> dict[str, str]:
 # ---- MkDocs' hooks
 
 
+# Menus of the guide's pages; what is in none comes under the last.
+MENUS = {
+    "First steps": ["tutorial", "building", "command", "python", "from_mpi", "from_nccl", "from_nvshmem"],
+    "Messages": ["jobs", "messages", "kernels", "collectives", "datatypes", "processes", "errors"],
+    "On top of them": ["applications", "virtual_gpu", "stencils", "pixels", "wall", "simulator"],
+    "In practice": ["performance", "traces", "settings", "testing", "trust"],
+}
+
+
 def on_config(config: Any) -> Any:
-    """The start page, the tutorial, the guide's pages by name, the reference."""
-    names = sorted(p.name for p in Path(config["docs_dir"]).glob("*.md"))
-    first = ["index.md", "tutorial.md"]
-    rest: list[Any] = [n for n in first if n in names] + [n for n in names if n not in first]
-    config["nav"] = rest + [{"Reference": [f"{WHERE}/index.md"] + [f"{WHERE}/{name}.md" for name, _, _ in PAGES]}]
+    """The start page, the guide's pages by menu, the reference."""
+    left = sorted(p.stem for p in Path(config["docs_dir"]).glob("*.md") if p.stem != "index")
+    menus = {title: [page for page in pages if page in left] for title, pages in MENUS.items()}
+    menus["In practice"] += [page for page in left if not any(page in pages for pages in menus.values())]
+    nav: list[Any] = ["index.md"] + [{title: [f"{page}.md" for page in pages]} for title, pages in menus.items()]
+    config["nav"] = nav + [{"Reference": [f"{WHERE}/index.md"] + [f"{WHERE}/{name}.md" for name, _, _ in PAGES]}]
     return config
 
 

@@ -33,8 +33,8 @@ int main() {
 
   job.cpu([](dcgn::Comm& comm) {
     std::vector<std::vector<double>> came(slots, std::vector<double>(length));
-    std::vector<dcgn::Request> requests;
-    for (int s = 0; s < slots; ++s) requests.push_back(comm.irecv(came[static_cast<std::size_t>(s)], s + 1));
+    std::vector<dcgn::Request> requests(slots);
+    for (std::size_t s = 0; s < slots; ++s) requests[s] = comm.irecv(came[s], static_cast<int>(s) + 1);
     int taken[slots] = {};
     double sum = 0;
     for (;;) {

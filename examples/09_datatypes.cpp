@@ -58,7 +58,7 @@ int main() {
 
   matrix.download(host.data());
   int wrong = 0;
-  for (int i = 0; i < rows; ++i) wrong += host[static_cast<std::size_t>(i * columns + 11)] != i * columns + 7;
+  for (int i = 0; i < rows; ++i) wrong += host[static_cast<std::size_t>(i) * columns + 11] != i * columns + 7;
   std::printf("column 7, received as column 11: %d of %d wrong\n", wrong, rows);
   return wrong ? 1 : 0;
 }

@@ -73,7 +73,8 @@ std::vector<float> plain(int steps) {
   constexpr int rows = grid_rows * height, columns = grid_columns * width;
   std::vector<float> u(rows * columns), next(u.size());
   const auto at = [](int row, int column) {
-    return static_cast<std::size_t>((row + rows) % rows * columns + (column + columns) % columns);
+    return static_cast<std::size_t>((row + rows) % rows) * columns +
+           static_cast<std::size_t>((column + columns) % columns);
   };
   for (int r = 0; r < rows; ++r)
     for (int c = 0; c < columns; ++c) u[at(r, c)] = begin_of(r, c);
@@ -94,7 +95,7 @@ int main() {
 
   // Where cell (row, column) of slot s is, in buffer 0 or 1 of it.
   const auto at = [](int s, int buffer, int row, int col) {
-    return static_cast<std::size_t>((2 * s + buffer) * cells + (row + 1) * stride + col + 1);
+    return static_cast<std::size_t>(2 * s + buffer) * cells + static_cast<std::size_t>((row + 1) * stride + col + 1);
   };
   std::vector<float> host(tiles.size());
   for (int s = 0; s < slots; ++s)
@@ -115,7 +116,8 @@ int main() {
     for (int r = 0; r < height; ++r)
       for (int c = 0; c < width; ++c) {
         const int row = s / grid_columns * height + r, col = s % grid_columns * width + c;
-        wrong += host[at(s, taken % 2, r, c)] != expected[static_cast<std::size_t>(row * grid_columns * width + col)];
+        wrong += host[at(s, taken % 2, r, c)] !=
+                 expected[static_cast<std::size_t>(row) * (grid_columns * width) + static_cast<std::size_t>(col)];
       }
   std::printf("%d steps of %d slots in one kernel: %d of %d cells differ from a plain loop's\n", taken, slots, wrong,
               slots * height * width);

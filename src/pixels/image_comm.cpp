@@ -58,7 +58,7 @@ ImageComm::~ImageComm() {
       unused = s.begun.empty();
     } else if (!s.begun.empty()) {
       s.start_pending(comm().deadline_ns());
-      for (auto& [number, operation] : s.begun) s.guarded(*operation, [&] { s.complete(*operation); });
+      for (auto& entry : s.begun) s.guarded(*entry.second, [&] { s.complete(*entry.second); });
     }
     unused = unused && s.none_abandoned();
   } catch (const Error& error) {  // a destructor does not throw

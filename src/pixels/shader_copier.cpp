@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace dcgn::pixels {
 
@@ -19,6 +21,10 @@ constexpr int most_groups = 32768;
 // other.
 const char* const formats[] = {"r8ui", "r16ui", "r32ui", "rg32ui", "rgba32ui"};
 constexpr GLenum image_formats[] = {GL_R8UI, GL_R16UI, GL_R32UI, GL_RG32UI, GL_RGBA32UI};
+
+void append(std::string& text, std::initializer_list<std::string_view> pieces) {
+  for (const std::string_view piece : pieces) text += piece;
+}
 
 std::string beginning(bool writes, int size_class) {
   const std::string image = writes ? "writeonly" : "readonly", buffer = writes ? "readonly" : "writeonly";
@@ -51,7 +57,7 @@ std::string reading(int size_class) {
     const std::string words = std::to_string(bytes / 4);
     for (int k = 0; k < bytes / 4; ++k) {
       const std::string at = std::to_string(k);
-      text += "  words[i * " + words + " + " + at + "] = value[" + at + "];\n";
+      append(text, {"  words[i * ", words, " + ", at, "] = value[", at, "];\n"});
     }
   }
   return text + "}\n";
@@ -69,7 +75,7 @@ std::string writing(int size_class) {
     const std::string words = std::to_string(bytes / 4);
     for (int k = 0; k < bytes / 4; ++k) {
       const std::string at = std::to_string(k);
-      text += "  value[" + at + "] = words[i * " + words + " + " + at + "];\n";
+      append(text, {"  value[", at, "] = words[i * ", words, " + ", at, "];\n"});
     }
     if (bytes == 4) text += "  value.r = swapped(value.r);\n";
   }

@@ -117,8 +117,12 @@ std::shared_ptr<transport::Processes> take_processes(const Config& config) {
   return {all.get(), [all](transport::Processes*) { all->give_back(); }};
 }
 
+// Of this process, which has something for each of its ranks: too many are refused here.
 topology::Home home_of(const Placement& placement, const transport::Processes* processes) {
-  return processes ? topology::Home::of_node(placement, processes->rank()) : topology::Home::of_all(placement);
+  const topology::Home home =
+      processes ? topology::Home::of_node(placement, processes->rank()) : topology::Home::of_all(placement);
+  message::RankMemory::check_ranks(home.ranks, false);
+  return home;
 }
 
 std::vector<Device> take_devices(const Placement& placement, const topology::Home& home, int first) {

@@ -54,6 +54,9 @@ inline constexpr int host_space = -1;
 
 class RankMemory {
  public:
+  // Throws Error(out_of_resources) for more ranks than the machine's memory has room for.
+  static void check_ranks(std::int64_t ranks, bool shared);
+
   // Of the ranks at `home`. `devices[g]` is GPU g of the process, counted through its nodes. `copier` serves the CPU
   // ranks, and stays the caller's; null: nobody copies for them. `engines`: for slots, too. `sharing` tells of other
   // processes that share memory, which make theirs at the same time, and outlives this; null: there are none.

@@ -189,18 +189,19 @@ void RankMemory::lay_out(Layout& layout) {
     }
 }
 
-void RankMemory::check_memory() const {
+void RankMemory::check_memory() const { check_ranks(circle_.ranks, sharing_ != nullptr); }
+
+void RankMemory::check_ranks(std::int64_t ranks, bool shared) {
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
   const std::uint64_t each = sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair), most = available_memory() / 2;
-  if (ends() > most / each / ends()) {
-    const double needed = static_cast<double>(ends()) * static_cast<double>(ends()) * static_cast<double>(each);
-    throw Error(Code::out_of_resources, "world",
-                std::to_string(circle_.ranks) + " ranks in " +
-                    (sharing_ ? "processes that share memory" : "one process") + " need " +
-                    std::to_string(static_cast<std::uint64_t>(needed / (1 << 20))) +
-                    " MiB for what they know of each other, expected at most " + std::to_string(most >> 20) +
-                    " MiB, half of the machine's free memory");
-  }
+  const std::uint64_t ends = static_cast<std::uint64_t>(ranks) + 1;
+  if (ends <= most / each / ends) return;
+  const double needed = static_cast<double>(ends) * static_cast<double>(ends) * static_cast<double>(each);
+  throw Error(Code::out_of_resources, "world",
+              std::to_string(ranks) + " ranks in " + (shared ? "processes that share memory" : "one process") +
+                  " need " + std::to_string(static_cast<std::uint64_t>(needed / (1 << 20))) +
+                  " MiB for what they know of each other, expected at most " + std::to_string(most >> 20) +
+                  " MiB, half of the machine's free memory");
 }
 
 void RankMemory::allocate(Layout& layout) {

@@ -174,7 +174,7 @@ class Host {
       if (!write_all(s.fd(), &welcome, sizeof welcome, soon)) continue;
       // Who may be a stranger cannot end the job.
       if (const std::string why = why_strange(s); !why.empty()) {
-        if (turned_away_.empty() || !has_gone(s)) turned_away_ = who + " and " + why;
+        if (turned_away_.empty() || !has_gone(s)) turned_away_.assign(who).append(" and ").append(why);
         continue;
       }
       if (hello.protocol != process_protocol) {

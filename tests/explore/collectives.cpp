@@ -6,6 +6,7 @@
 #include <dcgn/operation.hpp>
 
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -85,8 +86,8 @@ class Collectives {
   }
   Numbers gathered(int salt, std::size_t count) const {
     Numbers all;
-    for (std::size_t r = 0; r < members_.size(); ++r)
-      for (std::size_t i = 0; i < count; ++i) all.push_back(number(salt, members_[r], i));
+    for (const int member : members_)
+      for (std::size_t i = 0; i < count; ++i) all.push_back(number(salt, member, i));
     return all;
   }
   void expect(const Numbers& found, const Numbers& expected, const char* call) const {
@@ -115,8 +116,8 @@ void run_rounds(const Trial& t, const std::function<void(Comm&, int)>& body) {
 }
 
 std::vector<int> world_of(int ranks) {
-  std::vector<int> all;
-  for (int r = 0; r < ranks; ++r) all.push_back(r);
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
   return all;
 }
 

@@ -163,7 +163,7 @@ void run_messages(const Trial& t) {
     Rounds<CpuPort>(port, memories[static_cast<std::size_t>(comm.rank())], t.seed).run(t.rounds);
   });
   const int each = gpus ? slots / gpus : 0;
-  const auto of_gpu = [&](int g) { return &memories[static_cast<std::size_t>(t.ranks - slots + g * each)]; };
+  const auto of_gpu = [&](int g) { return memories.data() + (t.ranks - slots + g * each); };
   for (int g = 0; g < gpus; ++g) {
     on_gpus.emplace_back(job.world().device(g), static_cast<std::size_t>(each));
     on_gpus.back().upload(of_gpu(g));

@@ -237,6 +237,7 @@ void make_communicators(int count) {
       check(made);
     }
     std::vector<dcgn::Comm> kept;
+    kept.reserve(most_at_once);
     for (int i = 0; i < most_at_once; ++i) kept.push_back(comm.dup());
     for (dcgn::Comm& made : kept) check(made);
     bool refused = false;

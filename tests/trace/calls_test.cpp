@@ -456,16 +456,16 @@ void cpu_rank(Comm& comm) {
 
 enum class By { thread, warp, block };
 
-template <By by>
+template <By Whom>
 struct SlotKernel {
   DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm) const {
     Memory& m = *context.shared<Memory>();
     if (context.thread_rank() == 0) m = {.x = {}, .y = {}, .counts = {4, 4}, .displacements = {0, 4}};
     context.sync_block();
     gpu::Slot slot = comm.slot(context.block_rank());
-    if constexpr (by == By::thread) {
+    if constexpr (Whom == By::thread) {
       if (context.thread_rank() == 0) run(gpu::this_thread(), slot, m);
-    } else if constexpr (by == By::warp) {
+    } else if constexpr (Whom == By::warp) {
       if (context.warp() == 0) run(gpu::this_warp(context), slot, m);
     } else {
       run(gpu::this_block(context), slot, m);
@@ -477,13 +477,13 @@ struct SlotKernel {
   }
 };
 
-template <By by>
+template <By Whom>
 void expect_calls_of_slots(std::optional<std::uint64_t> seed = {}) {
   const Folder folder;
   Config config = traced(folder, {.gpus = 1, .slots = 2});
   config.seed = seed;
   Job job(config);
-  job.gpu({.grid = one_block_per_slot, .block = 64, .shared_bytes = sizeof(Memory)}, SlotKernel<by>{});
+  job.gpu({.grid = one_block_per_slot, .block = 64, .shared_bytes = sizeof(Memory)}, SlotKernel<Whom>{});
   job.run();
   const Slices slices = read_slices(folder / "t.json");
   expect_calls(slices);

@@ -1,31 +1,22 @@
 #include "tool/values.hpp"
 
+#include "base/text.hpp"
+
 #include <dcgn/device.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
 namespace dcgn::tool {
 
-namespace {
-
-template <class Number>
-bool parse(const std::string& text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-}  // namespace
-
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   return CLI::Validator(
       [=](std::string& text) {
         std::int64_t value = 0;
-        if (parse(text, value) && value >= least && value <= most) return std::string();
+        if (base::parse(text, value) && value >= least && value <= most) return std::string();
         return fmt::format("'{}': expected a whole number from {} to {}", text, least, most);
       },
       "");
@@ -35,7 +26,7 @@ CLI::Validator finite_number() {
   return CLI::Validator(
       [](std::string& text) {
         double value = 0;
-        if (parse(text, value) && std::isfinite(value)) return std::string();
+        if (base::parse(text, value) && std::isfinite(value)) return std::string();
         return fmt::format("'{}': expected a finite number", text);
       },
       "");
@@ -45,7 +36,7 @@ CLI::Validator positive_number() {
   return CLI::Validator(
       [](std::string& text) {
         double value = 0;
-        if (parse(text, value) && std::isfinite(value) && value > 0) return std::string();
+        if (base::parse(text, value) && std::isfinite(value) && value > 0) return std::string();
         return fmt::format("'{}': expected a finite number above 0", text);
       },
       "");

@@ -1,5 +1,7 @@
 #include "memnet/picture.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,20 +22,6 @@ std::string number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f", value);
   return text.data();
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
 }
 
 // How far from the straight line between its ends a channel is drawn: not at all, unless something stands there.
@@ -67,7 +55,7 @@ class Picture {
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" +
                       number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) +
                       "\" font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
-                      "<text x=\"16\" y=\"24\" font-size=\"14\">" + escaped(title) + "</text>\n";
+                      "<text x=\"16\" y=\"24\" font-size=\"14\">" + base::escaped(title) + "</text>\n";
     if (run_ != nullptr) svg += legend();
     return svg + "<g transform=\"translate(" + number(dx) + " " + number(dy) + ")\">\n" + body_ + "</g>\n</svg>\n";
   }
@@ -156,7 +144,7 @@ class Picture {
     }
     body_ += "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" + number(width) + "\"";
     if (dashed) body_ += " stroke-dasharray=\"5 3\"";
-    body_ += tip.empty() ? "/>\n" : "><title>" + escaped(tip) + "</title></path>\n";
+    body_ += tip.empty() ? "/>\n" : "><title>" + base::escaped(tip) + "</title></path>\n";
   }
 
   // Both directions of a channel; loads are flits per cycle.
@@ -209,7 +197,7 @@ class Picture {
       const Point p = at(routers_[r]);
       const std::string& name = topology_.routers()[r].name;
       body_ += "<circle cx=\"" + number(p.x) + "\" cy=\"" + number(p.y) + "\" r=\"" + number(radius_) +
-               "\" fill=\"#f4f4f4\" stroke=\"#444444\"><title>" + escaped(name) + "</title></circle>\n";
+               "\" fill=\"#f4f4f4\" stroke=\"#444444\"><title>" + base::escaped(name) + "</title></circle>\n";
       // "hmc 12" is 12: the circle has no room for more.
       const std::size_t space = name.rfind(' ');
       const std::string shown = space == std::string::npos ? name : name.substr(space + 1);
@@ -236,12 +224,12 @@ class Picture {
   void box(const Point& p, double half_width, double half_height, const char* colour, const std::string& name) {
     body_ += "<rect x=\"" + number(p.x - half_width) + "\" y=\"" + number(p.y - half_height) + "\" width=\"" +
              number(2 * half_width) + "\" height=\"" + number(2 * half_height) + "\" rx=\"2\" fill=\"" + colour +
-             "\"><title>" + escaped(name) + "</title></rect>\n";
+             "\"><title>" + base::escaped(name) + "</title></rect>\n";
   }
 
   void label(const Point& p, const std::string& text, double size, const char* colour) {
     body_ += "<text x=\"" + number(p.x) + "\" y=\"" + number(p.y + 0.36 * size) + "\" font-size=\"" + number(size) +
-             "\" text-anchor=\"middle\" fill=\"" + colour + "\">" + escaped(text) + "</text>\n";
+             "\" text-anchor=\"middle\" fill=\"" + colour + "\">" + base::escaped(text) + "</text>\n";
   }
 
   static std::string legend() {

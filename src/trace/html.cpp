@@ -1,5 +1,7 @@
 #include "trace/html.hpp"
 
+#include "base/text.hpp"
+
 #include "dcgn_page.hpp"
 #include "message/describe.hpp"
 #include "trace/words.hpp"
@@ -32,20 +34,6 @@ std::string quoted(std::string_view text) {
     }
   }
   return out + '"';
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
 }
 
 template <class Range, class Text>
@@ -268,7 +256,7 @@ void write_html(const Document& document, std::ostream& out) {
     rest.remove_prefix(at + mark.size());
   };
   up_to("{title}");
-  out << escaped(document.program.empty() ? "A trace" : document.program);
+  out << base::escaped(document.program.empty() ? "A trace" : document.program);
   up_to("{style}");
   out << page::page_css;
   up_to("{meta}");

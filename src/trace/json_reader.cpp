@@ -1,8 +1,9 @@
 #include "trace/json_reader.hpp"
 
+#include "base/text.hpp"
+
 #include <dcgn/error.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace dcgn::trace {
@@ -103,31 +104,21 @@ const std::string& JsonReader::number_text() {
   return number_;
 }
 
-namespace {
-
-template <class Number>
-bool parse(const std::string& text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-}  // namespace
-
 std::int64_t JsonReader::whole() {
   std::int64_t value = 0;
-  if (!parse(number_text(), value)) fail(number_ + ": expected a whole number of at most 63 bits");
+  if (!base::parse(number_text(), value)) fail(number_ + ": expected a whole number of at most 63 bits");
   return value;
 }
 
 std::uint64_t JsonReader::natural() {
   std::uint64_t value = 0;
-  if (!parse(number_text(), value)) fail(number_ + ": expected a whole number from 0, of at most 64 bits");
+  if (!base::parse(number_text(), value)) fail(number_ + ": expected a whole number from 0, of at most 64 bits");
   return value;
 }
 
 double JsonReader::number() {
   double value = 0;
-  if (!parse(number_text(), value)) fail(number_ + ": expected a number");
+  if (!base::parse(number_text(), value)) fail(number_ + ": expected a number");
   return value;
 }
 

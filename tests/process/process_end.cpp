@@ -5,9 +5,10 @@
 // second one too late, or it throws before it runs the job, or does not run it. Or a rank makes other collectives than
 // the others. Each writes what it heard to a file FOLDER/<its number>, because a launcher may have stopped to listen by
 // then.
+#include "tests/process/session.hpp"
+
 #include <dcgn/dcgn.hpp>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -72,14 +73,7 @@ void disagree(dcgn::Comm& comm, bool about_roots) {
 
 int main(int argc, char** argv) {
   const std::string how = argc > 2 ? argv[1] : "", folder = argc > 2 ? argv[2] : ".";
-  // In a session of its own, out of reach of a launcher that would end the others first: this is about what they do by
-  // themselves.
-  if (const pid_t child = fork()) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return 1;
-  }
-  setsid();
+  if (!dcgn::test::enter_session()) return 1;
   std::string file, ending = "came to a good end";
   try {
     dcgn::Config config;

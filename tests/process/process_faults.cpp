@@ -4,10 +4,11 @@
 // ranks, or none for a kernel of its own; its GPU's kernel throws, or its CPU rank's calls exit(). `lost` has CPU
 // ranks alone, and goes on until somebody ends it. Each process writes what it heard to a file FOLDER/<its number>, and
 // the last one its number of the system to FOLDER/pid. FOLDER/running is there once all are in the job.
+#include "tests/process/session.hpp"
+
 #include <dcgn/dcgn.hpp>
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -101,14 +102,7 @@ std::string ending_of(const std::string& how, const std::string& folder, bool la
 
 int main(int argc, char** argv) {
   const std::string how = argc > 2 ? argv[1] : "", folder = argc > 2 ? argv[2] : ".";
-  // In a session of its own, out of reach of a launcher that would end the others first.
-  if (const pid_t child = fork()) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return 1;
-  }
-  setsid();
-  alarm(90);  // and not for ever, where whoever was to end it is gone
+  if (!dcgn::test::enter_session()) return 1;
   // Every launcher tells who is who by one of these.
   const char* number = "?";
   for (const char* name : {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})

@@ -72,8 +72,8 @@ class Job(_dcgn.Job):
         """
         Has a GPU run kernel(context, comm, *args) by `grid` blocks of `block` threads, each block with `shared_bytes` of
         dynamic shared memory. Several kernels of a GPU run one after the other. An emulated GPU has the host's arrays as they
-        are; a real one has copies of them while the job runs, and what its kernels change comes back at the end. Throws
-        CompileError.
+        are; a real one has copies of them while the job runs, and what its kernels change comes back when the job has ended
+        well. Throws CompileError.
         """
         check_kernel(kernel, "gpu")
         library = kernel.compile(self._architecture(gpu))

@@ -138,7 +138,7 @@ else()
   endif()
 endif()
 
-# HDF5 and FFTW: what stencils write and measure needs them, and nothing else does. -----------------------------------------
+# OpenSSL: proof of a job's secret needs it, and nothing else does. HDF5 and FFTW: what stencils write and measure. -----------
 
 # dcgn_find_c_library(<NAME> <header> <library> <packages> <what it is for>): the switch DCGN_<NAME> decides; sets
 # dcgn_has_<name>, DCGN_<NAME>_INCLUDE and DCGN_<NAME>_LIBRARY. <packages> is the group of packages.txt that has it.
@@ -163,6 +163,7 @@ macro(dcgn_find_c_library name header library packages purpose)
     endif()
   endif()
 endmacro()
+dcgn_find_c_library(OPENSSL openssl/hmac.h crypto build "jobs with a DCGN_SECRET")
 dcgn_find_c_library(HDF5 hdf5.h hdf5 stencil "checkpoints of stencils")
 dcgn_find_c_library(FFTW fftw3.h fftw3 stencil "structure factors of stencils' fields")
 

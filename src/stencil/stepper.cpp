@@ -151,7 +151,7 @@ class AnyStepper::State {
     while (steps > 0) {
       const std::int64_t now = std::min(steps, each);
       advance(now);
-      check_finite();
+      meet();
       steps -= now;
     }
   }
@@ -218,12 +218,18 @@ class AnyStepper::State {
     trial_ = trials_.size();
   }
 
-  void check_finite() {
-    const Storage& first = *runner_.fields().front();
-    const Datatype& element = first.element();
+  // All ranks, whose kernels have ended: nobody stores into another's halos any more, which may go.
+  void meet() {
+    const Datatype& element = runner_.fields().front()->element();
     const bool is_double = element == Datatype::of<double>() || element == Datatype::of<complex<double>>();
-    if (!is_double && element != Datatype::of<float>() && element != Datatype::of<complex<float>>()) return;
-    const int real_bytes = is_double ? 8 : 4;
+    if (is_double || element == Datatype::of<float>() || element == Datatype::of<complex<float>>())
+      check_finite(is_double ? 8 : 4);
+    else
+      runner_.comm().barrier();
+  }
+
+  void check_finite(int real_bytes) {
+    const Storage& first = *runner_.fields().front();
     const Device* const device = first.device() ? &*first.device() : nullptr;
     // The first of the grid, fields one after the other.
     std::uint64_t at = UINT64_MAX;
@@ -231,7 +237,7 @@ class AnyStepper::State {
     for (std::size_t f = 0; f < runner_.fields().size() && at == UINT64_MAX; ++f) {
       Storage& field = *runner_.fields()[f];
       std::int64_t found = first_not_finite(field.part(), field.cell_0(field.current()), real_bytes,
-                                            static_cast<int>(element.size()) / real_bytes, device);
+                                            static_cast<int>(first.element().size()) / real_bytes, device);
       if (found < 0) continue;
       std::int64_t cell = 0, stride = 1;
       for (int d = 0; d < Box::most_dims; ++d) {

@@ -58,7 +58,7 @@ class Numbers {
     static_assert(std::is_trivially_copyable_v<T>);
     T value{};
     const std::size_t bytes = std::min(sizeof value, size_);
-    std::memcpy(&value, data_, bytes);
+    if (bytes) std::memcpy(&value, data_, bytes);
     data_ += bytes;
     size_ -= bytes;
     return value;

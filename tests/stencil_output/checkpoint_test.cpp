@@ -16,6 +16,10 @@
 #include <functional>
 #include <thread>
 
+// HDF5 keeps memory of its own of files that it refuses.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
 using namespace dcgn::stencil;
 using dcgn::Code, dcgn::Error, dcgn::base::OutputFile, dcgn::test::bytes_in, dcgn::test::contains, dcgn::test::error_of,
     dcgn::test::random_cells;

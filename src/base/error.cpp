@@ -1,3 +1,5 @@
+#include "base/text.hpp"
+
 #include <dcgn/error.hpp>
 
 #include <utility>
@@ -37,7 +39,7 @@ std::string_view to_string(Code code) noexcept {
 namespace {
 
 std::string compose(const std::string& operation, const std::string& detail, int rank, const std::string& place) {
-  std::string line = "dcgn: " + operation + ": " + detail;
+  std::string line = "dcgn: " + operation + ": " + base::printable(detail, true);
   if (rank < 0 && place.empty()) return line;
   line += " [";
   if (rank >= 0) line += "rank " + std::to_string(rank);

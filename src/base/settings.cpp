@@ -1,4 +1,5 @@
 // Settings from the environment and from the file that DCGN_CONFIG names.
+#include "base/text.hpp"
 #include "base/toml.hpp"
 #include "base/unknown_settings.hpp"
 
@@ -60,7 +61,7 @@ constexpr std::array other_variables = {"config",        "mpi_path",       "secr
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",
-              std::string(source) + "=" + std::string(value) + ": expected " + std::string(expected));
+              std::string(source) + "=" + base::printable(value) + ": expected " + std::string(expected));
 }
 
 // With as many digits as it takes to be read as the same number again.
@@ -100,7 +101,7 @@ std::map<std::string, std::string, std::less<>> read_file(const std::string& pat
     bool known = false;
     for (const char* k : known_keys) known = known || name == k;
     if (!known) {
-      wrong << "unknown key '" << name << "', expected one of";
+      wrong << "unknown key '" << base::printable(name) << "', expected one of";
       for (const char* k : known_keys) wrong << " " << k;
       throw Error(Code::configuration, "configuration", wrong.str());
     }

@@ -1,4 +1,4 @@
-// Text as others have it: for pages and pictures, and numbers in it.
+// Text as others have it: for pages and pictures, for terminals, and numbers in it.
 #pragma once
 
 #include <charconv>
@@ -19,6 +19,25 @@ inline std::string escaped(std::string_view text) {
       case '"': out += "&quot;"; break;
       default: out += c;
     }
+  }
+  return out;
+}
+
+// As a terminal may have it: what would move its cursor, or more, as C writes it in strings. With `lines`, but for ends
+// of lines and tabs.
+inline std::string printable(std::string_view text, bool lines = false) {
+  constexpr const char* hex = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code >= 0x20 && code != 0x7f) || (lines && (c == '\n' || c == '\t')))
+      out += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else
+      ((out += "\\x") += hex[code / 16]) += hex[code % 16];
   }
   return out;
 }

@@ -171,6 +171,14 @@ TEST(Settings, NameTheVariableItsValueAndWhatWasExpected) {
   EXPECT_NE(refusal().find("DCGN_ERRORS=maybe: expected fatal or returned"), std::string::npos);
 }
 
+// Whatever is in it, the message is one line that leaves a terminal as it is.
+TEST(Settings, ABadValueIsNamedInPrintableText) {
+  const Variable deadline("DCGN_DEADLINE", "5\n\x1b[2Js\t");
+  EXPECT_NE(refusal().find("DCGN_DEADLINE=5\\n\\x1b[2Js\\t: expected a number"), std::string::npos) << refusal();
+  const std::string report = dcgn::Error(dcgn::Code::deadlock, "job", "two\nlines\x1b").what();
+  EXPECT_EQ(report, "dcgn: job: two\nlines\\x1b");
+}
+
 // What toml++ has no answer of its own for.
 TEST(Settings, AFileThatIsNoTomlIsRefused) {
   for (const char* text :

@@ -130,6 +130,9 @@ TEST(Parser, errors_say_where_and_what) {
   EXPECT_NE(error_of_body(".entry k(int a) {}").find("'int', expected .param, .reg or )"), std::string::npos);
   EXPECT_NE(error_of_body(".func f { .section .x { ").find("expected }"), std::string::npos);
   EXPECT_NE(error_of_body(".func f { @%p; }").find("found ';', expected an instruction"), std::string::npos);
+  EXPECT_NE(
+      error_of_body(".func f; .func f { } .entry f() { }").find("found a second 'f', expected one function of each"),
+      std::string::npos);
 }
 
 TEST(Parser, names_versions_that_it_does_not_know) {

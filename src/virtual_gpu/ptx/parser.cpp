@@ -5,6 +5,8 @@
 
 #include <charconv>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace dcgn::virtual_gpu::ptx {
@@ -99,9 +101,11 @@ class Parser {
       f.parameters_close = source().offset_of(tokens_.since(f.after_name)) + tokens_.since(f.after_name).size() - 1;
     }
     while (tokens_.at(TokenKind::word)) directive(f);
-    if (tokens_.at("{"))
+    if (tokens_.at("{")) {
+      if (!defined_.insert(f.name).second)
+        source().fail(source().offset_of(f.name), "a second " + quoted(f.name), "one function of each name");
       parse_body(tokens_, source(), f);
-    else if (!tokens_.accept(";"))
+    } else if (!tokens_.accept(";"))
       tokens_.fail("a directive, ; or {");
     module_.functions.push_back(std::move(f));
   }
@@ -126,6 +130,7 @@ class Parser {
 
   Module module_;
   TokenStream tokens_;
+  std::set<std::string_view> defined_;  // functions that have a body
 };
 
 }  // namespace

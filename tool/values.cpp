@@ -6,9 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace dcgn::tool {
 
@@ -137,9 +142,18 @@ void JsonOption::add_to(CLI::App& app, const std::string& what) {
 
 void JsonOption::open() {
   if (given() && !on_stdout()) output.emplace(file);
+  if (!on_stdout()) return;
+  std::fflush(stdout);
+  kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (kept_stdout >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 void JsonOption::write(const std::string& document) {
+  if (kept_stdout >= 0) {
+    std::fflush(stdout);
+    dup2(kept_stdout, STDOUT_FILENO);
+    close(std::exchange(kept_stdout, -1));
+  }
   if (output)
     output->write(document + "\n");
   else if (given())

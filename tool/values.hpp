@@ -46,12 +46,14 @@ struct JsonOption {
   CLI::Option* option = nullptr;
   std::string file;
   std::optional<base::OutputFile> output;  // once it is open, where there is a FILE
+  int kept_stdout = -1;                    // until it is written, where there is none
 
   void add_to(CLI::App& app, const std::string& what);
   // Whether the document goes to stdout, which then has nothing else.
   bool on_stdout() const { return option->count() > 0 && (file.empty() || file == "-"); }
   bool given() const { return option->count() > 0; }
-  // Throws Error(io) where the file cannot be written, before the work.
+  // Throws Error(io) where the file cannot be written, before the work. Until write(), what programs print that are
+  // started from here goes to stderr, where stdout is the document's.
   void open();
   // Prints or writes `document`.
   void write(const std::string& document);

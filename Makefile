@@ -14,7 +14,7 @@ clang_format = $(shell command -v clang-format-14 || echo clang-format)
 
 FUZZ_S ?= 60
 
-.PHONY: help demo test long planted bench tsan asan fuzz format check-format tidy docs clean
+.PHONY: help demo test long planted bench tsan asan coverage fuzz format check-format tidy docs clean
 
 help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
@@ -23,6 +23,7 @@ help:
 	@echo 'make planted       defects planted one at a time, and which test finds each;  N="03 07" only these'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
+	@echo 'make coverage      which lines of the library the tests run: a table, and pages in build/coverage/'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
 	@echo 'make format        clang-format all sources;  make check-format  only look'
 	@echo 'make tidy          clang-tidy'
@@ -68,6 +69,11 @@ bench:
 
 tsan asan:
 	@$(MAKE) --no-print-directory test PRESET=$@
+
+coverage:
+	@scripts/install-packages build tool test coverage
+	@$(MAKE) --no-print-directory test PRESET=$@ || true
+	@JOBS=$(JOBS) scripts/coverage build/$@
 
 fuzz:
 	@scripts/install-packages build test stencil pixels fuzz

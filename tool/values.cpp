@@ -142,7 +142,7 @@ void JsonOption::add_to(CLI::App& app, const std::string& what) {
 
 void JsonOption::open() {
   if (given() && !on_stdout()) output.emplace(file);
-  if (!on_stdout()) return;
+  if (!on_stdout() || kept_stdout >= 0) return;
   std::fflush(stdout);
   kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (kept_stdout >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -144,6 +144,7 @@ struct RunSlots {
     const gpu::ThreadScope thread = gpu::this_thread();
     const SlotPort<gpu::ThreadScope> port(slot, thread);
     Rounds<SlotPort<gpu::ThreadScope>>(port, memories[context.block_rank()], seed).run(rounds);
+    slot.finish(thread);  // other slots of this kernel may wait for what is buffered
   }
 };
 

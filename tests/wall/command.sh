@@ -29,16 +29,17 @@ grep -q '^screen [01],[01] alone takes .* % of its rate$' report.txt || fail "no
 grep -q '"width": 984' report.json || fail "another wall: $(cat report.json)"
 [[ -s snapshot.png ]] || fail "no snapshot"
 
-# On stdout the report is alone, whatever the program prints.
-"$dcgn" wall run --headless --layout 2x1:120x180 --frames 3 --json - -- \
-  bash -c "echo hello; exec $programs/wall_lists" >report.json 2>said.txt
-[[ $(head -c 1 report.json) == "{" ]] || fail "more than the report: $(cat report.json)"
-grep -q '^hello$' said.txt || fail "the program's words are lost: $(cat said.txt)"
-
 # A script, and a picture at a signal.
 printf '0 key a 1 1\n2 mouse left down 30 40\n' >events.txt
 "$dcgn" wall run --headless --layout 2x1:120x180 --replay events.txt --frames 5 -- "$programs/wall_events" >report.txt
 grep -q '^2 events' report.txt || fail "other events: $(cat report.txt)"
+# On stdout the report is alone, whatever the program prints.
+printf '#!/bin/sh\necho hello\nexec %s\n' "$programs/wall_events" >hello
+chmod +x hello
+"$dcgn" wall run --headless --layout 2x1:120x180 --replay events.txt --frames 5 --json - -- ./hello >report.json 2>said.txt
+[[ $(head -c 1 report.json) == "{" ]] || fail "more than the report: $(cat report.json)"
+grep -q '^hello$' said.txt || fail "the program's words are lost: $(cat said.txt)"
+
 # Keys from the script end the program, and with it the wall.
 printf '3 key 27 1 1\n' >events.txt
 "$dcgn" wall run --headless --layout 2x1:120x180 --replay events.txt -- "$programs/wall_events" >report.txt

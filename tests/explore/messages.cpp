@@ -105,6 +105,7 @@ class Rounds {
     }
   }
 
+  DCGN_TEST_ON_PORT
   DCGN_HOST_DEVICE void check(int round, int message, Code code) {
     if (code == Code::ok || m_.round >= 0) return;
     m_.round = round;

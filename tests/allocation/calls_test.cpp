@@ -155,19 +155,19 @@ void expect_none(const std::vector<Call>& calls, std::size_t bytes) {
     ADD_FAILURE() << name << " of " << bytes << " bytes took memory " << taken << " times in " << measured << " calls";
 }
 
-TEST(Allocation, MessagesTakeNone) {
+TEST(Calls, OfMessagesTakeNone) {
   expect_none(messages(), eager);
   expect_none(messages(), offered);
   expect_none(short_messages(), eager);
 }
 
-TEST(Allocation, CollectivesTakeNone) {
+TEST(Calls, OfCollectivesTakeNone) {
   expect_none(collectives(), eager);
   expect_none(collectives(), offered);
 }
 
 // Else the counts above would say nothing.
-TEST(Allocation, OfBegunCollectivesIsSeen) {
+TEST(Calls, OfBegunCollectivesTakeSome) {
   const auto found = counted({{"ibarrier", [](Comm& c, int, Buffers&) { c.wait(c.ibarrier()); }}}, eager);
   EXPECT_EQ(found.size(), 2u) << "a begun collective keeps what it needs in memory of its own";
 }

@@ -86,6 +86,7 @@ TEST_F(Checkpoint, ThreadsShareOne) {
   std::vector<std::vector<double>> got(4);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(got.size());
     for (auto& cells : got) threads.emplace_back([&] { cells = read<double>(file, "u", 2); });
   }
   for (const auto& cells : got) EXPECT_EQ(cells, cells_);
@@ -114,7 +115,8 @@ TEST_F(Checkpoint, SaysWhatItIsAndWhatWasExpected) {
   double cell = 0;
   EXPECT_TRUE(contains(error_of([&] { file.read("v", 0, 1, &cell); }).what(), "there is no field 'v'"));
   for (const auto& [first, count] : {std::pair(0, 12), {11, 1}, {-1, 1}, {3, 0}})
-    EXPECT_EQ(error_of([&] { file.read("u", first, count, &cell); }).code(), Code::invalid_size);
+    EXPECT_EQ(error_of([&, first = first, count = count] { file.read("u", first, count, &cell); }).code(),
+              Code::invalid_size);
 }
 
 TEST_F(Checkpoint, NoFileOrAnotherOne) {

@@ -216,6 +216,7 @@ class GpuSweep {
   static constexpr int rows_each = dims == 3 ? Seen::rows : 1;  // of a plane
   template <int Plane, int Row>
   DCGN_HOST_DEVICE static auto& row_of(Seen& seen) {
+    // NOLINTNEXTLINE(bugprone-branch-clone): the same in some instances
     return seen.cell[dims == 3 ? Plane : 0][dims == 3 ? Row : Plane];
   }
 

@@ -123,6 +123,7 @@ Outcome run(const Options& options, const stencil::CheckpointFile* from,
   Job job(config);
   Outcome outcome;
   std::vector<Device> gpus;
+  gpus.reserve(static_cast<std::size_t>(job.world().gpus()));
   for (int g = 0; g < job.world().gpus(); ++g) gpus.push_back(job.world().device(g));
   const Run all{options, gpus, from, look, outcome};
   job.cpu([&all](Comm& comm) {

@@ -23,7 +23,7 @@ help:
 	@echo 'make planted       defects planted one at a time, and which test finds each;  N="03 07" only these'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
-	@echo 'make coverage      which lines of the library the tests run: a table, and pages in build/coverage/'
+	@echo 'make coverage      which lines of the library the tests run: a table, and pages'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
 	@echo 'make format        clang-format all sources;  make check-format  only look'
 	@echo 'make tidy          clang-tidy'
@@ -72,8 +72,7 @@ tsan asan:
 
 coverage:
 	@scripts/install-packages build tool test coverage
-	@$(MAKE) --no-print-directory test PRESET=$@ || true
-	@JOBS=$(JOBS) scripts/coverage build/$@
+	@$(MAKE) --no-print-directory test PRESET=$@; tests=$$?; JOBS=$(JOBS) scripts/coverage build/$@ && exit $$tests
 
 fuzz:
 	@scripts/install-packages build test stencil pixels fuzz

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 
 #include <dcgn/device.hpp>
+#include <dcgn/error.hpp>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace dcgn::tool {
@@ -144,14 +147,15 @@ void JsonOption::open() {
   if (given() && !on_stdout()) output.emplace(file);
   if (!on_stdout() || kept_stdout >= 0) return;
   std::fflush(stdout);
-  kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);  // where there is none, write() says so
   if (kept_stdout >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 void JsonOption::write(const std::string& document) {
   if (kept_stdout >= 0) {
     std::fflush(stdout);
-    dup2(kept_stdout, STDOUT_FILENO);
+    if (dup2(kept_stdout, STDOUT_FILENO) < 0)
+      throw Error(Code::io, "--json", std::string("stdout cannot be had back: ") + std::strerror(errno));
     close(std::exchange(kept_stdout, -1));
   }
   if (output)

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,10 +35,18 @@ constexpr std::size_t eager = 8, offered = 1 << 20;  // bytes: what goes at once
 
 struct Buffers {
   std::vector<char> out, in;
-  std::vector<int> numbers, more;
+  std::vector<int> numbers, more, of_each;
+  std::vector<std::int64_t> counts, places;
   Request requests[2] = {};
 
-  explicit Buffers(std::size_t bytes) : out(bytes), in(bytes), numbers(bytes / sizeof(int)), more(2 * numbers.size()) {}
+  explicit Buffers(std::size_t bytes)
+      : out(bytes),
+        in(bytes),
+        numbers(bytes / sizeof(int)),
+        more(2 * numbers.size()),
+        of_each(more.size()),
+        counts(2, static_cast<std::int64_t>(numbers.size())),
+        places{0, counts[0]} {}
 };
 
 struct Call {
@@ -125,6 +133,14 @@ const std::vector<Call>& collectives() {
       {"scatter", [](Comm& c, int, Buffers& b) { c.scatter(b.more, b.numbers, 0); }},
       {"all_to_all", [](Comm& c, int, Buffers& b) { c.all_to_all(b.out, b.in); }},
       {"scan", [](Comm& c, int, Buffers& b) { c.scan(b.numbers, b.numbers, Max{}); }},
+      {"exclusive_scan", [](Comm& c, int, Buffers& b) { c.exclusive_scan(b.numbers, b.numbers, Max{}); }},
+      {"reduce_scatter", [](Comm& c, int, Buffers& b) { c.reduce_scatter(b.more, b.numbers, Max{}); }},
+      {"reduce_scatterv", [](Comm& c, int, Buffers& b) { c.reduce_scatterv(b.more, b.counts, b.numbers, Max{}); }},
+      {"gatherv", [](Comm& c, int, Buffers& b) { c.gatherv(b.numbers, b.more, b.counts, b.places, 0); }},
+      {"all_gatherv", [](Comm& c, int, Buffers& b) { c.all_gatherv(b.numbers, b.more, b.counts, b.places); }},
+      {"scatterv", [](Comm& c, int, Buffers& b) { c.scatterv(b.more, b.counts, b.places, b.numbers, 0); }},
+      {"all_to_allv",
+       [](Comm& c, int, Buffers& b) { c.all_to_allv(b.more, b.counts, b.places, b.of_each, b.counts, b.places); }},
   };
   return calls;
 }

@@ -84,7 +84,8 @@ class AnyStepper {
   // Its memory beyond the fields' own goes.
   ~AnyStepper();
 
-  // By all ranks of the grid. When it returns, this rank's part of the fields is there to read and write. Throws, at
+  // By all ranks of the grid, none of which returns before all have made their steps. Then this rank's part of the
+  // fields is there to read and write, and nobody stores into its halos, so that both may go. Throws, at
   // all ranks, Error(unstable) where a field is not finite any more, naming the first such cell; else what messages and
   // kernels throw.
   void run(std::int64_t steps);

@@ -11,6 +11,20 @@
 
 namespace dcgn::device {
 
+// A copy with an end in a device's memory, as one of its engines made it; of one in fragments, a fragment.
+struct CopyRecord {
+  enum class Way : std::uint8_t { to_host, from_host, within, from_device };
+
+  int device;  // its index, of several devices the one whose engine it was
+  Way way;
+  std::uint64_t bytes, begin_ns, end_ns;  // now_ns() of the host
+};
+
+struct CopyRecords {
+  std::vector<CopyRecord> kept;
+  std::uint64_t dropped = 0;  // more than there was room for
+};
+
 class Copier {
  public:
   Copier() = default;
@@ -39,8 +53,11 @@ class Copier {
   // *done becomes `value` when what this stream of the device has been given is done.
   virtual void signal_behind(const Stream& stream, int device, std::uint32_t* done, std::uint32_t value) = 0;
   virtual void start(void* to, const void* from, std::size_t bytes, std::uint32_t* done, std::uint32_t value) = 0;
+  // What is done of the copies that were started, in any order; once.
+  virtual CopyRecords take_records() = 0;
 };
 
-std::unique_ptr<Copier> make_copier(const std::vector<Device>& devices, bool p2p);
+// Keeps a record of the first `kept` copies of each device: to do so costs a microsecond or two a copy.
+std::unique_ptr<Copier> make_copier(const std::vector<Device>& devices, bool p2p, std::size_t kept);
 
 }  // namespace dcgn::device

@@ -140,7 +140,7 @@ std::string deadlock_report(const std::string& headline, const std::vector<RankV
     text += "\n  rank " + std::to_string(first + static_cast<int>(r)) + " (" + v.place + "): ";
     if (!v.answered) {
       text += v.attached ? "not in a call that waits" : "no thread has attached as it";
-      if (v.is_slot) text += " (its kernel computes, or no block serves it any more)";
+      if (v.is_slot) text += " (its kernel computes, or has no room on the GPU yet, or no block serves it any more)";
       continue;
     }
     const Notice& n = v.notice;

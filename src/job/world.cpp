@@ -1,3 +1,4 @@
+#include "device/quietly.hpp"
 #include "job/world_state.hpp"
 #include "trace/ranges.hpp"
 
@@ -194,7 +195,8 @@ std::unique_ptr<transport::CopyEngine> make_copy_engine(const Config& config, co
   const bool engines = has_copy_engines(config, devices);
   if (!engines && !cpu_ranks) return nullptr;
   const bool cuda = !devices.empty() && devices.front().kind() == DeviceKind::cuda;
-  return std::make_unique<transport::CopyEngine>(engines || cuda ? devices : std::vector<Device>{}, config.p2p);
+  return std::make_unique<transport::CopyEngine>(engines || cuda ? devices : std::vector<Device>{}, config.p2p,
+                                                 config.trace.empty() ? 0 : config.trace_events);
 }
 
 // When all have come so far.
@@ -331,6 +333,8 @@ void WorldState::write_trace(bool kernels) noexcept {
     const std::lock_guard lock(mutex_);
     return placement_.place(rank).is_slot() ? kernels : seat(rank) != Seat::taken;
   };
+  // A device that has failed tells nothing.
+  if (copy_engine_) device::quietly([&] { recorder_->add(copy_engine_->take_records()); });
   recorder_->write(memory_, placement_, has_ended, !aborted());
 }
 

@@ -49,14 +49,14 @@ struct Answer {
 
 }  // namespace
 
-Reading read_clock(const dcgn::Device& device) {
+base::Reading read_clock(const dcgn::Device& device) {
   if (device.kind() == DeviceKind::emulated) return {};
   const std::unique_ptr<void, std::function<void(void*)>> memory(device.allocate_host(sizeof(Board)),
                                                                  [&](void* p) { device.free_host(p); });
   Board* const board = new (memory.get()) Board{};
   Stream stream(device, StreamPriority::high);
   device.launch(stream, {.grid = 1, .block = 1}, Answer{}, board);
-  Reading best{0, 0, ~std::uint64_t{0}};
+  base::Reading best{0, 0, ~std::uint64_t{0}};
   for (std::uint32_t n = 1; n <= tries; ++n) {
     const std::uint64_t before = now_ns();
     store_release(board->asked, n);

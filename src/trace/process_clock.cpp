@@ -22,7 +22,7 @@ std::uint64_t clock_source() {
   return std::hash<std::string>{}(boot + space.data());
 }
 
-Reading read_first_clock(transport::Processes& processes) {
+base::Reading read_first_clock(transport::Processes& processes) {
   constexpr int rounds = 24;
   struct Times {
     std::int64_t began, through;  // this round; the one before

@@ -1,7 +1,7 @@
 // What the first process's host clock shows beside this one's.
 #pragma once
 
-#include "trace/clock_map.hpp"
+#include "base/clock_map.hpp"
 #include "transport/processes.hpp"
 
 namespace dcgn::trace {
@@ -11,6 +11,6 @@ std::uint64_t clock_source();
 
 // By all processes together. They gather some times: nobody is through before all have begun, and the shortest of the
 // times bound by how much the clocks differ.
-Reading read_first_clock(transport::Processes& processes);
+base::Reading read_first_clock(transport::Processes& processes);
 
 }  // namespace dcgn::trace

@@ -80,8 +80,8 @@ Event event_of(const message::TraceEvent& e, std::uint64_t begin, std::uint64_t 
 }
 
 // The ticks of this host's events beside its time.
-Reading read_ticks() {
-  Reading best{0, 0, ~std::uint64_t{0}};
+base::Reading read_ticks() {
+  base::Reading best{0, 0, ~std::uint64_t{0}};
   for (int i = 0; i < 32; ++i) {
     const std::uint64_t before = now_ns(), ticks = message::trace_ticks(), after = now_ns();
     if ((after - before) / 2 + 1 < best.error) best = {ticks, before + (after - before) / 2, (after - before) / 2 + 1};
@@ -98,6 +98,17 @@ std::vector<int> gpus_of(const Placement& placement, const topology::Home& home)
     gpus.push_back(place.is_slot() ? count.of(place) : -1);
   }
   return gpus;
+}
+
+const char* name_of(device::CopyRecord::Way way) {
+  using Way = device::CopyRecord::Way;
+  switch (way) {
+    case Way::to_host: return "copy to the host";
+    case Way::from_host: return "copy from the host";
+    case Way::within: return "copy within the GPU";
+    case Way::from_device: return "copy from another GPU";
+  }
+  return "copy";
 }
 
 void report(const std::string& path, const char* what) noexcept {
@@ -138,28 +149,35 @@ void Recorder::add(int gpu, Activity activity) {
   activities_.at(static_cast<std::size_t>(gpu)).push_back(std::move(activity));
 }
 
+void Recorder::add(const device::CopyRecords& copies) {
+  for (const device::CopyRecord& c : copies.kept)
+    add(c.device, {Activity::Kind::copy, c.begin_ns, c.end_ns, name_of(c.way), static_cast<std::int64_t>(c.bytes)});
+  dropped_copies_ += copies.dropped;
+}
+
 // What this process has, in the time of all.
 Document Recorder::document_of(const message::RankMemory& memory, const Placement& placement,
                                const std::function<bool(int)>& has_ended, bool together) {
   const int process = processes_ ? processes_->rank() : 0;
   Document document;
   document.program = command_line();
-  ClockMap host;
-  if (first_clock_) host = together ? ClockMap(*first_clock_, read_first_clock(*processes_)) : ClockMap(*first_clock_);
+  base::ClockMap host;
+  if (first_clock_)
+    host = together ? base::ClockMap(*first_clock_, read_first_clock(*processes_)) : base::ClockMap(*first_clock_);
   // An event from before the beginning is one that clocks are wrong about.
   const auto since = [&](std::uint64_t time) { return time - std::min(time, origin_); };
-  const ClockMap ticks(ticks_, read_ticks());
+  const base::ClockMap ticks(ticks_, read_ticks());
   const topology::Home& home = memory.home();
   const std::vector<int> gpus = gpus_of(placement, home);
-  std::vector<ClockMap> clocks;
+  std::vector<base::ClockMap> clocks;
   for (std::size_t g = 0; g < devices_.size(); ++g) {
-    const std::optional<Reading>& begun = device_clocks_[g];
-    ClockMap clock = begun ? ClockMap(*begun) : ticks;
+    const std::optional<base::Reading>& begun = device_clocks_[g];
+    base::ClockMap clock = begun ? base::ClockMap(*begun) : ticks;
     try {
       // A kernel that did not stop may leave no room for the one that tells the time.
       const auto slot = std::find(gpus.begin(), gpus.end(), static_cast<int>(g));
       if (begun && has_ended(home.first_rank + static_cast<int>(slot - gpus.begin())))
-        clock = ClockMap(*begun, read_clock(devices_[g]));
+        clock = base::ClockMap(*begun, read_clock(devices_[g]));
     } catch (const Error&) {  // one that has failed is why the job was stopped
     }
     document.clock_error_ns = std::max(document.clock_error_ns, clock.error() + host.error());
@@ -178,7 +196,7 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
               .events = {},
               .dropped = 0};
     const int gpu = gpus[static_cast<std::size_t>(r - home.first_rank)];
-    const ClockMap& clock = gpu < 0 ? ticks : clocks[static_cast<std::size_t>(gpu)];
+    const base::ClockMap& clock = gpu < 0 ? ticks : clocks[static_cast<std::size_t>(gpu)];
     try {
       if (has_ended(r)) {
         const message::RankMemory::Traced traced = memory.traced(r);
@@ -222,12 +240,16 @@ void Recorder::write(const Document& document) {
     else
       write_chrome(document, out);
   });
+  const auto tell = [&](std::uint64_t dropped, const char* what) {
+    if (dropped)
+      report(file_->path(), (std::to_string(dropped) + what + " had no room in logs of DCGN_TRACE_EVENTS=" +
+                             std::to_string(capacity_) + " each and are not in it")
+                                .c_str());
+  };
   std::uint64_t dropped = 0;
   for (const Rank& r : document.ranks) dropped += r.dropped;
-  if (dropped)
-    report(file_->path(), (std::to_string(dropped) + " calls had no room in logs of DCGN_TRACE_EVENTS=" +
-                           std::to_string(capacity_) + " each and are not in it")
-                              .c_str());
+  tell(dropped, " calls");
+  tell(dropped_copies_, " copies of this process");
 }
 
 void Recorder::write(const message::RankMemory& memory, const Placement& placement,

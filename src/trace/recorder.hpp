@@ -1,10 +1,11 @@
 // Records what a world does, while Config::trace names a file for it, and writes that at the end: the logs that the
-// ranks keep of their calls (dcgn/message/trace_log.hpp), kernels of devices, and how their clocks differ.
+// ranks keep of their calls (dcgn/message/trace_log.hpp), kernels and copies of devices, and how their clocks differ.
 #pragma once
 
+#include "base/clock_map.hpp"
 #include "base/output_file.hpp"
+#include "device/copier.hpp"
 #include "message/memory.hpp"
-#include "trace/clock_map.hpp"
 #include "trace/document.hpp"
 #include "transport/processes.hpp"
 
@@ -33,6 +34,7 @@ class Recorder {
   void begin(const std::function<bool(int gpu)>& has_slots);
   // From any thread: what GPU `gpu` of this process did, by now_ns() of the host.
   void add(int gpu, Activity activity);
+  void add(const device::CopyRecords& copies);
 
   // When kernels and threads have ended, once: the file is there whole when this returns, or a line on stderr says why
   // it is not. `has_ended`: whether a rank's log may be read. Of several processes the first one writes what all have,
@@ -50,13 +52,14 @@ class Recorder {
   const std::vector<dcgn::Device> devices_;
   const std::uint64_t capacity_;
   const std::string path_;
-  std::optional<base::OutputFile> file_;               // the first process's
-  std::uint64_t origin_ = 0;                           // the first process's clock at the beginning
-  std::optional<Reading> first_clock_;                 // of the first process; none where it is this one's
-  Reading ticks_;                                      // of events of this host, by its time
-  std::vector<std::optional<Reading>> device_clocks_;  // of GPUs whose clock is none of the host's
+  std::optional<base::OutputFile> file_;                     // the first process's
+  std::uint64_t origin_ = 0;                                 // the first process's clock at the beginning
+  std::optional<base::Reading> first_clock_;                 // of the first process; none where it is this one's
+  base::Reading ticks_;                                      // of events of this host, by its time
+  std::vector<std::optional<base::Reading>> device_clocks_;  // of GPUs whose clock is none of the host's
   std::mutex mutex_;
   std::vector<std::vector<Activity>> activities_;  // by GPU
+  std::uint64_t dropped_copies_ = 0;
   bool written_ = false;
 };
 

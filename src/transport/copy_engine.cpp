@@ -1,7 +1,6 @@
 #include "copy_engine.hpp"
 
 #include "datatype/packed_view.hpp"
-#include "device/copier.hpp"
 #include "exported_buffers.hpp"
 #include "typed_copies.hpp"
 
@@ -18,9 +17,9 @@ void check_bytes(const void* memory, std::size_t bytes) {
 }
 }  // namespace
 
-CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p)
+CopyEngine::CopyEngine(const std::vector<Device>& devices, bool p2p, std::size_t kept)
     : devices_(devices),
-      copier_(device::make_copier(devices, p2p)),
+      copier_(device::make_copier(devices, p2p, kept)),
       typed_(std::make_unique<TypedCopies>(devices, p2p, *copier_)),
       exported_(std::make_unique<ExportedBuffers>(devices, *copier_)) {}
 CopyEngine::~CopyEngine() = default;
@@ -72,6 +71,16 @@ void CopyEngine::adopt(const void* memory, std::size_t bytes, int gpu) {
 void CopyEngine::enter() const { copier_->enter(); }
 
 bool CopyEngine::busy() const { return copier_->busy(); }
+
+device::CopyRecords CopyEngine::take_records() const {
+  device::CopyRecords records = copier_->take_records();
+  for (device::CopyRecord& r : records.kept) {
+    const auto found =
+        std::find_if(devices_.begin(), devices_.end(), [&](const Device& d) { return d.index() == r.device; });
+    r.device = static_cast<int>(found - devices_.begin());
+  }
+  return records;
+}
 
 void start_request(const CopyEngine& engine, const message::CopyRequest& request) {
   // Addresses come as numbers, because kernels and host need not agree on more than these.

@@ -2,6 +2,8 @@
 // while kernels run on all of them that may never end: nothing here waits for a kernel.
 #pragma once
 
+#include "device/copier.hpp"
+
 #include <dcgn/device.hpp>
 #include <dcgn/message/copy_queue.hpp>
 
@@ -9,10 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-namespace dcgn::device {
-class Copier;  // src/device/copier.hpp
-}
 
 namespace dcgn::transport {
 
@@ -32,7 +30,8 @@ class CopyEngine {
  public:
   // Makes all streams and buffers that copies will need. The first engine with p2p also enables peer access: no kernel
   // may run on the devices then.
-  CopyEngine(const std::vector<Device>& devices, bool p2p);
+  // `kept`: of so many copies of each device records are kept.
+  CopyEngine(const std::vector<Device>& devices, bool p2p, std::size_t kept = 0);
   CopyEngine(const CopyEngine&) = delete;
   CopyEngine& operator=(const CopyEngine&) = delete;
   // Waits for all copies.
@@ -76,6 +75,9 @@ class CopyEngine {
 
   // Whether some of what has been started is still under way.
   bool busy() const;
+
+  // Records of the copies that are done, in any order, with the devices' numbers among those given; once.
+  device::CopyRecords take_records() const;
 
  private:
   const std::vector<Device> devices_;

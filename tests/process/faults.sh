@@ -47,6 +47,11 @@ expect late 3 25 '^came to a good end$'
 expect memory 3 60 '^came to a good end; (world|job|.*memory|.*thread|.*could not set up its ranks).*; came to a good end$'
 expect starves 3 25 '^(dcgn: job: rank 4 .* threw: )?std::bad_alloc'
 expect quits 2 25 'process 2 \(pid [0-9]+ on .*\) has died'
+if [ -e /dev/nvidia0 ]; then
+  expect illegal 3 25 '^dcgn: (job: GPU 0 of node 2|synchronize): .*cudaErrorIllegalAddress'
+  expect endless 3 30 '^dcgn: (job: )?.*the deadline of 5 s has passed'
+  expect crowded 3 30 '^dcgn: (job: )?.*the deadline of 5 s has passed'
+fi
 [ -e /dev/nvidia0 ] || expect throws 3 25 '^dcgn: (job: GPU 0 of node 2|launch): .*the kernel has had enough'
 expect good 3 25 '^came to a good end$'
 exit $failures

@@ -68,7 +68,7 @@ TEST_F(Processes, AllRecordTracesOrNone) {
 TEST_F(Processes, FindOutHowTheirClocksDiffer) {
   const std::shared_ptr<transport::Processes> all = transport::Processes::find(with({.cpus = 1}));
   ASSERT_TRUE(all->take(20));
-  const trace::Reading reading = trace::read_first_clock(*all);
+  const base::Reading reading = trace::read_first_clock(*all);
   all->give_back();
   const auto off = static_cast<std::int64_t>(reading.host - reading.clock);
   EXPECT_LE(static_cast<std::uint64_t>(off < 0 ? -off : off), reading.error);

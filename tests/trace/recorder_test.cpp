@@ -8,6 +8,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <sstream>
 #include <string>
@@ -109,6 +111,56 @@ TEST(Recorder, MessagesWithDatatypesAreTheirPackedBytes) {
     ASSERT_EQ(slices.of(rank).size(), 2u);
     EXPECT_EQ(slices.of(rank)[0]["bytes"], 16);
   }
+}
+
+// A CPU rank whose buffer is a GPU's, and another one: the trace of their messages.
+Slices trace_copies(std::uint64_t events) {
+  const Folder folder;
+  Config config = to(folder / "t.json", {.cpus = 2, .gpus = 1, .slots = 0});
+  config.copy_engine_bytes = 0;  // emulated GPUs have none else
+  config.trace_events = events;
+  Job job(config);
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  const DeviceBuffer<char> memory(job.world().device(0), bytes);
+  job.cpu([&](Comm& comm) {
+    std::vector<char> host(bytes, 'x');
+    if (comm.rank() == 0) {
+      comm.recv_bytes(memory.data(), bytes, 1, 1);
+      comm.send_bytes(memory.data(), bytes, 1, 2);
+    } else {
+      comm.send_bytes(host.data(), bytes, 0, 1);
+      host.assign(bytes, 'y');
+      comm.recv_bytes(host.data(), bytes, 0, 2);
+      EXPECT_EQ(host, std::vector<char>(bytes, 'x'));
+    }
+  });
+  job.run();
+  return read_slices(folder / "t.json");
+}
+
+TEST(Recorder, CopiesByEnginesAreThere) {
+  if (Device::count() < 1) GTEST_SKIP() << "no GPU, not even an emulated one";
+  const Slices slices = trace_copies(1000);
+  std::map<std::string, std::int64_t> moved;
+  const Slice last = slices.of(1).at(1);  // the recv
+  for (const Slice& s : slices.all) {
+    if (s.category != "copy") continue;
+    moved[s.name] += s["bytes"];
+    EXPECT_GE(s.end, s.begin);
+    EXPECT_LE(s.end, last.end + 1'000'000) << "the GPU's clock is not far from the host's";
+  }
+  EXPECT_EQ(moved["copy from the host"], 1 << 20);
+  EXPECT_EQ(moved["copy to the host"], 1 << 20);
+}
+
+TEST(Recorder, CopiesThatHaveNoRoomAreCounted) {
+  if (Device::count() < 1) GTEST_SKIP() << "no GPU, not even an emulated one";
+  ::testing::internal::CaptureStderr();
+  const Slices slices = trace_copies(1);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(contains(said, "copies of this process had no room in logs of DCGN_TRACE_EVENTS=1 each")) << said;
+  EXPECT_EQ(std::count_if(slices.all.begin(), slices.all.end(), [](const Slice& s) { return s.category == "copy"; }),
+            1);
 }
 
 TEST(Recorder, JobsOfOneProgramHaveFilesOfTheirOwn) {

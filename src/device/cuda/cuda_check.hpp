@@ -10,13 +10,32 @@
 
 namespace dcgn::device {
 
+// What a kernel leaves behind that has failed: every later call for the device returns the same, until the process ends.
+inline bool is_lasting(cudaError_t result) {
+  switch (result) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable: return true;
+    default: return false;
+  }
+}
+
 // Throws Error(code) that names the CUDA call and the device it was for.
 inline void check_cuda(cudaError_t result, const char* operation, const char* call, int device,
                        Code code = Code::device) {
-  if (result != cudaSuccess)
-    throw Error(code, operation,
-                std::string(call) + " on device " + std::to_string(device) + ": " + cudaGetErrorName(result) + ": " +
-                    cudaGetErrorString(result));
+  if (result == cudaSuccess) return;
+  std::string text = std::string(call) + " on device " + std::to_string(device) + ": " + cudaGetErrorName(result) +
+                     ": " + cudaGetErrorString(result);
+  if (is_lasting(result) && code != Code::kernel_failed)
+    text += "; a kernel has failed there, and this process can use the device no more: start the program anew";
+  throw Error(code, operation, text);
 }
 
 // Makes `device` the calling thread's current one, and in the end what was current before.

@@ -26,9 +26,9 @@ namespace dcgn::device {
 namespace {
 
 // Copies of one kind, on two streams in turn: a short one need not always wait for the long one before it.
-class Way {
+class Streams {
  public:
-  explicit Way(int device) : streams_{CopyStream(device), CopyStream(device)} {}
+  Streams(int device, CopyTimes* times) : streams_{CopyStream(device, times), CopyStream(device, times)} {}
   CopyStream& next() { return streams_[turn_.fetch_add(1, std::memory_order_relaxed) % streams_.size()]; }
   void synchronize() {
     for (CopyStream& stream : streams_) stream.synchronize();
@@ -45,19 +45,19 @@ class Way {
 // What a device has for its copies. Streams that wait for other devices do nothing else, so that only what must wait
 // does.
 struct Engine {
-  Engine(int device, const std::vector<Device>& devices)
+  Engine(int device, const std::vector<Device>& devices, CopyTimes* times)
       : events(device),
-        to_host(device),
-        from_host(device),
-        to_device(device),
-        staged_in(device),
+        to_host(device, times),
+        from_host(device, times),
+        to_device(device, times),
+        staged_in(device, times),
         behind_kernels(device) {
     for (const Device& other : devices)
       if (other.index() != device) signals.try_emplace(other.index(), device);
   }
 
   void synchronize() {
-    for (Way* way : {&to_host, &from_host, &to_device}) way->synchronize();
+    for (Streams* streams : {&to_host, &from_host, &to_device}) streams->synchronize();
     staged_in.synchronize();
     behind_kernels.synchronize();
     for (auto& [behind, stream] : signals) stream.synchronize();
@@ -68,7 +68,7 @@ struct Engine {
   }
 
   EventPool events;
-  Way to_host, from_host, to_device;
+  Streams to_host, from_host, to_device;
   CopyStream staged_in, behind_kernels;
   std::map<int, CopyStream> signals;  // by the device behind whose copies they are
 };
@@ -87,7 +87,9 @@ struct Scratch {
 
 class CudaCopier final : public Copier {
  public:
-  CudaCopier(const std::vector<Device>& devices, bool p2p) : devices_(devices) {
+  CudaCopier(const std::vector<Device>& devices, bool p2p, std::size_t kept) : devices_(devices) {
+    if (kept)
+      for (const Device& d : devices) times_.try_emplace(d.index(), d.index(), kept);
     for (const Device& from : devices) {
       std::vector<Device> out_of_reach;
       for (const Device& to : devices)
@@ -95,10 +97,11 @@ class CudaCopier final : public Copier {
           reached_[from.index()].push_back(to.index());
         else
           out_of_reach.push_back(to);
-      if (!out_of_reach.empty()) staging_.try_emplace(from.index(), from, out_of_reach);
-      engines_.try_emplace(from.index(), from.index(), devices);
+      if (!out_of_reach.empty()) staging_.try_emplace(from.index(), from, out_of_reach, times_of(from.index()));
+      engines_.try_emplace(from.index(), from.index(), devices, times_of(from.index()));
     }
     warm_up();
+    for (auto& [device, times] : times_) times.begin();
   }
 
   bool is_device_memory(const void* memory) override {
@@ -208,6 +211,13 @@ class CudaCopier final : public Copier {
     return std::any_of(engines_.begin(), engines_.end(), [](const auto& engine) { return engine.second.busy(); });
   }
 
+  CopyRecords take_records() override {
+    const RelaxedCapture relaxed;
+    CopyRecords records;
+    for (auto& [device, times] : times_) times.take(records);
+    return records;
+  }
+
  private:
   struct Adopted {
     const std::byte* memory;
@@ -233,6 +243,11 @@ class CudaCopier final : public Copier {
     return found->second;
   }
 
+  CopyTimes* times_of(int device) {
+    const auto found = times_.find(device);
+    return found == times_.end() ? nullptr : &found->second;
+  }
+
   bool reaches(int from, int to) const {
     const auto found = reached_.find(from);
     return found != reached_.end() && std::find(found->second.begin(), found->second.end(), to) != found->second.end();
@@ -255,12 +270,14 @@ class CudaCopier final : public Copier {
     // Between two devices the target's engine fetches: the word that tells of it is there too, as a rule, and a stream
     // that waits for one of another device does so for some 10 us.
     if (target.on_device() && source.on_device()) engine(source.device);  // throws where it is none of ours
-    Way& way = !source.on_device()   ? engine(target.device).from_host
-               : !target.on_device() ? engine(source.device).to_host
-                                     : engine(target.device).to_device;
-    CopyStream& stream = way.next();
-    stream.copy(to, from, bytes);
-    return stream;
+    const auto start = [&](Streams& streams, CopyRecord::Way way) -> CopyStream& {
+      CopyStream& stream = streams.next();
+      stream.copy(to, from, bytes, way);
+      return stream;
+    };
+    if (!source.on_device()) return start(engine(target.device).from_host, CopyRecord::Way::from_host);
+    if (!target.on_device()) return start(engine(source.device).to_host, CopyRecord::Way::to_host);
+    return start(engine(target.device).to_device, CopyRecord::Way::from_device);
   }
 
   // Writes the word when what the stream has been given is done. A word on another device is written from there.
@@ -305,6 +322,7 @@ class CudaCopier final : public Copier {
   std::vector<Adopted> adopted_;
   std::map<int, std::vector<int>> reached_;  // by the device that reaches; itself included
   std::list<Scratch> scratch_;
+  std::map<int, CopyTimes> times_;  // where records are kept
   // Destroyed after the engines, whose streams read its buffers until they are done.
   std::map<int, Staging> staging_;  // by source, where there is somebody out of its reach
   std::map<int, Engine> engines_;
@@ -312,8 +330,8 @@ class CudaCopier final : public Copier {
 
 }  // namespace
 
-std::unique_ptr<Copier> make_cuda_copier(const std::vector<Device>& devices, bool p2p) {
-  return std::make_unique<CudaCopier>(devices, p2p);
+std::unique_ptr<Copier> make_cuda_copier(const std::vector<Device>& devices, bool p2p, std::size_t kept) {
+  return std::make_unique<CudaCopier>(devices, p2p, kept);
 }
 
 }  // namespace dcgn::device

@@ -74,14 +74,16 @@ bool CopyStream::busy() const {
   return false;
 }
 
-void CopyStream::copy(void* to, const void* from, std::size_t bytes) {
+void CopyStream::copy(void* to, const void* from, std::size_t bytes, CopyRecord::Way way) {
   const CurrentDevice current(device(), "copy");
+  const CopyTimes::Span span(times_, stream_.get(), way, bytes);
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()), "copy", "cudaMemcpyAsync", device());
 }
 
 void CopyStream::copy_within(void* to, const void* from, std::size_t bytes) {
 #if CUDART_VERSION >= 13000
   const CurrentDevice current(device(), "copy");
+  const CopyTimes::Span span(times_, stream_.get(), CopyRecord::Way::within, bytes);
   cudaMemcpyAttributes attributes{};
   attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
   attributes.flags = cudaMemcpyFlagPreferOverlapWithCompute;
@@ -89,7 +91,7 @@ void CopyStream::copy_within(void* to, const void* from, std::size_t bytes) {
   check_cuda(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &attributes, &first, 1, stream_.get()), "copy",
              "cudaMemcpyBatchAsync", device());
 #else
-  copy(to, from, bytes);  // this CUDA takes no wishes
+  copy(to, from, bytes, CopyRecord::Way::within);  // this CUDA takes no wishes
 #endif
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda_check.hpp"
+#include "cuda_copy_times.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -61,7 +62,8 @@ class EventPool {
 // What it is given is done in order; may be given work by several threads. Waits for it when destroyed.
 class CopyStream {
  public:
-  explicit CopyStream(int device) : stream_(device, "CopyEngine") {}
+  // Tells `times` of its copies, where that is not null.
+  explicit CopyStream(int device, CopyTimes* times = nullptr) : stream_(device, "CopyEngine"), times_(times) {}
   CopyStream(const CopyStream&) = delete;
   CopyStream& operator=(const CopyStream&) = delete;
   ~CopyStream();
@@ -70,7 +72,7 @@ class CopyStream {
   void synchronize();
   bool busy() const;
 
-  void copy(void* to, const void* from, std::size_t bytes);
+  void copy(void* to, const void* from, std::size_t bytes, CopyRecord::Way way);
   // Both ends in the memory of this device: not by a kernel, for which the resident ones may have left no room.
   void copy_within(void* to, const void* from, std::size_t bytes);
 
@@ -86,6 +88,7 @@ class CopyStream {
 
  private:
   CudaStreamHandle stream_;
+  CopyTimes* const times_;
 };
 
 }  // namespace dcgn::device

@@ -52,12 +52,13 @@ class CudaDevice final : public Backend {
     const CurrentDevice current(index_, "allocate");
     void* memory = nullptr;
     const cudaError_t result = cudaMalloc(&memory, bytes);
-    if (result != cudaSuccess) {
+    if (result == cudaErrorMemoryAllocation) {
       static_cast<void>(cudaGetLastError());  // out of memory is no fault of the next call
       throw Error(Code::device, "allocate",
                   std::to_string(bytes) + " bytes are not to be had on device " + std::to_string(index_) + ": " +
                       cudaGetErrorString(result));
     }
+    check_cuda(result, "allocate", "cudaMalloc", index_);
     return memory;
   }
 

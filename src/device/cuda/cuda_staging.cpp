@@ -5,9 +5,9 @@
 
 namespace dcgn::device {
 
-Staging::Staging(Device source, const std::vector<Device>& targets)
+Staging::Staging(Device source, const std::vector<Device>& targets, CopyTimes* times)
     : memory_(source, 4 * buffer_bytes),
-      out_(source.index()),
+      out_(source.index(), times),
       buffers_{Buffer(source.index()), Buffer(source.index()), Buffer(source.index()), Buffer(source.index())} {
   std::byte* memory = memory_.data();
   for (Buffer& buffer : buffers_) {
@@ -35,10 +35,10 @@ void Staging::enqueue(void* to, const void* from, std::size_t bytes, CopyStream&
     const std::size_t size = std::min(fragment, bytes - done);
     Buffer& buffer = buffers_[next_++ % buffers_.size()];
     if (buffer.last_drained) out_.wait(*buffer.last_drained);
-    out_.copy(buffer.memory, static_cast<const std::byte*>(from) + done, size);
+    out_.copy(buffer.memory, static_cast<const std::byte*>(from) + done, size, CopyRecord::Way::to_host);
     out_.record(buffer.full);
     in.wait(buffer.full);
-    in.copy(static_cast<std::byte*>(to) + done, buffer.memory, size);
+    in.copy(static_cast<std::byte*>(to) + done, buffer.memory, size, CopyRecord::Way::from_host);
     const CudaEvent& drained = buffer.drained.at(in.device());
     in.record(drained);
     buffer.last_drained = &drained;

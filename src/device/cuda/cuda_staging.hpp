@@ -17,7 +17,7 @@ namespace dcgn::device {
 // For all that leaves `source`, since that shares its link to the host. May be used by several threads at once.
 class Staging {
  public:
-  Staging(Device source, const std::vector<Device>& targets);
+  Staging(Device source, const std::vector<Device>& targets, CopyTimes* times);
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 

@@ -1,8 +1,8 @@
-#include "trace/clock_map.hpp"
+#include "base/clock_map.hpp"
 
 #include <gtest/gtest.h>
 
-namespace dcgn::trace {
+namespace dcgn::base {
 namespace {
 
 TEST(ClockMap, TakesOutOffsetAndDrift) {
@@ -26,4 +26,4 @@ TEST(ClockMap, OfTheSameClockChangesNothing) {
 }
 
 }  // namespace
-}  // namespace dcgn::trace
+}  // namespace dcgn::base

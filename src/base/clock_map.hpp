@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace dcgn::trace {
+namespace dcgn::base {
 
 // When one clock showed `clock` the other showed `host`, by so much more or less at most.
 struct Reading {
@@ -37,4 +37,4 @@ class ClockMap {
   std::uint64_t error_ = 0;
 };
 
-}  // namespace dcgn::trace
+}  // namespace dcgn::base

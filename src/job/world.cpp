@@ -353,8 +353,8 @@ void WorldState::abort(Verdict verdict, bool tell) {
   if (verdict_.code != Code::ok) return;
   verdict_ = std::move(verdict);
   if (tell && gateway_) gateway_->abort(verdict_.code, verdict_.text);
+  aborted_.store(true, std::memory_order_release);  // before anybody sees the phase and goes home
   memory_.set_phase(static_cast<std::uint32_t>(message::Phase::aborted));
-  aborted_.store(true, std::memory_order_release);
 }
 
 void WorldState::abort_for_copy(const Error& error) {

@@ -40,6 +40,19 @@ expect() {
   wait "$launched"
 }
 
+# alone HOW SECONDS PATTERN...: the same with all nodes in one process, which then runs a job on the same GPUs, and one of
+# CPU ranks alone: a pattern for what it tells of each.
+alone() {
+  local how=$1 seconds=$2 pattern
+  shift 2
+  [[ " ${FAULTS-$how} " == *" $how "* ]] || return 0
+  rm -f "$folder"/*
+  timeout "$seconds" bash "$(dirname "$0")/launch.sh" -n 1 "$program" "$how" "$folder" >"$folder/output" 2>&1
+  for pattern in "$@"; do
+    grep -q -E "$pattern" "$folder/0" || fail "$how, alone: no line matches '$pattern'"
+  done
+}
+
 expect frozen 2 25 'process 2 \(pid [0-9]+ on .*\) does not answer|process 2 does not answer'
 expect thawed 3 25 '^came to a good end$'
 expect slow 3 25 '^came to a good end$'
@@ -51,7 +64,13 @@ if [ -e /dev/nvidia0 ]; then
   expect illegal 3 25 '^dcgn: (job: GPU 0 of node 2|synchronize): .*cudaErrorIllegalAddress'
   expect endless 3 30 '^dcgn: (job: )?.*the deadline of 5 s has passed'
   expect crowded 3 30 '^dcgn: (job: )?.*the deadline of 5 s has passed'
+  alone illegal 30 '^dcgn: synchronize: .*Wait .*cudaErrorIllegalAddress' '^next: dcgn: .*start the program anew$' \
+    '^of CPUs: came to a good end$'
+  alone crowded 60 '^dcgn: job: the deadline of 5 s has passed' '^next: came to a good end$' '^of CPUs: came to a good end$'
+  alone endless 60 '^dcgn: job: the deadline of 5 s has passed'
+else
+  expect throws 3 25 '^dcgn: (job: GPU 0 of node 2|launch): .*the kernel has had enough'
+  alone throws 25 '^dcgn: launch: .*the kernel has had enough$' '^next: came to a good end$' '^of CPUs: came to a good end$'
 fi
-[ -e /dev/nvidia0 ] || expect throws 3 25 '^dcgn: (job: GPU 0 of node 2|launch): .*the kernel has had enough'
 expect good 3 25 '^came to a good end$'
 exit $failures

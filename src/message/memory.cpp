@@ -208,8 +208,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .exports = exports_ && !place.is_slot() ? exports_->of_ranks[i].get() : nullptr,
                .elements = 0,
                .log = {.watched = config.trace.empty() ? 0 : TraceLog::has_events,
-                       .events = own.events,
-                       .capacity = static_cast<std::uint32_t>(events_of(config))}};
+                       .capacity = static_cast<std::uint32_t>(events_of(config)),
+                       .events = own.events}};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;
@@ -275,8 +275,8 @@ RankMemory::Traced RankMemory::traced(int rank) const {
   };
   TraceLog log;
   fetch(&log, &endpoint(rank)->log, sizeof log);
-  Traced traced{std::vector<TraceEvent>(log.count), log.dropped};
-  if (log.count) fetch(traced.events.data(), log.events, log.count * sizeof(TraceEvent));
+  Traced traced{std::vector<TraceEvent>(log.kept()), log.dropped()};
+  if (log.kept()) fetch(traced.events.data(), log.events, log.kept() * sizeof(TraceEvent));
   return traced;
 }
 

@@ -98,4 +98,40 @@ class Recorded {
   message::TraceEvent* event_ = nullptr;
 };
 
+// The same for the calls of which each nanosecond counts: what the event says is put together when the call is over, by
+// when the log has long said where it goes.
+class RecordedMessage {
+ public:
+  template <class Scope>
+  DCGN_HOST_DEVICE RecordedMessage(const Scope& scope, const message::Port& port)
+      : begin_(message::trace_ticks()), is_leader_(scope.leader()) {
+    if (!is_leader_) return;
+    message::TraceLog& log = port.me->log;
+    place_ = log.take();
+    events_ = log.events;
+    capacity_ = log.capacity;
+  }
+
+  DCGN_HOST_DEVICE void end(const message::Port& port, const Group& group, message::Call call, const Ends& ends) const {
+    if (!is_leader_) return;
+    events_[place_ < capacity_ ? place_ : capacity_] = {begin_,
+                                                        message::trace_ticks(),
+                                                        0,
+                                                        ends.bytes,
+                                                        0,
+                                                        traced_rank(port, group, ends.peer),
+                                                        ends.tag,
+                                                        -1,
+                                                        any_tag,
+                                                        call,
+                                                        group.pair};
+  }
+
+ private:
+  std::uint64_t begin_, place_ = 0;
+  message::TraceEvent* events_ = nullptr;
+  std::uint32_t capacity_ = 0;
+  bool is_leader_;
+};
+
 }  // namespace dcgn::collective

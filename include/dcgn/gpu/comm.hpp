@@ -318,15 +318,19 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   [[gnu::noinline]] DCGN_HOST_DEVICE static Code recorded_send(const Scope& scope, Slot slot, message::Call call,
                                                                message::SendMode mode, const void* data,
                                                                std::int64_t bytes, int to, int tag) {
-    const Recorded recorded(scope, slot.port_, slot.group_, call, to, tag, bytes);
-    return slot.plain_send(scope, call, mode, data, bytes, to, tag);
+    const collective::RecordedMessage recorded(scope, slot.port_);
+    const Code code = slot.plain_send(scope, call, mode, data, bytes, to, tag);
+    recorded.end(slot.port_, slot.group_, call, {to, tag, bytes});
+    return code;
   }
   template <class Scope>
   [[gnu::noinline]] DCGN_HOST_DEVICE static Status recorded_recv(const Scope& scope, Slot slot, void* data,
                                                                  std::int64_t capacity, int from, int tag) {
-    const Recorded recorded(scope, slot.port_, slot.group_, message::Call::recv, from, tag, capacity);
+    const collective::RecordedMessage recorded(scope, slot.port_);
     const Status s = slot.plain_recv(scope, data, capacity, from, tag);
-    if (s.code == Code::ok || s.code == Code::truncated) recorded.got(slot.port_, slot.group_, s);
+    const bool came = s.code == Code::ok || s.code == Code::truncated;
+    recorded.end(slot.port_, slot.group_, message::Call::recv,
+                 {came ? s.source : from, came ? s.tag : tag, came ? s.bytes : capacity});
     return s;
   }
   template <class Scope>

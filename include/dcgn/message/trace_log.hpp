@@ -2,6 +2,7 @@
 // one caller at a time writes and nobody reads before the kernels and threads have ended.
 #pragma once
 
+#include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/call.hpp>
@@ -40,24 +41,33 @@ struct TraceLog {
   // room where they are all there is.
   static constexpr std::uint32_t has_events = 1, has_ranges = 2;
   std::uint32_t watched = 0;
+  std::uint32_t capacity = 0;
   TraceEvent* events = nullptr;  // [capacity + 1], the last one for those that are dropped
-  std::uint32_t capacity = 0, count = 0;
-  std::uint64_t dropped = 0;
+  std::uint64_t count = 0;       // with those
 
-  // The leader's. The event is taken at once and not when the call ends: by then another thread of the scope, which is
-  // through, may have begun the next one.
+  // The leader's. The place is taken at once and not when the call ends: by then another thread of the scope, which is
+  // through, may have begun the next one. A GPU goes on while its memory answers, up to where the answer is used.
+  DCGN_HOST_DEVICE std::uint64_t take() {
+#if defined(__CUDA_ARCH__)
+    std::uint64_t place;
+    asm volatile("atom.add.relaxed.gpu.u64 %0,[%1],1;" : "=l"(place) : "l"(&count));
+    return place;
+#else
+    return count++;
+#endif
+  }
   DCGN_HOST_DEVICE TraceEvent* begin() {
-    if (count < capacity) return events + count++;
-    ++dropped;
-    return events + capacity;
+    const std::uint64_t place = take();
+    return events + (place < capacity ? place : capacity);
   }
   // The latest one has not been.
   DCGN_HOST_DEVICE void forget(const TraceEvent* event) {
-    if (event == events + capacity)
-      --dropped;
-    else if (event + 1 == events + count)
-      --count;
+    const std::uint64_t last = load_relaxed(count) - 1;
+    if (event == events + (last < capacity ? last : capacity)) store_relaxed(count, last);
   }
+
+  std::uint64_t kept() const { return count < capacity ? count : capacity; }
+  std::uint64_t dropped() const { return count - kept(); }
 };
 
 }  // namespace dcgn::message

@@ -333,8 +333,8 @@ void WorldState::write_trace(bool kernels) noexcept {
     const std::lock_guard lock(mutex_);
     return placement_.place(rank).is_slot() ? kernels : seat(rank) != Seat::taken;
   };
-  // A device that has failed tells nothing.
-  if (copy_engine_) device::quietly([&] { recorder_->add(copy_engine_->take_records()); });
+  // A device that has failed tells nothing; one whose kernel did not stop might keep this waiting.
+  if (copy_engine_ && kernels) device::quietly([&] { recorder_->add(copy_engine_->take_records()); });
   recorder_->write(memory_, placement_, has_ended, !aborted());
 }
 

@@ -116,6 +116,15 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     devices_[g].copy(device_begins_[g].teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
     devices_[g].copy(device_begins_[g].hosts, hosts_.data(), hosts_.size() * sizeof(std::int32_t));
   }
+  phase_tellers_.resize(devices_.size());
+  for (std::size_t g = 0; g < devices_.size(); ++g) {
+    if (!device_blocks_[g]) continue;
+    // A device that takes no copy any more has no kernel that could read it.
+    phase_tellers_[g] =
+        std::make_unique<PhaseTeller>([device = devices_[g], to = device_phases_[g]](std::uint32_t phase) {
+          quietly([&] { device.copy(to, &phase, sizeof phase); });
+        });
+  }
   Limits limits{};
   limits.deadline_ns = static_cast<std::uint64_t>(config.deadline_s * 1e9);
   for (std::size_t i = 0; i < n; ++i) {
@@ -260,9 +269,8 @@ RankMemory::~RankMemory() = default;
 
 void RankMemory::set_phase(std::uint32_t phase) {
   std::atomic_ref<std::uint32_t>(*host_phase_).store(phase, std::memory_order_release);
-  // A device that takes no copy any more has no kernel that could read it.
-  for (std::size_t g = 0; g < devices_.size(); ++g)
-    if (device_blocks_[g]) quietly([&] { devices_[g].copy(device_phases_[g], &phase, sizeof phase); });
+  for (const auto& teller : phase_tellers_)
+    if (teller) teller->tell(phase);
 }
 
 RankMemory::Traced RankMemory::traced(int rank) const {

@@ -7,6 +7,7 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
 
+#include "message/phase_teller.hpp"
 #include "topology/home.hpp"
 
 #include <atomic>
@@ -94,7 +95,7 @@ class RankMemory {
   // This and set_phase() are called with a lock held, so they are no points where a deterministic schedule may switch.
   // `tell`: the other processes, too.
   void set_ended(int rank, bool tell);
-  // Tells every rank: a Phase, or the number of a survey.
+  // Tells every rank: a Phase, or the number of a survey. Those on GPUs hear of it a little later.
   void set_phase(std::uint32_t phase);
 
   // Bytes of all that there is, in the memory of a device or of the host (host_space).
@@ -206,6 +207,7 @@ class RankMemory {
   std::uint32_t* lent_ = nullptr;
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;
+  std::vector<std::unique_ptr<PhaseTeller>> phase_tellers_;  // null likewise; before any Block goes
   struct Begins {
     std::int32_t *teams, *hosts;
   };

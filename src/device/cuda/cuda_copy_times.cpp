@@ -81,6 +81,7 @@ void CopyTimes::begin() {
 }
 
 void CopyTimes::resolve() {
+  if (!reference_) return;  // before begin()
   while (!open_.empty()) {
     const Timed first = open_.front();
     const cudaError_t state = cudaEventQuery(first.end);

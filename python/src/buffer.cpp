@@ -1,6 +1,7 @@
 #include "buffer.hpp"
 
 #include "gpu_stream.hpp"
+#include "torch_tensor.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -106,6 +107,15 @@ Buffer::~Buffer() {
 
 void Buffer::take(nb::handle array, Access access) {
   if (PyObject_CheckBuffer(array.ptr())) return take_buffer(array, access);
+  if (const std::optional<TorchTensor> tensor = torch_tensor(array)) {
+    owner_ = nb::borrow(array);
+    memory_ = tensor->memory;
+    item_bytes_ = tensor->item_bytes;
+    elements_ = tensor->elements;
+    kind_ = tensor->kind;
+    on_gpu_ = tensor->on_gpu;
+    return;
+  }
   if (const nb::object interface = nb::getattr(array, "__cuda_array_interface__", nb::none()); !interface.is_none()) {
     owner_ = nb::borrow(array);
     return take_cuda_array(interface, access);

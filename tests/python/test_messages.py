@@ -2,8 +2,10 @@
 
 import os
 import pickle
+import sys
 import threading
 import traceback
+import types
 import unittest
 from array import array
 from typing import Any
@@ -252,6 +254,58 @@ class Buffers(unittest.TestCase):
             return room
 
         np.testing.assert_array_equal(run(main)[1], matrix[:, 1:3])
+
+    @needs_numpy
+    def test_of_pytorch(self) -> None:
+        # What is asked of its tensors, by what looks like one: the tests do without PyTorch.
+        class Tensor:
+            def __init__(self, base: Any, requires_grad: bool = False) -> None:
+                self.base = base
+                self.is_cuda, self.is_cpu, self.requires_grad = False, True, requires_grad
+                self.layout = torch.strided
+                self.dtype = dtypes[base.dtype.name]
+
+            is_conj = is_neg = lambda self: False
+
+            def is_contiguous(self) -> bool:
+                return bool(self.base.flags.c_contiguous)
+
+            def element_size(self) -> int:
+                return int(self.base.itemsize)
+
+            def data_ptr(self) -> int:
+                return int(self.base.ctypes.data)
+
+            def numel(self) -> int:
+                return int(self.base.size)
+
+        class Dtype:
+            def __init__(self, name: str) -> None:
+                self.name = name
+
+            def __str__(self) -> str:
+                return f"torch.{self.name}"
+
+        torch: Any = types.ModuleType("torch")
+        torch.Tensor, torch.strided = Tensor, object()
+        dtypes = {name: Dtype(name) for name in ("float32", "int64", "uint8", "bool", "complex128")}
+        with mock.patch.dict(sys.modules, torch=torch):
+            for name in dtypes:
+                sent = np.arange(6).reshape(2, 3).astype(name)
+
+                def main(comm: dcgn.Comm) -> Any:
+                    if comm.rank == 0:
+                        return comm.Send(Tensor(sent), 1)
+                    room = np.zeros((2, 3), name)
+                    comm.Recv(Tensor(room), 0)
+                    return room
+
+                np.testing.assert_array_equal(run(main)[1], sent)
+            for other in (Tensor(np.zeros((3, 2)).astype("float32").T), Tensor(np.zeros(2, "float32"), True)):
+                with self.assertRaisesRegex(TypeError, "has no memory"):  # nor has it other ways to say where
+                    dcgn.run(lambda comm: comm.Send(other, 0), cpus=1)
+            with self.assertRaisesRegex(TypeError, "has no memory"):  # a subclass may mean something else by all this
+                dcgn.run(lambda comm: comm.Send(type("Tensor", (Tensor,), {})(np.zeros(2, "float32")), 0), cpus=1)
 
     @needs_numpy
     def test_buffers_of_requests_stay_where_nobody_holds_them(self) -> None:

@@ -22,7 +22,8 @@ std::string last_slot(int gpus) {
   return gpus == 1 ? "rank 1 (slot 1 of GPU 0, node 0)" : "rank 1 (slot 0 of GPU 1, node 0)";
 }
 
-const std::string not_in_a_call = ": not in a call that waits (its kernel computes, or has no room on the GPU yet, or no block serves it any more)";
+const std::string not_in_a_call =
+    ": not in a call that waits (its kernel computes, or has no room on the GPU yet, or no block serves it any more)";
 
 struct PingPong {
   DCGN_HOST_DEVICE void operator()(const gpu::Context& context, const gpu::Comm& comm, int rounds, int* answer) const {

@@ -114,16 +114,11 @@ class RecordedMessage {
 
   DCGN_HOST_DEVICE void end(const message::Port& port, const Group& group, message::Call call, const Ends& ends) const {
     if (!is_leader_) return;
-    events_[place_ < capacity_ ? place_ : capacity_] = {begin_,
-                                                        message::trace_ticks(),
-                                                        0,
-                                                        ends.bytes,
-                                                        0,
-                                                        traced_rank(port, group, ends.peer),
-                                                        ends.tag,
-                                                        -1,
-                                                        any_tag,
-                                                        call,
+    events_[place_ < capacity_ ? place_ : capacity_] = {begin_,    message::trace_ticks(),
+                                                        0,         ends.bytes,
+                                                        0,         traced_rank(port, group, ends.peer),
+                                                        ends.tag,  -1,
+                                                        any_tag,   call,
                                                         group.pair};
   }
 

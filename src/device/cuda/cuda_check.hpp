@@ -10,7 +10,8 @@
 
 namespace dcgn::device {
 
-// What a kernel leaves behind that has failed: every later call for the device returns the same, until the process ends.
+// What a kernel leaves behind that has failed: every later call for the device returns the same, until the process
+// ends.
 inline bool is_lasting(cudaError_t result) {
   switch (result) {
     case cudaErrorIllegalAddress:

@@ -269,7 +269,7 @@ void expect_another(const std::string& option, const std::string& name, const st
   const auto path = [](const std::string& file) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
   };
-  if (!name.empty() && name.rfind("/dev/", 0) != 0 && path(name) == path(other))
+  if (!name.empty() && !other.empty() && name.rfind("/dev/", 0) != 0 && path(name) == path(other))
     throw Error(Code::configuration, "trace",
                 fmt::format("{} {}: expected another file than {} {}", option, name, than, other));
 }

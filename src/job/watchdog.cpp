@@ -138,8 +138,7 @@ std::vector<Made> WorldState::made_elsewhere(const std::vector<Made>& here) {
 std::string WorldState::who_is_silent() {
   std::string text;
   if (watch_)
-    for (const std::string& name : watch_->silent())
-      text += "\n" + name + " does not answer: it is stopped or gets no processor, or the network to its host is down";
+    for (const std::string& name : watch_->silent()) text += "\n" + transport::ProcessWatch::not_answering(name);
   return text;
 }
 

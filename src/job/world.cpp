@@ -275,6 +275,7 @@ WorldState::WorldState(Config config)
 }
 
 WorldState::~WorldState() {
+  if (gateway_) gateway_->finish();  // while the watchdog answers the other processes
   closing_.store(true, std::memory_order_release);
   watchdog_.join();
   gateway_.reset();

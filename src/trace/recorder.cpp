@@ -111,6 +111,27 @@ const char* name_of(device::CopyRecord::Way way) {
   return "copy";
 }
 
+// The ranks of other processes, without calls: numbers in the calls of those here are the world's.
+void add_others(const Placement& placement, const topology::Home& home, std::vector<Rank>& ranks) {
+  std::vector<Rank> all;
+  for (int r = 0; r < placement.size(); ++r) {
+    if (home.has(r)) {
+      all.push_back(std::move(ranks[static_cast<std::size_t>(r - home.first_rank)]));
+      continue;
+    }
+    const Place place = placement.place(r);
+    all.push_back({.rank = r,
+                   .process = -1,
+                   .node = place.node,
+                   .device = place.device,
+                   .slot = place.slot,
+                   .cpu = place.cpu,
+                   .events = {},
+                   .dropped = 0});
+  }
+  ranks = std::move(all);
+}
+
 void report(const std::string& path, const char* what) noexcept {
   std::fprintf(stderr, "dcgn: the trace %s: %s\n", path.c_str(), what);
 }
@@ -214,6 +235,7 @@ Document Recorder::document_of(const message::RankMemory& memory, const Placemen
     }
     document.ranks.push_back(std::move(rank));
   }
+  if (!together) add_others(placement, home, document.ranks);
   std::size_t g = 0;
   for (int node = home.first_node; node < home.end_node(); ++node)
     for (int d = 0; d < placement.shape(node).gpus; ++d, ++g) {

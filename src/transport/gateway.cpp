@@ -37,6 +37,7 @@ Gateway::Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory&
       me_(*memory.gateway()),
       placement_(placement),
       direct_(config.direct),
+      deadline_(config.deadline_s),
       devices_(devices),
       first_(memory.home().first_rank),
       ranks_(memory.home().ranks),
@@ -60,7 +61,17 @@ Gateway::~Gateway() {
 
 void Gateway::finish() {
   ending_.store(true, std::memory_order_release);
-  is_over_.wait();
+  // Others may go on for as long as they like, but not be gone without a word.
+  using Seconds = std::chrono::duration<double>;
+  const Seconds look_every = std::min(deadline_ / 4, Seconds(1));
+  bool silent_before = false;  // one look more: this process may have been stopped as well, and just now goes on
+  while (is_over_.wait_for(look_every) != std::future_status::ready) {
+    if (aborted()) continue;
+    watch_.ask();
+    const std::vector<std::string> silent = watch_.silent_for(deadline_);
+    if (!silent.empty() && std::exchange(silent_before, true))
+      fail(Code::deadline, "at the end of the job " + ProcessWatch::not_answering(silent.front()));
+  }
 }
 
 void Gateway::abort(Code code, const std::string& reason) { watch_.stop(code, reason); }

@@ -161,6 +161,7 @@ class Gateway final : private device::SharedWork {
   message::Endpoint& me_;
   const Placement& placement_;
   const bool direct_;
+  const std::chrono::duration<double> deadline_;
   const CopyEngine* const devices_;
   const int first_, ranks_;
   const std::function<void(Code, const std::string&)> on_stop_;

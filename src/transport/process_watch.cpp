@@ -39,7 +39,7 @@ struct Card {
 
 // What begins a connection, and what is told on it: then as many bytes of text. With one of these codes it is the last,
 // or facts of a process, which is named before them.
-constexpr std::int32_t farewell = -1, facts_of_one = -2;
+constexpr std::int32_t farewell = -1, facts_of_one = -2, are_you_there = -3, here_i_am = -4;
 struct Greeting {
   std::uint64_t token;
   std::int32_t rank;
@@ -137,7 +137,7 @@ void ProcessWatch::connect(Processes& processes) {
     for (const std::uint32_t address : card.addresses)
       if (address && !s) s = call({address, card.port}, {card.token, rank_}, until);
     if (!s) fail(parent);
-    neighbours_.push_back({parent, name_of(card, parent), std::move(s), false, {}});
+    neighbours_.push_back({parent, name_of(card, parent), std::move(s), false, {}, {}});
   }
   const int first = children * rank_ + 1, last = std::min(first + children, processes.size());
   for (int waiting = std::max(0, last - first); waiting > 0;) {
@@ -148,7 +148,8 @@ void ProcessWatch::connect(Processes& processes) {
     if (s && read_all(s.fd(), &greeting, sizeof greeting, std::min(until, Clock::now() + 2s)) &&
         greeting.token == mine.token && greeting.rank >= first && greeting.rank < last &&
         send(s.fd(), &welcome, 1, MSG_NOSIGNAL) == 1) {
-      neighbours_.push_back({greeting.rank, name_of(card_of(greeting.rank), greeting.rank), std::move(s), false, {}});
+      neighbours_.push_back(
+          {greeting.rank, name_of(card_of(greeting.rank), greeting.rank), std::move(s), false, {}, {}});
       --waiting;
     }
   }
@@ -229,6 +230,39 @@ void ProcessWatch::pass_on(int process, const std::vector<Fact>& facts, const Ne
   tell(message, except);
 }
 
+void ProcessWatch::ask() {
+  {
+    const std::lock_guard lock(mutex_);
+    to_ask_ = true;
+  }
+  wake();
+}
+
+std::vector<std::string> ProcessWatch::silent_for(std::chrono::duration<double> time) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const Neighbour& n : neighbours_)
+    if (n.asked && Clock::now() - *n.asked > time) names.push_back(n.name);
+  return names;
+}
+
+// By the watch's thread.
+void ProcessWatch::ask_all() {
+  for (Neighbour& n : neighbours_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!n.socket || n.leaves || n.asked) continue;
+      n.asked = Clock::now();
+    }
+    tell_one(n, are_you_there);
+  }
+}
+
+void ProcessWatch::tell_one(const Neighbour& to, std::int32_t code) const {
+  const Stop word{code, 0};
+  static_cast<void>(send(to.socket.fd(), &word, sizeof word, MSG_NOSIGNAL));
+}
+
 void ProcessWatch::leave() {
   leaving_ = true;
   wake();
@@ -263,6 +297,10 @@ void ProcessWatch::hear(Neighbour& from) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
     from.socket = {};
+    {
+      const std::lock_guard lock(mutex_);
+      from.asked = {};
+    }
     if (stopped_ || from.leaves || closing_) return;
     stopped_ = true;
     died(from);
@@ -280,8 +318,14 @@ bool ProcessWatch::hear_message(Neighbour& from) {
   if (from.read.size() < sizeof header + header.length) return false;
   const std::string message = from.read.substr(0, sizeof header + header.length);
   from.read.erase(0, message.size());
-  if (header.code == farewell) {
-    from.leaves = true;
+  if (header.code == are_you_there) {
+    tell_one(from, here_i_am);
+    return true;
+  }
+  if (header.code == farewell || header.code == here_i_am) {
+    const std::lock_guard lock(mutex_);
+    from.asked = {};
+    from.leaves = from.leaves || header.code == farewell;
     return true;
   }
   if (header.code == facts_of_one) {
@@ -318,14 +362,16 @@ void ProcessWatch::watch() {
       static_cast<void>(!read(wake_.fd(), &count, sizeof count));
       std::string message;
       std::vector<Fact> facts;
-      bool shares = false;
+      bool shares = false, asks = false;
       {
         const std::lock_guard lock(mutex_);
         message = to_tell_;
         facts = std::exchange(to_share_, {});
         shares = std::exchange(to_pass_, false);
+        asks = std::exchange(to_ask_, false);
       }
       if (shares) pass_on(rank_, facts, nullptr);
+      if (asks) ask_all();
       if (!message.empty() && !stopped_) {
         stopped_ = true;
         tell(message, nullptr);

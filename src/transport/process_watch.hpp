@@ -55,6 +55,16 @@ class ProcessWatch {
   bool asked();
   // All that is known, once all processes have told theirs, or the job is being stopped, or it has lasted so long.
   std::vector<Fact> shared(std::chrono::milliseconds within);
+  // What to say of one.
+  static std::string not_answering(const std::string& process) {
+    return process + " does not answer: it is stopped or gets no processor, or the network to its host is down";
+  }
+
+  // Asks the processes that this one has a connection to whether they are there; one that has not answered yet is not
+  // asked again. Returns at once.
+  void ask();
+  // Those that have been asked so long ago and have not answered: stopped, or out of reach.
+  std::vector<std::string> silent_for(std::chrono::duration<double> time);
   // Those that had not told theirs within a second when shared() returned, as far as it is not for another's silence
   // that they were not heard.
   std::vector<std::string> silent();
@@ -65,7 +75,8 @@ class ProcessWatch {
     std::string name;
     Socket socket;
     bool leaves = false;
-    std::string read;  // of a message that is not complete
+    std::string read;                                            // of a message that is not complete
+    std::optional<std::chrono::steady_clock::time_point> asked;  // and not answered; under mutex_
   };
 
   void connect(Processes& processes);
@@ -73,6 +84,8 @@ class ProcessWatch {
   void watch();
   void hear(Neighbour& from);
   void tell(const std::string& message, const Neighbour* except);
+  void tell_one(const Neighbour& to, std::int32_t code) const;
+  void ask_all();
   void died(const Neighbour& who);
   void stopped_by(Code code, const std::string& reason, bool dead);
   bool hear_message(Neighbour& from);
@@ -95,7 +108,7 @@ class ProcessWatch {
   std::string to_tell_;
   std::condition_variable told_;
   std::vector<Fact> to_share_;  // by this process, which has told what it knows where `has_shared_`
-  bool has_shared_ = false, to_pass_ = false, no_more_ = false;
+  bool has_shared_ = false, to_pass_ = false, no_more_ = false, to_ask_ = false;
   bool had_time_ = false;  // shared(), for all to answer
   std::set<int> who_shared_;
   std::map<std::array<std::uint64_t, 4>, std::int64_t> known_;

@@ -32,10 +32,10 @@ expect() {
   wait_for "$count" "$seconds"
   told=$(cat "$folder"/[0-9] 2>/dev/null | grep -c -E "$pattern")
   [ "$told" -eq "$count" ] || fail "$how: $told lines match '$pattern' after $seconds s, expected $count"
-  if [ "$how" = frozen ]; then
+  if [ "$how" = frozen ] || [ "$how" = stays ]; then
     kill -CONT "$(cat "$folder/pid")"
     wait_for 3 20
-    grep -q -E 'the deadline of 5 s has passed|has died' "$folder/2" || fail "frozen: what the process says that goes on"
+    grep -q -E 'the deadline of 5 s has passed|has died|does not answer' "$folder/2" || fail "$how: what the process says that goes on"
   fi
   wait "$launched"
 }
@@ -54,6 +54,7 @@ alone() {
 }
 
 expect frozen 2 25 'process 2 \(pid [0-9]+ on .*\) does not answer|process 2 does not answer'
+expect stays 2 25 'process 2 \(pid [0-9]+ on .*\) does not answer'
 expect thawed 3 25 '^came to a good end$'
 expect slow 3 25 '^came to a good end$'
 expect late 3 25 '^came to a good end$'

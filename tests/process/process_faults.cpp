@@ -1,10 +1,10 @@
 // A job of three processes, or of one that has several nodes, where the last one fares badly:
-// process_faults good|frozen|thawed|slow|late|memory|starves|throws|illegal|endless|crowded|quits|lost FOLDER.
-// The last process is stopped by a signal, for good or for a second; is slow, or comes late; gets no memory for its
-// ranks, or none for a kernel of its own; its GPU's kernel throws, stores where it must not, does not end, or finds a
-// GPU that is full; or its CPU rank calls exit(). `lost` has CPU ranks alone, and goes on until somebody ends it. Each
-// process writes what it heard to a file FOLDER/<its number>, and the last one its number of the system to FOLDER/pid.
-// FOLDER/running is there once all are in the job.
+// process_faults good|frozen|stays|thawed|slow|late|memory|starves|throws|illegal|endless|crowded|quits|lost FOLDER.
+// The last process is stopped by a signal, for good, in the middle or when the others have done their part, or for a
+// second; is slow, or comes late; gets no memory for its ranks, or none for a kernel of its own; its GPU's kernel
+// throws, stores where it must not, does not end, or finds a GPU that is full; or its CPU rank calls exit(). `lost` has
+// CPU ranks alone, and goes on until somebody ends it. Each process writes what it heard to a file FOLDER/<its number>,
+// and the last one its number of the system to FOLDER/pid. FOLDER/running is there once all are in the job.
 #include "tests/process/session.hpp"
 
 #include <dcgn/dcgn.hpp>
@@ -126,10 +126,15 @@ void run(const std::string& how, const std::string& folder, bool last_of_all, co
       if (in != std::vector<char>(bytes, static_cast<char>(before + round)))
         throw std::runtime_error("wrong data in round " + std::to_string(round));
     }
-    if (!shape.slots) return;
-    int x = 0;
-    comm.send(x, comm.rank() + 1, 99);
-    comm.recv(x, comm.rank() + 1, 100);
+    if (shape.slots) {
+      int x = 0;
+      comm.send(x, comm.rank() + 1, 99);
+      comm.recv(x, comm.rank() + 1, 100);
+    }
+    if (last && how == "stays") {
+      std::this_thread::sleep_for(500ms);  // the others have come to their end
+      freeze(0s);
+    }
   });
   const std::map<std::string, Fault> faults = {
       {"throws", Fault::throws}, {"illegal", Fault::illegal}, {"endless", Fault::endless}};
@@ -168,7 +173,8 @@ int main(int argc, char** argv) {
   const bool gpus = how != "lost";
   const int nodes = alone ? std::min(dcgn::Device::count(), 3) : 1;
   config.nodes.assign(static_cast<std::size_t>(nodes), {.cpus = 1, .gpus = gpus ? 1 : 0, .slots = gpus ? 1 : 0});
-  config.deadline_s = how == "frozen" || how == "lost" || how == "endless" || how == "crowded" ? 5 : 20;
+  config.deadline_s =
+      how == "frozen" || how == "stays" || how == "lost" || how == "endless" || how == "crowded" ? 5 : 20;
   if (last_of_all && how == "late") std::this_thread::sleep_for(1500ms);
   std::string ending;
   if (how == "memory") {

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <cstring>
 #include <utility>
 
@@ -144,7 +145,15 @@ void JsonOption::add_to(CLI::App& app, const std::string& what) {
 }
 
 void JsonOption::open() {
-  if (given() && !on_stdout()) output.emplace(file);
+  if (given() && !on_stdout()) {
+    output.emplace(file);
+    const char* const trace = std::getenv("DCGN_TRACE");  // as --trace sets it
+    const auto path = [](const std::string& name) {
+      return std::filesystem::weakly_canonical(std::filesystem::absolute(name));
+    };
+    if (trace && *trace && path(trace) == path(file))
+      throw Error(Code::configuration, "--json", file + ": expected another file than the trace's");
+  }
   if (!on_stdout() || kept_stdout >= 0) return;
   std::fflush(stdout);
   kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);  // where there is none, write() says so

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
@@ -9,6 +12,17 @@ from dcgn import _dcgn
 from dcgn._dcgn import ONE_BLOCK_PER_SLOT, Node, Report
 from dcgn.comm import Comm
 from dcgn.kernel import Kernel, check_kernel
+
+
+_jobs: weakref.WeakSet[Job] = weakref.WeakSet()
+
+
+# A job's functions may refer to it, as those of a script do: it would stay, with its threads, while Python is taken down.
+@atexit.register
+def _leave_jobs() -> None:
+    by_exception = getattr(sys, "last_value", None) is not None
+    for job in list(_jobs):
+        job._leave(by_exception)
 
 
 class Job(_dcgn.Job):
@@ -43,6 +57,7 @@ class Job(_dcgn.Job):
             mpi = mpi or ("openmpi" if MPI.get_vendor()[0] == "Open MPI" else "mpich")
         shapes = [Node(cpus=cpus, gpus=gpus, slots=slots)] if nodes is None else list(nodes)
         super().__init__(shapes, deadline_s, mpi, address)
+        _jobs.add(self)
 
     def cpu(self, kernel: Callable[..., object], *args: Any) -> Job:
         """Has every CPU rank that has no kernel of its own run kernel(comm, *args)."""

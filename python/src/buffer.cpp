@@ -74,6 +74,19 @@ bool has_objects(std::string_view format) {
   return false;
 }
 
+std::string text_of(const nb::str& text) { return text.c_str(); }
+
+// None where there is none; what else is thrown by a property is.
+nb::object attribute(nb::handle object, const char* name) {
+  if (PyObject* const found = PyObject_GetAttrString(object.ptr(), name)) {
+    const nb::object result = nb::steal(found);
+    return result.is_none() ? nb::object() : result;
+  }
+  nb::python_error error;
+  if (!error.matches(PyExc_AttributeError)) throw error;
+  return {};
+}
+
 [[noreturn]] void refuse_word(nb::handle word, const char* expected) {
   const nb::str text = nb::repr(word);
   throw nb::type_error((std::string("a buffer as a list: ") + text.c_str() + ", expected " + expected).c_str());
@@ -98,7 +111,14 @@ Buffer::Buffer(nb::handle given, Access access) : Buffer() {
     refuse_word(given[size - 1], "a dcgn.Datatype");
   if (size == 3 && !nb::try_cast(given[1], count_)) refuse_word(given[1], "a count");
   if (size == 3) return;
-  if (datatype_->extent() > 0) count_ = elements_ * item_bytes_ / datatype_->extent();
+  const std::int64_t bytes = elements_ * item_bytes_, extent = datatype_->extent();
+  if (extent <= 0) return;
+  if (bytes > 0 && bytes < extent)
+    throw nb::value_error(("a buffer as a list: an array of " + std::to_string(bytes) +
+                           " bytes, expected room for one of the datatype, which reaches over " +
+                           std::to_string(extent))
+                              .c_str());
+  count_ = bytes / extent;
 }
 
 Buffer::~Buffer() {
@@ -116,11 +136,21 @@ void Buffer::take(nb::handle array, Access access) {
     on_gpu_ = tensor->on_gpu;
     return;
   }
-  if (const nb::object interface = nb::getattr(array, "__cuda_array_interface__", nb::none()); !interface.is_none()) {
+  if (const nb::object interface = attribute(array, "__cuda_array_interface__"); interface.is_valid()) {
     owner_ = nb::borrow(array);
-    return take_cuda_array(interface, access);
+    try {
+      return take_cuda_array(interface, access);
+    } catch (const nb::python_error&) {
+      throw;
+    } catch (const nb::builtin_exception&) {
+      throw;
+    } catch (const std::exception&) {  // of a cast, or a number that is none
+      throw nb::type_error(("__cuda_array_interface__: " + text_of(nb::repr(interface)) +
+                            ", expected shape, typestr, data and strides as its version 3 has them")
+                               .c_str());
+    }
   }
-  if (nb::hasattr(array, "__dlpack__")) return take_dlpack(array, access);
+  if (attribute(array, "__dlpack__").is_valid()) return take_dlpack(array, access);
   const nb::str type = nb::str(array.type());
   throw nb::type_error(
       (std::string(type.c_str()) +
@@ -137,7 +167,7 @@ void Buffer::take_buffer(nb::handle array, Access access) {
     if (access == Access::write || !nb::hasattr(array, "__dlpack__")) throw nb::python_error(refused);
     try {
       take_dlpack(array, access);
-    } catch (const nb::cast_error&) {  // nor does DLPack know them
+    } catch (const std::exception&) {  // nor does DLPack know them
       throw nb::python_error(refused);
     }
     return;
@@ -155,6 +185,8 @@ void Buffer::take_buffer(nb::handle array, Access access) {
 
 void Buffer::take_cuda_array(nb::handle interface, Access access) {
   const auto letters = nb::cast<std::string>(interface["typestr"]);  // "<f8"
+  if (letters.size() < 3 || letters[1] == 'O')
+    throw nb::type_error(("an array of typestr \"" + letters + "\", expected numbers or bytes, as in \"<f8\"").c_str());
   const nb::object data = nb::object(interface["data"]);
   if (access == Access::write && nb::cast<bool>(data[1])) throw nb::buffer_error("the array is read-only");
   memory_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0]));
@@ -166,12 +198,42 @@ void Buffer::take_cuda_array(nb::handle interface, Access access) {
   const nb::object strides = members.contains("strides") ? nb::object(members["strides"]) : nb::none();
   const nb::object stream = members.contains("stream") ? nb::object(members["stream"]) : nb::none();
   if (!stream.is_none()) stream_ = nb::cast<std::uintptr_t>(stream);
-  set_shape(shape, strides.is_none() ? without_gaps(shape, item_bytes_) : nb::cast<std::vector<std::int64_t>>(strides));
+  if (members.contains("mask") && !nb::object(members["mask"]).is_none())
+    throw nb::type_error("an array with a mask, expected one without: what is masked is not sent apart");
+  std::int64_t bytes = item_bytes_;
+  for (const std::int64_t length : shape)
+    if (length < 0 || __builtin_mul_overflow(bytes, length, &bytes))
+      throw nb::value_error(("an array of shape " + text_of(nb::repr(nb::object(interface["shape"]))) +
+                             ", expected one that memory can hold")
+                                .c_str());
+  const auto steps =
+      strides.is_none() ? without_gaps(shape, item_bytes_) : nb::cast<std::vector<std::int64_t>>(strides);
+  if (steps.size() != shape.size())
+    throw nb::value_error((std::to_string(steps.size()) + " strides, expected one for each of " +
+                           std::to_string(shape.size()) + " dimensions")
+                              .c_str());
+  set_shape(shape, steps);
 }
 
+namespace {
+
+// What nanobind cannot have says why, if it is asked once more.
+nb::ndarray<nb::ro> view_of(nb::handle array, Access access) {
+  try {
+    return access == Access::write ? nb::ndarray<nb::ro>(nb::cast<nb::ndarray<>>(array))
+                                   : nb::cast<nb::ndarray<nb::ro>>(array);
+  } catch (const std::bad_cast&) {
+    const nb::object given = array.attr("__dlpack__")();
+    throw nb::type_error(("__dlpack__ gave " + text_of(nb::repr(given)) + ", expected a capsule of DLPack" +
+                          (access == Access::write ? " of memory that may be written" : ""))
+                             .c_str());
+  }
+}
+
+}  // namespace
+
 void Buffer::take_dlpack(nb::handle array, Access access) {
-  const nb::ndarray<nb::ro> view = access == Access::write ? nb::ndarray<nb::ro>(nb::cast<nb::ndarray<>>(array))
-                                                           : nb::cast<nb::ndarray<nb::ro>>(array);
+  const nb::ndarray<nb::ro> view = view_of(array, access);
   owner_ = nb::borrow(array);
   memory_ = const_cast<void*>(view.data());
   item_bytes_ = static_cast<std::int64_t>(view.itemsize());

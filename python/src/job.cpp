@@ -101,8 +101,25 @@ class Job {
     add(job(), gpu, launch, arguments_of(arguments, device.kind() == DeviceKind::cuda, kept_, &copies));
   }
   Report run();
+  // The program ends, by an exception or as it likes, and the job has not run: lets go of all it has.
+  void leave(bool by_exception) {
+    if (running_) return;
+    {
+      const nb::gil_scoped_release released;  // it waits for the other processes
+      try {
+        const std::optional<dcgn::Job> going = std::move(job_);
+        job_.reset();
+        if (by_exception) throw Left();
+      } catch (const Left&) {  // a job that goes by an exception tells the others
+      }
+    }
+    copies_.clear();
+    kept_.clear();
+  }
 
  private:
+  struct Left {};
+
   dcgn::Job& job() {
     if (job_) return *job_;
     throw Error(Code::configuration, "job", "a job runs once");
@@ -116,6 +133,7 @@ class Job {
 
   std::optional<dcgn::Job> job_;
   int size_ = 0, gpus_ = 0;
+  bool running_ = false;  // or has run
   std::shared_ptr<Ranks> ranks_ = std::make_shared<Ranks>();
   Kept kept_;                  // what kernels of GPUs were given
   DeviceCopies copies_;        // of what real ones cannot reach
@@ -136,6 +154,7 @@ void Job::watch(const std::function<bool()>& ended) {
 
 Report Job::run() {
   job();
+  running_ = true;
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
@@ -220,6 +239,7 @@ void bind_job(nb::module_& m) {
             job.gpu(gpu, library, {grid, block, shared_bytes, resident}, arguments);
           },
           "gpu"_a, "library"_a, "grid"_a, "block"_a, "shared_bytes"_a, "resident"_a, "arguments"_a)
+      .def("_leave", &Job::leave, "by_exception"_a)
       .def("run", &Job::run, "Starts everything, waits for all to end and reports. Once per job.");
 }
 

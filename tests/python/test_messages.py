@@ -320,6 +320,42 @@ class Buffers(unittest.TestCase):
 
         self.assertEqual(run(main)[1], (7, 7))
 
+    @needs_numpy
+    def test_what_makes_no_sense_of_an_array_is_refused(self) -> None:
+        class Cuda:
+            def __init__(self, **other: Any) -> None:
+                self.__cuda_array_interface__ = {**np.zeros(4).__array_interface__, "version": 3, **other}
+
+        class Dlpack:
+            def __init__(self, result: Any) -> None:
+                self.result = result
+
+            def __dlpack__(self, **_: Any) -> Any:
+                if isinstance(self.result, Exception):
+                    raise self.result
+                return self.result
+
+        class Property:
+            @property
+            def __cuda_array_interface__(self) -> Any:
+                raise RuntimeError("it has a gradient")
+
+        double = dcgn.Datatype.of("float64")
+        for wrong, error, text in (
+            (Cuda(shape=(2**31, 2**31, 4)), ValueError, "shape .2147483648, .*expected one that memory can hold"),
+            (Cuda(strides=(8, 8, 8)), ValueError, "3 strides, expected one for each of 1 dimensions"),
+            (Cuda(mask=np.zeros(4, bool)), TypeError, "an array with a mask"),
+            (Cuda(typestr="|O8"), TypeError, 'typestr "|O8", expected numbers'),
+            (Cuda(typestr="banana"), TypeError, "'banana'.* expected shape, typestr"),
+            (Cuda(shape=None), TypeError, "'shape': None.* expected shape, typestr"),
+            (Property(), RuntimeError, "it has a gradient"),
+            (Dlpack(BufferError("not to be had")), BufferError, "not to be had"),
+            (Dlpack(5), TypeError, "__dlpack__ gave 5, expected a capsule"),
+            ([np.zeros(3), dcgn.Datatype.vector(10, 1, 12, double)], ValueError, "24 bytes, expected room for one .* 872"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                dcgn.run(lambda comm: comm.Send(wrong, 0), cpus=1)
+
     def test_what_has_no_memory_is_refused(self) -> None:
         for wrong in (7, "text", object()):
             with self.assertRaisesRegex(TypeError, "has no memory"):

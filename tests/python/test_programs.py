@@ -113,23 +113,44 @@ class Processes(unittest.TestCase):
             with self.subTest(mpirun=mpirun):
                 self.assertEqual(output(mpirun, "-n", "2", sys.executable, str(KERNEL)), OF_TWO)
 
-    def test_as_by_torchrun(self) -> None:
+    def as_by_torchrun(self, *program: str) -> list[tuple[int, str, str]]:
+        """Exit code, stdout and stderr of two processes."""
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
         place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         processes = [
             subprocess.Popen(
-                [sys.executable, str(KERNEL)],
+                [sys.executable, *program],
                 env={**os.environ, **place, "RANK": str(rank)},
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 text=True,
             )
             for rank in range(2)
         ]
-        outputs = [p.communicate(timeout=100)[0] for p in processes]
-        self.assertEqual([p.returncode for p in processes], [0, 0])
-        self.assertEqual("".join(outputs), OF_TWO)
+        texts = [p.communicate(timeout=100) for p in processes]
+        return [(p.returncode, *text) for p, text in zip(processes, texts)]
+
+    def test_as_by_torchrun(self) -> None:
+        ends = self.as_by_torchrun(str(KERNEL))
+        self.assertEqual([code for code, _, _ in ends], [0, 0], ends)
+        self.assertEqual("".join(out for _, out, _ in ends), OF_TWO)
+
+    def test_a_process_that_leaves_before_its_job_runs(self) -> None:
+        # The functions of a script refer to the job that refers to them.
+        program = """
+import dcgn, os
+def main(comm): comm.barrier()
+job = dcgn.Job(cpus=1)
+job.cpu(main)
+if os.environ["RANK"] == "1": raise ValueError("not today")
+job.run()
+"""
+        (stayed, _, told), (left, _, why) = self.as_by_torchrun("-c", program)
+        self.assertEqual((stayed, left), (1, 1), told + why)
+        self.assertIn("process 1 of 2 has left the job by an exception", told)
+        self.assertRegex(why, r"ValueError: not today\n$")  # and no more
 
     @unittest.skipIf(importlib.util.find_spec("mpi4py") is None, "no mpi4py")
     def test_in_a_communicator_of_mpi4py(self) -> None:

@@ -56,6 +56,7 @@ const Mistake mistakes[] = {
     {"demo mandelbrot --owners x.png --json x.png", 2, "--json x.png: expected another file than --owners x.png"},
     {"demo mandelbrot --json /nonexistent/x.json", 3, "/nonexistent/x.json"},
     {"demo pingpong --trace /nonexistent/x.json", 3, "/nonexistent/x.json"},
+    {"demo pingpong --trace x.json --json x.json", 2, "x.json: expected another file than the trace's"},
     {"demo pingpong --trace x.txt", 2, "x.txt: expected a name that ends in .json or .html"},
     {"demo heat --trace x.txt", 2, "x.txt: expected a name that ends in .json or .html"},
     {"info", 2, "DCGN_TRACE_EVENTS=0", "DCGN_TRACE_EVENTS=0"},

@@ -15,8 +15,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace dcgn::tool {

@@ -62,13 +62,12 @@ Gateway::~Gateway() {
 void Gateway::finish() {
   ending_.store(true, std::memory_order_release);
   // Others may go on for as long as they like, but not be gone without a word.
-  using Seconds = std::chrono::duration<double>;
-  const Seconds look_every = std::min(deadline_ / 4, Seconds(1));
+  const auto patience = std::max(deadline_, std::chrono::duration<double>(5));  // on a busy machine
   bool silent_before = false;  // one look more: this process may have been stopped as well, and just now goes on
-  while (is_over_.wait_for(look_every) != std::future_status::ready) {
+  while (is_over_.wait_for(1s) != std::future_status::ready) {
     if (aborted()) continue;
     watch_.ask();
-    const std::vector<std::string> silent = watch_.silent_for(deadline_);
+    const std::vector<std::string> silent = watch_.silent_for(patience);
     if (!silent.empty() && std::exchange(silent_before, true))
       fail(Code::deadline, "at the end of the job " + ProcessWatch::not_answering(silent.front()));
   }

@@ -68,8 +68,9 @@ void Gateway::finish() {
     if (aborted()) continue;
     watch_.ask();
     const std::vector<std::string> silent = watch_.silent_for(patience);
-    if (!silent.empty() && std::exchange(silent_before, true))
+    if (!silent.empty() && silent_before)
       fail(Code::deadline, "at the end of the job " + ProcessWatch::not_answering(silent.front()));
+    silent_before = !silent.empty();
   }
 }
 

@@ -216,9 +216,10 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
                .exports = exports_ && !place.is_slot() ? exports_->of_ranks[i].get() : nullptr,
                .elements = 0,
-               .log = {.watched = config.trace.empty() ? 0 : TraceLog::has_events,
-                       .capacity = static_cast<std::uint32_t>(events_of(config)),
-                       .events = own.events}};
+               .log = {.next = own.events,
+                       .stop = own.events + events_of(config),
+                       .events = own.events,
+                       .watched = config.trace.empty() ? 0 : TraceLog::has_events}};
     std::vector<OutLane> out(lanes_);
     std::vector<InLane> in(lanes_);
     std::vector<std::int32_t> mute;
@@ -283,7 +284,7 @@ RankMemory::Traced RankMemory::traced(int rank) const {
   };
   TraceLog log;
   fetch(&log, &endpoint(rank)->log, sizeof log);
-  Traced traced{std::vector<TraceEvent>(log.kept()), log.dropped()};
+  Traced traced{std::vector<TraceEvent>(log.kept()), log.dropped};
   if (log.kept()) fetch(traced.events.data(), log.events, log.kept() * sizeof(TraceEvent));
   return traced;
 }

@@ -66,17 +66,25 @@ class FileBuffer final : public std::streambuf {
 
 // With the times of the document.
 Event event_of(const message::TraceEvent& e, std::uint64_t begin, std::uint64_t end) {
-  return {.begin_ns = begin,
-          .end_ns = std::max(begin, end),
-          .call = e.call,
-          .peer = e.peer,
-          .tag = e.tag,
-          .communicator = e.communicator,
-          .bytes = e.bytes,
-          .request = e.request,
-          .from = e.from,
-          .from_tag = e.from_tag,
-          .from_bytes = e.from_bytes};
+  Event event{.begin_ns = begin,
+              .end_ns = std::max(begin, end),
+              .call = e.call(),
+              .peer = e.peer,
+              .tag = e.tag,
+              .communicator = e.communicator(),
+              .bytes = e.bytes(),
+              .request = e.request,
+              .from = e.from,
+              .from_tag = e.from_tag,
+              .from_bytes = e.from_bytes};
+  using message::Call;
+  if (event.call == Call::send || event.call == Call::ssend || event.call == Call::bsend || event.call == Call::recv) {
+    event.request = 0;
+    event.from = any_source;
+    event.from_tag = any_tag;
+    event.from_bytes = 0;
+  }
+  return event;
 }
 
 // The ticks of this host's events beside its time.

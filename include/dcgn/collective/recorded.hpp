@@ -5,8 +5,10 @@
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/trace_log.hpp>
+#include <dcgn/message/two_words.hpp>
 #include <dcgn/status.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dcgn::collective {
@@ -35,15 +37,13 @@ struct Ends {
   message::TraceEvent* const event = port.me->log.begin();
   *event = {message::trace_ticks(),
             0,
-            0,
-            ends.bytes,
-            beside.bytes,
+            message::TraceEvent::what_of(call, group.pair, ends.bytes),
             traced_rank(port, group, ends.peer),
             ends.tag,
+            0,
+            beside.bytes,
             traced_rank(port, group, beside.peer),
-            beside.tag,
-            call,
-            group.pair};
+            beside.tag};
   return event;
 }
 
@@ -77,7 +77,7 @@ class Recorded {
     if (event_) [[unlikely]] {
       event_->peer = traced_rank(port, group, status.source);
       event_->tag = status.tag;
-      event_->bytes = status.bytes;
+      event_->what = message::TraceEvent::what_of(event_->call(), event_->communicator(), status.bytes);
     }
   }
   DCGN_HOST_DEVICE void got_beside(const message::Port& port, const Group& group, const Status& status) const {
@@ -98,35 +98,67 @@ class Recorded {
   message::TraceEvent* event_ = nullptr;
 };
 
-// The same for the calls of which each nanosecond counts: what the event says is put together when the call is over, by
-// when the log has long said where it goes.
+// The same for a slot's sends and receives, of which each nanosecond counts: a look at the clock and at the log when
+// they begin, beside the loads that they make anyway, and the rest once the message is on its way, or has come. Where
+// nothing is recorded these are a few instructions, none of which anything waits for.
 class RecordedMessage {
  public:
-  template <class Scope>
-  DCGN_HOST_DEVICE RecordedMessage(const Scope& scope, const message::Port& port)
-      : begin_(message::trace_ticks()), is_leader_(scope.leader()) {
-    if (!is_leader_) return;
-    message::TraceLog& log = port.me->log;
-    place_ = log.take();
-    events_ = log.events;
-    capacity_ = log.capacity;
+  DCGN_HOST_DEVICE explicit RecordedMessage(const message::Port& port) {
+#if !defined(__CUDA_ARCH__)
+    if (!port.watched) [[likely]]
+      return;
+#endif
+    begin_ = message::trace_ticks();  // a GPU has done both before it could have found out whether to
+    log_ = message::load_two(&port.me->log.next);
   }
 
-  DCGN_HOST_DEVICE void end(const message::Port& port, const Group& group, message::Call call, const Ends& ends) const {
-    if (!is_leader_) return;
-    events_[place_ < capacity_ ? place_ : capacity_] = {begin_,    message::trace_ticks(),
-                                                        0,         ends.bytes,
-                                                        0,         traced_rank(port, group, ends.peer),
-                                                        ends.tag,  -1,
-                                                        any_tag,   call,
-                                                        group.pair};
+  // All threads of the scope come to it. `peer` is the world's rank.
+  template <class Scope>
+  DCGN_HOST_DEVICE void end(const Scope& scope, const message::Port& port, message::Call call, int peer, int tag,
+                            std::int64_t bytes) const {
+    if (!port.watched) [[likely]]
+      return;
+    if (scope.leader()) write(port.me->log, begin_, log_, call, 0, peer, tag, bytes);
+    scope.sync();  // another thread may make the next call
+  }
+  // The same where the call has taken its time. `peer` is the communicator's.
+  template <class Scope>
+  DCGN_HOST_DEVICE void end_late(const Scope& scope, const message::Port& port, const Group& group, message::Call call,
+                                 int peer, int tag, std::int64_t bytes) const {
+    if (!port.watched) [[likely]]
+      return;
+    if (scope.leader())
+      write_late(port.me->log, begin_, log_, call, group.pair, traced_rank(port, group, peer), tag, bytes);
+    scope.sync();
   }
 
  private:
-  std::uint64_t begin_, place_ = 0;
-  message::TraceEvent* events_ = nullptr;
-  std::uint32_t capacity_ = 0;
-  bool is_leader_;
+  DCGN_HOST_DEVICE static void write(message::TraceLog& log, std::uint64_t begin, message::TwoWords place,
+                                     message::Call call, std::int32_t communicator, int peer, int tag,
+                                     std::int64_t bytes) {
+    using message::TraceEvent, message::TraceLog;
+    static_assert(offsetof(TraceLog, stop) == offsetof(TraceLog, next) + 8);
+    static_assert(offsetof(TraceEvent, end) == 8 && offsetof(TraceEvent, what) == 16);
+    static_assert(offsetof(TraceEvent, peer) == 24 && offsetof(TraceEvent, tag) == 28);
+    auto* const event = reinterpret_cast<TraceEvent*>(place.first);
+    if (place.first == place.second) [[unlikely]]
+      return drop(log);
+    log.next = event + 1;
+    message::store_two(event, {begin, message::trace_ticks()});
+    message::store_two(&event->what, {TraceEvent::what_of(call, communicator, bytes),
+                                      static_cast<std::uint32_t>(peer) |
+                                          static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 32});
+  }
+  [[gnu::noinline]] DCGN_HOST_DEVICE static void drop(message::TraceLog& log) { ++log.dropped; }
+  [[gnu::noinline]] DCGN_HOST_DEVICE static void write_late(message::TraceLog& log, std::uint64_t begin,
+                                                            message::TwoWords place, message::Call call,
+                                                            std::int32_t communicator, int peer, int tag,
+                                                            std::int64_t bytes) {
+    write(log, begin, place, call, communicator, peer, tag, bytes);
+  }
+
+  std::uint64_t begin_;    // of these nothing where nothing is recorded
+  message::TwoWords log_;  // where the event goes, and where the log ends
 };
 
 }  // namespace dcgn::collective

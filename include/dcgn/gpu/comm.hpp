@@ -111,9 +111,20 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Status recv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                      int tag = 0) const {
-    if (port_.watched) [[unlikely]]
-      return recorded_recv(scope, *this, data, capacity, from, tag);
-    return plain_recv(scope, data, capacity, from, tag);
+    const collective::RecordedMessage recorded(port_);
+    Status s;
+    if (group_.is_world() && message::recv_at_once(scope, port_, data, capacity, from, tag, message::user_context, s))
+        [[likely]] {
+      recorded.end(scope, port_, message::Call::recv, from, s.tag, s.bytes);
+      return s;
+    }
+    s = group_.is_world()
+            ? message::recv_any(scope, *port_.me, message::Call::recv, data, capacity, from, tag, message::user_context)
+            : collective::recv(scope, member(), data, capacity, from, tag);
+    const bool came = s.code == Code::ok || s.code == Code::truncated;
+    recorded.end_late(scope, port_, group_, message::Call::recv, came ? s.source : from, came ? s.tag : tag,
+                      came ? s.bytes : capacity);
+    return s;
   }
 
   // The most bytes that a blocking send of this scope to rank `to` puts on their way at once, whether or not they are
@@ -297,41 +308,17 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Code send_as(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
                                 std::int64_t bytes, int to, int tag) const {
-    if (port_.watched) [[unlikely]]
-      return recorded_send(scope, *this, call, mode, data, bytes, to, tag);
-    return plain_send(scope, call, mode, data, bytes, to, tag);
-  }
-  template <class Scope>
-  DCGN_HOST_DEVICE Code plain_send(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
-                                   std::int64_t bytes, int to, int tag) const {
-    if (!group_.is_world()) return collective::send(scope, member(), call, mode, data, bytes, to, tag);
-    return message::send(scope, port_, call, mode, data, bytes, to, tag, message::user_context);
-  }
-  template <class Scope>
-  DCGN_HOST_DEVICE Status plain_recv(const Scope& scope, void* data, std::int64_t capacity, int from, int tag) const {
-    if (!group_.is_world()) return collective::recv(scope, member(), data, capacity, from, tag);
-    return message::recv(scope, port_, message::Call::recv, data, capacity, from, tag, message::user_context);
-  }
-  // The calls of which each microsecond counts have a copy of theirs for traces, of a copy of the slot: so that one
-  // which records nothing keeps nothing for it, and no address of the kernel's own slot gets about.
-  template <class Scope>
-  [[gnu::noinline]] DCGN_HOST_DEVICE static Code recorded_send(const Scope& scope, Slot slot, message::Call call,
-                                                               message::SendMode mode, const void* data,
-                                                               std::int64_t bytes, int to, int tag) {
-    const collective::RecordedMessage recorded(scope, slot.port_);
-    const Code code = slot.plain_send(scope, call, mode, data, bytes, to, tag);
-    recorded.end(slot.port_, slot.group_, call, {to, tag, bytes});
+    const collective::RecordedMessage recorded(port_);
+    if (group_.is_world() && message::send_at_once(scope, port_, mode, data, bytes, to, tag, message::user_context))
+        [[likely]] {
+      recorded.end(scope, port_, call, to, tag, bytes);
+      return Code::ok;
+    }
+    const Code code = group_.is_world()
+                          ? message::send_any(scope, *port_.me, call, mode, data, bytes, to, tag, message::user_context)
+                          : collective::send(scope, member(), call, mode, data, bytes, to, tag);
+    recorded.end_late(scope, port_, group_, call, to, tag, bytes);
     return code;
-  }
-  template <class Scope>
-  [[gnu::noinline]] DCGN_HOST_DEVICE static Status recorded_recv(const Scope& scope, Slot slot, void* data,
-                                                                 std::int64_t capacity, int from, int tag) {
-    const collective::RecordedMessage recorded(scope, slot.port_);
-    const Status s = slot.plain_recv(scope, data, capacity, from, tag);
-    const bool came = s.code == Code::ok || s.code == Code::truncated;
-    recorded.end(slot.port_, slot.group_, message::Call::recv,
-                 {came ? s.source : from, came ? s.tag : tag, came ? s.bytes : capacity});
-    return s;
   }
   template <class Scope>
   DCGN_HOST_DEVICE Status probe_as(const Scope& scope, message::Call call, int from, int tag, bool& found) const {

@@ -318,20 +318,28 @@ template <class Scope>
   return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
 }
 
+// What a slot's send does where it finds all that it needs at once. False: it has done nothing, send_any() is to.
 template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
-                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE bool send_at_once([[maybe_unused]] const Scope& scope, [[maybe_unused]] const Port& port,
+                                   [[maybe_unused]] SendMode mode, [[maybe_unused]] const void* data,
+                                   [[maybe_unused]] std::int64_t bytes, [[maybe_unused]] int to,
+                                   [[maybe_unused]] int tag, [[maybe_unused]] std::uint32_t context) {
   if constexpr (decides_in_block && Scope::in_block)
     if (mode == SendMode::standard && calls_in_block(*port.me)) {
       const auto size = static_cast<std::uint64_t>(bytes);
-      bool sent = false;
       if constexpr (!Scope::in_warp)
-        sent = send_words(scope, port, data, size, to, tag, context);
+        return send_words(scope, port, data, size, to, tag, context);
       else if (size <= small_bytes)
-        sent = send_cell(scope, port, data, size, to, tag, context);
-      if (sent) [[likely]]
-        return Code::ok;
+        return send_cell(scope, port, data, size, to, tag, context);
     }
+  return false;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
+                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+  if (send_at_once(scope, port, mode, data, bytes, to, tag, context)) [[likely]]
+    return Code::ok;
   return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
 }
 
@@ -377,21 +385,29 @@ template <class Scope>
   return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
 }
 
+// As send_at_once().
 template <class Scope>
-DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
-                             int from, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE bool recv_at_once([[maybe_unused]] const Scope& scope, [[maybe_unused]] const Port& port,
+                                   [[maybe_unused]] void* data, [[maybe_unused]] std::int64_t capacity,
+                                   [[maybe_unused]] int from, [[maybe_unused]] int tag,
+                                   [[maybe_unused]] std::uint32_t context, [[maybe_unused]] Status& status) {
   if constexpr (decides_in_block && Scope::in_block)
     if (calls_in_block(*port.me)) {
       const auto size = static_cast<std::uint64_t>(capacity);
-      Status status;
-      bool received = false;
       if constexpr (!Scope::in_warp)
-        received = receive_words(scope, port, data, size, from, tag, context, status);
+        return receive_words(scope, port, data, size, from, tag, context, status);
       else if (size <= small_bytes)
-        received = receive_cell(scope, port, data, size, from, tag, context, status);
-      if (received) [[likely]]
-        return status;
+        return receive_cell(scope, port, data, size, from, tag, context, status);
     }
+  return false;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
+                             int from, int tag, std::uint32_t context) {
+  Status status;
+  if (recv_at_once(scope, port, data, capacity, from, tag, context, status)) [[likely]]
+    return status;
   return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
 }
 

@@ -2,7 +2,6 @@
 // one caller at a time writes and nobody reads before the kernels and threads have ended.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/call.hpp>
@@ -26,48 +25,63 @@ DCGN_HOST_DEVICE inline std::uint64_t trace_ticks() {
 #endif
 }
 
-// A call, as trace::Event has it, by the clock of whoever made it. One store for each cache line.
+// A call, as trace::Event has it, by the clock of whoever made it. What sends and receives have comes first, in pairs
+// of words that a GPU stores at once; behind those such a call leaves what was there.
 struct alignas(64) TraceEvent {
   std::uint64_t begin, end;  // trace_ticks(); `end` is 0 while the call is under way
+  std::uint64_t what;        // see what_of()
+  std::int32_t peer, tag;
   std::uint64_t request;
-  std::int64_t bytes, from_bytes;
-  std::int32_t peer, tag, from, from_tag;
-  Call call;
-  std::int32_t communicator;
+  std::int64_t from_bytes;
+  std::int32_t from, from_tag;
+
+  // Bytes in bits 0-47, the call in 48-54, and above the communicator, -1 to most_communicators - 1.
+  static constexpr int call_shift = 48, communicator_shift = 55;
+  static_assert(static_cast<int>(Call::cart) < 1 << (communicator_shift - call_shift));
+  DCGN_HOST_DEVICE static std::uint64_t what_of(Call call, std::int32_t communicator, std::int64_t bytes) {
+    return (static_cast<std::uint64_t>(bytes) & ((1ull << call_shift) - 1)) |
+           static_cast<std::uint64_t>(call) << call_shift |
+           static_cast<std::uint64_t>(communicator) << communicator_shift;
+  }
+  DCGN_HOST_DEVICE Call call() const { return static_cast<Call>(what >> call_shift & 127); }
+  DCGN_HOST_DEVICE std::int32_t communicator() const {
+    return static_cast<std::int32_t>(static_cast<std::int64_t>(what) >> communicator_shift);
+  }
+  // A negative one, which the call refuses, stays one.
+  DCGN_HOST_DEVICE std::int64_t bytes() const {
+    constexpr int above = 64 - call_shift;
+    return static_cast<std::int64_t>(what << above) >> above;
+  }
 };
 
 struct TraceLog {
   // What calls look at, as bits; 0: nothing is recorded. Ranges are for a profiler, of a CPU rank, whose log has no
   // room where they are all there is.
   static constexpr std::uint32_t has_events = 1, has_ranges = 2;
+  alignas(16) TraceEvent* next = nullptr;  // where the next call's goes
+  TraceEvent* stop = nullptr;              // behind the last place: for those that are dropped
+  TraceEvent* events = nullptr;            // the first place
+  std::uint64_t dropped = 0;
   std::uint32_t watched = 0;
-  std::uint32_t capacity = 0;
-  TraceEvent* events = nullptr;  // [capacity + 1], the last one for those that are dropped
-  std::uint64_t count = 0;       // with those
 
-  // The leader's. The place is taken at once and not when the call ends: by then another thread of the scope, which is
-  // through, may have begun the next one. A GPU goes on while its memory answers, up to where the answer is used.
-  DCGN_HOST_DEVICE std::uint64_t take() {
-#if defined(__CUDA_ARCH__)
-    std::uint64_t place;
-    asm volatile("atom.add.relaxed.gpu.u64 %0,[%1],1;" : "=l"(place) : "l"(&count));
-    return place;
-#else
-    return count++;
-#endif
-  }
+  // The leader's, between two barriers of its call.
   DCGN_HOST_DEVICE TraceEvent* begin() {
-    const std::uint64_t place = take();
-    return events + (place < capacity ? place : capacity);
+    TraceEvent* const event = next;
+    if (event != stop)
+      ++next;
+    else
+      ++dropped;
+    return event;
   }
   // The latest one has not been.
   DCGN_HOST_DEVICE void forget(const TraceEvent* event) {
-    const std::uint64_t last = load_relaxed(count) - 1;
-    if (event == events + (last < capacity ? last : capacity)) store_relaxed(count, last);
+    if (event == stop)
+      --dropped;
+    else if (event + 1 == next)
+      --next;
   }
 
-  std::uint64_t kept() const { return count < capacity ? count : capacity; }
-  std::uint64_t dropped() const { return count - kept(); }
+  std::uint64_t kept() const { return static_cast<std::uint64_t>(next - events); }
 };
 
 }  // namespace dcgn::message

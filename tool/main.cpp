@@ -115,6 +115,9 @@ int run(int argc, char** argv) {
   add_trace(app, chosen);
   add_wall(app, chosen);
   add_completion(app, chosen);
+  const auto any = [](const CLI::App*) { return true; };
+  for (CLI::App* group : app.get_subcommands(any))
+    if (!group->get_subcommands(any).empty()) group->footer(group->get_footer() + "\n" + exit_codes_help);
 
   try {
     app.parse(argc, argv);

@@ -34,7 +34,7 @@ class Job(_dcgn.Job):
     between processes ("openmpi", "mpich", "tcp", or "off"); `comm` is a communicator of mpi4py whose processes the nodes
     are. All else is set by environment variables, which the guide lists.
 
-    Throws Error(configuration) where the shapes make no sense.
+    Throws Error(configuration) where the shapes make no sense, ValueError where both kinds are given.
     """
 
     def __init__(
@@ -48,6 +48,8 @@ class Job(_dcgn.Job):
         mpi: Optional[str] = None,
         comm: Any = None,
     ) -> None:
+        if nodes is not None and (cpus, gpus, slots) != (0, 0, 1):
+            raise ValueError(f"cpus={cpus}, gpus={gpus} and slots={slots} beside nodes, expected one or the other")
         self._comm = comm  # lasts as long
         address = 0
         if comm is not None:

@@ -32,7 +32,8 @@ Datatype of(nb::handle element) {
     if (name == its_name) return Datatype::of(kind);
     known += (k ? ", " : "") + its_name;
   }
-  throw Error(Code::invalid_type, "of", "an element named \"" + name + "\", expected one of " + known);
+  const std::string given = name.empty() ? std::string(nb::repr(element).c_str()) : "named \"" + name + '"';
+  throw Error(Code::invalid_type, "of", "an element " + given + ", expected one of " + known);
 }
 
 Datatype::Order order_of(const std::string& order) {

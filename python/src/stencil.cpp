@@ -73,16 +73,21 @@ class Field {
 
   void write(nb::handle array) {
     const Buffer from(array, Access::read);
+    check_shape(array, any().part());
     std::visit([&]<class T>(dcgn::Field<T>& field) { field.write(Span<const T>(cells_of<T>(from))); }, field_);
   }
   void read(nb::handle array) {
     const Buffer to(array, Access::write);
+    check_shape(array, any().part());
     std::visit([&]<class T>(dcgn::Field<T>& field) { field.read(cells_of<T>(to)); }, field_);
   }
   // All of the field, in memory of the root.
   void write_all(const Comm& comm, nb::handle array, int root) {
     std::optional<Buffer> from;
-    if (!array.is_none()) from.emplace(array, Access::read);
+    if (!array.is_none()) {
+      from.emplace(array, Access::read);
+      check_shape(array, any().grid().all());
+    }
     std::visit(
         [&]<class T>(dcgn::Field<T>& field) {
           const Span<const T> cells = from ? cells_of<T>(*from) : Span<T>();
@@ -92,7 +97,10 @@ class Field {
   }
   void read_all(const Comm& comm, nb::handle array, int root) {
     std::optional<Buffer> to;
-    if (!array.is_none()) to.emplace(array, Access::write);
+    if (!array.is_none()) {
+      to.emplace(array, Access::write);
+      check_shape(array, any().grid().all());
+    }
     std::visit(
         [&]<class T>(dcgn::Field<T>& field) {
           const Span<T> cells = to ? cells_of<T>(*to) : Span<T>();
@@ -113,6 +121,20 @@ class Field {
     if (cells == "int32") return of(int());
     throw Error(Code::configuration, "field",
                 "cells of " + cells + ", expected float32, float64, complex64, complex128 or int32");
+  }
+  // An array that has dimensions has those of the cells; how many it holds is looked at elsewhere.
+  void check_shape(nb::handle array, const Box& box) {
+    Cell shape, expected;
+    if (!nb::hasattr(array, "shape") || !nb::try_cast(array.attr("shape"), shape) || shape.size() < 2) return;
+    for (int d = any().grid().dims(); d-- > 0;) expected.push_back(box.end[d] - box.begin[d]);
+    if (shape == expected) return;
+    const auto text = [](const Cell& sizes) {
+      std::string all;
+      for (const std::int64_t n : sizes) all += (all.empty() ? "" : ", ") + std::to_string(n);
+      return "(" + all + ")";
+    };
+    throw Error(Code::invalid_size, "field",
+                "an array of shape " + text(shape) + ", expected " + text(expected) + ": x is the last index");
   }
   template <class T>
   static Span<T> cells_of(const Buffer& buffer) {

@@ -202,17 +202,19 @@ dcgn::Config config_of(bool small_rings) {
 }
 
 void run_job(std::uint32_t seed, bool small_rings) {
-  const dcgn::Device device(0);
-  const dcgn::DeviceBuffer<unsigned char> memory(device, std::size_t{2} * slots * most_bytes);
-  const dcgn::DeviceBuffer<int> wrong(device, slots);
-  std::vector<int> counts(slots);
-  wrong.upload(counts.data());
+  std::optional<dcgn::DeviceBuffer<unsigned char>> memory;  // that go after the job
+  std::optional<dcgn::DeviceBuffer<int>> wrong;
   dcgn::Job job(config_of(small_rings));
+  const dcgn::Device device = job.world().device(0);  // each process's own
+  memory.emplace(device, std::size_t{2} * slots * most_bytes);
+  wrong.emplace(device, slots);
+  std::vector<int> counts(slots);
+  wrong->upload(counts.data());
   job.cpu([&](dcgn::Comm& comm) { run_rank(comm, seed); });
-  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = sizeof(int)}, Kernel{}, memory.data(),
-          wrong.data(), seed);
+  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32, .shared_bytes = sizeof(int)}, Kernel{}, memory->data(),
+          wrong->data(), seed);
   job.run();
-  wrong.download(counts.data());
+  wrong->download(counts.data());
   for (const int count : counts)
     if (count)
       throw std::runtime_error("seed " + std::to_string(seed) + ": a slot saw " + std::to_string(count) + " wrong");

@@ -96,6 +96,8 @@ class Kernels(unittest.TestCase):
         found: dict[int, Any] = {}
         job = dcgn.Job(nodes=[dcgn.Node(cpus=1, count=2), dcgn.Node(cpus=1, gpus=1, slots=1)])
         self.assertEqual((job.size, job.gpus), (4, 1))
+        with self.assertRaisesRegex(ValueError, "cpus=2, gpus=0 and slots=1 beside nodes"):
+            dcgn.Job(cpus=2, nodes=[dcgn.Node(cpus=1)])
 
         def main(comm: dcgn.Comm, name: str) -> None:
             x = np.zeros(1, np.float32)

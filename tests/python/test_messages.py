@@ -176,6 +176,8 @@ class Buffers(unittest.TestCase):
 
     @needs_numpy
     def test_datatypes(self) -> None:
+        with self.assertRaisesRegex(dcgn.Error, "an element 5, expected one of byte"):
+            dcgn.Datatype.of(5)
         element = dcgn.Datatype.of(np.float64)
         column = dcgn.Datatype.vector(5, 1, 6, element)
         corner = dcgn.Datatype.subarray([5, 6], [2, 3], [1, 2], element)

@@ -90,6 +90,7 @@ class Steps(unittest.TestCase):
             ({"options": {"scheme": "leapfrog"}}, "\"leapfrog\", expected one of euler, midpoint, rk4, next"),
             ({"options": {"dt": -1.0}}, "a time step of -1"),
             ({"start": np.zeros((NY, NX), np.float32)}, "of float32, expected float64"),
+            ({"start": np.zeros((NX, NY))}, rf"shape \({NX}, {NY}\), expected \({NY}, {NX}\): x is the last index"),
             ({"start": np.full((NY, NX), np.nan)}, "finite"),
         ]
         for changed, text in cases:

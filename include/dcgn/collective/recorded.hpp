@@ -118,7 +118,7 @@ class RecordedMessage {
                             std::int64_t bytes) const {
     if (!port.watched) [[likely]]
       return;
-    if (scope.leader()) write(port.me->log, begin_, log_, call, 0, peer, tag, bytes);
+    write(scope.leader(), port.me->log, begin_, log_, call, 0, peer, tag, bytes);
     scope.sync();  // another thread may make the next call
   }
   // The same where the call has taken its time. `peer` is the communicator's.
@@ -127,13 +127,14 @@ class RecordedMessage {
                                  int peer, int tag, std::int64_t bytes) const {
     if (!port.watched) [[likely]]
       return;
-    if (scope.leader())
-      write_late(port.me->log, begin_, log_, call, group.pair, traced_rank(port, group, peer), tag, bytes);
+    write_late(scope.leader(), port.me->log, begin_, log_, call, group.pair, traced_rank(port, group, peer), tag,
+               bytes);
     scope.sync();
   }
 
  private:
-  DCGN_HOST_DEVICE static void write(message::TraceLog& log, std::uint64_t begin, message::TwoWords place,
+  // Without a branch for the leader: the threads of a warp would have to come together again.
+  DCGN_HOST_DEVICE static void write(bool leader, message::TraceLog& log, std::uint64_t begin, message::TwoWords place,
                                      message::Call call, std::int32_t communicator, int peer, int tag,
                                      std::int64_t bytes) {
     using message::TraceEvent, message::TraceLog;
@@ -142,19 +143,21 @@ class RecordedMessage {
     static_assert(offsetof(TraceEvent, peer) == 24 && offsetof(TraceEvent, tag) == 28);
     auto* const event = reinterpret_cast<TraceEvent*>(place.first);
     if (place.first == place.second) [[unlikely]]
-      return drop(log);
-    log.next = event + 1;
-    message::store_two(event, {begin, message::trace_ticks()});
-    message::store_two(&event->what, {TraceEvent::what_of(call, communicator, bytes),
-                                      static_cast<std::uint32_t>(peer) |
-                                          static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 32});
+      return drop(leader, log);
+    message::store_if(leader, &log.next, place.first + sizeof(TraceEvent));
+    message::store_two_if(leader, event, begin, message::trace_ticks());
+    message::store_two_if(leader, &event->what, TraceEvent::what_of(call, communicator, bytes),
+                          static_cast<std::uint32_t>(peer) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag))
+                                                                 << 32);
   }
-  [[gnu::noinline]] DCGN_HOST_DEVICE static void drop(message::TraceLog& log) { ++log.dropped; }
-  [[gnu::noinline]] DCGN_HOST_DEVICE static void write_late(message::TraceLog& log, std::uint64_t begin,
+  [[gnu::noinline]] DCGN_HOST_DEVICE static void drop(bool leader, message::TraceLog& log) {
+    if (leader) ++log.dropped;
+  }
+  [[gnu::noinline]] DCGN_HOST_DEVICE static void write_late(bool leader, message::TraceLog& log, std::uint64_t begin,
                                                             message::TwoWords place, message::Call call,
                                                             std::int32_t communicator, int peer, int tag,
                                                             std::int64_t bytes) {
-    write(log, begin, place, call, communicator, peer, tag, bytes);
+    write(leader, log, begin, place, call, communicator, peer, tag, bytes);
   }
 
   std::uint64_t begin_;    // of these nothing where nothing is recorded

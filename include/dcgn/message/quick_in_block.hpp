@@ -91,7 +91,7 @@ struct Hindrance {
   }
 };
 
-// Stores that are made where `due` says so, without a branch.
+// A store that is made where `due` says so, without a branch.
 DCGN_HOST_DEVICE inline void write_cell_if(bool due, Cell* cell, std::uint64_t low, std::uint64_t high) {
 #if defined(__CUDA_ARCH__)
   asm volatile(
@@ -103,25 +103,6 @@ DCGN_HOST_DEVICE inline void write_cell_if(bool due, Cell* cell, std::uint64_t l
   if (due)
     write_cell(*cell, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
                static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
-#endif
-}
-DCGN_HOST_DEVICE inline void store_two_if(bool due, void* to, std::uint64_t first, std::uint64_t second) {
-#if defined(__CUDA_ARCH__)
-  asm volatile(
-      "{.reg .pred p; setp.ne.u32 p,%3,0; @p st.global.v2.b64 [%0],{%1,%2};}" ::"l"(__cvta_generic_to_global(to)),
-      "l"(first), "l"(second), "r"(static_cast<std::uint32_t>(due))
-      : "memory");
-#else
-  if (due) store_two(to, {first, second});
-#endif
-}
-DCGN_HOST_DEVICE inline void store_if(bool due, std::uint64_t* to, std::uint64_t value) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("{.reg .pred p; setp.ne.u32 p,%2,0; @p st.global.b64 [%0],%1;}" ::"l"(__cvta_generic_to_global(to)),
-               "l"(value), "r"(static_cast<std::uint32_t>(due))
-               : "memory");
-#else
-  if (due) *to = value;
 #endif
 }
 

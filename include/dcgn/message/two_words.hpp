@@ -35,4 +35,25 @@ DCGN_HOST_DEVICE inline void store_two(void* to, TwoWords words) {
 #endif
 }
 
+// Stores that are made where `due` says so, without a branch.
+DCGN_HOST_DEVICE inline void store_two_if(bool due, void* to, std::uint64_t first, std::uint64_t second) {
+#if defined(__CUDA_ARCH__)
+  asm volatile(
+      "{.reg .pred p; setp.ne.u32 p,%3,0; @p st.global.v2.b64 [%0],{%1,%2};}" ::"l"(__cvta_generic_to_global(to)),
+      "l"(first), "l"(second), "r"(static_cast<std::uint32_t>(due))
+      : "memory");
+#else
+  if (due) store_two(to, {first, second});
+#endif
+}
+DCGN_HOST_DEVICE inline void store_if(bool due, void* to, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("{.reg .pred p; setp.ne.u32 p,%2,0; @p st.global.b64 [%0],%1;}" ::"l"(__cvta_generic_to_global(to)),
+               "l"(value), "r"(static_cast<std::uint32_t>(due))
+               : "memory");
+#else
+  if (due) memcpy(to, &value, sizeof value);
+#endif
+}
+
 }  // namespace dcgn::message

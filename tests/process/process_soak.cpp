@@ -102,6 +102,7 @@ struct Kernel {
       }
       if (bad) dcgn::fetch_add(wrong[ctx.block_rank()], bad);
     }
+    me.finish(block);  // the other slot may wait for somebody who waits for what this one has buffered
   }
 
   template <class Scope>

@@ -7,7 +7,7 @@ PRESET ?= $(shell if { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; } \
 JOBS ?= $(shell nproc)
 BENCH ?= p2p
 
-configure = cmake --preset $(PRESET) --log-level=WARNING && cmake -B build/$(PRESET) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}'
+configure = cmake --preset $(PRESET) $(flags) --log-level=WARNING && cmake -B build/$(PRESET) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}'
 build = cmake --build --preset $(PRESET) -j $(JOBS)
 sources = git ls-files -co --exclude-standard -- "*.cpp" "*.hpp" | sort -u | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
 clang_format = $(shell command -v clang-format-14 || echo clang-format)
@@ -31,6 +31,8 @@ help:
 	@echo 'make clean         remove build/'
 	@echo 'PRESET=cpu|cuda    where not the one that fits this machine ($(PRESET))'
 
+# Without the measurements, which take the compiler longest, unless they are built already.
+demo: flags = $(shell grep -qs '^DCGN_BUILD_BENCH:BOOL=ON' build/$(PRESET)/CMakeCache.txt || echo -DDCGN_BUILD_BENCH=OFF)
 demo:
 	@scripts/install-packages build tool
 	@$(configure)
@@ -88,10 +90,12 @@ check-format:
 	@scripts/install-packages lint
 	@$(sources) | xargs -r $(clang_format) --dry-run --Werror
 
+# Of a build in which every file is compiled alone, which is never made.
 tidy:
 	@scripts/install-packages build tool test lint
-	@$(configure)
-	@scripts/tidy build/$(PRESET)
+	@cmake --preset $(PRESET) -B build/tidy -DCMAKE_UNITY_BUILD=OFF --log-level=WARNING
+	@cmake --build build/tidy --target dcgn_commit dcgn_lines
+	@scripts/tidy build/tidy
 
 docs:
 	@scripts/install-packages docs

@@ -29,7 +29,7 @@ endif()
 # Warnings for a target of ours. nvcc's generated host code is not pedantic ISO C++, hence no -Wpedantic there.
 function(dcgn_set_warnings target)
   set(warnings -Wall -Wextra)
-  if(NOT CMAKE_UNITY_BUILD) # there the names of one file are over those of the next
+  if(NOT CMAKE_UNITY_BUILD) # there the names of one file are over those of the next; `make tidy` looks at each alone
     list(APPEND warnings -Wshadow)
   endif()
   if(DCGN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # the checks hide from it what has been initialized

@@ -19,7 +19,7 @@ namespace {
 
 using bench::Idea, bench::Path, bench::Scope, bench::ScopeKind, bench::Workload;
 
-struct Arguments {
+struct AblationArguments {
   std::string pairs = "slot-slot", measures = "latency,bandwidth,rate,any-source", ideas, end;
   int repetitions = 5;
   double seconds = 0.05;
@@ -48,7 +48,7 @@ const Case cases[] = {
 
 bool is_on(const Case& c, Path path) { return bench::parse_measure(c.measure) || bench::is_of_slots(path); }
 
-int run(Arguments& a) {
+int run(AblationArguments& a) {
   const std::vector<Path> paths = parse_pairs(a.pairs);
   const std::vector<std::string> measures = split(a.measures, ',');
   const std::int64_t largest = largest_message(a.end);
@@ -86,7 +86,7 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_bench_ablation(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<AblationArguments>();
   CLI::App* app = parent.add_subcommand(
       "ablation",
       "What each idea of the protocol is worth\n\n"

@@ -27,7 +27,7 @@ using bench::AppRow, bench::AppWork;
 
 const std::vector<std::string> all_apps = {"mandelbrot", "nbody", "cannon"};
 
-struct Arguments {
+struct AppsArguments {
   std::vector<std::string> apps = all_apps;
   std::string sizes, gpus, peers = "none", exchange = "direct";
   int steps = 0, iterations = 0;
@@ -57,7 +57,7 @@ std::vector<int> numbers(const char* option, const std::string& text, int least,
   return values;
 }
 
-std::vector<int> gpus_for(const Arguments& a, const std::string& app, int available) {
+std::vector<int> gpus_for(const AppsArguments& a, const std::string& app, int available) {
   if (a.gpus.empty()) return bench::gpu_counts(app, available);
   std::vector<int> chosen;
   for (const int n : numbers("--gpus", a.gpus, 1, available)) {
@@ -67,7 +67,7 @@ std::vector<int> gpus_for(const Arguments& a, const std::string& app, int availa
   return chosen;
 }
 
-void head(const std::string& app) {
+void apps_head(const std::string& app) {
   const std::map<std::string, const char*> what = {{"mandelbrot", "a picture, size x 2/3 size pixels"},
                                                    {"nbody", "a step, size bodies"},
                                                    {"cannon", "a product, size x size"}};
@@ -77,7 +77,7 @@ void head(const std::string& app) {
   std::fflush(stdout);
 }
 
-void line(const AppRow& row) {
+void apps_line(const AppRow& row) {
   fmt::print("{:>8} {:>5}  {:<30} {:>7} {:>13.2f} {:>13.2f} {:>12.3f} {:<16} {:>10} {:>7} {:>6}\n", row.size, row.gpus,
              row.whose, row.steps, row.p50_us, row.p99_us, row.figure, row.unit,
              row.efficiency > 0 ? fmt::format("{:.1f} %", 100 * row.efficiency) : "-", row.wrong,
@@ -85,7 +85,7 @@ void line(const AppRow& row) {
   std::fflush(stdout);
 }
 
-int run(Arguments& a) {
+int run(AppsArguments& a) {
   const int available = Device::count();
   if (available == 0) refuse("apps: this machine has no GPU; DCGN_EMULATED_GPUS=2 gives it emulated ones");
   const bool real = Device(0).kind() == DeviceKind::cuda;
@@ -103,7 +103,7 @@ int run(Arguments& a) {
   bench::AppBench ours;
   for (const std::string& app : all_apps) {
     if (!apps.contains(app)) continue;
-    if (!document.quiet()) head(app);
+    if (!document.quiet()) apps_head(app);
     const Usual defaults = usual(app, real);
     for (const int size : sizes.empty() ? defaults.sizes : sizes) {
       std::map<std::string, double> alone;  // a step on one GPU, by whose form
@@ -119,7 +119,7 @@ int run(Arguments& a) {
           if (gpus == 1) alone[form] = row.p50_us;
           if (alone.contains(form)) row.efficiency = alone[form] / (row.p50_us * gpus);
           document.add(bench::to_json(row), row.wrong);
-          if (!document.quiet()) line(row);
+          if (!document.quiet()) apps_line(row);
         };
         add("", ours.measure(work));
         for (const std::string& name : peers)
@@ -130,7 +130,7 @@ int run(Arguments& a) {
   return document.finish();
 }
 
-constexpr const char* description =
+constexpr const char* apps_description =
     "The applications over one GPU and more, beside what a user would write without Decagon\n\n"
     "Mandelbrot's work queue, N-body and Cannon's matrix product, computed by slots alone (Mandelbrot's master is a "
     "CPU\n"
@@ -145,8 +145,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_bench_apps(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("apps", description);
+  const auto a = std::make_shared<AppsArguments>();
+  CLI::App* app = parent.add_subcommand("apps", apps_description);
   app->add_option("APP", a->apps, "Which: mandelbrot, nbody, cannon [all]")
       ->check(word_of({"mandelbrot", "nbody", "cannon"}))
       ->type_name("");

@@ -29,7 +29,7 @@ using bench::Collective, bench::CollRanks, bench::CollWork, bench::Row, bench::S
 constexpr const char* by_size = "by-size";
 constexpr const char* all_scopes = "thread,warp,block,grid";
 
-struct Arguments {
+struct CollArguments {
   std::string ops = "barrier,broadcast,all_reduce,all_to_all", sizes, begin, end, scopes = by_size, slots = "1";
   std::string peers = "none";
   int factor = 2, cpus = -1, gpus = -1;
@@ -38,7 +38,7 @@ struct Arguments {
   JsonOption json;
 };
 
-struct Plan {
+struct CollPlan {
   std::vector<Collective> ops{};
   std::vector<std::int64_t> sizes{};
   std::vector<CollRanks> ranks{};
@@ -48,7 +48,7 @@ struct Plan {
   double seconds = 0;
 };
 
-std::vector<std::int64_t> sizes_of(const Arguments& a) {
+std::vector<std::int64_t> sizes_of(const CollArguments& a) {
   std::vector<std::int64_t> sizes;
   if (!a.begin.empty() || !a.end.empty()) {
     if (!a.sizes.empty()) refuse(fmt::format("--sizes {}: expected either this, or -b and -e", a.sizes));
@@ -67,7 +67,7 @@ std::vector<std::int64_t> sizes_of(const Arguments& a) {
 }
 
 // What is not asked for is chosen: GPUs, all of them, unless CPU ranks are asked for.
-std::vector<CollRanks> ranks_of(const Arguments& a) {
+std::vector<CollRanks> ranks_of(const CollArguments& a) {
   const int devices = Device::count();
   const int gpus = a.gpus >= 0 ? a.gpus : a.cpus > 0 ? 0 : devices;
   const int cpus = a.cpus >= 0 ? a.cpus : gpus > 0 ? 0 : 2;
@@ -85,12 +85,12 @@ std::vector<CollRanks> ranks_of(const Arguments& a) {
   return all;
 }
 
-Plan plan_of(const Arguments& a) {
-  Plan plan{.sizes = sizes_of(a),
-            .ranks = ranks_of(a),
-            .threads = a.threads,
-            .peers = parse_peers(a.peers, bench::coll_peers()),
-            .seconds = a.seconds};
+CollPlan plan_of(const CollArguments& a) {
+  CollPlan plan{.sizes = sizes_of(a),
+                .ranks = ranks_of(a),
+                .threads = a.threads,
+                .peers = parse_peers(a.peers, bench::coll_peers()),
+                .seconds = a.seconds};
   const std::vector<std::string> names = split(a.ops, ',');
   for (const Collective op : bench::all_collectives)
     if (a.ops == "all" || std::ranges::find(names, bench::name_of(op)) != names.end()) plan.ops.push_back(op);
@@ -98,9 +98,9 @@ Plan plan_of(const Arguments& a) {
   return plan;
 }
 
-class Runner {
+class CollRunner {
  public:
-  Runner(const Plan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
+  CollRunner(const CollPlan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
 
   void run() {
     for (const CollRanks& ranks : plan_.ranks) {
@@ -154,21 +154,21 @@ class Runner {
     if (!document_.quiet()) coll_line(row);
   }
 
-  const Plan& plan_;
+  const CollPlan& plan_;
   BenchDocument& document_;
 };
 
-int run(Arguments& a) {
-  const Plan plan = plan_of(a);
+int run(CollArguments& a) {
+  const CollPlan plan = plan_of(a);
   for (const std::string& peer : plan.peers)
     if (std::ranges::any_of(plan.ranks, [&](const CollRanks& r) { return bench::coll_peer_has(peer, r, plan.ops); }))
       bench::find_peer(peer, bench::collectives_of_peers);
   BenchDocument document("coll", a.json);
-  Runner(plan, document).run();
+  CollRunner(plan, document).run();
   return document.finish();
 }
 
-constexpr const char* description =
+constexpr const char* coll_description =
     "Collectives between ranks, beside other systems\n\n"
     "The ranks are slots, --slots of each of --gpus GPUs, whose running kernels make the calls, --cpus CPU ranks, or "
     "both.\n"
@@ -191,8 +191,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_bench_coll(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("coll", description);
+  const auto a = std::make_shared<CollArguments>();
+  CLI::App* app = parent.add_subcommand("coll", coll_description);
   std::vector<std::string> words = names_of(bench::all_collectives);
   words.emplace_back("all");
   app->add_option("--op", a->ops,

@@ -63,7 +63,7 @@ std::vector<Units> units_of(const std::string& text) {
   return units;
 }
 
-void head(const std::string& place) {
+void ddt_head(const std::string& place) {
   fmt::print("\n# {}\n",
              place == "device" ? "in the memory of GPU 0, by its kernels" : "in the host's memory, by one thread");
   fmt::print("#{:<15} {:>11} {:>7}  {:<38} {:>8} {:>11} {:>11} {:>9} {:>10} {:>10} {:>6}\n", "shape", "bytes", "action",
@@ -72,7 +72,7 @@ void head(const std::string& place) {
 }
 
 // `copied`: GB/s of the plain copy.
-void line(const DdtRow& row, double copied) {
+void ddt_line(const DdtRow& row, double copied) {
   const auto of = [&](double limit) {
     return limit > 0 ? fmt::format("{:.1f} %", 100 * row.gb_per_s / limit) : std::string("-");
   };
@@ -109,7 +109,7 @@ int run(DdtArguments& a) {
   BenchDocument document("ddt", a.json);
   std::set<std::string> idle(peers.begin(), peers.end());
   for (const std::string& place : places) {
-    if (!document.quiet()) head(place);
+    if (!document.quiet()) ddt_head(place);
     for (const DdtShape& shape : shapes)
       for (const std::int64_t bytes : sizes) {
         const DdtWork work{.shape = shape, .bytes = bytes, .place = place, .seconds = seconds};
@@ -120,7 +120,7 @@ int run(DdtArguments& a) {
             if (row.action == "copy") copied = row.gb_per_s;
             row.moved = moved.try_emplace(row.action, row.moved).first->second;
             document.add(bench::to_json(row), row.wrong);
-            if (!document.quiet()) line(row, copied);
+            if (!document.quiet()) ddt_line(row, copied);
           }
         };
         add(bench::measure_ddt(work));
@@ -152,7 +152,7 @@ int run(DdtArguments& a) {
   return document.finish();
 }
 
-constexpr const char* description =
+constexpr const char* ddt_description =
     "Packing and unpacking of datatypes, beside a copy of as many bytes without gaps\n\n"
     "Shapes: contiguous; rows:L/S, rows of L bytes every S, a sub-matrix; triangle, the columns of a lower triangle "
     "of\n"
@@ -165,7 +165,7 @@ constexpr const char* description =
     "of what the copy's traffic would give if it went into what this layout makes a GPU's memory move: 64 bytes for\n"
     "whatever is read of them, 32 more for 32 of which a part is written.";
 
-constexpr const char* examples =
+constexpr const char* ddt_examples =
     "Examples:\n"
     "  dcgn bench ddt\n"
     "  dcgn bench ddt --shapes transpose:8 --size 512M --json transpose.json\n"
@@ -187,7 +187,7 @@ void add_bench_ddt(CLI::App& parent, Action& chosen) {
   a->shapes =
       "rows:512/1024,rows:4096/8192,triangle,stair:256,transpose:8,transpose:4,random:8-4096,rows:40/64,rows:12/24,"
       "rows:8/256,scatter:4";
-  CLI::App* app = parent.add_subcommand("ddt", description);
+  CLI::App* app = parent.add_subcommand("ddt", ddt_description);
   CLI::Option* shapes =
       app->add_option("--shapes", a->shapes, "Which layouts")->type_name("WORDS")->capture_default_str();
   app->add_option("--size", a->sizes, "About so many packed bytes, 1G at most [256M; emulated and host: 1M]")
@@ -243,7 +243,7 @@ void add_bench_ddt(CLI::App& parent, Action& chosen) {
       ->type_name("S")
       ->check(positive_number());
   a->json.add_to(*app, "All rows, with machine, commit, date and command,");
-  app->footer(std::string(examples) + exit_codes_help);
+  app->footer(std::string(ddt_examples) + exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

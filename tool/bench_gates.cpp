@@ -23,7 +23,7 @@ namespace {
 
 using bench::Idea, bench::Measure, bench::Path, bench::Row, bench::Scope, bench::ScopeKind, bench::Workload;
 
-struct Arguments {
+struct GatesArguments {
   std::string what = "p2p", end;
   double seconds = 0.1;
   int repetitions = 9;
@@ -32,7 +32,6 @@ struct Arguments {
 
 constexpr Scope thread{.kind = ScopeKind::thread}, warp{.kind = ScopeKind::warp}, block{.kind = ScopeKind::block},
     blocks_16{.kind = ScopeKind::blocks, .blocks = 16}, grid{.kind = ScopeKind::blocks, .blocks = 0};
-constexpr std::int64_t kb = 1 << 10, mb = 1 << 20;
 
 // What is to be reached on 8 x H200: at most so many microseconds, or at least so many GB/s or million messages a
 // second, or such a share of a limit.
@@ -66,9 +65,9 @@ const Gate gates[] = {
 // The latency with deadlines and abort checks is at most so much above that without.
 constexpr double most_cost_of_checks = 0.03;
 
-class Runner {
+class GatesRunner {
  public:
-  Runner(const Arguments& arguments, BenchDocument& document)
+  GatesRunner(const GatesArguments& arguments, BenchDocument& document)
       : seconds_(arguments.seconds),
         repetitions_(arguments.repetitions),
         largest_(largest_message(arguments.end)),
@@ -204,7 +203,7 @@ class Runner {
   bool failed_ = false;
 };
 
-int run(Arguments& a) {
+int run(GatesArguments& a) {
   const std::int64_t largest = largest_message(a.end);  // a bad one is told before anything is printed
   const bool collectives = a.what == "coll";
   if (collectives && Device::count() == 0)
@@ -215,7 +214,7 @@ int run(Arguments& a) {
     const int code = document.finish();
     return measured ? code : exit_job_failed;
   }
-  Runner runner(a, document);
+  GatesRunner runner(a, document);
   runner.run();
   const int code = document.finish();
   return runner.failed() ? exit_job_failed : code;
@@ -224,7 +223,7 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_bench_gates(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<GatesArguments>();
   CLI::App* app = parent.add_subcommand(
       "gates",
       "What is to be reached, and what is\n\n"

@@ -14,6 +14,8 @@
 
 namespace dcgn::tool {
 
+inline constexpr std::int64_t kb = 1 << 10, mb = 1 << 20;
+
 struct GatesPlan {
   std::int64_t largest = 0;  // bytes; rows of larger ones are left out
   double seconds = 0;        // that a row should take

@@ -19,17 +19,15 @@ namespace {
 
 using bench::Collective, bench::CollRanks, bench::Row, bench::Scope, bench::ScopeKind;
 
-constexpr std::int64_t kb = 1 << 10, mb = 1 << 20;
-
 // What is to be reached on 8 x H200: at most so many microseconds, or as much bus bandwidth as NCCL in the same run.
-struct Gate {
+struct CollGate {
   Collective op;
   std::int64_t bytes;  // for each rank, of all_to_all that are given in µs
   double reach_us;     // 0: NCCL
   bool many = false;   // a slot a multiprocessor, not one a GPU
 };
 
-const Gate gates[] = {
+const CollGate coll_gates[] = {
     {Collective::barrier, 0, 1.0},         {Collective::barrier, 0, 4.0, true},  {Collective::all_reduce, 8, 1.3},
     {Collective::all_reduce, 8 * kb, 2.5}, {Collective::all_reduce, 64 * kb, 5}, {Collective::all_reduce, 512 * kb, 10},
     {Collective::all_reduce, 4 * mb, 30},  {Collective::all_reduce, 64 * mb, 0}, {Collective::all_reduce, 256 * mb, 0},
@@ -37,7 +35,7 @@ const Gate gates[] = {
 };
 
 // A pair's part is as large as the gate says where a time is to be reached.
-std::int64_t size_of(const Gate& gate, int ranks) {
+std::int64_t size_of(const CollGate& gate, int ranks) {
   const bool of_pair = gate.op == Collective::all_to_all && gate.reach_us > 0;
   return bench::sizes_of(gate.op, {of_pair ? gate.bytes * ranks : gate.bytes}, ranks).front();
 }
@@ -54,15 +52,15 @@ std::vector<Scope> scopes_for(std::int64_t bytes) {
   return {blocks_16, grid, grid_512};
 }
 
-class Runner {
+class GatesCollRunner {
  public:
-  Runner(const GatesPlan& plan, BenchDocument& document)
+  GatesCollRunner(const GatesPlan& plan, BenchDocument& document)
       : seconds_(plan.seconds), largest_(plan.largest), gpus_(Device::count()), document_(document) {}
 
   nlohmann::ordered_json run() {
     ask_peers();
     if (!document_.quiet()) gates_head();
-    for (const Gate& gate : gates)
+    for (const CollGate& gate : coll_gates)
       attempt(fmt::format("{} of {} B", bench::name_of(gate.op), gate.bytes), failed_, [&] { measure(gate); });
     for (const Row& row : peers_) document_.add(row);
     return lines_;
@@ -74,12 +72,12 @@ class Runner {
   void ask_peers() {
     if (gpus_ < 2 || Device(0).kind() != DeviceKind::cuda) return;
     std::set<Collective> ops;
-    for (const Gate& gate : gates) ops.insert(gate.op);
+    for (const CollGate& gate : coll_gates) ops.insert(gate.op);
     for (const std::string& peer : bench::coll_peers()) {
       if (peer == "mpi" || !bench::has_peer(peer, bench::collectives_of_peers)) continue;
       for (const Collective op : ops) {
         std::vector<std::int64_t> sizes;
-        for (const Gate& gate : gates)
+        for (const CollGate& gate : coll_gates)
           if (gate.op == op && size_of(gate, gpus_) <= largest_) sizes.push_back(size_of(gate, gpus_));
         if (sizes.empty() || !bench::coll_peer_has(peer, {.gpus = gpus_}, {op})) continue;
         attempt(peer, failed_, [&] {
@@ -100,7 +98,7 @@ class Runner {
     return fastest;
   }
 
-  void measure(const Gate& gate) {
+  void measure(const CollGate& gate) {
     const CollRanks ranks{.gpus = gpus_, .slots = gate.many ? Device(0).properties().multiprocessors : 1};
     const std::int64_t bytes = size_of(gate, ranks.count());
     if (bytes > largest_) return;
@@ -147,7 +145,7 @@ class Runner {
 }  // namespace
 
 bool measure_collective_gates(const GatesPlan& plan, BenchDocument& document) {
-  Runner runner(plan, document);
+  GatesCollRunner runner(plan, document);
   document["gates"] = runner.run();
   return !runner.failed();
 }

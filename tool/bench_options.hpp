@@ -44,7 +44,7 @@ bench::Measurement measurement_of(const std::string& measure);
 template <class Things>
 std::vector<std::string> names_of(const Things& things) {
   std::vector<std::string> names;
-  for (const auto& thing : things) names.emplace_back(bench::name_of(thing));
+  for (const auto& thing : things) names.emplace_back(name_of(thing));
   return names;
 }
 

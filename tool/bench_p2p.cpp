@@ -21,7 +21,7 @@ namespace {
 
 using bench::Scope, bench::ScopeKind;
 
-struct Arguments {
+struct P2pArguments {
   std::string measures = "latency", pairs = "cpu-cpu,cpu-slot,slot-slot", scopes, peers = "none";
   std::string begin = "8", end = "4M", senders = "8", messages = "100M";
   int factor = 2, window = bench::usual_window, slots = 0;
@@ -30,7 +30,7 @@ struct Arguments {
   JsonOption json;
 };
 
-P2pPlan plan_of(const Arguments& a) {
+P2pPlan plan_of(const P2pArguments& a) {
   const std::int64_t begin = parse_message_bytes("-b", a.begin), end = parse_message_bytes("-e", a.end);
   const auto asks = [&, measures = split(a.measures, ',')](const char* measure) {
     return std::ranges::find(measures, measure) != measures.end();
@@ -65,7 +65,7 @@ P2pPlan plan_of(const Arguments& a) {
   return plan;
 }
 
-constexpr const char* description =
+constexpr const char* p2p_description =
     "Messages between ranks, beside the machine's limits and other systems\n\n"
     "Each measure is a table, a line a size:\n"
     "  latency        to and fro, in blocks of rounds: half a round trip\n"
@@ -92,8 +92,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_bench_p2p(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("p2p", description);
+  const auto a = std::make_shared<P2pArguments>();
+  CLI::App* app = parent.add_subcommand("p2p", p2p_description);
   app->add_option("--measure", a->measures,
                   "What to measure: latency, bandwidth, bidirectional, rate, any-source, soak")
       ->check(words_of({"latency", "bandwidth", "bidirectional", "rate", "any-source", "soak"}))

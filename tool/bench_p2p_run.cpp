@@ -53,9 +53,9 @@ bool is_emulated(const P2pPlan& plan) {
          std::ranges::any_of(plan.paths, [](Path p) { return bench::gpus_of(p) > 0; });
 }
 
-class Runner {
+class P2pRunner {
  public:
-  Runner(const P2pPlan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
+  P2pRunner(const P2pPlan& plan, BenchDocument& document) : plan_(plan), document_(document) {}
 
   void run() {
     ask_peers();
@@ -216,7 +216,7 @@ int run_p2p(const P2pPlan& plan, JsonOption& json) {
   for (const std::string& peer : peers_for(plan)) bench::find_peer(peer);
   BenchDocument document("p2p", json);
   name_idle_peers(plan);
-  Runner(plan, document).run();
+  P2pRunner(plan, document).run();
   return document.finish();
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 using bench::PixelsRow, bench::PixelsWork;
 
-struct Arguments {
+struct PixelsArguments {
   std::string measures = "transfer,frame,output,compression", paths = "copy,pinned,interop", sizes, ranks = "1,2,4",
               devices, frame = "3840x2160", tile = "4M";
   double seconds = 0.2;
@@ -45,7 +45,7 @@ std::int64_t parse_pixel_bytes(const char* option, const std::string& text) {
   return *bytes;
 }
 
-PixelsWork work_of(const Arguments& a) {
+PixelsWork work_of(const PixelsArguments& a) {
   PixelsWork work;
   for (const std::string& size : split(a.sizes.empty() ? "4K,16K,64K,256K,1M,4M,16M,32M" : a.sizes, ','))
     work.sizes.push_back(parse_pixel_bytes("--sizes", size));
@@ -64,7 +64,7 @@ PixelsWork work_of(const Arguments& a) {
   return work;
 }
 
-bool asks(const Arguments& a, const char* measure) {
+bool asks(const PixelsArguments& a, const char* measure) {
   const std::vector<std::string> measures = split(a.measures, ',');
   return std::ranges::find(measures, measure) != measures.end();
 }
@@ -115,7 +115,7 @@ nlohmann::ordered_json fits_of(const std::vector<PixelsRow>& rows) {
   return fits;
 }
 
-int run(Arguments& a) {
+int run(PixelsArguments& a) {
   const PixelsWork work = work_of(a);
   BenchDocument document("pixels", a.json);
   document["renderer"] = bench::renderer_of(work.devices[0]);
@@ -148,7 +148,7 @@ int run(Arguments& a) {
   return failed ? exit_job_failed : result;
 }
 
-constexpr const char* description =
+constexpr const char* pixels_description =
     "OpenGL's memory as messages\n\n"
     "Each rank is a thread with a context of EGL, on the GPUs in turn, or on Mesa's llvmpipe where there are none:\n"
     "  transfer     read-back and upload by size and path, fitted to latency + bytes / bandwidth\n"
@@ -163,8 +163,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_bench_pixels(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("pixels", description);
+  const auto a = std::make_shared<PixelsArguments>();
+  CLI::App* app = parent.add_subcommand("pixels", pixels_description);
   app->add_option("--measure", a->measures, "What to measure")
       ->check(words_of({"transfer", "frame", "output", "compression"}))
       ->type_name("WORDS")

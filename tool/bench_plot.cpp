@@ -11,14 +11,14 @@ namespace dcgn::tool {
 
 namespace {
 
-struct Arguments {
+struct PlotArguments {
   std::vector<std::string> files;
   std::string output, measures;
   bool fit = false;
 };
 
 // Becomes python3, whose exit code and lines on stderr are as this command's.
-[[noreturn]] void run(const Arguments& a) {
+[[noreturn]] void run(const PlotArguments& a) {
   std::vector<std::string> words;
   if (!a.output.empty()) words.push_back("--output=" + a.output);
   if (!a.measures.empty()) words.push_back("--measure=" + a.measures);
@@ -31,7 +31,7 @@ struct Arguments {
 }  // namespace
 
 void add_bench_plot(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<PlotArguments>();
   CLI::App* app = parent.add_subcommand(
       "plot",
       "Pictures of what the others wrote by --json\n\n"

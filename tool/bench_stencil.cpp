@@ -24,7 +24,7 @@ namespace {
 
 using bench::StencilRow, bench::StencilWork;
 
-struct Arguments {
+struct StencilArguments {
   std::vector<std::string> equations = {"cahn-hilliard", "jacobi"};
   std::string sizes, devices, modes = "all", exchange = "stage", peers = "none";
   std::int64_t steps = 0;
@@ -40,7 +40,7 @@ std::vector<std::string> usual_sizes(const std::string& equation, bool real) {
               : std::vector<std::string>{"128x128", "24x24x24"};
 }
 
-std::vector<int> device_counts(const Arguments& a, int available) {
+std::vector<int> device_counts(const StencilArguments& a, int available) {
   std::vector<int> counts;
   if (a.devices.empty()) {
     for (int n = 1; n <= available; n *= 2) counts.push_back(n);
@@ -55,7 +55,7 @@ std::vector<int> device_counts(const Arguments& a, int available) {
 }
 
 // What is measured: equations and grids. Jacobi's are planes; others are left to the other equation.
-std::vector<std::pair<std::string, std::vector<std::int64_t>>> work_of(const Arguments& a, bool real) {
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> work_of(const StencilArguments& a, bool real) {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> work;
   for (const std::string& equation : a.equations)
     for (const std::string& text : a.sizes.empty() ? usual_sizes(equation, real) : split(a.sizes, ',')) {
@@ -81,7 +81,7 @@ void line(const StencilRow& r) {
 // One size by all forms over all numbers of devices.
 class Comparison {
  public:
-  Comparison(const Arguments& a, BenchDocument& document, double copy_gb_per_s)
+  Comparison(const StencilArguments& a, BenchDocument& document, double copy_gb_per_s)
       : a_(a), document_(document), copy_(copy_gb_per_s) {}
 
   void measure(StencilWork work, const std::vector<std::string>& modes, const std::vector<std::string>& peers) {
@@ -110,13 +110,13 @@ class Comparison {
     if (!document_.quiet()) line(row);
   }
 
-  const Arguments& a_;
+  const StencilArguments& a_;
   BenchDocument& document_;
   double copy_;
   std::map<std::string, double> alone_;  // a step on one device, by form
 };
 
-void tell_largest(const Arguments& a, const std::vector<int>& counts, BenchDocument& document) {
+void tell_largest(const StencilArguments& a, const std::vector<int>& counts, BenchDocument& document) {
   nlohmann::ordered_json table = nlohmann::ordered_json::array();
   for (const int devices : counts)
     for (const int dims : {2, 3}) {
@@ -132,7 +132,7 @@ void tell_largest(const Arguments& a, const std::vector<int>& counts, BenchDocum
   document["largest"] = table;
 }
 
-int run(Arguments& a) {
+int run(StencilArguments& a) {
   const bool real = !a.cpus && Device::count() > 0 && Device(0).kind() == DeviceKind::cuda;
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::vector<int> counts = device_counts(a, a.cpus ? processors : Device::count());
@@ -173,7 +173,7 @@ int run(Arguments& a) {
   return document.finish();
 }
 
-constexpr const char* description =
+constexpr const char* stencil_description =
     "Stencils over one device and more, by each mode, beside what a user would write without Decagon\n\n"
     "Midpoint steps of the Cahn-Hilliard equation and Jacobi's iteration, of floats on periodic grids in layers: the\n"
     "time of a step, as the median and p99 over ten runs, each of which ends with a look for what is not finite. GB/s\n"
@@ -187,8 +187,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_bench_stencil(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("stencil", description);
+  const auto a = std::make_shared<StencilArguments>();
+  CLI::App* app = parent.add_subcommand("stencil", stencil_description);
   app->add_option("EQUATION", a->equations, "Which: cahn-hilliard, jacobi [both]")
       ->check(word_of({"cahn-hilliard", "jacobi"}))
       ->type_name("");

@@ -27,7 +27,7 @@ namespace {
 
 using bench::VgpuRow, bench::VgpuWork, workloads::WorkloadKind, workloads::workload_kinds;
 
-struct Arguments {
+struct VgpuArguments {
   std::string measures = "launch,remote,scaling,schedule,placement", workloads, parts;
   int scale = 0;
   double seconds = 0.05;
@@ -40,12 +40,12 @@ std::vector<std::string> workload_names() {
   return names;
 }
 
-bool asks(const Arguments& a, const char* measure) {
+bool asks(const VgpuArguments& a, const char* measure) {
   const std::vector<std::string> measures = split(a.measures, ',');
   return std::ranges::find(measures, measure) != measures.end();
 }
 
-VgpuWork work_of(const Arguments& a) {
+VgpuWork work_of(const VgpuArguments& a) {
   if (Device::count() == 0 || Device(0).kind() != DeviceKind::cuda)
     refuse("vgpu: this machine has no CUDA device, expected at least one: emulated GPUs run no CUDA source");
   VgpuWork work;
@@ -100,7 +100,7 @@ void print_means(const std::vector<VgpuRow>& rows) {
   }
 }
 
-int run(Arguments& a) {
+int run(VgpuArguments& a) {
   const VgpuWork work = work_of(a);
   BenchDocument document("vgpu", a.json);
   std::vector<VgpuRow> rows;
@@ -136,7 +136,7 @@ int run(Arguments& a) {
   return failed ? exit_job_failed : result;
 }
 
-constexpr const char* description =
+constexpr const char* vgpu_description =
     "Kernels for one GPU over several: the virtual GPU\n\n"
     "Workloads are those of the 2014 paper's Table II, the same source for one GPU and for several:\n"
     "  launch     an empty kernel: launch and wait, and one of many launches\n"
@@ -151,8 +151,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_bench_vgpu(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("vgpu", description);
+  const auto a = std::make_shared<VgpuArguments>();
+  CLI::App* app = parent.add_subcommand("vgpu", vgpu_description);
   app->add_option("--measure", a->measures, "What to measure")
       ->check(words_of({"launch", "remote", "scaling", "schedule", "placement"}))
       ->type_name("WORDS")

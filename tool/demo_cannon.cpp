@@ -20,21 +20,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* help =
+constexpr const char* cannon_help =
     "A matrix product by Cannon's algorithm: simultaneous communication\n\n"
     "C = A B on a grid of q x q ranks, CPU threads and slots of GPUs, each with a tile of A, B and C. q times each "
     "rank\n"
     "multiplies the tiles that it has, and all pass A on to the left and B upwards at the same time, by\n"
     "sendrecv_replace, while the kernels run. The largest square number of ranks takes part.";
 
-constexpr const char* examples =
+constexpr const char* cannon_examples =
     "Examples:\n"
     "  dcgn demo cannon                                     a 768 x 768 product\n"
     "  dcgn demo cannon --cpus 0 --gpus 1 --slots 9 --size 300 --check\n"
     "  dcgn demo cannon --cpus 0 --gpus 4 --slots 1 --size 8192     a rank a GPU\n"
     "  dcgn demo cannon --overlap --json                    tiles move while others are multiplied\n";
 
-struct Arguments {
+struct CannonArguments {
   cannon::Options options;
   ShapeOptions shape;
   JsonOption json;
@@ -82,7 +82,7 @@ void print_report(const cannon::Options& o, const cannon::Outcome& outcome) {
              outcome.across, outcome.across, 2 * size * size * size / flop, flop * 1e-9);
 }
 
-void set_options(Arguments& a, int processes) {
+void set_options(CannonArguments& a, int processes) {
   cannon::Options& o = a.options;
   // A rank is a whole GPU where it is a real one.
   if (a.shape.slots < 0 && Device::count() > 0 && Device(0).kind() == DeviceKind::cuda) a.shape.slots = 1;
@@ -90,7 +90,7 @@ void set_options(Arguments& a, int processes) {
   cannon::validate(o);
 }
 
-int run(Arguments& a) {
+int run(CannonArguments& a) {
   const Process here = this_process();
   const int began = begin_together([&] {
     set_options(a, here.count);
@@ -114,9 +114,9 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_demo_cannon(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<CannonArguments>();
   cannon::Options& o = a->options;
-  CLI::App* app = parent.add_subcommand("cannon", help);
+  CLI::App* app = parent.add_subcommand("cannon", cannon_help);
   app->add_option("--size", o.size, "Rows and columns of the matrices")
       ->type_name("N")
       ->check(whole_number(1, 1 << 16))
@@ -134,7 +134,7 @@ void add_demo_cannon(CLI::App& parent, Action& chosen) {
   app->add_flag("--check", a->check, "Compare C x to A (B x) for two vectors, in whole numbers");
   a->json.add_to(*app, "The table and the totals");
   add_trace_option(*app);
-  app->footer(fmt::format("{}\n{}\n{}", examples, processes_help, exit_codes_help));
+  app->footer(fmt::format("{}\n{}\n{}", cannon_examples, processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

@@ -21,14 +21,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* help =
+constexpr const char* mandelbrot_help =
     "The main job: a fractal by a dynamic work queue of CPU ranks and GPU slots\n\n"
     "The Mandelbrot set by a dynamic work queue. Rank 0, a CPU rank, is the master: it takes whoever asks next, by\n"
     "any-source receives, and hands out strips; slots of GPUs (a block each) and the other CPU ranks compute them and\n"
     "send the pixels back. Kernels send and receive while they run. Two runs rarely share the work in the same way:\n"
     "the second picture shows who computed what.";
 
-constexpr const char* examples =
+constexpr const char* mandelbrot_examples =
     "Examples:\n"
     "  dcgn demo mandelbrot                                  two pictures in the current directory\n"
     "  dcgn demo mandelbrot --cpus 1 --gpus 1 --slots 4      slots alone compute\n"
@@ -36,7 +36,7 @@ constexpr const char* examples =
     "  dcgn demo mandelbrot --size 640x480 --strip 1 --check --json\n"
     "  DCGN_SEED=7 dcgn demo mandelbrot --size 96x64         one interleaving, again and again\n";
 
-struct Arguments {
+struct MandelbrotArguments {
   mandelbrot::Options options;
   ShapeOptions shape;
   JsonOption json;
@@ -47,7 +47,7 @@ struct Arguments {
   bool check = false;
 };
 
-void set_region(const Arguments& a, mandelbrot::Task& task) {
+void set_region(const MandelbrotArguments& a, mandelbrot::Task& task) {
   if (!a.region.empty()) {
     task.region = {a.region[0], a.region[1], a.region[2], a.region[3]};
     return;
@@ -57,7 +57,7 @@ void set_region(const Arguments& a, mandelbrot::Task& task) {
                  a.center[1] + half_height};
 }
 
-Json to_json(const mandelbrot::Options& o, const mandelbrot::Outcome& outcome, const Arguments& a,
+Json to_json(const mandelbrot::Options& o, const mandelbrot::Outcome& outcome, const MandelbrotArguments& a,
              std::optional<std::int64_t> wrong) {
   const mandelbrot::Task& t = o.task;
   const double pixels = static_cast<double>(t.width) * t.height;
@@ -132,7 +132,8 @@ void expect_two_files(const char* option, const base::OutputFile& file, const ch
         fmt::format("{} {}: expected another file than {} {}", option, file.path(), other_option, other.path()));
 }
 
-void open_files(Arguments& a, std::optional<base::OutputFile>& output, std::optional<base::OutputFile>& owners) {
+void open_files(MandelbrotArguments& a, std::optional<base::OutputFile>& output,
+                std::optional<base::OutputFile>& owners) {
   output.emplace(a.output);
   owners.emplace(a.owners);
   a.json.open();
@@ -143,7 +144,7 @@ void open_files(Arguments& a, std::optional<base::OutputFile>& output, std::opti
   }
 }
 
-void set_options(Arguments& a, int processes) {
+void set_options(MandelbrotArguments& a, int processes) {
   mandelbrot::Options& o = a.options;
   const auto [width, height] = parse_extent("mandelbrot", a.size);
   o.task.width = width;
@@ -153,7 +154,7 @@ void set_options(Arguments& a, int processes) {
   mandelbrot::validate(o);
 }
 
-int run(Arguments& a) {
+int run(MandelbrotArguments& a) {
   const Process here = this_process();
   std::optional<base::OutputFile> output, owners;
   const int began = begin_together([&] {
@@ -187,9 +188,9 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_demo_mandelbrot(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<MandelbrotArguments>();
   mandelbrot::Options& o = a->options;
-  CLI::App* app = parent.add_subcommand("mandelbrot", help);
+  CLI::App* app = parent.add_subcommand("mandelbrot", mandelbrot_help);
   app->add_option("--size", a->size, "Width and height of the picture in pixels")
       ->type_name("WIDTHxHEIGHT")
       ->capture_default_str();
@@ -226,7 +227,7 @@ void add_demo_mandelbrot(CLI::App& parent, Action& chosen) {
   app->add_flag("--check", a->check, "Compute all again on this thread and compare every pixel");
   a->json.add_to(*app, "The table and the totals");
   add_trace_option(*app);
-  app->footer(fmt::format("{}\n{}\n{}", examples, processes_help, exit_codes_help));
+  app->footer(fmt::format("{}\n{}\n{}", mandelbrot_examples, processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

@@ -26,13 +26,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* help =
+constexpr const char* nbody_help =
     "Bodies under their own gravity: one-to-all communication\n\n"
     "Every body attracts all others. Each rank, a CPU thread or a slot of a GPU, knows all of them and advances its\n"
     "part; after each step the new positions go to all ranks, while the kernels run. Afterwards: the change of the\n"
     "total energy, which shows how good the sum of it all is, and pictures of the run.";
 
-constexpr const char* examples =
+constexpr const char* nbody_examples =
     "Examples:\n"
     "  dcgn demo nbody                                       two discs meet: pictures in the current directory\n"
     "  dcgn demo nbody --start plummer --bodies 1000 --steps 50 --check\n"
@@ -42,7 +42,7 @@ constexpr const char* examples =
 // How far a body may be from where double precision has it, after a short run: what float loses, and no more.
 constexpr double tolerance = 2e-3;
 
-struct Arguments {
+struct NbodyArguments {
   nbody::Options options;
   ShapeOptions shape;
   JsonOption json;
@@ -58,7 +58,7 @@ nbody::Exchange exchange_of(const std::string& name) {
   return nbody::Exchange::direct;
 }
 
-void set_options(Arguments& a, int processes) {
+void set_options(NbodyArguments& a, int processes) {
   nbody::Options& o = a.options;
   o.exchange = exchange_of(a.exchange);
   o.start = a.start == "plummer" ? nbody::Start::plummer : nbody::Start::discs;
@@ -87,7 +87,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Json to_json(const Arguments& a, const nbody::Outcome& outcome, const std::vector<std::string>& files,
+Json to_json(const NbodyArguments& a, const nbody::Outcome& outcome, const std::vector<std::string>& files,
              std::optional<std::int64_t> wrong) {
   const nbody::Options& o = a.options;
   Json ranks = Json::array(), energies = Json::array();
@@ -131,7 +131,7 @@ Json to_json(const Arguments& a, const nbody::Outcome& outcome, const std::vecto
   return document;
 }
 
-void print_report(const Arguments& a, const nbody::Outcome& outcome) {
+void print_report(const NbodyArguments& a, const nbody::Outcome& outcome) {
   using enum Table::Align;
   Table table({{"rank"}, {"place", left}, {"bodies"}, {"computing"}, {"sent"}, {"bytes"}, {"received"}, {"waiting"}});
   constexpr std::size_t most = 40;
@@ -155,7 +155,7 @@ void print_report(const Arguments& a, const nbody::Outcome& outcome) {
              outcome.film_steps.front(), last.total(), outcome.film_steps.back(), outcome.drift());
 }
 
-int run(Arguments& a) {
+int run(NbodyArguments& a) {
   const Process here = this_process();
   Extent extent{};
   std::vector<std::string> files;
@@ -199,9 +199,9 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_demo_nbody(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<NbodyArguments>();
   nbody::Options& o = a->options;
-  CLI::App* app = parent.add_subcommand("nbody", help);
+  CLI::App* app = parent.add_subcommand("nbody", nbody_help);
   app->add_option("--bodies", o.bodies, "How many")
       ->type_name("N")
       ->check(whole_number(1, 1 << 24))
@@ -256,7 +256,7 @@ void add_demo_nbody(CLI::App& parent, Action& chosen) {
   app->add_flag("--check", a->check, "Compute all again on the CPU in double precision and compare positions");
   a->json.add_to(*app, "The table, the energies and the totals");
   add_trace_option(*app);
-  app->footer(fmt::format("{}\n{}\n{}", examples, processes_help, exit_codes_help));
+  app->footer(fmt::format("{}\n{}\n{}", nbody_examples, processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

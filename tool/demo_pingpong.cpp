@@ -20,7 +20,7 @@ namespace {
 
 using pingpong::Between;
 
-struct Arguments {
+struct PingpongArguments {
   std::string between = "cpu,cpu|cpu,slot|slot,slot";
   std::string sizes = "4,1K,64K,1M";
   int rounds = 1000;
@@ -42,13 +42,13 @@ std::int64_t parse_bytes(const std::string& text) {
   return *bytes;
 }
 
-struct Plan {
+struct PingpongPlan {
   std::vector<std::pair<std::string, Between>> pairs;
   std::vector<std::int64_t> sizes;
 };
 
-Plan plan_of(const Arguments& a, int processes) {
-  Plan plan;
+PingpongPlan plan_of(const PingpongArguments& a, int processes) {
+  PingpongPlan plan;
   if (processes > 2)
     throw Error(Code::configuration, "pingpong",
                 fmt::format("{} processes: expected 1, or 2 for a rank each", processes));
@@ -57,9 +57,9 @@ Plan plan_of(const Arguments& a, int processes) {
   return plan;
 }
 
-int run(Arguments& a) {
+int run(PingpongArguments& a) {
   const Process here = this_process();
-  Plan plan;
+  PingpongPlan plan;
   const int began = begin_together([&] {
     plan = plan_of(a, here.count);
     if (here.first()) a.json.open();
@@ -92,7 +92,7 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_demo_pingpong(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<PingpongArguments>();
   CLI::App* app = parent.add_subcommand(
       "pingpong",
       "Two ranks of any kinds send a message to and fro\n\n"

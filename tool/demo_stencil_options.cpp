@@ -15,7 +15,7 @@ namespace {
 
 using simulation::Equation;
 
-constexpr const char* examples =
+constexpr const char* stencil_examples =
     "Examples:\n"
     "  dcgn demo {0} --steps 2000 --png every=500\n"
     "  dcgn demo {0} --size 96x96x96 --steps 1000 --surface every=500 --vti every=500\n"
@@ -111,7 +111,7 @@ void add(CLI::App& parent, Action& chosen, Equation equation, const char* help,
   app->add_option("--output", a->output, "What the files' names begin with")->type_name("NAME")->capture_default_str();
   a->json.add_to(*app, "The records, what was written and the totals");
   add_trace_option(*app);
-  app->footer(fmt::format("{}\n{}\n{}", fmt::format(fmt::runtime(examples), name_of(equation), a->output),
+  app->footer(fmt::format("{}\n{}\n{}", fmt::format(fmt::runtime(stencil_examples), name_of(equation), a->output),
                           processes_help, exit_codes_help));
   app->callback([a, &chosen] { chosen = [a] { return run_demo_stencil(*a); }; });
 }

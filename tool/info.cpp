@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 constexpr int block_threads = 128;
 constexpr int most_ranks_shown = 64;
 
-struct Arguments {
+struct InfoArguments {
   ShapeOptions shape;
   JsonOption json;
 };
@@ -80,7 +80,7 @@ const char* to_string(DeviceKind kind) {
   return "";
 }
 
-Json to_json(const Arguments& a, const Placement& placement) {
+Json to_json(const InfoArguments& a, const Placement& placement) {
   Json document = {{"version", version},
                    {"build", {{"type", build_type}, {"compiler", build_compiler}, {"sanitizers", build_sanitizers}}}};
   for (const Part& part : build_parts) document["build"]["parts"][part.name] = part.state;
@@ -189,7 +189,7 @@ void print_placement(const NodeShape& shape, const Placement& placement) {
   fmt::print("{}\n", table.text());
 }
 
-void print_all(const Arguments& a, const Placement& placement) {
+void print_all(const InfoArguments& a, const Placement& placement) {
   using enum Table::Align;
   fmt::print("Decagon {}, {}, {}{}{}\n\n", version, build_type, build_compiler,
              *build_sanitizers ? ", sanitizers: " : "", build_sanitizers);
@@ -205,7 +205,7 @@ void print_all(const Arguments& a, const Placement& placement) {
   fmt::print("Settings\n{}", settings.text());
 }
 
-int run(Arguments& a) {
+int run(InfoArguments& a) {
   const Placement placement({a.shape.shape()});
   settings_in_force();  // throws what is wrong with them before anything is printed
   a.json.open();
@@ -217,7 +217,7 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_info(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<InfoArguments>();
   CLI::App* app = parent.add_subcommand("info",
                                         "What is here: devices, links, MPI, placement of ranks, settings\n\n"
                                         "The build and its optional parts, the devices and what links them, the MPI "

@@ -110,6 +110,17 @@ int run(int argc, char** argv) {
   add_sim_figure(*sim, chosen);
   add_sim_host(*sim, chosen);
   add_sim_keys(*sim, chosen);
+#else
+  for (const std::string name : {"bench", "sim"})
+    app.add_subcommand(name, "Not in this build: `make test` builds all, or cmake -DDCGN_BUILD_BENCH=ON")
+        ->allow_extras()
+        ->callback([name, &chosen] {
+          chosen = [name] {
+            print_error("this build has no `dcgn " + name +
+                        "`: expected one with DCGN_BUILD_BENCH=ON, as `make test` and `make bench` make it");
+            return exit_usage;
+          };
+        });
 #endif
   add_vgpu(app, chosen);
   add_trace(app, chosen);

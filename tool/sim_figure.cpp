@@ -23,7 +23,7 @@ namespace {
 
 using memnet::Figure, memnet::FigureRow;
 
-struct Arguments {
+struct SimFigureArguments {
   std::string number;
   memnet::FigureOptions options;
   std::int64_t seed = 1;
@@ -51,7 +51,7 @@ void print(const Figure& figure) {
   for (const std::string& one : figure.assumed) fmt::print("  {}\n", one);
 }
 
-int run(Arguments& a) {
+int run(SimFigureArguments& a) {
   const int number = std::stoi(a.number);
   a.options.seed = static_cast<std::uint64_t>(a.seed);
   expect_different({{"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
@@ -90,7 +90,7 @@ int run(Arguments& a) {
   return result == exit_ok ? a.plot.draw(drawn) : result;
 }
 
-constexpr const char* description =
+constexpr const char* sim_figure_description =
     "The figures of the 2014 paper, simulated again, with the paper's values beside\n\n"
     "Ours, what the paper's text states, the deviation, whether the orderings that it states hold, and which inputs\n"
     "are assumed. GPU kernels are not run: a workload is the traffic that its problem's size makes.\n"
@@ -102,8 +102,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_sim_figure(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("figure", description);
+  const auto a = std::make_shared<SimFigureArguments>();
+  CLI::App* app = parent.add_subcommand("figure", sim_figure_description);
   app->add_option("NUMBER", a->number, "12, 14, 15, 16, 17, 18 or 19")
       ->type_name("")
       ->check(word_of({"12", "14", "15", "16", "17", "18", "19"}))

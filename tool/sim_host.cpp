@@ -17,13 +17,13 @@ namespace dcgn::tool {
 
 namespace {
 
-struct Arguments {
+struct SimHostArguments {
   std::int64_t seed = 1;
   JsonOption json;
   FileOption csv;
 };
 
-int run(Arguments& a) {
+int run(SimHostArguments& a) {
   a.csv.open();
   BenchDocument document("sim host", a.json);
   std::vector<memnet::ReportRow> rows;
@@ -52,7 +52,7 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_sim_host(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<SimHostArguments>();
   CLI::App* app = parent.add_subcommand(
       "host",
       "A model of a real host, 8 H200 on NVLink, beside what was measured there\n\n"

@@ -26,7 +26,7 @@ namespace {
 
 using memnet::Configuration, memnet::LatencySummary, memnet::Result;
 
-struct Arguments {
+struct SimRunArguments {
   SimInput input;
   JsonOption json;
   FileOption csv, links;
@@ -163,7 +163,7 @@ std::string_view section_of(memnet::RunKind kind) {
 }
 
 // The head comes with the results: stdout has nothing of what is refused.
-BenchDocument document_of(const Configuration& c, Arguments& a) {
+BenchDocument document_of(const Configuration& c, SimRunArguments& a) {
   BenchDocument document("sim run", a.json, a.csv.on_stdout());
   document["config"] = c.file;
   document["title"] = c.title;
@@ -171,7 +171,7 @@ BenchDocument document_of(const Configuration& c, Arguments& a) {
   return document;
 }
 
-int run_open_loop(const Configuration& c, Arguments& a) {
+int run_open_loop(const Configuration& c, SimRunArguments& a) {
   Progress progress("simulating");
   progress.update(0);
   const Result result = with_places(c, [&] {
@@ -193,7 +193,7 @@ int run_open_loop(const Configuration& c, Arguments& a) {
   return document.finish();
 }
 
-int run_closed_loop(const Configuration& c, Arguments& a, const Inputs& inputs) {
+int run_closed_loop(const Configuration& c, SimRunArguments& a, const Inputs& inputs) {
   memnet::Trace record;
   const bool records = inputs.record != nullptr;
   Progress progress("simulating");
@@ -211,7 +211,7 @@ int run_closed_loop(const Configuration& c, Arguments& a, const Inputs& inputs) 
   return document.finish();
 }
 
-int run_replay(const Configuration& c, Arguments& a, const Inputs& inputs) {
+int run_replay(const Configuration& c, SimRunArguments& a, const Inputs& inputs) {
   const std::vector<memnet::Delivery> deliveries =
       with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, inputs.packets); });
   BenchDocument document = document_of(c, a);
@@ -230,7 +230,7 @@ int run_replay(const Configuration& c, Arguments& a, const Inputs& inputs) {
   return document.finish();
 }
 
-int run_system(const Configuration& c, Arguments& a) {
+int run_system(const Configuration& c, SimRunArguments& a) {
   const memnet::SystemPlan& plan = c.system;
   Progress progress("simulating");
   std::vector<std::pair<std::string, memnet::Phase>> phases;
@@ -272,7 +272,7 @@ int run_system(const Configuration& c, Arguments& a) {
   return document.finish();
 }
 
-int run(Arguments& a) {
+int run(SimRunArguments& a) {
   const Configuration c = a.input.read();
   if (a.links.given() && c.kind != memnet::RunKind::open_loop) {
     throw Error(Code::configuration, "sim",
@@ -293,7 +293,7 @@ int run(Arguments& a) {
   return exit_job_failed;
 }
 
-constexpr const char* description =
+constexpr const char* sim_run_description =
     "One run of a network that a TOML file describes\n\n"
     "With [traffic], or none of these, an open loop: packets at a rate. With [requests] a closed loop: processors\n"
     "that read and write memory, so many requests at once. With [replay] the packets of a trace. With [system] a "
@@ -305,8 +305,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_sim_run(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("run", description);
+  const auto a = std::make_shared<SimRunArguments>();
+  CLI::App* app = parent.add_subcommand("run", sim_run_description);
   a->input.add_to(*app, true);
   a->json.add_to(*app, "The row and each channel's load, with machine, commit, date and command,");
   a->csv.add_to(*app, "--csv", "The row, under a line of names", "FILE");

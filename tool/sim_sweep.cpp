@@ -28,7 +28,7 @@ namespace {
 
 using memnet::Configuration, memnet::Result;
 
-struct Arguments {
+struct SimSweepArguments {
   SimInput input;
   std::string loads = "0.05:0.5:0.05";
   int threads = 0;
@@ -120,7 +120,7 @@ void line(const Configuration& c, const Result& r) {
              of_packets(r.latency.p99, 0), of_packets(r.hops, 3), most, r.saturated ? "yes" : "no");
 }
 
-int run(Arguments& a) {
+int run(SimSweepArguments& a) {
   Configuration c = a.input.read();
   if (c.kind != memnet::RunKind::open_loop)
     throw Error(Code::configuration, "sim",
@@ -171,7 +171,7 @@ int run(Arguments& a) {
   return result == exit_ok ? a.plot.draw(drawn) : result;
 }
 
-constexpr const char* description =
+constexpr const char* sim_sweep_description =
     "Latency and throughput over the load\n\n"
     "A run for each load, several at once; a line, and a row of JSON or CSV, for each. A point is what `dcgn sim run`\n"
     "gives at its load: rows do not depend on the number of threads. A run past saturation ends, with a flag.";
@@ -179,8 +179,8 @@ constexpr const char* description =
 }  // namespace
 
 void add_sim_sweep(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("sweep", description);
+  const auto a = std::make_shared<SimSweepArguments>();
+  CLI::App* app = parent.add_subcommand("sweep", sim_sweep_description);
   a->input.add_to(*app, false);
   app->add_option("--load", a->loads, "Flits per source and cycle: a range, or a list with commas")
       ->type_name("FIRST:LAST:STEP")

@@ -36,7 +36,7 @@ using Json = nlohmann::ordered_json;
 using trace::Analysis, trace::Document, trace::Event, trace::share_text, trace::Step, trace::time_text;
 using enum Table::Align;
 
-constexpr const char* help =
+constexpr const char* trace_help =
     "What a job did, from its trace: who waited for whom, and a page to look at\n\n"
     "Reads what a job has written with DCGN_TRACE=FILE.json, and tells where each rank's time went, who sent how much "
     "to whom,\n"
@@ -46,14 +46,14 @@ constexpr const char* help =
     "rank came to\n"
     "its own call; transferring is the rest of the calls; computing is all that is outside calls.";
 
-constexpr const char* examples =
+constexpr const char* trace_examples =
     "Examples:\n"
     "  DCGN_TRACE=job.json dcgn demo pingpong        a trace\n"
     "  dcgn trace job.json                           what was in it\n"
     "  dcgn trace job.json -o job.html               the same to look at, in a browser\n"
     "  dcgn trace job.json --json | jq .critical_path\n\n";
 
-struct Arguments {
+struct TraceArguments {
   std::string file, output;
   JsonOption json;
 };
@@ -200,7 +200,7 @@ void print_path(const Analysis& a) {
   fmt::print("\n{}", table.text());
 }
 
-Json document_of(const Arguments& arguments, const Document& document, const Analysis& a) {
+Json document_of(const TraceArguments& arguments, const Document& document, const Analysis& a) {
   Json ranks = Json::array(), flows = Json::array(), collectives = Json::array(), slowest = Json::array(),
        path = Json::array();
   const std::vector<std::uint64_t> on_path = path_of_ranks(document, a);
@@ -274,7 +274,7 @@ void expect_another(const std::string& option, const std::string& name, const st
                 fmt::format("{} {}: expected another file than {} {}", option, name, than, other));
 }
 
-int run(Arguments& a) {
+int run(TraceArguments& a) {
   const std::string json = a.json.on_stdout() ? "" : a.json.file;
   expect_another("--output", a.output, "FILE", a.file);
   expect_another("--json", json, "FILE", a.file);
@@ -320,12 +320,12 @@ CLI::Validator html_file() {
 }  // namespace
 
 void add_trace(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("trace", help);
+  const auto a = std::make_shared<TraceArguments>();
+  CLI::App* app = parent.add_subcommand("trace", trace_help);
   app->add_option("FILE", a->file, "What DCGN_TRACE=FILE.json has written")->type_name("")->required();
   app->add_option("-o,--output", a->output, "Where the page goes [nowhere]")->type_name("OUT.html")->check(html_file());
   a->json.add_to(*app, "What is told");
-  app->footer(std::string(examples) + exit_codes_help);
+  app->footer(std::string(trace_examples) + exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace virtual_gpu::ptx;
 
-constexpr const char* help =
+constexpr const char* vgpu_rewrite_help =
     "Rewrite PTX so that a kernel's blocks can be split over several GPUs\n\n"
     "The block's index and the grid's size become those of the whole grid, in kernels and in device functions; "
     "atomics, "
@@ -33,14 +33,14 @@ constexpr const char* help =
     "stays whole,\n"
     "and the report says why, with the line. No GPU is needed.";
 
-constexpr const char* examples =
+constexpr const char* vgpu_rewrite_examples =
     "Examples:\n"
     "  nvcc -ptx -arch=compute_90 kernels.cu && dcgn vgpu rewrite kernels.ptx     the report alone\n"
     "  dcgn vgpu rewrite kernels.ptx -o split.ptx && ptxas -arch=sm_90 split.ptx\n"
     "  dcgn vgpu rewrite kernels.ptx --kernel dot --json                          one kernel, for programs\n"
     "  dcgn vgpu rewrite kernels.ptx --mode early-exit -o oracle.ptx              the whole grid on each GPU\n\n";
 
-struct Arguments {
+struct VgpuRewriteArguments {
   std::string file, output, kernel, mode = "split";
   JsonOption json;
 };
@@ -99,7 +99,7 @@ Json to_json(const VariableReport& v) {
   return one;
 }
 
-Json document_of(const Arguments& a, const Module& module, const Rewritten& rewritten) {
+Json document_of(const VgpuRewriteArguments& a, const Module& module, const Rewritten& rewritten) {
   Json kernels = Json::array(), variables = Json::array();
   for (const KernelReport& k : rewritten.kernels) kernels.push_back(to_json(k));
   for (const VariableReport& v : rewritten.variables) variables.push_back(to_json(v));
@@ -205,7 +205,7 @@ std::string name_in(const Module& module, const std::string& kernel) {
   return found.size() == 1 ? found.front() : kernel;
 }
 
-int run(Arguments& a) {
+int run(VgpuRewriteArguments& a) {
   const Module module = parse(a.file, read_whole(a.file));
   a.kernel = name_in(module, a.kernel);
   const Mode mode = a.mode == "split" ? Mode::split : Mode::early_exit;
@@ -232,8 +232,8 @@ int run(Arguments& a) {
 }  // namespace
 
 void add_vgpu_rewrite(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("rewrite", help);
+  const auto a = std::make_shared<VgpuRewriteArguments>();
+  CLI::App* app = parent.add_subcommand("rewrite", vgpu_rewrite_help);
   app->add_option("FILE", a->file, "The PTX")->type_name("...")->required();
   app->add_option("-o,--output", a->output, "Where the rewritten PTX goes [nowhere]")->type_name("OUT");
   app->add_option(
@@ -247,7 +247,7 @@ void add_vgpu_rewrite(CLI::App& parent, Action& chosen) {
                   "Split this one only, and show its parameters [all]; exit code 1 where it cannot be")
       ->type_name("NAME");
   a->json.add_to(*app, "The report");
-  app->footer(std::string(examples) + exit_codes_help);
+  app->footer(std::string(vgpu_rewrite_examples) + exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

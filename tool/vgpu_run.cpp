@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* run_help =
+constexpr const char* vgpu_run_help =
     "Run a program that was written for one GPU on all of them, unchanged\n\n"
     "Puts a layer between the program and the CUDA driver, by LD_PRELOAD, that splits launches, spreads buffers and "
     "keeps streams in\n"
@@ -43,7 +43,7 @@ constexpr const char* run_help =
     "first GPU, and the report says why. What stands behind the program's name is the program's; the exit code is "
     "its.";
 
-constexpr const char* run_examples =
+constexpr const char* vgpu_run_examples =
     "Examples:\n"
     "  dcgn vgpu run ./program its arguments\n"
     "  dcgn vgpu run --gpus 0,2 --report what.txt -- ./program its arguments\n"
@@ -237,7 +237,7 @@ int run(RunArguments& a, std::vector<std::string> command) {
 
 void add_vgpu_run(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<RunArguments>();
-  CLI::App* app = parent.add_subcommand("run", run_help);
+  CLI::App* app = parent.add_subcommand("run", vgpu_run_help);
   app->add_option("--gpus", a->gpus, "So many GPUs, or which, 0,1,...; the first is the program's own [all]")
       ->type_name("GPUS");
   app->add_option("--placement", a->placement,
@@ -255,7 +255,7 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
   app->add_option("PROGRAM", a->none, "The program, and what is its own: its arguments")
       ->type_name("ARGUMENTS...")
       ->check([](const std::string&) { return std::string("the program's"); });
-  app->footer(std::string(run_examples) +
+  app->footer(std::string(vgpu_run_examples) +
               "Exit codes:\n"
               "  the program's; 128 and the signal's number where a signal ended it\n"
               "  2, 3  it was not run, and stderr says why\n");

@@ -29,14 +29,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* run_help =
+constexpr const char* wall_run_help =
     "A GLUT program on a wall of screens, unchanged\n\n"
     "Starts the program once a screen. Each of them draws its part; what users do at any screen, time and chance are "
     "the\n"
     "same for all, and pictures appear on all at once. Programs must be linked to freeglut (libglut.so.3.12 or\n"
     "libglut.so.3) or load it. SIGUSR1 writes the --snapshot at any time.";
 
-constexpr const char* run_examples =
+constexpr const char* wall_run_examples =
     "Examples:\n"
     "  dcgn wall run --layout wall.toml -- ./program its arguments\n"
     "  dcgn wall run --layout 2x2:960x540 --headless --frames 60 --snapshot wall.png -- ./program\n"
@@ -54,7 +54,7 @@ constexpr const char* demo_help =
     "beside\n"
     "the others, and tells how far apart in time they were.";
 
-struct Arguments {
+struct WallArguments {
   std::string layout, replay, snapshot;
   std::int64_t random = -1, frames = -1;
   double step_ms = 1000.0 / 60, deadline_s = 60;
@@ -70,7 +70,7 @@ volatile std::sig_atomic_t picture_wanted = 0;
 
 void want_picture(int) { picture_wanted = 1; }
 
-void add_wall_options(CLI::App& app, Arguments& a) {
+void add_wall_options(CLI::App& app, WallArguments& a) {
   app.add_flag(
       "--exact", a.exact,
       "Every pixel as in one window: each screen draws into a window as large as the wall, of which it fills its\n"
@@ -99,7 +99,7 @@ void add_wall_options(CLI::App& app, Arguments& a) {
   a.json.add_to(app, "The report");
 }
 
-void add_script_options(CLI::App& app, Arguments& a) {
+void add_script_options(CLI::App& app, WallArguments& a) {
   app.add_option("--replay", a.replay, "What users do, from a file: docs/guide/wall.md has its words")
       ->type_name("FILE");
   app.add_option("--random", a.random, "Keys, buttons, motion and sizes at random instead, from that seed")
@@ -110,7 +110,7 @@ void add_script_options(CLI::App& app, Arguments& a) {
       ->check(positive_number());
 }
 
-void add_program(CLI::App& app, Arguments& a) {
+void add_program(CLI::App& app, WallArguments& a) {
   app.add_option("--layout", a.layout, "A file of TOML, or COLUMNSxROWS:WIDTHxHEIGHT of equal screens")
       ->type_name("LAYOUT")
       ->required();
@@ -123,7 +123,7 @@ pixels::Compression compression_of(const std::string& word) {
 }
 
 // What a clock can count: a step has a nanosecond at least.
-void check_times(const Arguments& a) {
+void check_times(const WallArguments& a) {
   if (a.deadline_s < 1e-3 || a.deadline_s > 1e9)
     throw Error(Code::configuration, "wall",
                 fmt::format("--deadline {}: expected from 0.001 to 1e9 seconds", a.deadline_s));
@@ -131,7 +131,7 @@ void check_times(const Arguments& a) {
     throw Error(Code::configuration, "wall", fmt::format("--step {}: expected from 1e-06 to 1e9 ms", a.step_ms));
 }
 
-wall::Options options_of(const Arguments& a) {
+wall::Options options_of(const WallArguments& a) {
   wall::Options o;
   check_times(a);
   o.layout = wall::load_layout(a.layout);
@@ -193,7 +193,8 @@ std::optional<Alone> run_alone(wall::Options o, const wall::Report& r) {
   return Alone{slowest->name, wall::run_wall(o, {}).frame_ms};
 }
 
-Json document_of(const Arguments& a, const wall::Options& o, const wall::Report& r, const std::optional<Alone>& alone) {
+Json document_of(const WallArguments& a, const wall::Options& o, const wall::Report& r,
+                 const std::optional<Alone>& alone) {
   Json screens = Json::array();
   for (const wall::ScreenReport& s : r.screens)
     screens.push_back({{"name", s.name},
@@ -252,7 +253,7 @@ void print_report(const wall::Options& o, const wall::Report& r) {
   fmt::print("{} events; GL calls alike in all {} frames that were compared\n", r.events, r.checked);
 }
 
-int run(Arguments& a, bool report) {
+int run(WallArguments& a, bool report) {
   wall::Options o = options_of(a);
   a.json.open();
   std::optional<base::OutputFile> picture;
@@ -286,8 +287,8 @@ int run(Arguments& a, bool report) {
 }
 
 void add_run(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App* app = parent.add_subcommand("run", run_help);
+  const auto a = std::make_shared<WallArguments>();
+  CLI::App* app = parent.add_subcommand("run", wall_run_help);
   add_program(*app, *a);
   app->add_option("--frames", a->frames, "End after so many frames [when the program does]")
       ->type_name("N")
@@ -298,12 +299,12 @@ void add_run(CLI::App& parent, Action& chosen) {
       ->type_name("FILE");
   add_script_options(*app, *a);
   add_wall_options(*app, *a);
-  app->footer(std::string(run_examples) + exit_codes_help);
+  app->footer(std::string(wall_run_examples) + exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a, true); }; });
 }
 
 void add_snapshot(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<WallArguments>();
   CLI::App* app = parent.add_subcommand("snapshot", snapshot_help);
   add_program(*app, *a);
   a->frames = 30;
@@ -329,7 +330,7 @@ void add_snapshot(CLI::App& parent, Action& chosen) {
 }
 
 void add_demo(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<WallArguments>();
   CLI::App* app = parent.add_subcommand("demo", demo_help);
   a->frames = 120;
   a->layout = "2x2:480x270";

@@ -9,17 +9,17 @@ namespace dcgn::nbody {
 
 namespace {
 
-struct Vector {
+struct ExactVector {
   double x = 0, y = 0, z = 0;
 };
 
 struct Exact {
-  Vector x, v, a;
+  ExactVector x, v, a;
   double mass = 0;
 };
 
-Vector acceleration(const std::vector<Exact>& bodies, const Vector& at, double softening2) {
-  Vector a;
+ExactVector acceleration(const std::vector<Exact>& bodies, const ExactVector& at, double softening2) {
+  ExactVector a;
   for (const Exact& other : bodies) {
     const double dx = other.x.x - at.x, dy = other.x.y - at.y, dz = other.x.z - at.z;
     const double r2 = dx * dx + dy * dy + dz * dz + softening2;
@@ -39,7 +39,7 @@ void accelerate(std::vector<Exact>& bodies, double softening2) {
     });
 }
 
-void add(Vector& to, const Vector& what, double times) {
+void add(ExactVector& to, const ExactVector& what, double times) {
   to = {to.x + times * what.x, to.y + times * what.y, to.z + times * what.z};
 }
 

@@ -46,10 +46,10 @@ void check_count(const char* call, const char* what, std::int64_t value) {
 }
 
 // From where to where `count` things reach whose bounds are lower and upper and whose begins are `stride` apart.
-struct Range {
+struct Extent {
   std::int64_t lower, upper;
 };
-Range reach(const Checked& checked, Range one, std::int64_t count, std::int64_t stride) {
+Extent reach(const Checked& checked, Extent one, std::int64_t count, std::int64_t stride) {
   const std::int64_t last = checked.multiply(count - 1, stride);
   return {checked.add(one.lower, std::min<std::int64_t>(0, last)),
           checked.add(one.upper, std::max<std::int64_t>(0, last))};
@@ -76,10 +76,10 @@ void add_up(Node& node, const Checked& checked) {
   for (std::size_t i = 0; i < node.lengths.size(); ++i) {
     const Node& child = node.child(node.form == Form::parts ? i : 0);
     const auto moved = [&](std::int64_t lower, std::int64_t upper) {
-      const Range range = reach(checked, {lower, upper}, node.lengths[i], child.extent());
-      return Range{checked.add(range.lower, node.displacements[i]), checked.add(range.upper, node.displacements[i])};
+      const Extent range = reach(checked, {lower, upper}, node.lengths[i], child.extent());
+      return Extent{checked.add(range.lower, node.displacements[i]), checked.add(range.upper, node.displacements[i])};
     };
-    const Range bounds = moved(child.lower, child.upper), real = moved(child.true_lower, child.true_upper);
+    const Extent bounds = moved(child.lower, child.upper), real = moved(child.true_lower, child.true_upper);
     node.size = checked.add(node.size, checked.multiply(node.lengths[i], child.size));
     node.signature = datatype::then(node.signature, datatype::repeated(child.signature, node.lengths[i]));
     if (first)
@@ -135,8 +135,8 @@ Datatype Datatype::made(const char* call, Node&& node) {
       node.size = checked.multiply(node.count, child.size);
       node.signature = datatype::repeated(child.signature, node.count);
       if (node.count > 0) node.only = child.only;
-      const Range bounds = reach(checked, {child.lower, child.upper}, node.count, node.stride);
-      const Range real = reach(checked, {child.true_lower, child.true_upper}, node.count, node.stride);
+      const Extent bounds = reach(checked, {child.lower, child.upper}, node.count, node.stride);
+      const Extent real = reach(checked, {child.true_lower, child.true_upper}, node.count, node.stride);
       node.lower = bounds.lower, node.upper = bounds.upper;
       node.true_lower = real.lower, node.true_upper = real.upper;
       node.marked = child.marked;

@@ -226,7 +226,7 @@ void list_innermost(Leaf& leaf) {
   set_table(leaf, std::move(rows));
 }
 
-std::vector<Leaf> repeated(std::vector<Leaf> leaves, std::int64_t count, std::int64_t stride) {
+std::vector<Leaf> repeated_leaves(std::vector<Leaf> leaves, std::int64_t count, std::int64_t stride) {
   if (leaves.empty() || count == 1) return leaves;
   if (leaves.size() > 1) {
     if (count <= static_cast<std::int64_t>(most_leaves / leaves.size())) {
@@ -256,7 +256,7 @@ std::vector<Leaf> made(const Node& node) {
       return {leaf};
     }
     case Form::bounds: return leaves_of(node.children[0]);
-    case Form::loop: return repeated(leaves_of(node.children[0]), node.count, node.stride);
+    case Form::loop: return repeated_leaves(leaves_of(node.children[0]), node.count, node.stride);
     case Form::blocks:
     case Form::parts: break;
   }
@@ -270,7 +270,7 @@ std::vector<Leaf> made(const Node& node) {
       builder.add_row(node.displacements[i] + one[0].displacement, node.lengths[i] * child.size());
       continue;
     }
-    for (Leaf leaf : repeated(one, node.lengths[i], child.extent())) {
+    for (Leaf leaf : repeated_leaves(one, node.lengths[i], child.extent())) {
       leaf.displacement += node.displacements[i];
       builder.add(leaf);
     }
@@ -303,7 +303,7 @@ std::shared_ptr<const Layout> layout_of(const Datatype& type, std::int64_t count
     checked.multiply(count, node.size);
     checked.multiply(count, node.extent());
     derived.layout_of_count =
-        shared(count == 0 ? std::vector<Leaf>{} : repeated(derived.layout->leaves, count, node.extent()));
+        shared(count == 0 ? std::vector<Leaf>{} : repeated_leaves(derived.layout->leaves, count, node.extent()));
     derived.count = count;
   }
   return derived.layout_of_count;

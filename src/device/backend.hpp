@@ -28,7 +28,7 @@ class StreamState {
 
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* memory, unsigned char value, std::size_t bytes) = 0;
-  virtual void launch(const Launch& launch, const detail::KernelImage& image) = 0;
+  virtual void launch(const Launch& launch, const dcgn::detail::KernelImage& image) = 0;
 };
 
 class Backend {
@@ -65,7 +65,7 @@ class Backend {
     throw Error(Code::unsupported, "Stream", "this device takes no streams of others, expected one of its own");
   }
   // 0 where not even one block fits.
-  virtual int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) = 0;
+  virtual int blocks_per_multiprocessor(const Launch& launch, const dcgn::detail::KernelImage& image) = 0;
 
  private:
   const DeviceProperties properties_;

@@ -75,7 +75,7 @@ std::uint64_t volume(Dim3 d) {
   return plane && d.z > UINT64_MAX / plane ? UINT64_MAX : plane * d.z;
 }
 
-void check_shape(const DeviceProperties& device, const Launch& launch, const detail::KernelImage& kernel) {
+void check_shape(const DeviceProperties& device, const Launch& launch, const dcgn::detail::KernelImage& kernel) {
   const auto refuse = [&](const std::string& why) {
     throw Error(Code::configuration, "launch", kernel.name() + ": " + why);
   };
@@ -201,12 +201,12 @@ void Device::fill(Stream& stream, void* memory, unsigned char value, std::size_t
   if (bytes) stream.state_->fill(memory, value, bytes);
 }
 
-int Device::max_resident_blocks(const Launch& launch, const detail::KernelImage& image) const {
+int Device::max_resident_blocks(const Launch& launch, const dcgn::detail::KernelImage& image) const {
   device::check_shape(properties(), launch, image);
   return backend_->blocks_per_multiprocessor(launch, image) * properties().multiprocessors;
 }
 
-void Device::launch(Stream& stream, const Launch& launch, const detail::KernelImage& image) const {
+void Device::launch(Stream& stream, const Launch& launch, const dcgn::detail::KernelImage& image) const {
   check_stream(stream, "launch");
   device::check_shape(properties(), launch, image);
   if (launch.resident) {

@@ -1,4 +1,5 @@
 #include "job/background.hpp"
+#include "job/cpu_scope.hpp"
 #include "job/recorded.hpp"
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
@@ -7,7 +8,6 @@
 #include <dcgn/collective/communicators.hpp>
 #include <dcgn/collective/messages.hpp>
 #include <dcgn/comm.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/calls.hpp>
 
 #include <algorithm>
@@ -19,8 +19,6 @@
 namespace dcgn {
 
 namespace {
-
-constexpr gpu::ThreadScope scope{};
 
 // Something that no other thread, nor another rank's fiber in deterministic mode, has.
 const void* this_agent() {
@@ -66,7 +64,7 @@ Comm::~Comm() {
     // Whoever is no longer this rank has nothing to give back.
     if (owner_ != this_agent() || world_->memory().ended(me_->rank)) return;
     if (me_->background && !background_of(*me_).finish(group_.pair, std::uncaught_exceptions() > exceptions_)) return;
-    collective::release(scope, {message::Port(*me_), group_});
+    collective::release(cpu_scope, {message::Port(*me_), group_});
     return;
   }
   if (std::uncaught_exceptions() > exceptions_ && !world_->aborted())
@@ -78,7 +76,7 @@ Comm::~Comm() {
       world_->abort({Code::aborted, world_->name_of(rank()) + ": a collective that it did not wait for has failed"});
     delete std::exchange(me_->background, nullptr);
   }
-  if (!world_->aborted() && message::flush(scope, *me_) != Code::ok) {
+  if (!world_->aborted() && message::flush(cpu_scope, *me_) != Code::ok) {
     const std::string reason = world_->verdict().text;
     std::fprintf(stderr, "dcgn: %s went with sends that are not complete: %s\n", world_->name_of(rank()).c_str(),
                  reason.substr(0, reason.find('\n')).c_str());
@@ -100,7 +98,7 @@ void Comm::finish() {
     background_of(me).finish();
     check_background(nullptr);
   }
-  check(message::flush(scope, me), message::Call::finish);
+  check(message::flush(cpu_scope, me), message::Call::finish);
 }
 
 message::Endpoint& Comm::mine(message::Call call) const {
@@ -200,8 +198,8 @@ void Comm::send_as(message::Call call, message::SendMode mode, const void* data,
   message::Endpoint& me = mine(call);
   const job::Recorded recorded(me, group_, call, to, tag, bytes);
   check(group_.is_world()
-            ? message::send(scope, message::Port(me), call, mode, data, bytes, to, tag, message::user_context)
-            : collective::send(scope, member(call), call, mode, data, bytes, to, tag),
+            ? message::send(cpu_scope, message::Port(me), call, mode, data, bytes, to, tag, message::user_context)
+            : collective::send(cpu_scope, member(call), call, mode, data, bytes, to, tag),
         call);
 }
 
@@ -209,9 +207,9 @@ Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
   constexpr auto call = message::Call::recv;
   message::Endpoint& me = mine(call);
   const job::Recorded recorded(me, group_, call, from, tag, capacity);
-  const Status s = group_.is_world()
-                       ? message::recv(scope, message::Port(me), call, data, capacity, from, tag, message::user_context)
-                       : collective::recv(scope, member(call), data, capacity, from, tag);
+  const Status s = group_.is_world() ? message::recv(cpu_scope, message::Port(me), call, data, capacity, from, tag,
+                                                     message::user_context)
+                                     : collective::recv(cpu_scope, member(call), data, capacity, from, tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got(s);
   check(s.code, call);
   return s;
@@ -221,7 +219,7 @@ Request Comm::isend_bytes(const void* data, std::int64_t bytes, int to, int tag)
   constexpr auto call = message::Call::isend;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call, to, tag, bytes);
-  const Request r = collective::isend(scope, m, data, bytes, to, tag);
+  const Request r = collective::isend(cpu_scope, m, data, bytes, to, tag);
   recorded.names(r);
   check(r.code(), call);
   return r;
@@ -231,7 +229,7 @@ Request Comm::irecv_bytes(void* data, std::int64_t capacity, int from, int tag) 
   constexpr auto call = message::Call::irecv;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call, from, tag, capacity);
-  const Request r = collective::irecv(scope, m, data, capacity, from, tag);
+  const Request r = collective::irecv(cpu_scope, m, data, capacity, from, tag);
   recorded.names(r);
   check(r.code(), call);
   return r;
@@ -243,7 +241,7 @@ std::optional<Status> Comm::test(const Request& request) {
   job::Recorded recorded(me, group_, call);
   recorded.names(request);
   bool done = false;
-  const Status s = message::wait_all(scope, me, call, true, &request, 1, nullptr, done);
+  const Status s = message::wait_all(cpu_scope, me, call, true, &request, 1, nullptr, done);
   if (!done) {
     recorded.forget();
     check(s.code, call);
@@ -269,7 +267,7 @@ Status Comm::wait(const Request& request) {
 Status Comm::wait_untold(const Request& request) {
   constexpr auto call = message::Call::wait;
   bool done = false;
-  const Status s = message::wait_all(scope, mine(call), call, false, &request, 1, nullptr, done);
+  const Status s = message::wait_all(cpu_scope, mine(call), call, false, &request, 1, nullptr, done);
   const auto packed = done ? world_->packed_requests(me_->rank).take(request) : std::nullopt;
   check_waited({&request, 1}, s.code, call);
   const Status status = collective::status_in(group_, s);
@@ -289,7 +287,7 @@ void Comm::wait_all(Span<const Request> requests, Status* statuses) {
     statuses = own.data();
   }
   bool done = false;
-  const Status s = message::wait_all(scope, me, call, false, requests.data(),
+  const Status s = message::wait_all(cpu_scope, me, call, false, requests.data(),
                                      static_cast<std::int64_t>(requests.size()), statuses, done);
   std::vector<std::pair<job::Packed, Status>> ended;
   if (statuses && done)
@@ -307,7 +305,7 @@ std::pair<std::int64_t, Status> Comm::wait_any(Span<const Request> requests) {
   const job::Recorded recorded(me, group_, call);
   std::int64_t index = -1;
   const Status s =
-      message::wait_any(scope, me, call, false, requests.data(), static_cast<std::int64_t>(requests.size()), index);
+      message::wait_any(cpu_scope, me, call, false, requests.data(), static_cast<std::int64_t>(requests.size()), index);
   const Span<const Request> chosen =
       index < 0 ? Span<const Request>() : Span<const Request>(requests.data() + index, 1);
   const auto packed = index < 0 ? std::nullopt : world_->packed_requests(me_->rank).take(chosen[0]);
@@ -324,7 +322,7 @@ Status Comm::probe(int from, int tag) {
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call, from, tag);
   bool found = false;
-  const Status s = collective::probe(scope, m, false, from, tag, found);
+  const Status s = collective::probe(cpu_scope, m, false, from, tag, found);
   if (found) recorded.got(s);
   check(s.code, call);
   return s;
@@ -344,7 +342,7 @@ std::optional<Status> Comm::iprobe(int from, int tag) {
   const collective::Member m = member(call);
   job::Recorded recorded(*m.port.me, group_, call, from, tag);
   bool found = false;
-  const Status s = collective::probe(scope, m, true, from, tag, found);
+  const Status s = collective::probe(cpu_scope, m, true, from, tag, found);
   if (found)
     recorded.got(s);
   else
@@ -359,7 +357,7 @@ Status Comm::sendrecv_bytes(const void* out, std::int64_t bytes, int to, int sen
   constexpr auto call = message::Call::sendrecv;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
-  const Status s = collective::sendrecv(scope, m, call, message::SendMode::standard, out, bytes, to, send_tag, in,
+  const Status s = collective::sendrecv(cpu_scope, m, call, message::SendMode::standard, out, bytes, to, send_tag, in,
                                         capacity, from, recv_tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
   check(s.code, call);
@@ -370,8 +368,8 @@ Status Comm::sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int 
   constexpr auto call = message::Call::sendrecv_replace;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, bytes);
-  const Status s = collective::sendrecv(scope, m, call, message::SendMode::buffered, data, bytes, to, send_tag, data,
-                                        bytes, from, recv_tag);
+  const Status s = collective::sendrecv(cpu_scope, m, call, message::SendMode::buffered, data, bytes, to, send_tag,
+                                        data, bytes, from, recv_tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
   check(s.code, call);
   return s;
@@ -386,21 +384,21 @@ Comm Comm::split(int color, int key) {
   constexpr auto call = message::Call::split;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call);
-  return made(collective::split(scope, m, color, key), call);
+  return made(collective::split(cpu_scope, m, color, key), call);
 }
 
 Comm Comm::dup() {
   constexpr auto call = message::Call::dup;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call);
-  return made(collective::dup(scope, m), call);
+  return made(collective::dup(cpu_scope, m), call);
 }
 
 Comm Comm::cart(const Cart& grid) {
   constexpr auto call = message::Call::cart;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call);
-  return made(collective::cart(scope, m, grid.size()), call);
+  return made(collective::cart(cpu_scope, m, grid.size()), call);
 }
 
 }  // namespace dcgn

@@ -1,8 +1,8 @@
 // A CPU rank's collectives, those that return when they are done and those that go on beside their caller.
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/comm.hpp>
-#include <dcgn/gpu/scope.hpp>
 
+#include "job/cpu_scope.hpp"
 #include "job/perform.hpp"
 
 #include <cstdint>
@@ -13,7 +13,6 @@ namespace dcgn {
 
 namespace {
 
-constexpr gpu::ThreadScope scope{};
 using collective::Member;
 using message::Call;
 
@@ -42,83 +41,83 @@ class Lists {
 Comm& CommCollectives::comm() { return static_cast<Comm&>(*this); }
 
 Request CommCollectives::barrier_any(When when) {
-  return perform(when, Call::barrier, any_source, 0, [](const Member& m) { return collective::barrier(scope, m); });
+  return perform(when, Call::barrier, any_source, 0, [](const Member& m) { return collective::barrier(cpu_scope, m); });
 }
 
 Request CommCollectives::broadcast_any(When when, void* data, std::int64_t bytes, int root) {
   return perform(when, Call::broadcast, root, bytes,
-                 [=](const Member& m) { return collective::broadcast(scope, m, data, bytes, root); });
+                 [=](const Member& m) { return collective::broadcast(cpu_scope, m, data, bytes, root); });
 }
 
 Request CommCollectives::reduce_any(When when, Input in, Output out, int root, const Reducer& op) {
   return perform(when, Call::reduce, root, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::reduce(scope, m, in, out, root, op.apply); });
+                 [=](const Member& m) { return collective::reduce(cpu_scope, m, in, out, root, op.apply); });
 }
 
 Request CommCollectives::all_reduce_any(When when, Input in, Output out, const Reducer& op) {
   return perform(when, Call::all_reduce, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::all_reduce(scope, m, in, out, op.apply); });
+                 [=](const Member& m) { return collective::all_reduce(cpu_scope, m, in, out, op.apply); });
 }
 
 Request CommCollectives::reduce_scatter_any(When when, Input in, Output out, const Reducer& op) {
   return perform(when, Call::reduce_scatter, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::reduce_scatter(scope, m, in, out, op.apply); });
+                 [=](const Member& m) { return collective::reduce_scatter(cpu_scope, m, in, out, op.apply); });
 }
 
 Request CommCollectives::reduce_scatterv_any(When when, Input in, Parts parts, Output out, const Reducer& op) {
   const Lists lists(when == When::later, parts);
   return perform(when, Call::reduce_scatterv, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::reduce_scatterv(scope, m, in, lists, out, op.apply); });
+                 [=](const Member& m) { return collective::reduce_scatterv(cpu_scope, m, in, lists, out, op.apply); });
 }
 
 Request CommCollectives::gather_any(When when, Input in, Output out, std::int64_t element, int root) {
   return perform(when, Call::gather, root, in.count * element,
-                 [=](const Member& m) { return collective::gather(scope, m, in, out, element, root); });
+                 [=](const Member& m) { return collective::gather(cpu_scope, m, in, out, element, root); });
 }
 
 Request CommCollectives::gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element, int root) {
   const Lists lists(when == When::later, parts);
   return perform(when, Call::gatherv, root, in.count * element,
-                 [=](const Member& m) { return collective::gatherv(scope, m, in, out, lists, element, root); });
+                 [=](const Member& m) { return collective::gatherv(cpu_scope, m, in, out, lists, element, root); });
 }
 
 Request CommCollectives::scatter_any(When when, Input in, Output out, std::int64_t element, int root) {
   return perform(when, Call::scatter, root, out.count * element,
-                 [=](const Member& m) { return collective::scatter(scope, m, in, out, element, root); });
+                 [=](const Member& m) { return collective::scatter(cpu_scope, m, in, out, element, root); });
 }
 
 Request CommCollectives::scatterv_any(When when, Input in, Parts parts, Output out, std::int64_t element, int root) {
   const Lists lists(when == When::later, parts);
   return perform(when, Call::scatterv, root, out.count * element,
-                 [=](const Member& m) { return collective::scatterv(scope, m, in, lists, out, element, root); });
+                 [=](const Member& m) { return collective::scatterv(cpu_scope, m, in, lists, out, element, root); });
 }
 
 Request CommCollectives::all_gather_any(When when, Input in, Output out, std::int64_t element) {
   return perform(when, Call::all_gather, any_source, in.count * element,
-                 [=](const Member& m) { return collective::all_gather(scope, m, in, out, element); });
+                 [=](const Member& m) { return collective::all_gather(cpu_scope, m, in, out, element); });
 }
 
 Request CommCollectives::all_gatherv_any(When when, Input in, Output out, Parts parts, std::int64_t element) {
   const Lists lists(when == When::later, parts);
   return perform(when, Call::all_gatherv, any_source, in.count * element,
-                 [=](const Member& m) { return collective::all_gatherv(scope, m, in, out, lists, element); });
+                 [=](const Member& m) { return collective::all_gatherv(cpu_scope, m, in, out, lists, element); });
 }
 
 Request CommCollectives::all_to_all_any(When when, Input in, Output out, std::int64_t element) {
   return perform(when, Call::all_to_all, any_source, in.count * element,
-                 [=](const Member& m) { return collective::all_to_all(scope, m, in, out, element); });
+                 [=](const Member& m) { return collective::all_to_all(cpu_scope, m, in, out, element); });
 }
 
 Request CommCollectives::all_to_allv_any(When when, Input in, Parts send, Output out, Parts receive,
                                          std::int64_t element) {
   const Lists from(when == When::later, send), to(when == When::later, receive);
   return perform(when, Call::all_to_allv, any_source, in.count * element,
-                 [=](const Member& m) { return collective::all_to_allv(scope, m, in, from, out, to, element); });
+                 [=](const Member& m) { return collective::all_to_allv(cpu_scope, m, in, from, out, to, element); });
 }
 
 Request CommCollectives::scan_any(When when, Input in, Output out, bool exclusive, const Reducer& op) {
   return perform(when, exclusive ? Call::exclusive_scan : Call::scan, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::scan(scope, m, in, out, exclusive, op.apply); });
+                 [=](const Member& m) { return collective::scan(cpu_scope, m, in, out, exclusive, op.apply); });
 }
 
 }  // namespace dcgn

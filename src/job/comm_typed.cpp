@@ -3,11 +3,11 @@
 #include <dcgn/comm.hpp>
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/wait.hpp>
 
 #include "datatype/node.hpp"
+#include "job/cpu_scope.hpp"
 #include "job/packed.hpp"
 #include "job/perform.hpp"
 #include "job/world_state.hpp"
@@ -25,8 +25,6 @@ namespace {
 
 using job::Packed;
 using message::Call;
-
-constexpr gpu::ThreadScope scope{};
 
 // Says of the send or receive that comes next of which elements it is.
 class Telling {
@@ -154,7 +152,7 @@ Request CommCollectives::broadcast_typed(When when, const TypedBuffer& buffer, i
                                             : std::make_shared<const Packed>("broadcast", buffer);
   comm().wait_for(Call::broadcast, stream);
   return perform(when, Call::broadcast, root, packed->bytes(), [=](const collective::Member& m) {
-    return collective::broadcast(scope, m, packed->data(), packed->bytes(), root);
+    return collective::broadcast(cpu_scope, m, packed->data(), packed->bytes(), root);
   });
 }
 
@@ -163,7 +161,7 @@ Request CommCollectives::gather_typed(When when, const ConstTypedBuffer& in, con
   const auto packed = packed_pair("gather", in, out);
   comm().wait_for(Call::gather, stream);
   return perform(when, Call::gather, root, packed->in.bytes(), [=](const collective::Member& m) {
-    return collective::gather(scope, m, packed->input(), packed->output(), 1, root);
+    return collective::gather(cpu_scope, m, packed->input(), packed->output(), 1, root);
   });
 }
 
@@ -172,7 +170,7 @@ Request CommCollectives::scatter_typed(When when, const ConstTypedBuffer& in, co
   const auto packed = packed_pair("scatter", in, out);
   comm().wait_for(Call::scatter, stream);
   return perform(when, Call::scatter, root, packed->out.bytes(), [=](const collective::Member& m) {
-    return collective::scatter(scope, m, packed->input(), packed->output(), 1, root);
+    return collective::scatter(cpu_scope, m, packed->input(), packed->output(), 1, root);
   });
 }
 
@@ -181,7 +179,7 @@ Request CommCollectives::all_gather_typed(When when, const ConstTypedBuffer& in,
   const auto packed = packed_pair("all_gather", in, out);
   comm().wait_for(Call::all_gather, stream);
   return perform(when, Call::all_gather, any_source, packed->in.bytes(), [=](const collective::Member& m) {
-    return collective::all_gather(scope, m, packed->input(), packed->output(), 1);
+    return collective::all_gather(cpu_scope, m, packed->input(), packed->output(), 1);
   });
 }
 
@@ -190,7 +188,7 @@ Request CommCollectives::all_to_all_typed(When when, const ConstTypedBuffer& in,
   const auto packed = packed_pair("all_to_all", in, out);
   comm().wait_for(Call::all_to_all, stream);
   return perform(when, Call::all_to_all, any_source, packed->in.bytes(), [=](const collective::Member& m) {
-    return collective::all_to_all(scope, m, packed->input(), packed->output(), 1);
+    return collective::all_to_all(cpu_scope, m, packed->input(), packed->output(), 1);
   });
 }
 
@@ -219,7 +217,7 @@ Request CommCollectives::all_to_allw_typed(When when, const std::vector<ConstTyp
   const auto from = std::make_shared<const BufferParts>(in), to = std::make_shared<const BufferParts>(out);
   comm().wait_for(Call::all_to_allv, stream);
   return perform(when, Call::all_to_allv, any_source, packed->in.bytes(), [=](const collective::Member& m) {
-    return collective::all_to_allv(scope, m, packed->input(), from->get(), packed->output(), to->get(), 1);
+    return collective::all_to_allv(cpu_scope, m, packed->input(), from->get(), packed->output(), to->get(), 1);
   });
 }
 

@@ -3,6 +3,7 @@
 #include "memnet/config_keys.hpp"
 #include "memnet/config_parts.hpp"
 #include "memnet/config_values.hpp"
+#include "memnet/fail.hpp"
 #include "memnet/topologies.hpp"
 
 #include <algorithm>
@@ -20,8 +21,6 @@
 namespace dcgn::memnet {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& text) { throw Error(Code::configuration, "configuration", text); }
 
 std::string content_of(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), &std::fclose);
@@ -112,8 +111,8 @@ class Builder {
     for (const auto& [section, kind] : kinds) {
       if (!values_.has_section(section)) continue;
       if (!found.empty()) {
-        fail(values_.where_section(section) + ": [" + section + "] beside [" + found + "] of " +
-             values_.where_section(found) + ", expected one of them");
+        fail("configuration", values_.where_section(section) + ": [" + section + "] beside [" + found + "] of " +
+                                  values_.where_section(found) + ", expected one of them");
       }
       found = section;
       made_.kind = kind;

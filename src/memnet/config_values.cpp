@@ -2,6 +2,7 @@
 
 #include "base/toml.hpp"
 #include "memnet/config_keys.hpp"
+#include "memnet/fail.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -19,8 +20,6 @@ namespace dcgn::memnet {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& text) { throw Error(Code::configuration, "configuration", text); }
-
 std::string text_of(const toml::node& node) {
   if (const auto* real = node.as_floating_point()) return number_text(real->get());
   std::ostringstream text;
@@ -37,7 +36,7 @@ toml::table parse_toml(const std::string& content, const std::string& file) {
   } catch (const toml::parse_error& e) {
     std::ostringstream where;
     where << file << ":" << e.source().begin.line << ": " << e.description();
-    fail(where.str());
+    fail("configuration", where.str());
   }
 }
 
@@ -60,7 +59,7 @@ std::string known_keys(std::string_view name) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& where, const std::string& what, const std::string& name) {
-  fail(where + ": unknown " + what + ", " + known_keys(name));
+  fail("configuration", where + ": unknown " + what + ", " + known_keys(name));
 }
 
 }  // namespace
@@ -96,7 +95,8 @@ struct ConfigValues::Content {
   }
 
   void add(const std::string& name, const toml::node& node, const std::string& where) {
-    if (!describe_section(name).empty()) fail(where + ": " + name + " is no table, expected a section [" + name + "]");
+    if (!describe_section(name).empty())
+      fail("configuration", where + ": " + name + " is no table, expected a section [" + name + "]");
     const Key* key = find_config_key(name);
     if (key == nullptr) fail_unknown(where, "key " + name, name);
     sections.emplace(key->section(), where);
@@ -106,7 +106,8 @@ struct ConfigValues::Content {
   void set(const std::string& setting) {
     const std::size_t equals = setting.find('=');
     const std::string place = "--set " + setting;
-    if (equals == std::string::npos || equals == 0) fail(place + ": expected key=value, as in router.stages=3");
+    if (equals == std::string::npos || equals == 0)
+      fail("configuration", place + ": expected key=value, as in router.stages=3");
     const std::string value = setting.substr(equals + 1);
     try {
       tables.push_back(toml::parse("value = " + value, place));
@@ -237,13 +238,14 @@ void ConfigValues::refuse(std::string_view key, const std::string& expected) con
   } else if (!fallback.empty()) {
     value = " is " + std::string(fallback) + " by default";
   }
-  fail(where(key) + value + ": expected " + expected);
+  fail("configuration", where(key) + value + ": expected " + expected);
 }
 
 void ConfigValues::refuse_unused(const std::function<std::string(std::string_view)>& why) const {
   for (const auto& [name, entry] : content_->entries) {
     if (!entry.used)
-      fail(where(name) + " = " + text_of(*entry.node) + ": means nothing " + why(name) + ", expected no such key");
+      fail("configuration",
+           where(name) + " = " + text_of(*entry.node) + ": means nothing " + why(name) + ", expected no such key");
   }
 }
 

@@ -1,6 +1,5 @@
 #include "memnet/endpoint.hpp"
-
-#include <dcgn/error.hpp>
+#include "memnet/fail.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +11,6 @@
 namespace dcgn::memnet {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "memnet", detail); }
 
 constexpr int request_class = 0, reply_class = 1;
 
@@ -131,38 +128,39 @@ System::System(const Topology& topology, const Parameters& parameters, const Mem
 
 void System::check(const MemorySystem& memory) const {
   if (parameters_.message_classes < 2) {
-    fail("message_classes is " + std::to_string(parameters_.message_classes) +
-         ", expected 2 or more: replies have a class of their own");
+    fail("memnet", "message_classes is " + std::to_string(parameters_.message_classes) +
+                       ", expected 2 or more: replies have a class of their own");
   }
-  if (memory.cube_queue < 1) fail("cube_queue is " + std::to_string(memory.cube_queue) + ", expected 1 or more");
-  if (placements_.empty()) fail("a memory system without a page placement, expected one or more");
+  if (memory.cube_queue < 1)
+    fail("memnet", "cube_queue is " + std::to_string(memory.cube_queue) + ", expected 1 or more");
+  if (placements_.empty()) fail("memnet", "a memory system without a page placement, expected one or more");
   const AddressMap& map = placements_.front().map();
   for (const PagePlacement& placement : placements_) {
     if (placement.map().clusters != map.clusters || placement.map().locals != map.locals ||
         placement.map().vaults != map.vaults || placement.map().banks != map.banks) {
-      fail("page placements of different address maps, expected the same map");
+      fail("memnet", "page placements of different address maps, expected the same map");
     }
   }
   if (cubes_.size() != std::size_t{map.clusters} * map.locals) {
-    fail(std::to_string(cubes_.size()) + " HMCs, expected " + std::to_string(map.clusters) + " clusters of " +
-         std::to_string(map.locals));
+    fail("memnet", std::to_string(cubes_.size()) + " HMCs, expected " + std::to_string(map.clusters) + " clusters of " +
+                       std::to_string(map.locals));
   }
   for (const Requester& requester : requesters_) {
     const int t = requester.terminal;
     if (t < 0 || t >= static_cast<int>(cube_of_.size()) || cube_of_[t] >= 0) {
-      fail("terminal " + std::to_string(t) + " is no processor, expected a GPU or CPU of the topology");
+      fail("memnet", "terminal " + std::to_string(t) + " is no processor, expected a GPU or CPU of the topology");
     }
-    if (requester.window < 1) fail("window is " + std::to_string(requester.window) + ", expected 1 or more");
+    if (requester.window < 1) fail("memnet", "window is " + std::to_string(requester.window) + ", expected 1 or more");
     if (requester.issue_width < 1) {
-      fail("issue_width is " + std::to_string(requester.issue_width) + ", expected 1 or more");
+      fail("memnet", "issue_width is " + std::to_string(requester.issue_width) + ", expected 1 or more");
     }
     if (!(requester.gap_cycles >= 0)) {
-      fail("gap_cycles is " + std::to_string(requester.gap_cycles) + ", expected 0 or more");
+      fail("memnet", "gap_cycles is " + std::to_string(requester.gap_cycles) + ", expected 0 or more");
     }
-    if (!requester.source) fail("a requester without a source of accesses");
+    if (!requester.source) fail("memnet", "a requester without a source of accesses");
     if (requester.placement < 0 || requester.placement >= static_cast<int>(placements_.size())) {
-      fail("placement " + std::to_string(requester.placement) + ", expected 0.." +
-           std::to_string(placements_.size() - 1));
+      fail("memnet", "placement " + std::to_string(requester.placement) + ", expected 0.." +
+                         std::to_string(placements_.size() - 1));
     }
   }
 }
@@ -176,8 +174,9 @@ void System::fetch(std::size_t index) {
   }
   const std::uint32_t line = placements_.front().map().line_bytes;
   if (source.next.bytes < 1 || source.next.address % line + source.next.bytes > line) {
-    fail("an access of " + std::to_string(source.next.bytes) + " bytes at " + std::to_string(source.next.address) +
-         ", expected 1.." + std::to_string(line) + " within a line");
+    fail("memnet", "an access of " + std::to_string(source.next.bytes) + " bytes at " +
+                       std::to_string(source.next.address) + ", expected 1.." + std::to_string(line) +
+                       " within a line");
   }
 }
 
@@ -410,7 +409,7 @@ int reply_flits(const Access& access, int flit_bytes) {
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                                  const std::vector<Requester>& requesters, std::int64_t max_cycles, Trace* record,
                                  const Progress& progress) {
-  if (requesters.empty()) fail("a closed loop without requesters, expected one or more");
+  if (requesters.empty()) fail("memnet", "a closed loop without requesters, expected one or more");
   if (record != nullptr) record->sources = static_cast<std::uint32_t>(requesters.size());
   return System(topology, parameters, memory, requesters, record).run(max_cycles, progress);
 }

@@ -10,7 +10,7 @@ namespace dcgn::memnet {
 
 namespace {
 
-constexpr std::size_t organisations = std::size(all_organisations);
+constexpr std::size_t columns = std::size(all_organisations);
 
 std::size_t index(Organisation organisation) { return static_cast<std::size_t>(organisation); }
 
@@ -22,8 +22,8 @@ Figure figure_14(const FigureOptions& options) {
   // Copies are long against their start-up: one simulation gives all their times. GMN copies as PCIe does.
   constexpr double sample_bytes = 64 << 20;
   double copy_ns[2][2] = {};  // PCIe, CMN; in, out
-  std::vector<std::vector<double>> kernel_ns(used.size(), std::vector<double>(organisations));
-  const int kernels = static_cast<int>(used.size() * organisations);
+  std::vector<std::vector<double>> kernel_ns(used.size(), std::vector<double>(columns));
+  const int kernels = static_cast<int>(used.size() * columns);
   run_tasks(
       kernels + 4, options.threads,
       [&](int task) {
@@ -33,10 +33,10 @@ Figure figure_14(const FigureOptions& options) {
           copy_ns[copy / 2][copy % 2] = copy_phase(by, model, sample_bytes, copy % 2 == 0).ns;
           return;
         }
-        const Organisation on = all_organisations[static_cast<std::size_t>(task) % organisations];
+        const Organisation on = all_organisations[static_cast<std::size_t>(task) % columns];
         // Zero-copy kernels touch no GPU memory: the same run as on PCIe.
         if (on == Organisation::gmn_zero_copy) return;
-        const std::size_t w = static_cast<std::size_t>(task) / organisations;
+        const std::size_t w = static_cast<std::size_t>(task) / columns;
         kernel_ns[w][index(on)] = kernel_phase(on, model, used[w]).ns;
       },
       options.progress);
@@ -44,17 +44,17 @@ Figure figure_14(const FigureOptions& options) {
   Figure out{.number = 14,
              .title = "run time by organisation",
              .unit = "share of the workload's total on PCIe, or a ratio of two"};
-  std::vector<std::vector<double>> totals(used.size(), std::vector<double>(organisations));
+  std::vector<std::vector<double>> totals(used.size(), std::vector<double>(columns));
   for (std::size_t w = 0; w < used.size(); ++w) {
     kernel_ns[w][index(Organisation::gmn_zero_copy)] = kernel_ns[w][index(Organisation::pcie_zero_copy)];
-    std::vector<double> memcpy_ns(organisations);
+    std::vector<double> memcpy_ns(columns);
     for (const Organisation on : {Organisation::pcie, Organisation::cmn, Organisation::gmn}) {
       const auto& way = copy_ns[on == Organisation::cmn ? 1 : 0];
       memcpy_ns[index(on)] = (used[w].copied_in * way[0] + used[w].copied_out * way[1]) / sample_bytes;
     }
-    for (std::size_t i = 0; i < organisations; ++i) totals[w][i] = memcpy_ns[i] + kernel_ns[w][i];
+    for (std::size_t i = 0; i < columns; ++i) totals[w][i] = memcpy_ns[i] + kernel_ns[w][i];
     const double one = totals[w][index(Organisation::pcie)];
-    for (std::size_t i = 0; i < organisations; ++i) {
+    for (std::size_t i = 0; i < columns; ++i) {
       const std::string name(to_string(all_organisations[i]));
       const std::string label(used[w].name);
       out.rows.push_back({name + " memcpy", label, memcpy_ns[i] / one, std::nullopt});

@@ -1,8 +1,6 @@
 // The memory networks of sections V and VI, and what connects GPUs without one.
 #include "memnet/topologies.hpp"
 
-#include <dcgn/error.hpp>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,12 +8,10 @@
 namespace dcgn::memnet {
 namespace {
 
-[[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "topology", detail); }
-
 void require_range(const char* what, int value, int least, int most) {
   if (value < least || value > most) {
-    fail(std::string(what) + " is " + std::to_string(value) + ", expected " + std::to_string(least) + ".." +
-         std::to_string(most));
+    fail("topology", std::string(what) + " is " + std::to_string(value) + ", expected " + std::to_string(least) + ".." +
+                         std::to_string(most));
   }
 }
 
@@ -108,12 +104,12 @@ Topology memory_network(const MemoryNetwork& network) {
   require_range("clusters_per_row", network.clusters_per_row, 1, 256);
   require_range("channels_per_hmc", network.channels_per_hmc, 0, 63);
   if (network.channels_per_node % slices != 0) {
-    fail("channels_per_node is " + std::to_string(network.channels_per_node) + ", expected a multiple of the " +
-         std::to_string(slices) + " HMCs of a cluster");
+    fail("topology", "channels_per_node is " + std::to_string(network.channels_per_node) +
+                         ", expected a multiple of the " + std::to_string(slices) + " HMCs of a cluster");
   }
   const Plan plan = plan_of(network.kind);
   const bool overlay = network.kind == MemoryTopology::overlay;
-  if (overlay && network.cpus == 0) fail("an overlay without a CPU, expected cpus to be 1 or more");
+  if (overlay && network.cpus == 0) fail("topology", "an overlay without a CPU, expected cpus to be 1 or more");
   const std::vector<int> extents = slice_extents(clusters, network.clusters_per_row);
   const std::string name = std::string(to_string(network.kind)) + " of " + counted(network.gpus, "GPU") +
                            (network.cpus > 0 ? ", " + counted(network.cpus, "CPU") : "") + ", " +
@@ -195,8 +191,9 @@ Topology memory_network(const MemoryNetwork& network) {
     for (const Channel& channel : topology.channels()) ++used[channel.from];
     const auto most = std::max_element(used.begin(), used.end());
     if (*most > network.channels_per_hmc) {
-      fail(name + " needs " + std::to_string(*most) + " channels on " + topology.routers()[most - used.begin()].name +
-           ", expected at most channels_per_hmc, " + std::to_string(network.channels_per_hmc));
+      fail("topology", name + " needs " + std::to_string(*most) + " channels on " +
+                           topology.routers()[most - used.begin()].name + ", expected at most channels_per_hmc, " +
+                           std::to_string(network.channels_per_hmc));
     }
   }
   return topology;

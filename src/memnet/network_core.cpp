@@ -1,7 +1,6 @@
 // How the arrays of a network are laid out, and what holds of them at any time.
 #include "memnet/network_core.hpp"
-
-#include <dcgn/error.hpp>
+#include "memnet/fail.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,8 +9,6 @@
 
 namespace dcgn::memnet {
 namespace {
-
-[[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "simulate", detail); }
 
 const Parameters& checked(const Parameters& parameters) {
   parameters.validate();
@@ -96,7 +93,8 @@ void Network::Core::build_ports() {
     }
     const int count = static_cast<int>(latency_.size()) - output_begin_[r];
     if (count > 64) {
-      fail("router " + topology_.routers()[r].name + " has " + std::to_string(count) + " ports, expected at most 64");
+      fail("simulate",
+           "router " + topology_.routers()[r].name + " has " + std::to_string(count) + " ports, expected at most 64");
     }
     for (std::size_t s = output_begin_[r]; s < latency_.size(); ++s) {
       if (period_[s] != 65536 || sender_pass_[s] != 0) special_[r] = 1;
@@ -122,7 +120,8 @@ void Network::Core::build_ports() {
   const std::size_t senders = latency_.size();
   const std::size_t inputs = input_router_.size();
   const std::uint64_t all = vcs_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << vcs_) - 1;
-  if ((senders << shift_) >= sink_bit) fail("the network has more than 2^31 virtual channels, expected fewer");
+  if ((senders << shift_) >= sink_bit)
+    fail("simulate", "the network has more than 2^31 virtual channels, expected fewer");
   busy_until_.assign(senders, 0);
   free_vcs_.assign(senders, all);
   credit_vcs_.assign(senders, all);
@@ -177,12 +176,13 @@ void Network::Core::check_pair(int source, int destination) const {
   const int count = static_cast<int>(topology_.terminals().size());
   for (const int terminal : {source, destination}) {
     if (terminal < 0 || terminal >= count) {
-      fail("terminal " + std::to_string(terminal) + " is out of range, expected 0.." + std::to_string(count - 1));
+      fail("simulate",
+           "terminal " + std::to_string(terminal) + " is out of range, expected 0.." + std::to_string(count - 1));
     }
   }
   if (!topology_.may_talk(source, destination)) {
-    fail("a packet from " + topology_.terminals()[source].name + " to " + topology_.terminals()[destination].name +
-         ", expected terminals that may talk");
+    fail("simulate", "a packet from " + topology_.terminals()[source].name + " to " +
+                         topology_.terminals()[destination].name + ", expected terminals that may talk");
   }
 }
 
@@ -260,13 +260,14 @@ void Network::Core::check_conservation() const {
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (held[i] != depth_) {
-      fail("sender " + std::to_string(i >> shift_) + " accounts for " + std::to_string(held[i]) + " credits of VC " +
-           std::to_string(vc_of(static_cast<std::uint32_t>(i))) + ", expected " + std::to_string(depth_));
+      fail("simulate", "sender " + std::to_string(i >> shift_) + " accounts for " + std::to_string(held[i]) +
+                           " credits of VC " + std::to_string(vc_of(static_cast<std::uint32_t>(i))) + ", expected " +
+                           std::to_string(depth_));
     }
   }
   if (flits != counters_.injected_flits - counters_.delivered_flits) {
-    fail("the network holds " + std::to_string(flits) + " flits, expected " +
-         std::to_string(counters_.injected_flits - counters_.delivered_flits));
+    fail("simulate", "the network holds " + std::to_string(flits) + " flits, expected " +
+                         std::to_string(counters_.injected_flits - counters_.delivered_flits));
   }
 }
 

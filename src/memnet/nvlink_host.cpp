@@ -15,7 +15,7 @@ namespace dcgn::memnet {
 namespace {
 
 constexpr int payload_flits = 8, packet_flits = payload_flits + 1;
-constexpr double mega = 1 << 20, giga = 1 << 30;
+constexpr double mib = 1 << 20, gib = 1 << 30;
 
 // The receiver of a GPU's next packet; -1: it does not send.
 int receiver(HostPattern pattern, int gpu, int gpus, Random& random) {
@@ -163,12 +163,12 @@ std::vector<HostRow> nvlink_host_rows(const NvlinkHost& host, std::uint64_t seed
   for (const Operation& one : operations) {
     const std::string name = one.name;
     rows.push_back(
-        {name + ", 256 M", one.measured_256m, us(one.startup, one.share * 256 * mega, one.gbytes), "us", false});
-    rows.push_back({name + ", 1 G", one.measured_1g, us(one.startup, one.share * giga, one.gbytes), "us", false});
+        {name + ", 256 M", one.measured_256m, us(one.startup, one.share * 256 * mib, one.gbytes), "us", false});
+    rows.push_back({name + ", 1 G", one.measured_1g, us(one.startup, one.share * gib, one.gbytes), "us", false});
   }
   // 256 M in the measured 765 us.
   rows.push_back({"all-to-all, 256 M, bandwidth of each GPU", 307,
-                  others * 256 * mega / us(host.exchange_startup_us, others * 256 * mega, exchange) / 1000, "GB/s",
+                  others * 256 * mib / us(host.exchange_startup_us, others * 256 * mib, exchange) / 1000, "GB/s",
                   false});
   return rows;
 }

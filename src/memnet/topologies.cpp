@@ -1,7 +1,6 @@
 // Networks of nodes.
 #include "memnet/topologies.hpp"
-
-#include <dcgn/error.hpp>
+#include "memnet/fail.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -11,8 +10,6 @@
 namespace dcgn::memnet {
 namespace {
 
-[[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "topology", detail); }
-
 // What a machine of today holds the buffers of. Routes of networks without dimensions are a table of all pairs, which
 // takes far more a router.
 constexpr int most_routers = 100000;
@@ -20,7 +17,8 @@ constexpr int most_table_routers = 10000;
 
 void require_at_least(const char* what, int value, int least) {
   if (value < least) {
-    fail(std::string(what) + " is " + std::to_string(value) + ", expected " + std::to_string(least) + " or more");
+    fail("topology",
+         std::string(what) + " is " + std::to_string(value) + ", expected " + std::to_string(least) + " or more");
   }
 }
 
@@ -34,13 +32,13 @@ std::string joined(const std::vector<int>& extents) {
 // show them.
 Topology grid(const std::string& name, ShapeKind kind, const std::vector<int>& extents, int concentration,
               double spacing) {
-  if (extents.empty()) fail("extents is empty, expected at least one dimension");
+  if (extents.empty()) fail("topology", "extents is empty, expected at least one dimension");
   std::int64_t count = 1;
   for (const int extent : extents) {
     require_at_least("the length of a dimension", extent, 2);
     count *= extent;
     if (count > most_routers) {
-      fail(name + " has more than " + std::to_string(most_routers) + " routers, expected at most so many");
+      fail("topology", name + " has more than " + std::to_string(most_routers) + " routers, expected at most so many");
     }
   }
   require_at_least("concentration", concentration, 1);
@@ -112,7 +110,8 @@ Topology flattened_butterfly(const std::vector<int>& extents, int concentration,
   if (on_chip) {
     side = static_cast<int>(std::lround(std::sqrt(concentration)));
     if (side * side != concentration) {
-      fail("concentration is " + std::to_string(concentration) + ", expected a square for an on-chip network");
+      fail("topology",
+           "concentration is " + std::to_string(concentration) + ", expected a square for an on-chip network");
     }
   }
   Topology topology =
@@ -137,12 +136,13 @@ Topology dragonfly(int p, int a, int h) {
   require_at_least("global channels a router (h)", h, 1);
   const std::int64_t count = (static_cast<std::int64_t>(a) * h + 1) * a;
   if (a > most_table_routers || h > most_table_routers || count > most_table_routers) {
-    fail("dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h) + " has more than " +
-         std::to_string(most_table_routers) + " routers, expected at most so many");
+    fail("topology", "dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h) +
+                         " has more than " + std::to_string(most_table_routers) + " routers, expected at most so many");
   }
   if (p > 64 || p + a - 1 + h > 64) {
-    fail("dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h) + " has " +
-         std::to_string(static_cast<std::int64_t>(p) + a - 1 + h) + " ports a router, expected at most 64");
+    fail("topology", "dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h) + " has " +
+                         std::to_string(static_cast<std::int64_t>(p) + a - 1 + h) +
+                         " ports a router, expected at most 64");
   }
   const int groups = a * h + 1;
   Topology topology("dragonfly p" + std::to_string(p) + " a" + std::to_string(a) + " h" + std::to_string(h));

@@ -1,7 +1,6 @@
 // The graph of a network, and what must hold for it.
 #include "memnet/topology.hpp"
-
-#include <dcgn/error.hpp>
+#include "memnet/fail.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,21 +10,19 @@
 namespace dcgn::memnet {
 namespace {
 
-[[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "topology", detail); }
-
 void check_index(const char* what, int index, std::size_t count) {
   if (index >= 0 && static_cast<std::size_t>(index) < count) return;
-  fail(std::string(what) + " " + std::to_string(index) + " is out of range, expected 0.." +
-       std::to_string(static_cast<long>(count) - 1));
+  fail("topology", std::string(what) + " " + std::to_string(index) + " is out of range, expected 0.." +
+                       std::to_string(static_cast<long>(count) - 1));
 }
 
 void check_link(const Link& link) {
   if (!(link.bandwidth > 0 && link.bandwidth <= 1)) {
-    fail("a link's bandwidth is " + std::to_string(link.bandwidth) +
-         " flits per cycle, expected more than 0, at most 1");
+    fail("topology", "a link's bandwidth is " + std::to_string(link.bandwidth) +
+                         " flits per cycle, expected more than 0, at most 1");
   }
   if (link.extra_latency < 0 || link.extra_latency > 10000) {
-    fail("a link's extra latency is " + std::to_string(link.extra_latency) + " cycles, expected 0..10000");
+    fail("topology", "a link's extra latency is " + std::to_string(link.extra_latency) + " cycles, expected 0..10000");
   }
 }
 
@@ -79,7 +76,8 @@ int Topology::add_channel(int from, int to, const Link& link) {
   check_index("router", from, routers_.size());
   check_index("router", to, routers_.size());
   check_link(link);
-  if (from == to) fail("a channel from router " + std::to_string(from) + " to itself, expected another router");
+  if (from == to)
+    fail("topology", "a channel from router " + std::to_string(from) + " to itself, expected another router");
   channels_.push_back({from, to, link});
   channels_.push_back({to, from, link});
   return static_cast<int>(channels_.size()) - 2;
@@ -102,15 +100,15 @@ void Topology::add_overlay(std::vector<int> routers) {
   for (std::size_t i = 0; i < routers.size(); ++i) {
     check_index("router", routers[i], routers_.size());
     if (std::count(routers.begin(), routers.end(), routers[i]) > 1) {
-      fail("an overlay passes router " + std::to_string(routers[i]) + " twice, expected once");
+      fail("topology", "an overlay passes router " + std::to_string(routers[i]) + " twice, expected once");
     }
     if (i == 0) continue;
     const bool connected = std::any_of(channels_.begin(), channels_.end(), [&](const Channel& channel) {
       return channel.from == routers[i - 1] && channel.to == routers[i] && channel.link.pass_through;
     });
     if (!connected) {
-      fail("an overlay goes from router " + std::to_string(routers[i - 1]) + " to router " +
-           std::to_string(routers[i]) + ", expected a pass-through channel between them");
+      fail("topology", "an overlay goes from router " + std::to_string(routers[i - 1]) + " to router " +
+                           std::to_string(routers[i]) + ", expected a pass-through channel between them");
     }
   }
   overlays_.push_back(std::move(routers));
@@ -125,16 +123,17 @@ bool Topology::may_talk(int from, int to) const {
 }
 
 void Topology::validate() const {
-  if (routers_.empty()) fail(name_ + " has no router, expected at least one");
-  if (terminals_.empty()) fail(name_ + " has no terminal, expected at least one");
+  if (routers_.empty()) fail("topology", name_ + " has no router, expected at least one");
+  if (terminals_.empty()) fail("topology", name_ + " has no terminal, expected at least one");
   if (shape_.kind != ShapeKind::irregular) {
     for (const int extent : shape_.extents) {
-      if (extent < 1) fail(name_ + " has a dimension of length " + std::to_string(extent) + ", expected 1 or more");
+      if (extent < 1)
+        fail("topology", name_ + " has a dimension of length " + std::to_string(extent) + ", expected 1 or more");
     }
     for (const Router& router : routers_) {
       if (router.coordinates.size() != shape_.extents.size()) {
-        fail("router " + router.name + " has " + std::to_string(router.coordinates.size()) + " coordinates, expected " +
-             std::to_string(shape_.extents.size()));
+        fail("topology", "router " + router.name + " has " + std::to_string(router.coordinates.size()) +
+                             " coordinates, expected " + std::to_string(shape_.extents.size()));
       }
       for (std::size_t d = 0; d < shape_.extents.size(); ++d) {
         check_index("a router's coordinate", router.coordinates[d], static_cast<std::size_t>(shape_.extents[d]));
@@ -146,7 +145,8 @@ void Topology::validate() const {
   const std::vector<int> component = components(*this);
   std::map<std::pair<TerminalKind, std::vector<int>>, int> sorts;  // to the first terminal of each
   for (std::size_t t = 0; t < terminals_.size(); ++t) {
-    if (terminals_[t].ports.empty()) fail("terminal " + terminals_[t].name + " has no port, expected at least one");
+    if (terminals_[t].ports.empty())
+      fail("topology", "terminal " + terminals_[t].name + " has no port, expected at least one");
     std::vector<int> reach;
     for (const Port& port : terminals_[t].ports) reach.push_back(component[port.router]);
     std::sort(reach.begin(), reach.end());
@@ -160,8 +160,8 @@ void Topology::validate() const {
       const bool meet = std::any_of(a.second.begin(), a.second.end(),
                                     [&](int c) { return std::binary_search(there.begin(), there.end(), c); });
       if (!meet) {
-        fail(terminals_[second].name + " cannot be reached from " + terminals_[first].name + " in " + name_ +
-             ", expected a path of channels");
+        fail("topology", terminals_[second].name + " cannot be reached from " + terminals_[first].name + " in " +
+                             name_ + ", expected a path of channels");
       }
     }
   }

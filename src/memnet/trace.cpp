@@ -63,18 +63,19 @@ std::optional<Fault> fault_of(const TraceRecord& record, std::uint32_t sources, 
   return std::nullopt;
 }
 
-[[noreturn]] void fail(const std::string& path, std::size_t offset, const std::string& text) {
+[[noreturn]] void fail_at(const std::string& path, std::size_t offset, const std::string& text) {
   throw Error(Code::io, "memnet", path + ": offset " + std::to_string(offset) + ": " + text);
 }
 
-std::string content_of(const std::string& path) {
+std::string bytes_of(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) throw Error(Code::io, "memnet", path + ": cannot be read: " + std::strerror(errno));
   std::string content;
   char part[65536];
   std::size_t got = 0;
   while ((got = std::fread(part, 1, sizeof part, file.get())) > 0) content.append(part, got);
-  if (std::ferror(file.get()) != 0) fail(path, content.size(), std::string("cannot be read: ") + std::strerror(errno));
+  if (std::ferror(file.get()) != 0)
+    fail_at(path, content.size(), std::string("cannot be read: ") + std::strerror(errno));
   return content;
 }
 
@@ -109,23 +110,24 @@ void write_trace(base::OutputFile& file, const Trace& trace) {
 }
 
 Trace read_trace(const std::string& path) {
-  const std::string content = content_of(path);
+  const std::string content = bytes_of(path);
   if (content.size() < header_bytes) {
-    fail(path, content.size(), "the file ends, expected a header of " + std::to_string(header_bytes) + " bytes");
+    fail_at(path, content.size(), "the file ends, expected a header of " + std::to_string(header_bytes) + " bytes");
   }
-  if (std::string_view(content).substr(0, magic.size()) != magic) fail(path, 0, "not a trace, expected \"DCGNTRAC\"");
+  if (std::string_view(content).substr(0, magic.size()) != magic)
+    fail_at(path, 0, "not a trace, expected \"DCGNTRAC\"");
   const auto its_version = get<std::uint32_t>(content, 8);
   if (its_version != version) {
-    fail(path, 8, "version " + std::to_string(its_version) + ", expected " + std::to_string(version));
+    fail_at(path, 8, "version " + std::to_string(its_version) + ", expected " + std::to_string(version));
   }
   Trace trace;
   trace.sources = get<std::uint32_t>(content, 12);
   const auto count = get<std::uint64_t>(content, 16);
   const std::size_t there = content.size() - header_bytes;
   if (count != there / record_bytes || there % record_bytes != 0) {
-    fail(path, 16,
-         std::to_string(count) + " records, but " + std::to_string(there) + " bytes follow, expected " +
-             std::to_string(record_bytes) + " a record");
+    fail_at(path, 16,
+            std::to_string(count) + " records, but " + std::to_string(there) + " bytes follow, expected " +
+                std::to_string(record_bytes) + " a record");
   }
   trace.records.reserve(count);
   std::uint64_t last_cycle = 0;
@@ -137,7 +139,7 @@ Trace read_trace(const std::string& path) {
     record.size = get<std::uint16_t>(content, at + 20);
     record.kind = static_cast<TraceKind>(get<std::uint8_t>(content, at + 22));
     record.message_class = get<std::uint8_t>(content, at + 23);
-    if (const auto fault = fault_of(record, trace.sources, last_cycle)) fail(path, at + fault->offset, fault->text);
+    if (const auto fault = fault_of(record, trace.sources, last_cycle)) fail_at(path, at + fault->offset, fault->text);
     last_cycle = record.cycle;
     trace.records.push_back(record);
   }

@@ -1,7 +1,6 @@
 // The synthetic patterns.
 #include "memnet/traffic.hpp"
-
-#include <dcgn/error.hpp>
+#include "memnet/fail.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +9,11 @@
 namespace dcgn::memnet {
 namespace {
 
-[[noreturn]] void fail(const std::string& detail) { throw Error(Code::configuration, "traffic", detail); }
-
 void check_terminals(const char* what, const std::vector<int>& terminals, int count) {
   for (const int terminal : terminals) {
     if (terminal < 0 || terminal >= count) {
-      fail(std::string(what) + " has terminal " + std::to_string(terminal) + ", expected 0.." +
-           std::to_string(count - 1));
+      fail("traffic", std::string(what) + " has terminal " + std::to_string(terminal) + ", expected 0.." +
+                          std::to_string(count - 1));
     }
   }
 }
@@ -79,10 +76,11 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
   std::vector<int> once = traffic.sources;
   std::sort(once.begin(), once.end());
   const auto twice = std::adjacent_find(once.begin(), once.end());
-  if (twice != once.end()) fail("sources has terminal " + std::to_string(*twice) + " twice, expected it once");
-  if (traffic.flits < 1) fail("flits is " + std::to_string(traffic.flits) + ", expected 1 or more");
+  if (twice != once.end())
+    fail("traffic", "sources has terminal " + std::to_string(*twice) + " twice, expected it once");
+  if (traffic.flits < 1) fail("traffic", "flits is " + std::to_string(traffic.flits) + ", expected 1 or more");
   if (!(traffic.hotspot_fraction >= 0 && traffic.hotspot_fraction <= 1)) {
-    fail("hotspot_fraction is " + std::to_string(traffic.hotspot_fraction) + ", expected 0..1");
+    fail("traffic", "hotspot_fraction is " + std::to_string(traffic.hotspot_fraction) + ", expected 0..1");
   }
 
   // Whom each terminal may send to; in networks of nodes alone all have the same list.
@@ -105,21 +103,22 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
       }
       if (list.empty()) {
         if (traffic.sources.empty()) continue;
-        fail(topology.terminals()[source].name + " has nobody to send to, expected a destination that it may talk to");
+        fail("traffic",
+             topology.terminals()[source].name + " has nobody to send to, expected a destination that it may talk to");
       }
       targets_.push_back(std::move(list));
     }
     sources_.push_back(source);
     target_set_.push_back(static_cast<int>(targets_.size()) - 1);
   }
-  if (sources_.empty()) fail("no terminal sends, expected at least one");
+  if (sources_.empty()) fail("traffic", "no terminal sends, expected at least one");
 
   const auto permute = [&](auto&& destination_of) {
     for (const int source : sources_) {
       const int destination = destination_of(source);
       if (!topology.may_talk(source, destination)) {
-        fail(std::string(to_string(traffic.pattern)) + " sends from " + topology.terminals()[source].name + " to " +
-             topology.terminals()[destination].name + ", expected terminals that may talk");
+        fail("traffic", std::string(to_string(traffic.pattern)) + " sends from " + topology.terminals()[source].name +
+                            " to " + topology.terminals()[destination].name + ", expected terminals that may talk");
       }
       fixed_.push_back(destination);
     }
@@ -129,7 +128,7 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
     case Pattern::transpose: {
       const int side = static_cast<int>(std::lround(std::sqrt(count)));
       if (side * side != count) {
-        fail("transpose of " + std::to_string(count) + " terminals, expected a square number of them");
+        fail("traffic", "transpose of " + std::to_string(count) + " terminals, expected a square number of them");
       }
       permute([&](int t) { return t % side * side + t / side; });
       break;
@@ -144,12 +143,12 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
       permute([&](int t) { return moved(topology, t, count, [](int at, int extent) { return (at + 1) % extent; }); });
       break;
     case Pattern::hotspot:
-      if (traffic.hotspots.empty()) fail("hotspots is empty, expected at least one terminal");
+      if (traffic.hotspots.empty()) fail("traffic", "hotspots is empty, expected at least one terminal");
       for (const int source : sources_) {
         for (const int hotspot : traffic.hotspots) {
           if (!topology.may_talk(source, hotspot)) {
-            fail(topology.terminals()[source].name + " sends to the hotspot " + topology.terminals()[hotspot].name +
-                 ", expected terminals that may talk");
+            fail("traffic", topology.terminals()[source].name + " sends to the hotspot " +
+                                topology.terminals()[hotspot].name + ", expected terminals that may talk");
           }
         }
       }
@@ -157,7 +156,8 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
     case Pattern::matrix: {
       const std::size_t n = static_cast<std::size_t>(count);
       if (traffic.weights.size() != n * n) {
-        fail("weights has " + std::to_string(traffic.weights.size()) + " numbers, expected " + std::to_string(n * n));
+        fail("traffic",
+             "weights has " + std::to_string(traffic.weights.size()) + " numbers, expected " + std::to_string(n * n));
       }
       for (const int source : sources_) {
         std::vector<double> sums;
@@ -165,12 +165,13 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
         for (int t = 0; t < count; ++t) {
           const double weight = traffic.weights[source * n + t];
           if (!(weight >= 0) || !std::isfinite(weight)) {
-            fail("the weight from " + topology.terminals()[source].name + " to " + topology.terminals()[t].name +
-                 " is " + std::to_string(weight) + ", expected 0 or more");
+            fail("traffic", "the weight from " + topology.terminals()[source].name + " to " +
+                                topology.terminals()[t].name + " is " + std::to_string(weight) +
+                                ", expected 0 or more");
           }
           if (weight > 0 && !topology.may_talk(source, t)) {
-            fail("a weight from " + topology.terminals()[source].name + " to " + topology.terminals()[t].name +
-                 ", expected terminals that may talk");
+            fail("traffic", "a weight from " + topology.terminals()[source].name + " to " +
+                                topology.terminals()[t].name + ", expected terminals that may talk");
           }
           sum += weight;
           sums.push_back(sum);
@@ -178,7 +179,7 @@ Destinations::Destinations(const Topology& topology, const Traffic& traffic) : t
         cumulative_.push_back(std::move(sums));
       }
       if (std::all_of(cumulative_.begin(), cumulative_.end(), [](const auto& sums) { return sums.back() <= 0; })) {
-        fail("weights are all 0 of those who send, expected one above 0");
+        fail("traffic", "weights are all 0 of those who send, expected one above 0");
       }
       break;
     }

@@ -19,7 +19,7 @@ constexpr int most_groups = 32768;
 
 // Programs see the bits of a pixel as an unsigned integer, or several: GL lets images of as many bits stand for each
 // other.
-const char* const formats[] = {"r8ui", "r16ui", "r32ui", "rg32ui", "rgba32ui"};
+const char* const image_names[] = {"r8ui", "r16ui", "r32ui", "rg32ui", "rgba32ui"};
 constexpr GLenum image_formats[] = {GL_R8UI, GL_R16UI, GL_R32UI, GL_RG32UI, GL_RGBA32UI};
 
 void append(std::string& text, std::initializer_list<std::string_view> pieces) {
@@ -28,7 +28,7 @@ void append(std::string& text, std::initializer_list<std::string_view> pieces) {
 
 std::string beginning(bool writes, int size_class) {
   const std::string image = writes ? "writeonly" : "readonly", buffer = writes ? "readonly" : "writeonly";
-  return "#version 450\nlayout(local_size_x = " + std::to_string(threads) + ") in;\nlayout(" + formats[size_class] +
+  return "#version 450\nlayout(local_size_x = " + std::to_string(threads) + ") in;\nlayout(" + image_names[size_class] +
          ", binding = 0) " + image + " uniform uimage2D image;\nlayout(std430, binding = 0) " + buffer +
          R"( buffer Bytes { uint words[]; };
 uniform ivec4 rectangle;  // x, y, width, height

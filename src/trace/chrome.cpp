@@ -79,9 +79,9 @@ class Separator {
   bool first_ = true;
 };
 
-class Writer {
+class ChromeWriter {
  public:
-  Writer(const Document& document, std::ostream& out) : document_(document), text_(out) {}
+  ChromeWriter(const Document& document, std::ostream& out) : document_(document), text_(out) {}
 
   void write() {
     text_ << "{\"traceEvents\":[";
@@ -192,6 +192,6 @@ class Writer {
 
 }  // namespace
 
-void write_chrome(const Document& document, std::ostream& out) { Writer(document, out).write(); }
+void write_chrome(const Document& document, std::ostream& out) { ChromeWriter(document, out).write(); }
 
 }  // namespace dcgn::trace

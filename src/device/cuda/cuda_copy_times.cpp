@@ -9,7 +9,7 @@ namespace dcgn::device {
 
 namespace {
 
-constexpr int events_made_beforehand = 64;
+constexpr int times_made_beforehand = 64;
 // Times between two events come as a float of milliseconds, which is exact to 0.1 us up to here.
 constexpr double longest_from_reference_ns = 1e9;
 
@@ -29,7 +29,7 @@ double ns_between(cudaEvent_t from, cudaEvent_t to, int device) {
 }  // namespace
 
 CopyTimes::CopyTimes(int device, std::size_t kept) : device_(device), kept_(kept), stream_(device, "trace") {
-  for (int i = 0; i < events_made_beforehand; ++i) free_.push_back(make_event(device));
+  for (int i = 0; i < times_made_beforehand; ++i) free_.push_back(make_event(device));
 }
 
 CopyTimes::~CopyTimes() {

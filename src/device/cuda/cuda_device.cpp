@@ -154,7 +154,7 @@ class CudaDevice final : public Backend {
     return std::make_unique<CudaStream>(index_, priority);
   }
 
-  int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage& image) override {
+  int blocks_per_multiprocessor(const Launch& launch, const dcgn::detail::KernelImage& image) override {
     if (!image.cuda_occupancy)
       throw Error(Code::unsupported, "launch",
                   image.name() +

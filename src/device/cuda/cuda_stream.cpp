@@ -60,7 +60,7 @@ std::function<void()> CudaStream::record(const std::function<void()>& work) {
   };
 }
 
-void CudaStream::launch(const Launch& launch, const detail::KernelImage& image) {
+void CudaStream::launch(const Launch& launch, const dcgn::detail::KernelImage& image) {
   if (!image.cuda_launch)
     throw Error(Code::unsupported, "launch",
                 image.name() +

@@ -100,7 +100,7 @@ class EmulatedDevice final : public Backend {
 
   std::unique_ptr<StreamState> make_stream(StreamPriority) override { return std::make_unique<EmulatedStream>(*this); }
 
-  int blocks_per_multiprocessor(const Launch& launch, const detail::KernelImage&) override {
+  int blocks_per_multiprocessor(const Launch& launch, const dcgn::detail::KernelImage&) override {
     const DeviceProperties& p = properties();
     const int threads =
         static_cast<int>((launch.block.volume() + gpu::warp_size - 1) / gpu::warp_size * gpu::warp_size);

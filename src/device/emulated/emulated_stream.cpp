@@ -52,7 +52,7 @@ void EmulatedStream::fill(void* memory, unsigned char value, std::size_t bytes) 
   give([=] { std::memset(memory, value, bytes); });
 }
 
-void EmulatedStream::launch(const Launch& launch, const detail::KernelImage& image) {
+void EmulatedStream::launch(const Launch& launch, const dcgn::detail::KernelImage& image) {
   const auto at_once =
       static_cast<unsigned>(device_.blocks_per_multiprocessor(launch, image) * device_.properties().multiprocessors);
   std::string who = who_runs();

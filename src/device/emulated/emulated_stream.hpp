@@ -26,7 +26,7 @@ class EmulatedStream final : public StreamState {
 
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* memory, unsigned char value, std::size_t bytes) override;
-  void launch(const Launch& launch, const detail::KernelImage& image) override;
+  void launch(const Launch& launch, const dcgn::detail::KernelImage& image) override;
 
  private:
   void give(std::function<void()> work);

@@ -20,7 +20,7 @@ class Schedule;
 class Grid {
  public:
   // At most `at_once` blocks run at a time; the launch is resident where it has no more than that.
-  Grid(const Launch& shape, const detail::KernelImage& kernel, unsigned at_once, std::string who)
+  Grid(const Launch& shape, const dcgn::detail::KernelImage& kernel, unsigned at_once, std::string who)
       : launch(shape),
         image(kernel),
         launched_by(std::move(who)),
@@ -31,7 +31,7 @@ class Grid {
   Grid& operator=(const Grid&) = delete;
 
   const Launch launch;
-  const detail::KernelImage image;
+  const dcgn::detail::KernelImage image;
   const std::string launched_by;  // "GPU 0 of node 0"
   const Dim3 whole;               // the grid that blocks see, and the number in it of the first of these
   const unsigned first_block;

@@ -56,20 +56,20 @@ void unmap(Stack stack) noexcept {
   munmap(stack.low - page(), stack.bytes + page());
 }
 
-struct Pool {
+struct FreeStacks {
   std::vector<Stack> free[2];
 
-  Pool() {
+  FreeStacks() {
     for (auto& list : free) list.reserve(kept);
   }
-  ~Pool() {
+  ~FreeStacks() {
     for (auto& list : free)
       for (const Stack stack : list) unmap(stack);
   }
 };
 
-Pool& pool() {
-  static thread_local Pool own;
+FreeStacks& free_stacks() {
+  static thread_local FreeStacks own;
   return own;
 }
 
@@ -77,7 +77,7 @@ Pool& pool() {
 
 Stack acquire_stack(StackSize size) {
   const sanitizer::Unobserved here;
-  auto& free = pool().free[static_cast<int>(size)];
+  auto& free = free_stacks().free[static_cast<int>(size)];
   if (free.empty()) map(free, bytes_of(size));
   const Stack stack = free.back();
   free.pop_back();
@@ -89,7 +89,7 @@ Stack acquire_stack(StackSize size) {
 
 void release_stack(Stack stack) noexcept {
   const sanitizer::Unobserved here;
-  auto& free = pool().free[stack.bytes == bytes_of(StackSize::kernel) ? 0 : 1];
+  auto& free = free_stacks().free[stack.bytes == bytes_of(StackSize::kernel) ? 0 : 1];
   if (free.size() < kept)
     free.push_back(stack);
   else

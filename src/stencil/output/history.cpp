@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view titles = "step,time,free_energy,mass,domain_length";
 
-std::string number_text(double value) {
+std::string cell_text(double value) {
   if (std::isnan(value)) return {};
   std::array<char, 32> text{};  // 24 suffice
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
@@ -40,8 +40,8 @@ bool take_number(std::string_view& line, Number& value) {
 std::string to_csv(const std::vector<Record>& records) {
   std::string text = std::string(titles) + "\n";
   for (const Record& r : records)
-    text += std::to_string(r.step) + "," + number_text(r.time) + "," + number_text(r.free_energy) + "," +
-            number_text(r.mass) + "," + number_text(r.domain_length) + "\n";
+    text += std::to_string(r.step) + "," + cell_text(r.time) + "," + cell_text(r.free_energy) + "," +
+            cell_text(r.mass) + "," + cell_text(r.domain_length) + "\n";
   return text;
 }
 

@@ -10,19 +10,17 @@ namespace dcgn::virtual_gpu::ptx {
 
 namespace {
 
-bool starts_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
 template <std::size_t N>
 bool is_one_of(std::string_view text, const std::array<std::string_view, N>& words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
 std::optional<std::string> register_refusal(std::string_view name) {
-  if (starts_with(name, "%envreg")) return "grid synchronisation: " + std::string(name) + " is the grid's workspace";
+  if (name.starts_with("%envreg")) return "grid synchronisation: " + std::string(name) + " is the grid's workspace";
   if (name == "%gridid") return "%gridid: each GPU's launch has another";
   constexpr std::array<std::string_view, 4> others = {"%clusterid", "%nclusterid", "%is_explicit_cluster",
                                                       "%aggr_smem_size"};
-  if (starts_with(name, "%cluster_") || is_one_of(name, others)) return "clusters: " + std::string(name);
+  if (name.starts_with("%cluster_") || is_one_of(name, others)) return "clusters: " + std::string(name);
   return std::nullopt;
 }
 

@@ -37,8 +37,6 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-bool starts_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
 }  // namespace
 
 std::vector<ParameterReport> layout_of(const std::vector<Variable>& parameters) {
@@ -115,8 +113,8 @@ void Survey::check_module() const {
 // Names that the rewriter gives.
 void Survey::check_names() const {
   const auto check = [&](std::string_view name) {
-    if (starts_with(name, "%dcgn_") || starts_with(name, "$dcgn_") || starts_with(name, "dcgn_at_") ||
-        starts_with(name, "dcgn_first_") || starts_with(name, "dcgn_grid_") || name == "dcgn_block" ||
+    if (name.starts_with("%dcgn_") || name.starts_with("$dcgn_") || name.starts_with("dcgn_at_") ||
+        name.starts_with("dcgn_first_") || name.starts_with("dcgn_grid_") || name == "dcgn_block" ||
         name == "dcgn_end_block" || name == "dcgn_sample")
       module_.source->fail(module_.source->offset_of(name), quoted(name), "PTX that was not rewritten before");
   };

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <dcgn/gpu/scope.hpp>
+
+namespace dcgn {
+
+// Who makes the calls of a CPU rank: one thread.
+inline constexpr gpu::ThreadScope cpu_scope{};
+
+}  // namespace dcgn

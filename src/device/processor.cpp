@@ -3,14 +3,23 @@
 #include <sched.h>
 #include <time.h>
 
+#include <functional>
+#include <string_view>
+
 namespace dcgn::device {
 
 namespace {
 
-int usable_cores() noexcept {
+// Empty on a machine with more processors than a cpu_set_t names.
+cpu_set_t usable_cores() noexcept {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // a machine with more processors than a cpu_set_t names
-  return CPU_COUNT(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
+int count_cores() noexcept {
+  const cpu_set_t set = usable_cores();
+  return CPU_COUNT(&set) ? CPU_COUNT(&set) : 1;
 }
 
 constinit thread_local int busy_depth = 0;
@@ -30,14 +39,21 @@ struct UncountAtThreadEnd {
 
 namespace detail {
 constinit std::atomic<int> busy_threads{0};
-constinit int cores = 1;
+constinit std::atomic<int> cores{1};
 }  // namespace detail
 
 constinit thread_local Backoff backoff;
 
 namespace {
-[[maybe_unused]] const int cores_at_start = detail::cores = usable_cores();
+[[maybe_unused]] const int cores_at_start = detail::cores = count_cores();
 }
+
+std::uint64_t core_set() noexcept {
+  const cpu_set_t set = usable_cores();
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&set), sizeof set});
+}
+
+void share_cores(int processes) noexcept { detail::cores = count_cores() / processes; }
 
 BusyThread::BusyThread() noexcept {
   if (busy_depth++ == 0) {
@@ -51,16 +67,16 @@ BusyThread::~BusyThread() {
 }
 
 void Backoff::give_way() noexcept {
-  // Who was away for longer than a look at a few words takes has done work since: this is another wait, though nobody
-  // said so by reset().
-  if (nanoseconds() - yielded_at_ > 5'000) steps_ = spins;
+  // Who was away for longer than all threads of a block take to look has done work since: this is another wait, though
+  // nobody said so by reset().
+  if (nanoseconds() - yielded_at_ > 1'000'000) steps_ = spins;
   ++steps_;
   if (!counted_ && busy_depth == 0) {
     [[maybe_unused]] static thread_local UncountAtThreadEnd guard;
     counted_ = true;
     detail::busy_threads.fetch_add(1, std::memory_order_relaxed);
   }
-  if (steps_ > spins + yields && detail::busy_threads.load(std::memory_order_relaxed) > detail::cores) {
+  if (steps_ > spins + yields && detail::crowded()) {
     const timespec nap{0, 50'000};
     nanosleep(&nap, nullptr);
   } else {

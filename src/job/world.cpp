@@ -1,3 +1,4 @@
+#include "device/processor.hpp"
 #include "device/quietly.hpp"
 #include "job/world_state.hpp"
 #include "trace/ranges.hpp"
@@ -7,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <exception>
@@ -36,14 +38,23 @@ struct Hello {
   std::uint64_t collective_bytes, lane_bytes;
   std::uint64_t sees;    // the same where processes see the same GPUs
   std::uint64_t traces;  // whether a trace is recorded
+  std::uint64_t cores;   // the same where processes run on the same ones
 };
+
+std::string host_name() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
 
 // Which GPUs this process sees: those of its host, but for what it was told to leave alone.
 std::uint64_t what_is_seen() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return std::hash<std::string>{}(std::string(host.data()) + '/' + (visible ? visible : "all"));
+  return std::hash<std::string>{}(host_name() + '/' + (visible ? visible : "all"));
+}
+
+std::uint64_t where_it_runs() {
+  return std::hash<std::string>{}(host_name() + '/' + std::to_string(device::core_set()));
 }
 
 // Where processes see the same GPUs and there are enough for all, each takes those that the ones before it leave.
@@ -63,7 +74,8 @@ Placement place_processes(const Config& config, transport::Processes* processes,
   if (!processes) return Placement(config.nodes);
   const int size = processes->size();
   // Whoever finds something wrong says so only when all have told theirs: otherwise they would wait for it.
-  Hello mine{{.count = 0}, config.collective_bytes, config.lane_bytes, what_is_seen(), !config.trace.empty()};
+  Hello mine{{.count = 0},   config.collective_bytes, config.lane_bytes,
+             what_is_seen(), !config.trace.empty(),   where_it_runs()};
   std::exception_ptr wrong;
   try {
     const Placement given(config.nodes);
@@ -78,6 +90,8 @@ Placement place_processes(const Config& config, transport::Processes* processes,
   }
   const std::vector<Hello> all = processes->all_gather(mine);
   if (wrong) std::rethrow_exception(wrong);
+  const auto beside = std::count_if(all.begin(), all.end(), [&](const Hello& h) { return h.cores == mine.cores; });
+  device::share_cores(static_cast<int>(beside));
   std::vector<NodeShape> nodes;
   for (int p = 0; p < size; ++p) {
     const Hello& h = all[static_cast<std::size_t>(p)];

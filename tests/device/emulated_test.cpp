@@ -5,6 +5,8 @@
 #include "device/backend.hpp"
 #include "device/processor.hpp"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -116,6 +118,29 @@ TEST(Relax, TwoHostThreadsHandAWordBackAndForth) {
   other.join();
   EXPECT_EQ(back, rounds);
   EXPECT_EQ(device::detail::busy_threads.load(), 0);  // whoever waited long enough to be counted is no more
+}
+
+// Yielding is not enough: threads that yield to each other keep one that has work waiting. Looks at what is waited for
+// take a while where a block of many threads waits, or where a thread helps with what passes between processes.
+TEST(Relax, ThreadsSleepWhereProcessesOutnumberCores) {
+  device::share_cores(1 << 20);  // which leaves none for this one
+  detail::relax_reset_host();
+  const auto sleeps = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+  };
+  const long before = sleeps();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (sleeps() == before && std::chrono::steady_clock::now() < until) {
+    for (const auto looked = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+         std::chrono::steady_clock::now() < looked;) {
+    }
+    relax();
+  }
+  EXPECT_GT(sleeps(), before);
+  detail::relax_reset_host();
+  device::share_cores(1);
 }
 
 int number(const char* text) {

@@ -1,4 +1,5 @@
 // The memory networks of sections V and VI, and what connects GPUs without one.
+#include "memnet/fail.hpp"
 #include "memnet/topologies.hpp"
 
 #include <algorithm>

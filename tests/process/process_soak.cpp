@@ -1,11 +1,13 @@
-// process_soak SECONDS [JOBS [SEED]]: messages of all kinds and sizes between all kinds of ranks of the processes that
-// a launcher has started, with checked data, for so long; so many small jobs (1000); and as many communicators, made
-// and given back. Fails where data are wrong, where memory, threads, open files or shared memory grow after the first
-// quarter, and where messages take longer in the end. Process 0 prints what it has measured.
+// process_soak SECONDS [JOBS [SEED [SLOWER]]]: messages of all kinds and sizes between all kinds of ranks of the
+// processes that a launcher has started, with checked data, for so long; so many small jobs (1000); and as many
+// communicators, made and given back. Fails where data are wrong, where memory, threads, open files or shared memory
+// grow after the first quarter, and where messages take SLOWER (1.5) times as long in the end. Process 0 prints what it
+// has measured.
 #include "tests/sanitized.hpp"
 
 #include <dcgn/dcgn.hpp>
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,12 +29,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int most_bytes = 1 << 18, rounds = 60, slots = 2;
-constexpr double most_slower = 1.5;  // on a machine that others use, too
 // Of what the system's allocator keeps; a sanitizer's keeps what is given back, too.
 constexpr double most_growth_mib = dcgn::test::sanitized ? 400 : 16;
-constexpr int most_more_threads = 2;           // that begin when they are needed, or are about to end
-constexpr int most_measurements = 60;          // a second apart
-constexpr int most_small = 4096, trials = 12;  // of the measurement, of which the best counts
+constexpr double most_heap_growth_mib = 1;  // of what is in use
+constexpr int most_more_threads = 2;        // that begin when they are needed, or are about to end
+constexpr int most_measurements = 60;       // a second apart
+constexpr int most_small = 4096;
+constexpr int patience = 20, most_trials = 300;  // a measurement ends when so many trials have not been better
 
 // ---- What each rank does in each round: the same in all ranks, drawn from the seed.
 
@@ -264,7 +267,7 @@ void make_communicators(int count) {
 // ---- What is watched
 
 struct Held {
-  double rss_mib = 0;
+  double rss_mib = 0, heap_mib = 0;  // of the process; of the allocator, what is in use
   long files = 0, threads = 0, mappings = 0;
 };
 
@@ -273,6 +276,7 @@ Held held() {
   long pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
   h.rss_mib = static_cast<double>(resident * sysconf(_SC_PAGESIZE)) / (1 << 20);
+  h.heap_mib = static_cast<double>(mallinfo2().uordblks + mallinfo2().hblkhd) / (1 << 20);
   const auto count = [](const char* folder) {
     return static_cast<long>(std::distance(std::filesystem::directory_iterator(folder), {}));
   };
@@ -283,40 +287,74 @@ Held held() {
   return h;
 }
 
+// The best of what was measured.
 struct Speed {
-  double latency_us = 0, rate = 0;  // 10^9 bytes a second
+  double cpu_us = 1e9, slot_us = 1e9;  // half a round trip of 8 bytes
+  double rate = 0;                     // of 1 MiB between CPU ranks, 10^9 bytes a second
+
+  // Whether something in `s` is better by more than a hundredth.
+  bool take(const Speed& s) {
+    const bool better = s.cpu_us < 0.99 * cpu_us || s.slot_us < 0.99 * slot_us || s.rate > 1.01 * rate;
+    *this = {std::min(cpu_us, s.cpu_us), std::min(slot_us, s.slot_us), std::max(rate, s.rate)};
+    return better;
+  }
 };
 
-// Between the first CPU ranks of the first two processes, the best of several.
-Speed measure() {
-  constexpr int round_trips = 300, long_ones = 20, long_bytes = 1 << 20;
-  Speed best;
-  for (int trial = 0; trial < trials; ++trial) {
-    Speed s;
-    dcgn::Job job({.nodes = {{.cpus = 1}}});
-    job.cpu([&](dcgn::Comm& comm) {
-      std::vector<unsigned char> data(long_bytes);
-      comm.barrier();
-      const auto go = [&](int count, std::int64_t bytes) {
-        const auto begin = Clock::now();
-        for (int i = 0; i < count && comm.rank() < 2; ++i) {
-          if (comm.rank() == 0) comm.send_bytes(data.data(), bytes, 1);
-          comm.recv_bytes(data.data(), bytes, 1 - comm.rank());
-          if (comm.rank() == 1) comm.send_bytes(data.data(), bytes, 0);
-        }
-        return std::chrono::duration<double>(Clock::now() - begin).count();
-      };
-      go(10, long_bytes);
-      const double latency = go(round_trips, 8) / (2 * round_trips) * 1e6;
-      const double rate = 2.0 * long_ones * long_bytes / go(long_ones, long_bytes) / 1e9;
-      comm.barrier();
-      if (comm.rank() == 0) s = {latency, rate};
-    });
-    job.run();
-    best.latency_us = trial ? std::min(best.latency_us, s.latency_us) : s.latency_us;
-    best.rate = std::max(best.rate, s.rate);
+struct PingPong {
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, int rounds,
+                                   std::uint64_t* took) const {
+    const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
+    if (me.rank() > 1 || ctx.thread_rank()) return;
+    const auto self = dcgn::gpu::this_thread();
+    std::uint64_t ball = 0, begin = 0;
+    const int other = 1 - me.rank();
+    for (const int count : {10, rounds}) {
+      begin = dcgn::now_ns();
+      for (int i = 0; i < count; ++i) {
+        if (me.rank() == 0) me.send(self, ball, other);
+        me.recv(self, ball, other);
+        if (me.rank() == 1) me.send(self, ball, other);
+      }
+    }
+    *took = dcgn::now_ns() - begin;
   }
-  return best;
+};
+
+constexpr int round_trips = 300;
+
+// Between the first CPU ranks of the first two processes.
+void time_ranks(Speed& s) {
+  constexpr int long_ones = 20, long_bytes = 1 << 20;
+  dcgn::Job job({.nodes = {{.cpus = 1}}});
+  job.cpu([&](dcgn::Comm& comm) {
+    std::vector<unsigned char> data(long_bytes);
+    comm.barrier();
+    const auto go = [&](int count, std::int64_t bytes) {
+      const auto begin = Clock::now();
+      for (int i = 0; i < count && comm.rank() < 2; ++i) {
+        if (comm.rank() == 0) comm.send_bytes(data.data(), bytes, 1);
+        comm.recv_bytes(data.data(), bytes, 1 - comm.rank());
+        if (comm.rank() == 1) comm.send_bytes(data.data(), bytes, 0);
+      }
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    go(10, long_bytes);
+    s.cpu_us = go(round_trips, 8) / (2 * round_trips) * 1e6;
+    s.rate = 2.0 * long_ones * long_bytes / go(long_ones, long_bytes) / 1e9;
+    comm.barrier();
+  });
+  job.run();
+}
+
+// Between their first slots; process 0 hears of it.
+void time_slots(Speed& s) {
+  dcgn::Job job({.nodes = {{.gpus = 1, .slots = 1}}});
+  const dcgn::Device device = job.world().device(0);
+  auto* const took = static_cast<std::uint64_t*>(device.allocate_host(sizeof(std::uint64_t)));
+  job.gpu({.grid = dcgn::one_block_per_slot, .block = 32}, PingPong{}, round_trips, took);
+  job.run();
+  s.slot_us = static_cast<double>(*took) / 1e3 / (2 * round_trips);
+  device.free_host(took);
 }
 
 // What process 0 says, in all.
@@ -332,14 +370,26 @@ bool agree(bool mine) {
   return all != 0;
 }
 
-void soak(double seconds, int jobs, std::uint32_t seed, bool tells) {
+Speed measure(bool tells) {
+  Speed best;
+  int idle = 0;
+  for (int trial = 0; agree(trial < most_trials && idle < patience); ++trial) {
+    Speed s;
+    time_ranks(s);
+    time_slots(s);
+    idle = !tells || best.take(s) ? 0 : idle + 1;
+  }
+  return best;
+}
+
+void soak(double seconds, int jobs, std::uint32_t seed, double most_slower, bool tells) {
   const auto begin = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   run_job(seed, true);
   run_job(seed, false);
   run_small_job();
   make_communicators(2);
-  const Speed before = measure();
+  const Speed before = measure(tells);
   std::optional<Held> first;
   std::uint32_t cycles = 0;
   while (agree(passed() < seconds)) {
@@ -348,33 +398,45 @@ void soak(double seconds, int jobs, std::uint32_t seed, bool tells) {
     if (!first && agree(passed() > seconds / 4)) first = held();
   }
   if (!first) first = held();
+  const Held after_messages = held();
   for (int i = 0; i < jobs; ++i) run_small_job();
+  const Held after_jobs = held();
   make_communicators(jobs);
   const Held last = held();
-  Speed after = measure();
+  Speed after = measure(tells);
   const auto slower = [&] {
-    return after.latency_us > most_slower * before.latency_us || most_slower * after.rate < before.rate;
+    return after.cpu_us > most_slower * before.cpu_us || after.slot_us > most_slower * before.slot_us ||
+           most_slower * after.rate < before.rate;
   };
   // While other programs have the processors nothing is told of this one.
   for (int again = 0; agree(slower() && again < most_measurements); ++again) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    const Speed s = measure();
-    after = {std::min(after.latency_us, s.latency_us), std::max(after.rate, s.rate)};
+    after.take(measure(tells));
   }
   if (tells) {
     std::printf("seed %u: %u jobs of %d rounds, %d small jobs, %d communicators in %.0f s\n", seed, cycles, rounds,
                 jobs, jobs, passed());
-    std::printf(
-        "memory %.1f MiB after a quarter, %.1f in the end; files %ld, %ld; threads %ld, %ld; mappings %ld, %ld\n",
-        first->rss_mib, last.rss_mib, first->files, last.files, first->threads, last.threads, first->mappings,
-        last.mappings);
-    std::printf("8 bytes %.2f us before, %.2f after; 1 MiB %.2f GB/s, %.2f\n", before.latency_us, after.latency_us,
-                before.rate, after.rate);
+    std::printf("%-40s %9s %9s %9s %9s\n", "", "quarter", "messages", "jobs", "end");
+    const auto memory = [&](const char* what, double Held::*mib) {
+      std::printf("%-40s %9.3f %9.3f %9.3f %9.3f\n", what, *first.*mib, after_messages.*mib, after_jobs.*mib,
+                  last.*mib);
+    };
+    memory("memory, MiB", &Held::rss_mib);
+    memory("of these in use by the allocator", &Held::heap_mib);
+    std::printf("files %ld, %ld; threads %ld, %ld; mappings %ld, %ld\n", first->files, last.files, first->threads,
+                last.threads, first->mappings, last.mappings);
+    const auto row = [](const char* what, double was, double is) {
+      std::printf("%-40s %9.3f before, %9.3f after: %+.1f %%\n", what, was, is, 100 * (is / was - 1));
+    };
+    row("8 bytes between CPU ranks, us", before.cpu_us, after.cpu_us);
+    row("8 bytes between slots, us", before.slot_us, after.slot_us);
+    row("1 MiB between CPU ranks, GB/s", before.rate, after.rate);
   }
   const auto expect = [](bool good, const char* what) {
     if (!good) throw std::runtime_error(std::string(what) + "; expected as before");
   };
   expect(last.rss_mib < first->rss_mib + most_growth_mib, "memory has grown");
+  expect(last.heap_mib < first->heap_mib + most_heap_growth_mib, "memory in use has grown");
   expect(last.files <= first->files, "files stay open");
   expect(last.threads <= first->threads + most_more_threads, "threads stay");
   expect(last.mappings <= first->mappings, "shared memory stays");
@@ -391,13 +453,15 @@ int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 0;
   const int jobs = argc > 2 ? std::atoi(argv[2]) : 1000;
   const std::uint32_t seed = argc > 3 ? static_cast<std::uint32_t>(std::atoi(argv[3])) : 1;
-  if (seconds <= 0 || jobs < 1) {
+  const double most_slower = argc > 4 ? std::atof(argv[4]) : 1.5;  // of a machine that others use, too
+  if (seconds <= 0 || jobs < 1 || most_slower <= 1) {
     std::fprintf(stderr,
-                 "usage: process_soak SECONDS [JOBS [SEED]], each above 0, under mpirun or as under torchrun\n");
+                 "usage: process_soak SECONDS [JOBS [SEED [SLOWER]]], each above 0, SLOWER above 1, under mpirun or as "
+                 "under torchrun\n");
     return 2;
   }
   try {
-    soak(seconds, jobs, seed, tells);
+    soak(seconds, jobs, seed, most_slower, tells);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "process %s: %s\n", number, e.what());
     return 1;

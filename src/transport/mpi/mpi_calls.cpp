@@ -6,9 +6,12 @@
 #include <mpi-ext.h>
 #endif
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -92,7 +95,52 @@ int threads(MpiThreads* provided) {
   return error;
 }
 
+#if defined(OPEN_MPI)
 int finalize() { return MPI_Finalize(); }
+#else
+int await_all(std::vector<MPI_Request>& requests) {
+  for (;;) {
+    int done = 0;
+    const int error = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (error != MPI_SUCCESS || done) return error;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+// A byte to each process, and one from each; then a barrier.
+int meet_all(MPI_Comm all) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &size);
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(size) + 1);
+  std::vector<MPI_Request> requests;
+  for (int d = 1; d < size; ++d) {
+    MPI_Irecv(&bytes[static_cast<std::size_t>(d)], 1, MPI_BYTE, (rank + size - d) % size, 0, all,
+              &requests.emplace_back(MPI_REQUEST_NULL));
+    MPI_Isend(bytes.data(), 1, MPI_BYTE, (rank + d) % size, 0, all, &requests.emplace_back(MPI_REQUEST_NULL));
+  }
+  const int error = await_all(requests);
+  if (error != MPI_SUCCESS) return error;
+  requests.assign(1, MPI_REQUEST_NULL);
+  MPI_Ibarrier(all, requests.data());
+  return await_all(requests);
+}
+
+// Over TCP, MPICH's MPI_Finalize (4.0, with UCX 1.13) waits for an answer from each process that it has sent to, and
+// does not answer others once it has all its own: a process that comes later waits for ever. None comes later where
+// each has to answer each, and none answers before it has come: so all have met, and are silent until all know it.
+int finalize() {
+  constexpr auto silence = std::chrono::milliseconds(100);
+  MPI_Comm all = MPI_COMM_NULL;
+  int size = 0;
+  if (MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size > 1 &&
+      MPI_Comm_dup(MPI_COMM_WORLD, &all) == MPI_SUCCESS) {
+    meet_all(all);
+    std::this_thread::sleep_for(silence);  // without a call, in which it might answer
+  }
+  return MPI_Finalize();
+}
+#endif
 
 int open(const void* program, MpiHandle* communicator) {
   MPI_Comm own = MPI_COMM_NULL;

@@ -67,6 +67,35 @@ std::string make_part(const std::string& target, int& file) {
   return part;
 }
 
+// What a stream writes to: a descriptor, which it takes over, and why the first write that failed did; a stream itself
+// knows of an earlier one only that it has failed.
+struct Sink {
+  int file;
+  int error = 0;
+
+  ~Sink() {
+    if (file >= 0) ::close(file);
+  }
+  std::FILE* open() {
+    cookie_io_functions_t calls{};
+    calls.write = [](void* sink, const char* data, std::size_t size) {
+      return static_cast<Sink*>(sink)->write(data, size);
+    };
+    return ::fopencookie(this, "wb", calls);
+  }
+  ssize_t write(const char* data, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+      const ssize_t count = ::write(file, data + done, size - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && error == 0) error = errno;
+      if (count < 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    return static_cast<ssize_t>(done);
+  }
+};
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
@@ -157,16 +186,18 @@ void OutputFile::fail(const char* what, int error) const {
 
 // Takes the descriptor over, and closes it in any case.
 void OutputFile::fill(int file, const std::function<void(std::FILE*)>& content) const {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(::fdopen(file, "wb"), &std::fclose);
-  if (!stream) {
-    const int error = errno;
-    ::close(file);
-    fail("not written", error);
+  Sink sink{file};
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(sink.open(), &std::fclose);
+  if (!stream) fail("not written", errno);
+  try {
+    content(stream.get());
+  } catch (...) {
+    if (sink.error) fail("not written", sink.error);  // which is why
+    throw;
   }
-  content(stream.get());
-  if (std::fflush(stream.get()) != 0) fail("not written", errno);
-  if (std::ferror(stream.get())) fail("not written", EIO);  // an earlier write, whose reason is forgotten
-  if (std::fclose(stream.release()) != 0) fail("not written", errno);
+  const bool written = std::fflush(stream.get()) == 0 && !std::ferror(stream.get());
+  if (!written) fail("not written", sink.error ? sink.error : EIO);
+  if (::close(std::exchange(sink.file, -1)) != 0) fail("not written", errno);
 }
 
 }  // namespace dcgn::base

@@ -198,6 +198,16 @@ TEST_F(OutputFileTest, PipesAndDevicesGetAStream) {
   }
 }
 
+TEST_F(OutputFileTest, TheReasonIsThatOfTheWriteWhichFailed) {
+  const dcgn::Error error = error_of([&] {
+    OutputFile("/dev/full").write([](std::FILE* file) {
+      for (int i = 0; i < 100000; ++i) std::fputs("a line, whose success nobody asks for\n", file);
+    });
+  });
+  EXPECT_EQ(error.code(), dcgn::Code::io);
+  EXPECT_TRUE(contains(error.what(), "/dev/full: not written: No space left on device")) << error.what();
+}
+
 TEST_F(OutputFileTest, AFolderThatTakesNoNewFileHasTheOlderOneWrittenOver) {
   std::ofstream(path_) << "a long old text";
   fs::permissions(path_, fs::perms{0666});

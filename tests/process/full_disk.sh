@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # full_disk.sh DCGN LAUNCHER...: a job of two processes whose checkpoints a disk has no room for says so, and leaves the
-# older one whole and nothing beside it; with room it goes on from there. Ends with 77 where there is no such disk.
+# older one whole and nothing beside it; with room it goes on from there. So it does with a trace, without which the job
+# is good all the same. Ends with 77 where there is no such disk.
 set -u
 dcgn=$1
 shift
@@ -25,16 +26,30 @@ run() {
   failures=$((failures + 1))
 }
 launcher=("$@")
-heat=(--ranks 1 --gpus 0 --mode borders-first --size 32x32x32 --checkpoint every=2 --record every=1000 --output heat)
-run 0 '' heat.csvheat.h5 --steps 2
-before=$(cksum <heat.h5)
-head -c 2M /dev/zero >filler 2>/dev/null # what is left of the disk,
-truncate -s -64K filler                  # but for the records, and half of a checkpoint
-run 3 'heat.h5: not written: .*No space left on device' heat.csvheat.h5 --steps 4
-[ "$(cksum <heat.h5)" = "$before" ] || {
-  echo "the older checkpoint is another"
+heat=(--ranks 1 --gpus 0 --mode borders-first --size 32x32x32 --record every=1000 --output heat --checkpoint every=2)
+# is_old FILE SUM: it is what it was.
+is_old() {
+  [ "$(cksum <"$1")" = "$2" ] && return
+  echo "the older $1 is another"
   failures=$((failures + 1))
 }
+# fill BYTES: all of the disk but so much.
+fill() {
+  head -c 2M /dev/zero >filler 2>/dev/null
+  truncate -s "-$1" filler
+}
+run 0 '' heat.csvheat.h5 --steps 2
+before=$(cksum <heat.h5)
+fill 64K # room for the records, and half of a checkpoint
+run 3 'heat.h5: not written: .*No space left on device' heat.csvheat.h5 --steps 4
+is_old heat.h5 "$before"
 rm filler
 run 0 '' heat.csvheat.h5 --steps 4 --restart heat.h5
+rm heat.h5
+heat=("${heat[@]::${#heat[@]}-2}") # without checkpoints
+run 0 '' heat.csvtrace.json --steps 4 --trace trace.json
+before=$(cksum <trace.json)
+fill 16K # for a part of the trace
+run 0 'the trace trace.json: .*not written: No space left on device' heat.csvtrace.json --steps 4 --trace trace.json
+is_old trace.json "$before"
 exit $failures

@@ -3,8 +3,9 @@
 # those of these numbers, 00 none; run.sh --check only says whether all of them still apply.
 #
 # What stands before a patch is for this script: `breaks:` what is wrong then, `tests:` the files that are to notice, as
-# FOLDER/NAME for tests/FOLDER/NAME_test.cpp or `explore` for its first seeds, and perhaps `preset:` another one than cpu. A
-# defect that none of them notices fails, and so does a test that fails without any.
+# FOLDER/NAME for tests/FOLDER/NAME_test.cpp or `explore` for its first seeds, and perhaps `preset:` another one than cpu,
+# and `processes:` how many there are, that share no memory, in tests that are for several. A defect that none of them
+# notices fails, and so does a test that fails without any.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -55,14 +56,16 @@ manner() {
   else echo 'wrong result'; fi
 }
 
-# find_out PRESET TEST...: runs the programs until one fails; says which test, and how.
+# find_out PRESET PROCESSES TEST...: runs the programs until one fails; says which test, and how.
 find_out() {
-  local preset=$1 program said=$root/build/planted/said code test options
-  shift
+  local preset=$1 processes=$2 program said=$root/build/planted/said code test options launcher=()
+  shift 2
+  ((processes < 2)) || launcher=(env DCGN_SHARE=off bash "$here/../process/launch.sh" -n "$processes")
   for program in $(programs "$@"); do
     options=(--gtest_color=no --gtest_fail_fast)
     [[ $program != explore ]] || options=(--seeds 0-7)
-    timeout -k 5 "$limit" "$tree/build/$preset/bin/$program" "${options[@]}" >"$said" 2>&1
+    ((processes < 2)) || [[ $program == test_process ]] || options+=('--gtest_filter=*OverProcesses*')
+    timeout -k 5 "$limit" "${launcher[@]}" "$tree/build/$preset/bin/$program" "${options[@]}" >"$said" 2>&1
     code=$?
     ((code == 0)) && continue
     # What failed; where the program did not come to its end, what it was at.
@@ -91,13 +94,13 @@ row='%-3s %-72s %-62s %-26s %8s\n'
 printf "$row" no. defect 'found by' how seconds
 for number in "${numbers[@]}"; do
   patch=$(ls "$here/$number"-*.patch 2>/dev/null)
-  found=nobody how=- preset=cpu
+  found=nobody how=- preset=cpu processes=1
   if [[ $number == 00 ]]; then
     breaks=none
-    mapfile -t tests < <(for p in "$here"/*.patch; do [[ $(field preset "$p") ]] || field tests "$p"; done | tr ' ' '\n' | sort -u)
+    mapfile -t tests < <(for p in "$here"/*.patch; do [[ $(field preset "$p")$(field processes "$p") ]] || field tests "$p"; done | tr ' ' '\n' | sort -u)
   elif [[ $patch ]]; then
     breaks=$(field breaks "$patch") preset=$(field preset "$patch")
-    preset=${preset:-cpu}
+    preset=${preset:-cpu} processes=$(field processes "$patch")
     read -ra tests < <(field tests "$patch")
     apply "$tree" "$patch" || exit
   else
@@ -108,7 +111,7 @@ for number in "${numbers[@]}"; do
     began=$SECONDS
   else
     began=$SECONDS
-    find_out "$preset" "${tests[@]}" && caught=1 || caught=0
+    find_out "$preset" "${processes:-1}" "${tests[@]}" && caught=1 || caught=0
     ((caught == (10#$number > 0))) || failed=1
   fi
   printf "$row" "$number" "$breaks" "$found" "$how" "$((SECONDS - began))"

@@ -22,6 +22,7 @@
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -394,6 +395,36 @@ TEST_F(Processes, MessagesThatHaveNotBeenLookedAtAreNamed) {
                                          " bytes from rank 0 with tag 70000 at rank 1"));
     }
   }
+}
+
+// Runs last: processes whose job was stopped cannot be used again.
+class StoppedProcesses : public Processes {};
+
+// While a message comes into its buffer a receiver cannot leave; it gets the buffer back where the job is stopped.
+TEST_F(StoppedProcesses, GetTheirBuffersBack) {
+  Job job(with({.cpus = 2}));
+  job.cpu([](Comm& comm) {
+    constexpr std::int64_t bytes = 32 << 20;
+    std::vector<unsigned char> out(bytes), in(bytes);
+    comm.barrier();
+    if (comm.rank() == 3) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      throw std::runtime_error("no more of this");
+    }
+    const int size = comm.size(), me = comm.rank();
+    while (me % 2 == 0)
+      comm.sendrecv_bytes(out.data(), bytes, (me + 2) % size, 0, in.data(), bytes, (me + size - 2) % size, 0);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  std::string said;
+  try {
+    job.run();
+  } catch (const std::exception& e) {
+    said = e.what();
+  }
+  EXPECT_TRUE(contains(said, "no more of this"));
+  // A rank that has its buffer not back goes without it after ten.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
 }
 
 }  // namespace

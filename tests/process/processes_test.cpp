@@ -402,6 +402,8 @@ class StoppedProcesses : public Processes {};
 
 // While a message comes into its buffer a receiver cannot leave; it gets the buffer back where the job is stopped.
 TEST_F(StoppedProcesses, GetTheirBuffersBack) {
+  if (from_launcher({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0))
+    GTEST_SKIP() << "an MPI that has a message under way cannot be ended, which its mpirun calls a failure";
   Job job(with({.cpus = 2}));
   job.cpu([](Comm& comm) {
     constexpr std::int64_t bytes = 32 << 20;

@@ -28,6 +28,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
 constexpr int most_bytes = 1 << 18, rounds = 60, slots = 2;
 // Of what the system's allocator keeps; a sanitizer's keeps what is given back, too.
 constexpr double most_growth_mib = dcgn::test::sanitized ? 400 : 16;
@@ -35,7 +37,8 @@ constexpr double most_heap_growth_mib = 1;  // of what is in use
 constexpr int most_more_threads = 2;        // that begin when they are needed, or are about to end
 constexpr int most_measurements = 60;       // a second apart
 constexpr int most_small = 4096;
-constexpr int patience = 20, most_trials = 300;  // a measurement ends when so many trials have not been better
+constexpr int patience = 20;            // a measurement ends when so many trials have not been better,
+constexpr double most_measuring_s = 5;  // or after so long
 
 // ---- What each rank does in each round: the same in all ranks, drawn from the seed.
 
@@ -373,7 +376,8 @@ bool agree(bool mine) {
 Speed measure(bool tells) {
   Speed best;
   int idle = 0;
-  for (int trial = 0; agree(trial < most_trials && idle < patience); ++trial) {
+  const auto begin = Clock::now();
+  while (agree(idle < patience && seconds_since(begin) < most_measuring_s)) {
     Speed s;
     time_ranks(s);
     time_slots(s);
@@ -383,19 +387,18 @@ Speed measure(bool tells) {
 }
 
 void soak(double seconds, int jobs, std::uint32_t seed, double most_slower, bool tells) {
-  const auto begin = Clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   run_job(seed, true);
   run_job(seed, false);
   run_small_job();
   make_communicators(2);
   const Speed before = measure(tells);
+  const auto begin = Clock::now();
   std::optional<Held> first;
   std::uint32_t cycles = 0;
-  while (agree(passed() < seconds)) {
+  while (agree(seconds_since(begin) < seconds)) {
     ++cycles;
     run_job(seed + cycles, cycles % 2 == 0);
-    if (!first && agree(passed() > seconds / 4)) first = held();
+    if (!first && agree(seconds_since(begin) > seconds / 4)) first = held();
   }
   if (!first) first = held();
   const Held after_messages = held();
@@ -415,7 +418,7 @@ void soak(double seconds, int jobs, std::uint32_t seed, double most_slower, bool
   }
   if (tells) {
     std::printf("seed %u: %u jobs of %d rounds, %d small jobs, %d communicators in %.0f s\n", seed, cycles, rounds,
-                jobs, jobs, passed());
+                jobs, jobs, seconds_since(begin));
     std::printf("%-40s %9s %9s %9s %9s\n", "", "quarter", "messages", "jobs", "end");
     const auto memory = [&](const char* what, double Held::*mib) {
       std::printf("%-40s %9.3f %9.3f %9.3f %9.3f\n", what, *first.*mib, after_messages.*mib, after_jobs.*mib,

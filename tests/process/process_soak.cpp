@@ -304,14 +304,14 @@ struct Speed {
 };
 
 struct PingPong {
-  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, int rounds,
+  DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, int trips,
                                    std::uint64_t* took) const {
     const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
     if (me.rank() > 1 || ctx.thread_rank()) return;
     const auto self = dcgn::gpu::this_thread();
     std::uint64_t ball = 0, begin = 0;
     const int other = 1 - me.rank();
-    for (const int count : {10, rounds}) {
+    for (const int count : {10, trips}) {
       begin = dcgn::now_ns();
       for (int i = 0; i < count; ++i) {
         if (me.rank() == 0) me.send(self, ball, other);

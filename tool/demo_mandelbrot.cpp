@@ -124,24 +124,14 @@ void print_report(const mandelbrot::Options& o, const mandelbrot::Outcome& outco
              pixels / outcome.elapsed_s * 1e-6, messages, bytes_text(static_cast<double>(bytes)));
 }
 
-void expect_two_files(const char* option, const base::OutputFile& file, const char* other_option,
-                      const base::OutputFile& other) {
-  if (file.same_file(other))
-    throw Error(
-        Code::configuration, "mandelbrot",
-        fmt::format("{} {}: expected another file than {} {}", option, file.path(), other_option, other.path()));
-}
-
 void open_files(MandelbrotArguments& a, std::optional<base::OutputFile>& output,
                 std::optional<base::OutputFile>& owners) {
+  expect_different(
+      "mandelbrot",
+      {{"--output", a.output}, {"--owners", a.owners}, {"--trace", trace_file()}, {"--json", a.json.path()}});
   output.emplace(a.output);
   owners.emplace(a.owners);
   a.json.open();
-  expect_two_files("--owners", *owners, "--output", *output);
-  if (a.json.output) {
-    expect_two_files("--json", *a.json.output, "--output", *output);
-    expect_two_files("--json", *a.json.output, "--owners", *owners);
-  }
 }
 
 void set_options(MandelbrotArguments& a, int processes) {

@@ -164,8 +164,12 @@ int run(NbodyArguments& a) {
     set_options(a, here.count);
     extent = parse_extent("nbody", a.size);
     if (here.first()) {
+      std::vector<std::pair<std::string, std::string>> all{{"--trace", trace_file()}};
       for (int f = 0; f < a.frames; ++f)
-        pictures.emplace_back(files.emplace_back(fmt::format("{}_{:03}.png", a.output, f)));
+        all.emplace_back("--output", files.emplace_back(fmt::format("{}_{:03}.png", a.output, f)));
+      all.emplace_back("--json", a.json.path());
+      expect_different("nbody", all);
+      for (const std::string& file : files) pictures.emplace_back(file);
       a.json.open();
     }
     return a.options.nodes;

@@ -54,6 +54,7 @@ class Recorder {
       std::erase_if(records_, [start](const Record& r) { return r.step >= start; });
       check_older();
     }
+    expect_different("demo", all_files());
     // What cannot be written is known before the work.
     for (const Frames* frames : {&a.png, &a.vti, &a.surface})
       if (frames->every > 0) base::OutputFile(frame_name(*frames, start));
@@ -104,6 +105,20 @@ class Recorder {
   }
   std::string frame_name(const Frames& frames, std::int64_t step) const {
     return fmt::format("{}{}_{:08}.{}", a_.output, frames.suffix, step, frames.ending);
+  }
+  // With their options: all that the run reads and writes. It may go on in the checkpoint that it has begun with.
+  std::vector<std::pair<std::string, std::string>> all_files() const {
+    std::vector<std::pair<std::string, std::string>> all{
+        {"--trace", trace_file()}, {"--plot", a_.plot}, {"--output", a_.csv_name()}};
+    std::error_code none;
+    const bool same = std::filesystem::equivalent(a_.restart, a_.checkpoint_name(), none);
+    if (!same) all.emplace_back("--restart", a_.restart);
+    if (same || a_.checkpoint.every > 0) all.emplace_back("--output", a_.checkpoint_name());
+    for (const Frames* frames : {&a_.png, &a_.vti, &a_.surface})
+      for (std::int64_t step = start_; frames->every > 0 && step <= a_.options.steps; ++step)
+        if (due(*frames, step)) all.emplace_back("--output", frame_name(*frames, step));
+    all.emplace_back("--json", a_.json.path());
+    return all;
   }
   bool due(const Frames& frames, std::int64_t step) const {
     return frames.every > 0 && (step % frames.every == 0 || step == a_.options.steps);

@@ -56,16 +56,6 @@ nlohmann::ordered_json to_json(const memnet::Cell& cell) {
       cell);
 }
 
-void expect_different(const std::vector<std::pair<std::string, std::string>>& files) {
-  const auto path = [](const std::string& name) { return std::filesystem::weakly_canonical(name); };
-  for (std::size_t i = 0; i < files.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (!files[i].second.empty() && !files[k].second.empty() && path(files[i].second) == path(files[k].second))
-        throw Error(Code::configuration, "sim",
-                    fmt::format("{} {}: expected another file than {} {}", files[i].first, files[i].second,
-                                files[k].first, files[k].second));
-}
-
 nlohmann::ordered_json to_json(const memnet::ReportRow& row) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto& [name, cell] : row) json[name] = to_json(cell);

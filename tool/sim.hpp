@@ -45,10 +45,7 @@ struct FileOption {
   }
 };
 
-// Options with the files that they name, the configuration first; stdout is "-". Throws Error(configuration) where two
-// are the same.
-void expect_different(const std::vector<std::pair<std::string, std::string>>& files);
-// What --json names, for that.
+// What --json names, for expect_different(); stdout is "-".
 inline std::string file_of(const JsonOption& json) { return json.on_stdout() ? "-" : json.file; }
 
 nlohmann::ordered_json to_json(const memnet::Cell& cell);

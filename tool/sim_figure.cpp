@@ -54,7 +54,7 @@ void print(const Figure& figure) {
 int run(SimFigureArguments& a) {
   const int number = std::stoi(a.number);
   a.options.seed = static_cast<std::uint64_t>(a.seed);
-  expect_different({{"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
+  expect_different("sim", {{"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
   a.json.open();

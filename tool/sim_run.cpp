@@ -279,6 +279,7 @@ int run(SimRunArguments& a) {
                 fmt::format("--links {}: expected a configuration without [{}]", a.links.name, section_of(c.kind)));
   }
   expect_different(
+      "sim",
       {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--links", a.links.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   a.links.open();

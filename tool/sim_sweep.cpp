@@ -132,7 +132,7 @@ int run(SimSweepArguments& a) {
   }
   c.places["traffic.load"] = "--load " + a.loads;  // the file's is not what runs
   expect_different(
-      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
+      "sim", {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
   a.json.open();

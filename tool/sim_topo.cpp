@@ -67,7 +67,7 @@ nlohmann::ordered_json graph_of(const Topology& topology) {
 
 int run(TopoArguments& a) {
   const Configuration c = read(a);
-  expect_different({{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
+  expect_different("sim", {{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   a.svg.open();
   BenchDocument document("sim topo", a.json, a.csv.on_stdout());

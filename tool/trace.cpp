@@ -264,21 +264,8 @@ Document read(const std::string& name) {
   return trace::read_chrome(file, name);
 }
 
-void expect_another(const std::string& option, const std::string& name, const std::string& than,
-                    const std::string& other) {
-  const auto path = [](const std::string& file) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
-  };
-  if (!name.empty() && !other.empty() && name.rfind("/dev/", 0) != 0 && path(name) == path(other))
-    throw Error(Code::configuration, "trace",
-                fmt::format("{} {}: expected another file than {} {}", option, name, than, other));
-}
-
 int run(TraceArguments& a) {
-  const std::string json = a.json.on_stdout() ? "" : a.json.file;
-  expect_another("--output", a.output, "FILE", a.file);
-  expect_another("--json", json, "FILE", a.file);
-  expect_another("--json", json, "--output", a.output);
+  expect_different("trace", {{"FILE", a.file}, {"--output", a.output}, {"--json", a.json.path()}});
   a.json.open();
   std::optional<base::OutputFile> page;
   if (!a.output.empty()) page.emplace(a.output);

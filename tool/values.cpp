@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 namespace dcgn::tool {
@@ -138,6 +139,19 @@ NodeShape ShapeOptions::shape_of_each(int processes) const {
   return each;
 }
 
+void expect_different(const char* who, const std::vector<std::pair<std::string, std::string>>& files) {
+  std::map<std::filesystem::path, const std::pair<std::string, std::string>*> known;
+  for (const auto& file : files) {
+    if (file.second.empty() || file.second.starts_with("/dev/")) continue;
+    const auto [other, is_new] =
+        known.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(file.second)), &file);
+    if (!is_new)
+      throw Error(Code::configuration, who,
+                  fmt::format("{} {}: expected another file than {} {}", file.first, file.second, other->second->first,
+                              other->second->second));
+  }
+}
+
 void JsonOption::add_to(CLI::App& app, const std::string& what) {
   option = app.add_option("--json", file, what + " as one JSON document, on stdout or in FILE")
                ->expected(0, 1)
@@ -147,12 +161,7 @@ void JsonOption::add_to(CLI::App& app, const std::string& what) {
 void JsonOption::open() {
   if (given() && !on_stdout()) {
     output.emplace(file);
-    const char* const trace = std::getenv("DCGN_TRACE");  // as --trace sets it
-    const auto path = [](const std::string& name) {
-      return std::filesystem::weakly_canonical(std::filesystem::absolute(name));
-    };
-    if (trace && *trace && path(trace) == path(file))
-      throw Error(Code::configuration, "--json", file + ": expected another file than the trace's");
+    expect_different("output", {{"--trace", trace_file()}, {"--json", file}});
   }
   if (!on_stdout() || kept_stdout >= 0) return;
   std::fflush(stdout);
@@ -180,6 +189,11 @@ void add_trace_option(CLI::App& app) {
          "(FILE.json);\n"
          "as DCGN_TRACE does")
       ->type_name("FILE");
+}
+
+std::string trace_file() {
+  const char* const file = std::getenv("DCGN_TRACE");  // as --trace sets it
+  return file ? file : "";
 }
 
 }  // namespace dcgn::tool

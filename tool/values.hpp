@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dcgn::tool {
@@ -41,6 +42,10 @@ struct ShapeOptions {
   NodeShape shape_of_each(int processes) const;
 };
 
+// Throws Error(configuration) where two of the files that a command reads and writes are one; each comes with its
+// option. Devices and empty names are no files.
+void expect_different(const char* who, const std::vector<std::pair<std::string, std::string>>& files);
+
 // --json [FILE]; - is stdout, as no file is.
 struct JsonOption {
   CLI::Option* option = nullptr;
@@ -52,6 +57,7 @@ struct JsonOption {
   // Whether the document goes to stdout, which then has nothing else.
   bool on_stdout() const { return option->count() > 0 && (file.empty() || file == "-"); }
   bool given() const { return option->count() > 0; }
+  std::string path() const { return on_stdout() ? "" : file; }
   // Throws Error(io) where the file cannot be written, before the work. Until write(), what programs print that are
   // started from here goes to stderr, where stdout is the document's.
   void open();
@@ -61,5 +67,7 @@ struct JsonOption {
 
 // --trace FILE: what DCGN_TRACE=FILE says.
 void add_trace_option(CLI::App& app);
+// What it names, or DCGN_TRACE; empty where there is no trace.
+std::string trace_file();
 
 }  // namespace dcgn::tool

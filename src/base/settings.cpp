@@ -1,4 +1,5 @@
 // Settings from the environment and from the file that DCGN_CONFIG names.
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
 #include "base/unknown_settings.hpp"
@@ -8,13 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -70,24 +69,12 @@ std::string text_of(double value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general).ptr};
 }
 
-std::string content_of(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), &std::fclose);
-  std::string content;
-  std::array<char, 4096> piece;
-  if (file)
-    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get()))
-      content.append(piece.data(), got);
-  if (!file || std::ferror(file.get()))
-    throw Error(Code::io, "configuration", "DCGN_CONFIG=" + path + ": cannot be read: " + std::strerror(errno));
-  return content;
-}
-
 // The file's keys and values as text. Each look-up reads it anew, a dozen of them a Config: nothing is kept that could
 // be out of date, and a job's start takes far longer.
 std::map<std::string, std::string, std::less<>> read_file(const std::string& path) {
   toml::table table;
   try {
-    table = toml::parse(content_of(path), path);
+    table = toml::parse(base::read_configuration(path, "DCGN_CONFIG=" + path), path);
   } catch (const toml::parse_error& e) {
     std::ostringstream where;
     where << path << ":" << e.source().begin.line << ": " << e.description();

@@ -1,5 +1,6 @@
 #include "memnet/config.hpp"
 
+#include "base/input_file.hpp"
 #include "memnet/config_keys.hpp"
 #include "memnet/config_parts.hpp"
 #include "memnet/config_values.hpp"
@@ -8,10 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -21,21 +19,6 @@
 namespace dcgn::memnet {
 
 namespace {
-
-std::string content_of(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), &std::fclose);
-  std::string content;
-  std::array<char, 4096> piece;
-  if (file) {
-    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get())) {
-      content.append(piece.data(), got);
-    }
-  }
-  if (!file || std::ferror(file.get())) {
-    throw Error(Code::io, "configuration", path + ": cannot be read: " + std::strerror(errno));
-  }
-  return content;
-}
 
 constexpr std::array routings = {Routing::minimal, Routing::valiant, Routing::ugal, Routing::adaptive};
 constexpr std::array ugal_queues = {UgalQueues::route, UgalQueues::channel};
@@ -460,7 +443,7 @@ Configuration parse_configuration(const std::string& content, const std::string&
 }
 
 Configuration load_configuration(const std::string& file, const std::vector<std::string>& settings) {
-  return parse_configuration(content_of(file), file, settings);
+  return parse_configuration(base::read_configuration(file, file), file, settings);
 }
 
 }  // namespace dcgn::memnet

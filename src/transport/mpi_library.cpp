@@ -30,7 +30,10 @@ std::vector<std::string> places_of(const std::string& mpi) {
       if (other == place) return;
     places.push_back(place);
   };
-  if (const char* folder = std::getenv("DCGN_MPI_PATH")) add(folder);
+  if (const char* folder = std::getenv("DCGN_MPI_PATH")) {
+    add(folder);
+    return places;
+  }
   Dl_info own{};
   if (dladdr(reinterpret_cast<const void*>(&load_mpi), &own) && own.dli_fname)
     add(fs::absolute(own.dli_fname).parent_path());  // a program is named as it was called
@@ -132,6 +135,9 @@ const MpiCalls& load_mpi(const std::string& mpi) {
     throw Error(Code::unsupported, "MPI",
                 what + ", cannot be loaded; DCGN_MPI_PATH names its folder, DCGN_MPI=openmpi, mpich or off another " +
                     "MPI. Tried:" + l.tried);
+  if (const char* folder = std::getenv("DCGN_MPI_PATH"))
+    throw Error(Code::unsupported, "MPI",
+                what + ", is not in DCGN_MPI_PATH=" + folder + "; expected its folder, or no such variable");
   std::string folders;
   for (const std::string& place : places_of(mpi))
     if (place != file_of(mpi)) folders += std::filesystem::path(place).parent_path().string() + ", ";

@@ -89,6 +89,9 @@ if ((${#numbers[@]} == 0)); then
   numbers=(00)
   for patch in "$here"/*.patch; do numbers+=("$(basename "$patch" | cut -d- -f1)"); done
 fi
+for number in "${numbers[@]}"; do
+  [[ $number == 00 ]] || ls "$here/$number"-*.patch >/dev/null 2>&1 || { echo "no patch of number $number in $here" && exit 2; }
+done
 failed=0
 row='%-3s %-72s %-62s %-26s %8s\n'
 printf "$row" no. defect 'found by' how seconds
@@ -98,13 +101,11 @@ for number in "${numbers[@]}"; do
   if [[ $number == 00 ]]; then
     breaks=none
     mapfile -t tests < <(for p in "$here"/*.patch; do [[ $(field preset "$p")$(field processes "$p") ]] || field tests "$p"; done | tr ' ' '\n' | sort -u)
-  elif [[ $patch ]]; then
+  else
     breaks=$(field breaks "$patch") preset=$(field preset "$patch")
     preset=${preset:-cpu} processes=$(field processes "$patch")
     read -ra tests < <(field tests "$patch")
     apply "$tree" "$patch" || exit
-  else
-    echo "no patch of number $number in $here" && exit 2
   fi
   if ! build "$preset" "${tests[@]}"; then
     how='does not build' && failed=1 && cp "$log" "$log-$number"

@@ -2,7 +2,7 @@
 # launch.sh -n COUNT PROGRAM [ARGUMENT...]: starts so many processes with the variables that torchrun sets, and fails
 # where one of them does.
 set -u
-[ "${1-}" = -n ] && [ $# -ge 3 ] || {
+[ "${1-}" = -n ] && [ $# -ge 3 ] && [ "$2" -ge 1 ] 2>/dev/null || {
   sed -n '2,3s/^# //p' "$0"
   exit 2
 }
@@ -15,6 +15,14 @@ for ((rank = 0; rank < count; ++rank)); do
   RANK=$rank LOCAL_RANK=$rank "$@" &
   processes+=($!)
 done
+# Those that run behind a shell do not hear of Ctrl-C.
+stop() {
+  kill "${processes[@]}" 2>/dev/null
+  wait
+  exit "$1"
+}
+trap 'stop 130' INT
+trap 'stop 143' TERM
 status=0
 for process in "${processes[@]}"; do
   wait "$process" || status=$?

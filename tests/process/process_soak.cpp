@@ -3,6 +3,7 @@
 // communicators, made and given back. Fails where data are wrong, where memory, threads, open files or shared memory
 // grow after the first quarter, and where messages take SLOWER (1.5) times as long in the end. Process 0 prints what it
 // has measured.
+#include "tests/processes.hpp"
 #include "tests/sanitized.hpp"
 
 #include <dcgn/dcgn.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -449,24 +451,27 @@ void soak(double seconds, int jobs, std::uint32_t seed, double most_slower, bool
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* number = "0";
-  for (const char* name : {"RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
-    if (const char* value = std::getenv(name)) number = value;
-  const bool tells = std::string(number) == "0";
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 0;
-  const int jobs = argc > 2 ? std::atoi(argv[2]) : 1000;
-  const std::uint32_t seed = argc > 3 ? static_cast<std::uint32_t>(std::atoi(argv[3])) : 1;
-  const double most_slower = argc > 4 ? std::atof(argv[4]) : 1.5;  // of a machine that others use, too
-  if (seconds <= 0 || jobs < 1 || most_slower <= 1) {
+  const int number = dcgn::test::this_process();
+  const auto argument = [&](int i, double otherwise) {  // NaN where it is no number
+    if (i >= argc) return otherwise;
+    char* end = nullptr;
+    const double value = std::strtod(argv[i], &end);
+    return *argv[i] && !*end ? value : std::nan("");
+  };
+  const auto within = [](double value, double least, double most) { return value >= least && value <= most; };
+  const double seconds = argument(1, 0), jobs = argument(2, 1000), seed = argument(3, 1);
+  const double most_slower = argument(4, 1.5);  // of a machine that others use, too
+  if (!within(seconds, 0.1, 1e7) || !within(jobs, 1, 1e6) || !within(seed, 0, 4e9) || !within(most_slower, 1.01, 100) ||
+      argc > 5 || dcgn::test::processes() < 2) {
     std::fprintf(stderr,
-                 "usage: process_soak SECONDS [JOBS [SEED [SLOWER]]], each above 0, SLOWER above 1, under mpirun or as "
-                 "under torchrun\n");
+                 "usage: process_soak SECONDS [JOBS [SEED [SLOWER]]], in two processes or more (mpirun, torchrun or "
+                 "tests/process/launch.sh); SECONDS 0.1 to 1e7, JOBS 1 to 1e6, SEED from 0, SLOWER 1.01 to 100\n");
     return 2;
   }
   try {
-    soak(seconds, jobs, seed, most_slower, tells);
+    soak(seconds, static_cast<int>(jobs), static_cast<std::uint32_t>(seed), most_slower, number == 0);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "process %s: %s\n", number, e.what());
+    std::fprintf(stderr, "process %d: %s\n", number, e.what());
     return 1;
   }
 }

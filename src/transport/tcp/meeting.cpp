@@ -322,6 +322,10 @@ std::uint64_t visit(const Master& master, const Address& at, const Hello& hello,
 Meeting meet(int rank, int size, double within_s) {
   const auto until =
       Clock::now() + std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(within_s));
+  // Of a command that has failed, most likely; the job would be open to all.
+  if (std::getenv("DCGN_SECRET") && secret().empty())
+    throw Error(Code::configuration, "launch",
+                "DCGN_SECRET is empty: expected letters, the same in all processes, or no such variable");
   if (!secret().empty()) base::hmac_sha256(secret(), "");  // where this build has none, before anybody waits
   const Master master = find_master();
   const Address at = resolve(master);

@@ -43,6 +43,17 @@ expect 1 "rank 0 does not answer rank 1 within 1 s at MASTER_ADDR=localhost at p
   "RANK=1 WORLD_SIZE=2 DCGN_DEADLINE=1"
 expect 2 'there are ranks 0, 2 of 3 after 3 s, and not 1;' "RANK="{0,2}" WORLD_SIZE=3 DCGN_DEADLINE=3"
 expect 3 'RANK=1, as another one does; expected each of 0 to 2 once' "RANK="{0,1,1}" WORLD_SIZE=3"
+# One that has come and is killed while another has not: named at once, and not after the deadline.
+output=$(
+  env RANK=0 WORLD_SIZE=3 timeout 20 "$program" &
+  env RANK=1 WORLD_SIZE=3 "$program" &
+  sleep 2
+  kill -9 $! && wait
+)
+[[ $output == *"process 1 has gone while all met"* ]] || {
+  echo "process 1 was killed while all met; rank 0 says: $output"
+  failures=$((failures + 1))
+}
 
 # Who has the secret, and on one host whose process it is.
 quick="WORLD_SIZE=2 DCGN_DEADLINE=2"
@@ -51,7 +62,7 @@ if [ "$secrets" = OFF ]; then
   exit $failures
 fi
 expect 3 "$sum" "RANK="{0,1,2}" WORLD_SIZE=3 DCGN_SECRET=one"
-stranger='RANK=1 and does not prove that it has the same DCGN_SECRET as rank 0$|does not prove .* as rank 1$'
+stranger='RANK=1 and (does not prove|has gone before it has proven) that it has the same DCGN_SECRET as rank 0$|does not prove .* as rank 1$'
 expect 2 "$stranger" "RANK=0 $quick DCGN_SECRET=one" "RANK=1 $quick DCGN_SECRET=other"
 expect 2 "$stranger" "RANK=0 $quick DCGN_SECRET=one" "RANK=1 $quick"
 expect 2 "$stranger" "RANK=0 $quick" "RANK=1 $quick DCGN_SECRET=one"

@@ -163,7 +163,10 @@ class Host {
     if (!door) give_up(Code::configuration, "no port is free for rank 0 to listen at, of " + master_.text());
     Address own{};  // as others reach this host, best as those of other hosts do
     for (int come = 1; come < size_;) {
-      if (!ready(door.fd(), POLLIN, until_)) give_up(Code::deadline, who_is_missing());
+      while (!ready(door.fd(), POLLIN, std::min(until_, Clock::now() + 200ms))) {
+        expect_all_here();
+        if (Clock::now() >= until_) give_up(Code::deadline, who_is_missing());
+      }
       Socket s(accept4(door.fd(), nullptr, nullptr, SOCK_CLOEXEC));
       Hello hello{};
       const auto soon = std::min(until_, Clock::now() + 2s);
@@ -175,7 +178,8 @@ class Host {
       if (!write_all(s.fd(), &welcome, sizeof welcome, soon)) continue;
       // Who may be a stranger cannot end the job.
       if (const std::string why = why_strange(s); !why.empty()) {
-        if (turned_away_.empty() || !has_gone(s)) turned_away_.assign(who).append(" and ").append(why);
+        const bool gone = has_gone(s);  // nobody knows whose it was then
+        if (turned_away_.empty() || !gone) turned_away_.assign(who).append(" and ").append(gone ? "has gone" : why);
         continue;
       }
       if (hello.protocol != process_protocol) {
@@ -188,9 +192,11 @@ class Host {
       const Nonce nonce = {random_token(), random_token()};
       const Challenge challenge{nonce, proof_of("host", hello, v, nonce)};
       base::Digest proof{};
-      if (!write_all(s.fd(), &challenge, sizeof challenge, soon) || !read_all(s.fd(), &proof, sizeof proof, soon) ||
-          !base::same(proof, proof_of("visitor", hello, v, nonce))) {
-        turned_away_ = who + " and does not prove that it has the same DCGN_SECRET as rank 0";
+      const bool answers =
+          write_all(s.fd(), &challenge, sizeof challenge, soon) && read_all(s.fd(), &proof, sizeof proof, soon);
+      if (!answers || !base::same(proof, proof_of("visitor", hello, v, nonce))) {
+        turned_away_ = who + (answers ? " and does not prove" : " and has gone before it has proven") +
+                       " that it has the same DCGN_SECRET as rank 0";
         continue;
       }
       if (v.size != size_)
@@ -211,14 +217,23 @@ class Host {
     for (Address& a : addresses)
       if (!a.host) a.host = own.host;
     const Outcome outcome{token, 0};
-    for (const Socket& s : guests_)
-      if (s && (!write_all(s.fd(), &outcome, sizeof outcome, until_) ||
-                !write_all(s.fd(), addresses.data(), addresses.size() * sizeof(Address), until_)))
-        give_up(Code::device, "a process has gone while all met");
+    for (int r = 1; r < size_; ++r)
+      if (!write_all(guest(r).fd(), &outcome, sizeof outcome, until_) ||
+          !write_all(guest(r).fd(), addresses.data(), addresses.size() * sizeof(Address), until_))
+        give_up_for(r);
   }
 
  private:
   Socket& guest(int rank) { return guests_[static_cast<std::size_t>(rank)]; }
+
+  [[noreturn]] void give_up_for(int rank) {
+    give_up(Code::device, "process " + std::to_string(rank) + " has gone while all met");
+  }
+  // Of those that have come.
+  void expect_all_here() {
+    for (int r = 1; r < size_; ++r)
+      if (guest(r) && has_gone(guest(r))) give_up_for(r);
+  }
 
   std::string who_is_missing() {
     std::string come = "0", missing;

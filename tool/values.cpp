@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace dcgn::tool {
@@ -142,9 +143,11 @@ NodeShape ShapeOptions::shape_of_each(int processes) const {
 void expect_different(const char* who, const std::vector<std::pair<std::string, std::string>>& files) {
   std::map<std::filesystem::path, const std::pair<std::string, std::string>*> known;
   for (const auto& file : files) {
-    if (file.second.empty() || file.second.starts_with("/dev/")) continue;
-    const auto [other, is_new] =
-        known.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(file.second)), &file);
+    if (file.second.empty()) continue;
+    const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(file.second));
+    std::error_code none;
+    if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) continue;
+    const auto [other, is_new] = known.emplace(path, &file);
     if (!is_new)
       throw Error(Code::configuration, who,
                   fmt::format("{} {}: expected another file than {} {}", file.first, file.second, other->second->first,

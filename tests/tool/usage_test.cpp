@@ -55,6 +55,8 @@ const Mistake mistakes[] = {
     {"demo mandelbrot --output x.png --json x.png", 2, "--json x.png: expected another file than --output x.png"},
     {"demo mandelbrot --owners x.png --json x.png", 2, "--json x.png: expected another file than --owners x.png"},
     {"demo mandelbrot --trace x.json --output x.json", 2, "--trace x.json: expected another file than --output x.json"},
+    {"demo mandelbrot --output /dev/shm/x.png --json /dev/shm/x.png", 2,
+     "expected another file than --output /dev/shm/x"},
     {"demo nbody --json nbody_000.png", 2, "--json nbody_000.png: expected another file than --output nbody_000.png"},
     {"demo heat --output x --json x.csv", 2, "--json x.csv: expected another file than --output x.csv"},
     {"demo heat --output x --checkpoint every=2 --json ./x.h5", 2,

@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using virtual_gpu::FatBinary, virtual_gpu::FatEntry;
-using namespace virtual_gpu::ptx;
+namespace ptx = virtual_gpu::ptx;
 
 constexpr const char* inspect_help =
     "Tell which kernels of a program could be split over several GPUs\n\n"
@@ -53,7 +53,7 @@ struct Inspected {
   unsigned number;
   const FatEntry* ptx;  // null: there is none
   std::string why_not;  // of the whole module; empty where kernels say it for themselves
-  std::vector<KernelReport> kernels;
+  std::vector<ptx::KernelReport> kernels;
 };
 
 Inspected inspect(unsigned number, const FatBinary& binary, const std::string& file) {
@@ -63,7 +63,7 @@ Inspected inspect(unsigned number, const FatBinary& binary, const std::string& f
     return found;
   }
   try {
-    found.kernels = rewrite(parse(fmt::format("{}:{}", file, number), found.ptx->text), {}).kernels;
+    found.kernels = ptx::rewrite(ptx::parse(fmt::format("{}:{}", file, number), found.ptx->text), {}).kernels;
   } catch (const Error& error) {
     found.why_not = error.what();
   }
@@ -71,18 +71,18 @@ Inspected inspect(unsigned number, const FatBinary& binary, const std::string& f
 }
 
 // Buffers that each GPU would get a copy of.
-std::size_t copied(const KernelReport& kernel) {
+std::size_t copied(const ptx::KernelReport& kernel) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      kernel.memory.pointers, [](const PointerUse& use) { return use.only_read && use.read_by_all(1, 1); }));
+      kernel.memory.pointers, [](const ptx::PointerUse& use) { return use.only_read && use.read_by_all(1, 1); }));
 }
 
 Json document_of(const InspectArguments& a, const std::vector<Inspected>& modules) {
   Json all = Json::array();
   for (const Inspected& m : modules) {
     Json kernels = Json::array();
-    for (const KernelReport& k : m.kernels) {
+    for (const ptx::KernelReport& k : m.kernels) {
       Json reasons = Json::array();
-      for (const Reason& reason : k.reasons) reasons.push_back(text_of(reason));
+      for (const ptx::Reason& reason : k.reasons) reasons.push_back(text_of(reason));
       kernels.push_back({{"name", k.name},
                          {"plain_name", virtual_gpu::plain_name(k.name)},
                          {"split", k.split()},
@@ -104,7 +104,7 @@ void print(const std::vector<Inspected>& modules) {
   Table table({{"module"}, {"PTX for"}, {"kernel", left}, {"would be", left}, {"atomics"}, {"read by all"}});
   std::size_t kernels = 0, split = 0;
   for (const Inspected& m : modules)
-    for (const KernelReport& k : m.kernels) {
+    for (const ptx::KernelReport& k : m.kernels) {
       ++kernels;
       split += k.split();
       table.add({fmt::to_string(m.number), fmt::format("compute_{}", m.ptx->architecture),
@@ -114,9 +114,9 @@ void print(const std::vector<Inspected>& modules) {
   if (kernels != 0) fmt::print("{}\n", table.text());
   for (const Inspected& m : modules) {
     if (!m.why_not.empty()) fmt::print("module {} cannot be split: {}\n", m.number, m.why_not);
-    for (const KernelReport& k : m.kernels) {
+    for (const ptx::KernelReport& k : m.kernels) {
       const std::string name = virtual_gpu::plain_name(k.name);
-      for (const Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", name, text_of(reason));
+      for (const ptx::Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", name, text_of(reason));
       for (const std::string& remark : k.remarks) fmt::print("{}: {}\n", name, remark);
     }
   }

@@ -22,7 +22,7 @@ namespace dcgn::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using namespace virtual_gpu::ptx;
+namespace ptx = virtual_gpu::ptx;
 
 constexpr const char* vgpu_rewrite_help =
     "Rewrite PTX so that a kernel's blocks can be split over several GPUs\n\n"
@@ -45,16 +45,16 @@ struct VgpuRewriteArguments {
   JsonOption json;
 };
 
-Json to_json(const std::vector<ParameterReport>& parameters) {
+Json to_json(const std::vector<ptx::ParameterReport>& parameters) {
   Json all = Json::array();
-  for (const ParameterReport& p : parameters)
+  for (const ptx::ParameterReport& p : parameters)
     all.push_back({{"name", p.name}, {"offset", p.offset}, {"bytes", p.bytes}, {"alignment", p.alignment}});
   return all;
 }
 
-Json to_json(const MemoryUse& memory) {
+Json to_json(const ptx::MemoryUse& memory) {
   Json pointers = Json::array();
-  for (const PointerUse& p : memory.pointers)
+  for (const ptx::PointerUse& p : memory.pointers)
     pointers.push_back({{"offset", p.offset},
                         {"only_read", p.only_read},
                         {"anywhere", p.anywhere},
@@ -62,9 +62,9 @@ Json to_json(const MemoryUse& memory) {
   return {{"pointers", pointers}, {"writes_elsewhere", memory.writes_elsewhere}};
 }
 
-Json to_json(const KernelReport& k) {
+Json to_json(const ptx::KernelReport& k) {
   Json reasons = Json::array();
-  for (const Reason& r : k.reasons)
+  for (const ptx::Reason& r : k.reasons)
     reasons.push_back(
         {{"construct", r.construct}, {"function", r.function}, {"line", r.line}, {"instruction", r.instruction}});
   return {{"name", k.name},
@@ -86,7 +86,7 @@ Json to_json(const KernelReport& k) {
             {"variables", k.changes.variables}}}};
 }
 
-Json to_json(const VariableReport& v) {
+Json to_json(const ptx::VariableReport& v) {
   Json addresses = Json::array();
   for (const auto& a : v.addresses) addresses.push_back({{"symbol", a.symbol}, {"offset", a.offset}});
   Json one = {
@@ -99,10 +99,10 @@ Json to_json(const VariableReport& v) {
   return one;
 }
 
-Json document_of(const VgpuRewriteArguments& a, const Module& module, const Rewritten& rewritten) {
+Json document_of(const VgpuRewriteArguments& a, const ptx::Module& module, const ptx::Rewritten& rewritten) {
   Json kernels = Json::array(), variables = Json::array();
-  for (const KernelReport& k : rewritten.kernels) kernels.push_back(to_json(k));
-  for (const VariableReport& v : rewritten.variables) variables.push_back(to_json(v));
+  for (const ptx::KernelReport& k : rewritten.kernels) kernels.push_back(to_json(k));
+  for (const ptx::VariableReport& v : rewritten.variables) variables.push_back(to_json(v));
   return {{"what", "vgpu rewrite"},
           {"file", a.file},
           {"version", fmt::format("{}.{}", module.version.major, module.version.minor)},
@@ -113,15 +113,15 @@ Json document_of(const VgpuRewriteArguments& a, const Module& module, const Rewr
 }
 
 // "12 + 24": of the kernel itself and added.
-std::string parameter_bytes(const KernelReport& k) {
-  const auto end = [](const std::vector<ParameterReport>& p) {
+std::string parameter_bytes(const ptx::KernelReport& k) {
+  const auto end = [](const std::vector<ptx::ParameterReport>& p) {
     return p.empty() ? 0 : p.back().offset + p.back().bytes;
   };
   if (k.added.empty()) return fmt::to_string(end(k.parameters));
   return fmt::format("{} + {}", end(k.parameters), end(k.added) - k.added.front().offset);
 }
 
-void print_kernels(const std::vector<KernelReport>& kernels) {
+void print_kernels(const std::vector<ptx::KernelReport>& kernels) {
   using enum Table::Align;
   Table table({{"kernel", left},
                {"line"},
@@ -134,8 +134,8 @@ void print_kernels(const std::vector<KernelReport>& kernels) {
                {"accesses"},
                {"variables"},
                {"record"}});
-  for (const KernelReport& k : kernels) {
-    const Changes& c = k.changes;
+  for (const ptx::KernelReport& k : kernels) {
+    const ptx::Changes& c = k.changes;
     table.add({k.name, fmt::to_string(k.line),
                k.split() ? "split"
                : k.asked ? "whole"
@@ -145,18 +145,18 @@ void print_kernels(const std::vector<KernelReport>& kernels) {
                fmt::to_string(c.variables), fmt::to_string(k.record_bytes)});
   }
   fmt::print("{}", table.text());
-  for (const KernelReport& k : kernels) {
+  for (const ptx::KernelReport& k : kernels) {
     if (!k.asked) continue;
-    for (const Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", k.name, text_of(reason));
+    for (const ptx::Reason& reason : k.reasons) fmt::print("{} cannot be split: {}\n", k.name, text_of(reason));
     for (const std::string& remark : k.remarks) fmt::print("{}: {}\n", k.name, remark);
   }
 }
 
 // What the pointers in a parameter lead to.
-std::string memory_at(const MemoryUse& memory, const ParameterReport& parameter) {
+std::string memory_at(const ptx::MemoryUse& memory, const ptx::ParameterReport& parameter) {
   std::string all;
   if (parameter.bytes < 8) return all;  // no pointer
-  for (const PointerUse& p : memory.pointers) {
+  for (const ptx::PointerUse& p : memory.pointers) {
     if (p.offset < parameter.offset || p.offset >= parameter.offset + parameter.bytes) continue;
     if (parameter.bytes > 8) all += fmt::format("{}{}: ", all.empty() ? "" : ", ", p.offset);
     if (!p.only_read)
@@ -170,21 +170,21 @@ std::string memory_at(const MemoryUse& memory, const ParameterReport& parameter)
 }
 
 // Of the one that was asked for.
-void print_parameters(const KernelReport& k) {
+void print_parameters(const ptx::KernelReport& k) {
   using enum Table::Align;
   Table table({{"parameter", left}, {"offset"}, {"bytes"}, {"alignment"}, {"leads to memory", left}});
   for (const auto* parameters : {&k.parameters, &k.added})
-    for (const ParameterReport& p : *parameters)
+    for (const ptx::ParameterReport& p : *parameters)
       table.add({p.name, fmt::to_string(p.offset), fmt::to_string(p.bytes), fmt::to_string(p.alignment),
                  parameters == &k.parameters ? memory_at(k.memory, p) : ""});
   fmt::print("\n{}", table.text());
   if (k.memory.writes_elsewhere) fmt::print("{} may write memory that no parameter leads to\n", k.name);
 }
 
-void print_variables(const std::vector<VariableReport>& variables) {
+void print_variables(const std::vector<ptx::VariableReport>& variables) {
   using enum Table::Align;
   Table table({{"variable", left}, {"bytes"}, {"alignment"}, {"content", left}, {"shared", left}});
-  for (const VariableReport& v : variables) {
+  for (const ptx::VariableReport& v : variables) {
     std::string content = v.external ? "elsewhere" : v.initialized ? "set" : "zero";
     if (v.managed) content += ", managed";
     for (const auto& address : v.addresses) content += fmt::format(", {} at {}", address.symbol, address.offset);
@@ -195,9 +195,9 @@ void print_variables(const std::vector<VariableReport>& variables) {
 }
 
 // As PTX spells it, which the report has, where it was given as C++ does and one kernel is called so.
-std::string name_in(const Module& module, const std::string& kernel) {
+std::string name_in(const ptx::Module& module, const std::string& kernel) {
   std::vector<std::string> found;
-  for (const Function& f : module.functions) {
+  for (const ptx::Function& f : module.functions) {
     if (!f.entry || !f.body) continue;
     if (f.name == kernel) return kernel;
     if (virtual_gpu::plain_name(std::string(f.name)) == kernel) found.emplace_back(f.name);
@@ -206,10 +206,10 @@ std::string name_in(const Module& module, const std::string& kernel) {
 }
 
 int run(VgpuRewriteArguments& a) {
-  const Module module = parse(a.file, read_whole(a.file));
+  const ptx::Module module = ptx::parse(a.file, read_whole(a.file));
   a.kernel = name_in(module, a.kernel);
-  const Mode mode = a.mode == "split" ? Mode::split : Mode::early_exit;
-  const Rewritten rewritten = rewrite(module, {mode, a.kernel});
+  const ptx::Mode mode = a.mode == "split" ? ptx::Mode::split : ptx::Mode::early_exit;
+  const ptx::Rewritten rewritten = ptx::rewrite(module, {mode, a.kernel});
   a.json.open();
   std::optional<base::OutputFile> output;
   if (!a.output.empty()) output.emplace(a.output);
@@ -220,11 +220,11 @@ int run(VgpuRewriteArguments& a) {
   a.json.write(document_of(a, module, rewritten).dump(2));
   if (!a.json.on_stdout()) {
     print_kernels(rewritten.kernels);
-    for (const KernelReport& k : rewritten.kernels)
+    for (const ptx::KernelReport& k : rewritten.kernels)
       if (k.name == a.kernel) print_parameters(k);
     print_variables(rewritten.variables);
   }
-  for (const KernelReport& k : rewritten.kernels)
+  for (const ptx::KernelReport& k : rewritten.kernels)
     if (!a.kernel.empty() && k.asked && !k.split()) return exit_job_failed;
   return exit_ok;
 }

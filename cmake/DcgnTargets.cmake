@@ -23,10 +23,14 @@ function(dcgn_kernel_sources target)
 endfunction()
 
 # dcgn_unite_folders(<target>): in a unity build, the files of a folder are one unit, so that they share its names and no
-# others. The library's own kernels, *_kernels.cpp, stay alone: one of them takes as long as a folder.
+# others. The library's own kernels, *_kernels.cpp, and instances/ stay alone: one of them takes as long as a folder.
 function(dcgn_unite_folders target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources EXCLUDE REGEX "_kernels?\\.cpp$")
+  set(alone ${sources})
+  list(FILTER alone INCLUDE REGEX "/instances/")
+  set_source_files_properties(${alone} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  list(FILTER sources EXCLUDE REGEX "/instances/")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
@@ -38,7 +42,7 @@ endfunction()
 
 # What every executable and object library of ours has.
 function(dcgn_set_up target)
-  target_link_libraries(${target} PRIVATE dcgn::dcgn)
+  target_link_libraries(${target} PRIVATE dcgn::dcgn dcgn::device)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   dcgn_set_warnings(${target})
 endfunction()

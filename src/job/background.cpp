@@ -5,9 +5,9 @@
 
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
-#include <dcgn/message/calls.hpp>
-#include <dcgn/message/goals.hpp>
-#include <dcgn/message/records.hpp>
+#include "message/engine/calls.hpp"
+#include "message/engine/goals.hpp"
+#include "message/engine/records.hpp"
 
 #include <cstddef>
 #include <new>

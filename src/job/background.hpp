@@ -4,10 +4,10 @@
 
 #include "device/emulated/fiber.hpp"
 
-#include <dcgn/message/background.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/wait.hpp>
 #include <dcgn/status.hpp>
+#include "message/engine/background.hpp"
+#include "message/engine/wait.hpp"
 
 #include <cstdint>
 #include <exception>

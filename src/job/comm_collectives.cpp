@@ -1,5 +1,6 @@
 // A CPU rank's collectives, those that return when they are done and those that go on beside their caller.
 #include <dcgn/collective/calls.hpp>
+#include <dcgn/collective/reductions.hpp>
 #include <dcgn/comm.hpp>
 
 #include "job/cpu_scope.hpp"

@@ -4,7 +4,7 @@
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/message/copy_queue.hpp>
-#include <dcgn/message/wait.hpp>
+#include "message/engine/wait.hpp"
 
 #include "datatype/node.hpp"
 #include "job/cpu_scope.hpp"

@@ -2,7 +2,7 @@
 
 #include "message/describe.hpp"
 
-#include <dcgn/message/wait.hpp>
+#include "message/engine/wait.hpp"
 
 #include <algorithm>
 #include <cstddef>

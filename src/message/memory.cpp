@@ -4,7 +4,7 @@
 
 #include <dcgn/error.hpp>
 #include <dcgn/message/meeting.hpp>
-#include <dcgn/message/progress.hpp>
+#include "message/engine/progress.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,8 +3,8 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/relax.hpp>
-#include <dcgn/message/records.hpp>
-#include <dcgn/message/sending.hpp>
+#include "message/engine/records.hpp"
+#include "message/engine/sending.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/fragments.hpp>
+#include "message/engine/fragments.hpp"
 
 #include <cstdint>
 #include <utility>

@@ -2,7 +2,7 @@
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/work.hpp>
+#include "message/engine/work.hpp"
 
 #include <cstddef>
 #include <memory>

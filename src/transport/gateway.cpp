@@ -5,7 +5,7 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/relax.hpp>
-#include <dcgn/message/copying.hpp>
+#include "message/engine/copying.hpp"
 
 #include <algorithm>
 #include <chrono>

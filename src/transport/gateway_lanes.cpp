@@ -4,9 +4,9 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/scope.hpp>
-#include <dcgn/message/copying.hpp>
-#include <dcgn/message/progress.hpp>
-#include <dcgn/message/work.hpp>
+#include "message/engine/copying.hpp"
+#include "message/engine/progress.hpp"
+#include "message/engine/work.hpp"
 
 #include "datatype/packed_view.hpp"
 

@@ -1,5 +1,5 @@
 // A payload in the cells of a ring: by however many threads it is written and read, in whatever buffers, it comes back.
-#include <dcgn/message/work.hpp>
+#include "message/engine/work.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/payload.hpp>
 #include <dcgn/message/rounds.hpp>
-#include <dcgn/message/work.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -121,10 +121,7 @@ DCGN_HOST_DEVICE Outcome say_done(const Channel<Scope>& c) {
   constexpr std::uint64_t done_word[] = {0};
   return {c.exchange(done_word, [&](int r) { return &places[r].in; }), true};
 }
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Outcome say_done_by_warp(const gpu::WarpScope scope, const Member m,
-                                                                   Call call, std::uint32_t number) {
-  return say_done(Channel(scope, m, call, number));
-}
+DCGN_HOST_DEVICE Outcome say_done_by_warp(const gpu::WarpScope scope, const Member m, Call call, std::uint32_t number);
 
 // act(places) by all threads of the scope, then all ranks meet, as `meet` has it.
 template <class Scope, class Act, class Meet>
@@ -215,45 +212,9 @@ struct Told {
 
 // By a warp of them: so many threads are to copy `copied` bytes to each of the others, which a copy engine may do
 // faster.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Told tell_by_warp(const gpu::WarpScope scope, const Member m, Call call,
-                                                            const void* in, const void* out, const Alike alike,
-                                                            std::int64_t copied, std::uint32_t threads) {
-  Told told{.code = Code::ok, .number = m.port.turns->begun[m.group.pair]};
-  const Channel c(scope, m, call, told.number);
-  bool able = copied == 0 || copies_faster(c, copied, threads);
-  able &= message::reachable(in);
-  able &= message::reachable(out);
-  const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
-  told.code = tell_place(c, in, target, alike);
-  if (scope.leader())
-    begin_turn(m, call, told.number, static_cast<std::int64_t>(alike.bytes),
-               call == Call::broadcast ? alike.root : no_root);
-  if (told.code != Code::ok) return told;
-  auto* const places = reinterpret_cast<Place*>(c.scratch());
-  bool same = true, reached = true, together = alike.blocks != 0;
-  if (static_cast<int>(scope.rank()) < c.size()) {
-    const Place& its = places[scope.rank()];
-    same = (its.alike.bytes == alike.bytes) & (its.alike.root == alike.root) & (its.alike.element == alike.element);
-    reached = its.out != Place::out_of_reach;
-    together = together & (its.alike.blocks == alike.blocks);
-  }
-  told.in_vain = began_in_blocks(c, places);
-  if (told.in_vain && scope.agree(same & together)) {
-    told.together = true;
-    told.in_vain = false;
-    return told;
-  }
-  told.reached = scope.agree(same & reached);
-  if (!told.reached && !scope.agree(same)) told.code = all_alike(c, places);
-  // Other blocks may be at it until they know; then their leader sees to it.
-  if (told.in_vain && told.code == Code::ok && !alike.blocks) told.code = pass_over(c, places);
-  return told;
-}
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Outcome pass_over_by_warp(const gpu::WarpScope scope, const Member m,
-                                                                    Call call, std::uint32_t number) {
-  const Channel c(scope, m, call, number);
-  return {pass_over(c, reinterpret_cast<Place*>(c.scratch()))};
-}
+DCGN_HOST_DEVICE Told tell_by_warp(const gpu::WarpScope scope, const Member m, Call call, const void* in,
+                                   const void* out, const Alike alike, std::int64_t copied, std::uint32_t threads);
+DCGN_HOST_DEVICE Outcome pass_over_by_warp(const gpu::WarpScope scope, const Member m, Call call, std::uint32_t number);
 
 template <class Scope>
 DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call call, const void* in, const void* out,

@@ -1,160 +1,23 @@
 // Making communicators and giving them back.
-//
-// A communicator is a group of ranks and a pair of contexts. Each rank has a bit for each pair that it uses; those who
-// split agree on the lowest pair that none of them uses. Groups of one split have no rank in common, so they share it.
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
-#include <dcgn/collective/moving.hpp>
-#include <dcgn/collective/reducing.hpp>
-#include <dcgn/operation.hpp>
-
-#include <cstdint>
 
 namespace dcgn::collective {
 
-// What each rank gives for a split.
-struct Choice {
-  std::int32_t color, key;
-};
-
-// The ranks of one color in order of key and rank, into table[0] on; how many there are.
-DCGN_HOST_DEVICE inline int sort_members(const Choice* choices, int ranks, int color, std::int32_t* table) {
-  int count = 0;
-  for (int r = 0; r < ranks; ++r) {
-    if (choices[r].color != color) continue;
-    int at = count++;
-    for (; at > 0 && choices[table[at - 1]].key > choices[r].key; --at) table[at] = table[at - 1];
-    table[at] = r;
-  }
-  return count;
-}
-
-// The group of this rank's color, by one thread. The table is given back where arithmetic does.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Group make_group(const Member& m, int pair, int color, const Choice* choices,
-                                                           std::int32_t* table) {
-  message::CollectiveSpace& space = m.port.me->collectives;
-  Group g;
-  g.pair = -1;
-  if (color >= 0) {
-    g.pair = pair;
-    g.size = sort_members(choices, m.group.size, color, table);
-    for (int i = 0; i < g.size; ++i) {
-      if (table[i] == m.group.rank) g.rank = i;
-      table[i] = m.group.in_world(table[i]);
-    }
-    space.used[pair / 32] |= 1u << pair % 32;
-    message::Turns& turns = *space.turns;
-    turns.begun[pair] = 0;
-    turns.communicators[pair] =
-        communicator_word(turns.communicators[m.group.pair], turns.begun[m.group.pair], table[0]);
-    for (std::uint64_t& word : turns.latest)
-      if (Begun(word).context == g.collective_context()) word = 0;  // of one before
-    const int first = table[0], stride = g.size > 1 ? table[1] - first : 1;
-    bool regular = true;
-    for (int i = 0; i < g.size; ++i) regular = regular && table[i] == first + i * stride;
-    if (regular) {
-      g.first = first;
-      g.stride = stride;
-    } else {
-      g.table = table;
-    }
-  }
-  if (!g.table) space.tables.free(table);
-  return g;
-}
-
-// Ranks of one color become a communicator, in order of key and, where that is the same, of rank; with a negative color
-// a rank is of none. `check` is run as a Channel's. In a kernel the group's code says what went wrong.
-template <class Scope, class Check>
-[[gnu::noinline]] DCGN_HOST_DEVICE Group split(const Scope& scope, const Member& m, Call call, int color, int key,
-                                               const Check& check) {
-  using Words = std::uint32_t;
-  constexpr int words = message::most_communicators / 32;
-  Group none;
-  none.pair = -1;
-  const Channel c(scope, m, call, check);
-  none.code = c.code();
-  if (none.code != Code::ok) return none;
-
-  struct Space {
-    std::int32_t* table = nullptr;
-    Choice* choices = nullptr;
-  };
-  message::Arena& tables = c.me().collectives.tables;
-  auto* const agreed = reinterpret_cast<Words*>(c.scratch());  // pairs that are free, and whether all have space
-  const Space space = scope.lead([&] {
-    const auto ranks = static_cast<std::uint64_t>(c.size());
-    Space s;
-    s.table = static_cast<std::int32_t*>(tables.allocate(ranks * sizeof(std::int32_t)));
-    s.choices = static_cast<Choice*>(tables.allocate(ranks * sizeof(Choice)));
-    for (int i = 0; i < words; ++i) agreed[i] = ~c.me().collectives.used[i];
-    agreed[words] = s.table && s.choices;
-    if (s.choices) s.choices[c.rank()] = {color, key};
-    return s;
-  });
-  none.code =
-      reduce_doubling(c, c.scratch(), c.scratch() + 64 * ((words + 16) / 16), words + 1, Reducer<Words, BitAnd>{});
-  if (none.code != Code::ok) return none;
-  int pair = 0;
-  while (pair < message::most_communicators && !(agreed[pair / 32] >> pair % 32 & 1)) ++pair;
-  if (agreed[words] && pair < message::most_communicators) {
-    none.code = all_gather_doubling(c, reinterpret_cast<unsigned char*>(space.choices),
-                                    [](int r) { return r * static_cast<std::int64_t>(sizeof(Choice)); });
-    if (none.code != Code::ok) return none;
-    const Group made = scope.lead([&] {
-      const Group g = make_group(m, pair, color, space.choices, space.table);
-      tables.free(space.choices);
-      return g;
-    });
-    if (!scope.broken()) return made;
-    none.code = Code::aborted;
-    return none;
-  }
-  none.code = Code::out_of_resources;
-  scope.lead([&] {
-    if (space.table) tables.free(space.table);
-    if (space.choices) tables.free(space.choices);
-    const bool tight = !agreed[words];
-    return message::fail(c.me(), {none.code,
-                                  call,
-                                  tight ? c.size() : message::most_communicators - 1,
-                                  0,
-                                  {},
-                                  tight ? Flaw::members : Flaw::communicators});
-  });
-  return none;
-}
-
 template <class Scope>
-DCGN_HOST_DEVICE Group split(const Scope& scope, const Member& m, int color, int key) {
-  return split(scope, m, Call::split, color, key, [](Checks&) {});
-}
+DCGN_HOST_DEVICE Group split(const Scope& scope, const Member& m, int color, int key);
+
 // The same ranks with contexts of their own.
 template <class Scope>
-DCGN_HOST_DEVICE Group dup(const Scope& scope, const Member& m) {
-  return split(scope, m, Call::dup, 0, m.group.rank, [](Checks&) {});
-}
+DCGN_HOST_DEVICE Group dup(const Scope& scope, const Member& m);
+
 // The first `places` ranks, in order.
 template <class Scope>
-DCGN_HOST_DEVICE Group cart(const Scope& scope, const Member& m, int places) {
-  return split(scope, m, Call::cart, m.group.rank < places ? 0 : -1, m.group.rank, [&](Checks& checks) {
-    checks.require(places >= 1 && places <= m.group.size, Code::invalid_size, Flaw::grid, places, m.group.size);
-  });
-}
+DCGN_HOST_DEVICE Group cart(const Scope& scope, const Member& m, int places);
 
 // Gives back what this rank has for a communicator, which none of its ranks uses any more. The world's stays.
 template <class Scope>
-DCGN_HOST_DEVICE void release(const Scope& scope, const Member& m) {
-  if (m.group.pair <= 0) return;
-  scope.lead([&] {
-    message::CollectiveSpace& space = m.port.me->collectives;
-    const std::uint32_t bit = 1u << m.group.pair % 32;
-    if (space.used[m.group.pair / 32] & bit && m.group.table)
-      space.tables.free(const_cast<std::int32_t*>(m.group.table));
-    space.used[m.group.pair / 32] &= ~bit;
-    return 0;
-  });
-}
+DCGN_HOST_DEVICE void release(const Scope& scope, const Member& m);
 
 }  // namespace dcgn::collective

@@ -10,23 +10,6 @@
 
 namespace dcgn::collective {
 
-// Whether a message can go to or come from there; ok or what is wrong with it, which has been reported then.
-template <class Scope>
-DCGN_HOST_DEVICE Code check_peer(const Scope& scope, const Member& m, Call call, int peer, bool wild) {
-  if (m.group.has(peer) || (wild && peer == any_source && m.group.size > 0)) return Code::ok;
-  const bool member = m.group.size > 0;
-  const Code code = member ? Code::invalid_rank : Code::not_attached;
-  scope.lead([&] {
-    return message::fail(*m.port.me,
-                         {code, call, peer, m.group.size - 1, {.peer = peer}, member ? Flaw::none : Flaw::not_member});
-  });
-  return code;
-}
-
-DCGN_HOST_DEVICE inline int peer_in_world(const Group& g, int peer) {
-  return peer == any_source ? any_source : g.in_world(peer);
-}
-
 // A status with the rank of its source in this communicator; any_source where it is of none.
 DCGN_HOST_DEVICE inline Status status_in(const Group& g, Status s) {
   if (!g.is_world()) s.source = g.from_world(s.source);
@@ -41,60 +24,28 @@ DCGN_HOST_DEVICE inline Status failed(Code code) {
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code send(const Scope& scope, const Member& m, Call call, message::SendMode mode,
-                                             const void* data, std::int64_t bytes, int to, int tag) {
-  const Code code = check_peer(scope, m, call, to, false);
-  if (code != Code::ok) return code;
-  return message::send_any(scope, *m.port.me, call, mode, data, bytes, m.group.in_world(to), tag,
-                           m.group.user_context());
-}
+                                             const void* data, std::int64_t bytes, int to, int tag);
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Status recv(const Scope& scope, const Member& m, void* data, std::int64_t capacity,
-                                               int from, int tag) {
-  const Code code = check_peer(scope, m, Call::recv, from, true);
-  if (code != Code::ok) return failed(code);
-  return status_in(m.group, message::recv_any(scope, *m.port.me, Call::recv, data, capacity,
-                                              peer_in_world(m.group, from), tag, m.group.user_context()));
-}
+                                               int from, int tag);
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Request isend(const Scope& scope, const Member& m, const void* data,
-                                                 std::int64_t bytes, int to, int tag) {
-  const Code code = check_peer(scope, m, Call::isend, to, false);
-  if (code != Code::ok) return Request(code);
-  return message::isend(scope, *m.port.me, message::SendMode::standard, data, bytes, m.group.in_world(to), tag,
-                        m.group.user_context());
-}
+                                                 std::int64_t bytes, int to, int tag);
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Request irecv(const Scope& scope, const Member& m, void* data, std::int64_t capacity,
-                                                 int from, int tag) {
-  const Code code = check_peer(scope, m, Call::irecv, from, true);
-  if (code != Code::ok) return Request(code);
-  return message::irecv(scope, *m.port.me, data, capacity, peer_in_world(m.group, from), tag, m.group.user_context());
-}
+                                                 int from, int tag);
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Status probe(const Scope& scope, const Member& m, bool once, int from, int tag,
-                                                bool& found) {
-  found = false;
-  const Code code = check_peer(scope, m, once ? Call::iprobe : Call::probe, from, true);
-  if (code != Code::ok) return failed(code);
-  return status_in(m.group, message::probe(scope, *m.port.me, once, peer_in_world(m.group, from), tag,
-                                           m.group.user_context(), found));
-}
+                                                bool& found);
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Member& m, Call call,
                                                    message::SendMode mode, const void* out, std::int64_t bytes, int to,
                                                    int send_tag, void* in, std::int64_t capacity, int from,
-                                                   int recv_tag) {
-  Code code = check_peer(scope, m, call, to, false);
-  if (code == Code::ok) code = check_peer(scope, m, call, from, true);
-  if (code != Code::ok) return failed(code);
-  return status_in(m.group,
-                   message::sendrecv(scope, *m.port.me, call, mode, out, bytes, m.group.in_world(to), send_tag, in,
-                                     capacity, peer_in_world(m.group, from), recv_tag, m.group.user_context()));
-}
+                                                   int recv_tag);
 
 }  // namespace dcgn::collective

@@ -31,21 +31,8 @@ struct Ends {
 };
 
 // Out of line, so that a kernel which records nothing is not larger for it.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline message::TraceEvent* begin_event(const message::Port& port,
-                                                                           const Group& group, message::Call call,
-                                                                           Ends ends, Ends beside) {
-  message::TraceEvent* const event = port.me->log.begin();
-  *event = {message::trace_ticks(),
-            0,
-            message::TraceEvent::what_of(call, group.pair, ends.bytes),
-            traced_rank(port, group, ends.peer),
-            ends.tag,
-            0,
-            beside.bytes,
-            traced_rank(port, group, beside.peer),
-            beside.tag};
-  return event;
-}
+DCGN_HOST_DEVICE message::TraceEvent* begin_event(const message::Port& port, const Group& group, message::Call call,
+                                                  Ends ends, Ends beside);
 
 // From the beginning of a call to its end, by all threads of its scope; the leader writes. What it is told is put
 // together where it is recorded, and it holds no reference to port and group: those of a kernel stay in registers.
@@ -150,15 +137,10 @@ class RecordedMessage {
                           static_cast<std::uint32_t>(peer) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag))
                                                                  << 32);
   }
-  [[gnu::noinline]] DCGN_HOST_DEVICE static void drop(bool leader, message::TraceLog& log) {
-    if (leader) ++log.dropped;
-  }
-  [[gnu::noinline]] DCGN_HOST_DEVICE static void write_late(bool leader, message::TraceLog& log, std::uint64_t begin,
-                                                            message::TwoWords place, message::Call call,
-                                                            std::int32_t communicator, int peer, int tag,
-                                                            std::int64_t bytes) {
-    write(leader, log, begin, place, call, communicator, peer, tag, bytes);
-  }
+  DCGN_HOST_DEVICE static void drop(bool leader, message::TraceLog& log);
+  DCGN_HOST_DEVICE static void write_late(bool leader, message::TraceLog& log, std::uint64_t begin,
+                                          message::TwoWords place, message::Call call, std::int32_t communicator,
+                                          int peer, int tag, std::int64_t bytes);
 
   std::uint64_t begin_;    // of these nothing where nothing is recorded
   message::TwoWords log_;  // where the event goes, and where the log ends

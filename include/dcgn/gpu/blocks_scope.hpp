@@ -6,11 +6,12 @@
 // blocks than the grid has, or none, every call is refused: invalid_size.
 #pragma once
 
+#include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/wait.hpp>
 
 #include <cstdint>
 #include <new>
@@ -266,7 +267,7 @@ class BlocksScope {
   DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
                               bool equal = true) const {
     for (std::uint32_t pauses = 0; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
-      if (pauses == message::Waiter::look_every) return await_long(word, bits, value, equal);
+      if (pauses == message::look_every) return await_long(word, bits, value, equal);
       relax();
     }
     on_device::load_acquire(word);
@@ -275,38 +276,8 @@ class BlocksScope {
   // The same for who has waited a while. Whoever waits for its own blocks is not idle: they may be at work. But they
   // are held to the deadline, by the leader, or where it is in no call, so that it may be the one who does not come, by
   // another block a second later. One of them says what the rank waits for.
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool await_long(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
-                                                     bool equal) const {
-    const std::uint64_t deadline = slot_.limits.deadline_ns + (leader() ? 0 : 1'000'000'000u);
-    const bool in_call = leader() && bits == ~turn;
-    std::uint64_t since = now_ns();
-    bool met = true, told = false, says = false;
-    for (std::uint32_t pauses = 1; met && ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
-      relax();
-      if (pauses % message::Waiter::look_every) continue;
-      const std::uint32_t phase = load_relaxed(*slot_.phase);
-      met = phase != static_cast<std::uint32_t>(message::Phase::aborted);
-      const std::uint64_t now = now_ns(), waited = now - since;
-      if (!met || waited < deadline) continue;
-      if (!told) {
-        const bool busy = !in_call && load_acquire(slot_.busy);
-        told = leader() || !busy;
-        if (!told) {  // who makes the call has a deadline of its own
-          since = now;
-          continue;
-        }
-        const bool first = on_device::fetch_add_release(slot_.gathering.reported, 1) == 0;
-        if (first) message::raise_alarm(slot_, message::Alarm::deadline);
-        says = first && !busy;
-      }
-      if (says && phase >= static_cast<std::uint32_t>(message::Phase::survey) &&
-          phase != load_relaxed(slot_.notice->survey))
-        message::publish(slot_, {.bytes = blocks_}, message::awaits_blocks, blocks_here(), phase, waited);
-      met = waited < deadline + 10'000'000'000u;  // else nobody listens
-    }
-    if (met) on_device::load_acquire(word);
-    return met;
-  }
+  DCGN_HOST_DEVICE bool await_long(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
+                                   bool equal) const;
   // Those that have come, where the leader knows. It does not count itself before all others have come.
   DCGN_HOST_DEVICE unsigned blocks_here() const {
     const std::uint32_t come = load_relaxed(slot_.gathering.arrived) & ~turn;

@@ -12,6 +12,7 @@
 #include <dcgn/collective/buffers.hpp>
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/collective/recorded.hpp>
+#include <dcgn/collective/reductions.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/span.hpp>

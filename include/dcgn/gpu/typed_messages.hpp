@@ -22,6 +22,15 @@
 
 namespace dcgn::message {
 
+// So many bytes of the rank's space for buffered sends, by the leader of a call with so many threads, and back.
+struct Room {
+  Code code = Code::ok;
+  bool taken = false;
+  std::byte* memory = nullptr;
+};
+DCGN_HOST_DEVICE Room take_room(Endpoint& me, Call call, std::uint32_t threads, std::int64_t bytes, int peer, int tag);
+DCGN_HOST_DEVICE Code give_room(Endpoint& me, Call call, std::uint32_t threads, std::byte* memory);
+
 // The packed bytes of a typed buffer while a call has them: where they are, if they lie one after the other, else in
 // the rank's space for buffered sends.
 template <class Scope>
@@ -34,7 +43,7 @@ class TypedRoom {
     if (!own_) {
       if (memory) taken_.memory += type.displacement();
     } else if (memory && bytes_ && !scope.broken()) {  // else the call itself says what is wrong
-      taken_ = scope.lead([&] { return take(peer, tag); });
+      taken_ = scope.lead([&] { return take_room(me, call, scope.size(), bytes_, peer, tag); });
     }
   }
   TypedRoom(const TypedRoom&) = delete;
@@ -45,43 +54,16 @@ class TypedRoom {
   DCGN_HOST_DEVICE bool is_own() const { return own_ && taken_.taken; }
   // By all threads, before the object goes.
   DCGN_HOST_DEVICE void give_back() const {
-    if (is_own()) scope_.lead([&] { return give(); });
+    if (is_own()) scope_.lead([&] { return give_room(me_, call_, scope_.size(), taken_.memory); });
   }
 
  private:
-  struct Taken {
-    Code code = Code::ok;
-    bool taken = false;
-    std::byte* memory = nullptr;
-  };
-  [[gnu::noinline]] DCGN_HOST_DEVICE Taken take(int peer, int tag) const {
-    Taken taken;
-    taken.code = enter(me_, call_, scope_.size());
-    if (taken.code == Code::ok) {
-      taken.memory = static_cast<std::byte*>(me_.buffer.allocate(static_cast<std::uint64_t>(bytes_)));
-      taken.taken = taken.memory;
-      leave(me_, Code::ok);
-      if (!taken.taken) taken.code = Code::out_of_resources;
-    }
-    if (taken.code != Code::ok)
-      fail(me_, taken.code, call_, bytes_, bytes_, {peer, tag, user_context, 0, static_cast<std::uint64_t>(bytes_)});
-    return taken;
-  }
-  // Where the job is being stopped the space goes with it.
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code give() const {
-    const Code code = enter(me_, call_, scope_.size());
-    if (code != Code::ok) return code;
-    me_.buffer.free(taken_.memory);
-    leave(me_, Code::ok);
-    return code;
-  }
-
   const Scope& scope_;
   Endpoint& me_;
   Call call_;
   std::int64_t bytes_;
   bool own_;
-  Taken taken_;
+  Room taken_;
 };
 
 }  // namespace dcgn::message

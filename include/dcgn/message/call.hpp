@@ -49,4 +49,6 @@ enum class Call : std::uint32_t {
 
 DCGN_HOST_DEVICE constexpr bool is_collective(Call call) { return call >= Call::barrier; }
 
+enum class SendMode : std::uint32_t { standard, synchronous, buffered };
+
 }  // namespace dcgn::message

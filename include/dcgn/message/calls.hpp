@@ -1,32 +1,17 @@
 // The point-to-point calls, one source for CPU threads and for kernels. Each is made by all threads of a scope with
 // the same arguments; buffers hold what any of those threads wrote before.
+//
+// What a call does where it finds all that it needs at once is here, and compiled into kernels; the rest is declared
+// here and compiled once, for each scope of dcgn/gpu/scope.hpp and dcgn/gpu/blocks_scope.hpp, in the library.
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/goals.hpp>
-#include <dcgn/message/progress.hpp>
-#include <dcgn/message/quick.hpp>
-#include <dcgn/message/quick_request.hpp>
-#include <dcgn/message/wait.hpp>
-#include <dcgn/message/work.hpp>
+#include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
 
 namespace dcgn::message {
-
-// A bad argument: remembered for the report, and the job is stopped where errors are fatal.
-DCGN_HOST_DEVICE inline Code fail(Endpoint& me, const Failure& failure) {
-  if (failure.code == Code::aborted) return failure.code;
-  me.last_failure = failure;
-  if (me.first_failure.code == Code::ok) me.first_failure = failure;
-  if (me.limits.errors_fatal) raise_alarm(me, Alarm::failure);
-  return failure.code;
-}
-DCGN_HOST_DEVICE inline Code fail(Endpoint& me, Code code, Call call, std::int64_t value, std::int64_t expected,
-                                  const Envelope& envelope = {}) {
-  return fail(me, {code, call, value, expected, envelope});
-}
 
 struct Argument {
   Code code = Code::ok;
@@ -34,255 +19,15 @@ struct Argument {
   std::int64_t expected = 0;
 };
 
+// A bad argument: remembered for the report, and the job is stopped where errors are fatal.
+DCGN_HOST_DEVICE Code fail(Endpoint& me, const Failure& failure);
+
+DCGN_HOST_DEVICE Code fail(Endpoint& me, Code code, Call call, std::int64_t value, std::int64_t expected,
+                           const Envelope& envelope = {});
+
 // Whether the grid has the blocks of a scope: where it has not, the scope is broken from the beginning.
 template <class Scope>
-DCGN_HOST_DEVICE Argument check_scope([[maybe_unused]] const Scope& scope) {
-  if constexpr (plans_ahead<Scope>)
-    if (scope.broken() && scope.blocks() - 1 >= scope.most_blocks())
-      return {Code::invalid_size, scope.blocks(), scope.most_blocks()};
-  return {};
-}
-
-// Checks what any message needs. `wild`: the source and the tag may be any.
-DCGN_HOST_DEVICE inline Argument check(const Endpoint& me, const void* buffer, std::int64_t bytes, int peer, int tag,
-                                       bool wild) {
-  if ((peer < 0 && !(wild && peer == any_source)) || peer >= me.size) return {Code::invalid_rank, peer, me.size - 1};
-  if (tag < 0 && !(wild && tag == any_tag)) return {Code::invalid_tag, tag, max_tag};
-  if (bytes < 0) return {Code::invalid_size, bytes, 0};
-  if (!buffer && bytes > 0) return {Code::null_buffer, bytes, 0};
-#if !defined(__CUDA_ARCH__)
-  // A GPU finds out when it has to wait, or the job does at its end: the word is not cheap for it to read.
-  if (!wild && is_near(me, peer) && load_acquire(me.ended[peer - me.first])) return {Code::rank_ended, peer, 0};
-#endif
-  return {};
-}
-
-// Nothing will be sent or received any more.
-DCGN_HOST_DEVICE inline void stop(Endpoint& me) {
-  me.stopped = 1;
-  withdraw(me);
-}
-
-DCGN_HOST_DEVICE inline Code enter(Endpoint& me, Call call, std::uint32_t threads) {
-  if (!take_flag(me.busy)) return Code::concurrent_use;
-#if !defined(__CUDA_ARCH__)
-  if (!me.stopped && aborted(me)) stop(me);  // on a GPU the word is looked at when a call has to wait
-#endif
-  if (me.stopped) {
-    give_flag(me.busy);
-    return Code::aborted;
-  }
-  me.call = call;
-  me.threads = threads;
-  return Code::ok;
-}
-
-DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
-  if ((code == Code::aborted || code == Code::deadline || code == Code::rank_ended) && !me.stopped) stop(me);
-  me.call = Call::none;
-  give_flag(me.busy);
-}
-
-// Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
-DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
-                                 bool wild) {
-  const bool known = port.lane(peer) < static_cast<std::uint32_t>(port.near);
-  const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
-#if !defined(__CUDA_ARCH__)
-  if (port.me->elements) return false;
-#endif
-  return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(port, buffer)));
-}
-
-// The leader goes on until there is something to carry: false, or until the call has its result: true. With `once` it
-// has one as soon as nothing more can be done at once.
-template <class Goal>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool pursue(Endpoint& me, bool once, Goal& goal, Work& work, Result& result) {
-  if (work.move != Work::Move::nothing) return false;
-  if (goal.done(result, work)) return true;
-  const auto describe = [&] { return goal.waited(); };
-  Waiter waiter(me);
-  while (work.move == Work::Move::nothing) {
-    if (step(me, goal.source(), waiter.patient(), work)) {
-      waiter.progressed();
-    } else {
-      result.status.code = once ? waiter.poll(describe) : waiter.pause(describe);
-#if !defined(__CUDA_ARCH__)
-      if (once && me.background && result.status.code == Code::ok) goal.done(result, work);  // they may have done it
-#endif
-      if (once || result.status.code != Code::ok) return true;
-    }
-    if (work.move == Work::Move::nothing && goal.done(result, work)) return true;
-  }
-  return false;
-}
-
-// While the other blocks copy a message, the leader of several finds out what comes after it, if there is anything yet.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline void look_ahead(Endpoint& me, std::int32_t source, const Work& now,
-                                                          Work& next) {
-  if (now.after != After::pulled && now.after != After::placed) return;
-  for (int i = 0; i < 8 && next.move == Work::Move::nothing && step(me, source, true, next); ++i) continue;
-}
-
-// What the leader tells the others: something to carry, or where that is nothing, the call's result.
-struct Orders {
-  Load load;
-  Result result;
-  bool in_row = false;  // the next ones come in a row: see BlocksScope::follow()
-  std::uint32_t number = 0;
-};
-
-// Whether the blocks other than the leader's move this, in a row with what comes after it.
-template <class Scope>
-DCGN_HOST_DEVICE bool is_in_row(const Scope& scope, const Work& work) {
-  return Carriers::spare_leader(scope) && work.move == Work::Move::copy &&
-         (work.after == After::pulled || work.after == After::placed);
-}
-
-// The leader, while the others copy `work`, which was ordered under this number: finds out what comes after it, orders
-// it where it is a copy, too, and sees to those that are done. When none is under way any more `work` is what comes
-// then, if it is known. False where the job is aborted.
-template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool oversee(const Scope& scope, Endpoint& me, std::int32_t source,
-                                                std::uint32_t number, Work& work) {
-  Work under_way[2], next;
-  under_way[number % 2] = work;
-  std::uint32_t oldest = number, pauses = 0;
-  for (;;) {
-    if (static_cast<std::int32_t>(number - oldest) < 1 && is_in_row(scope, next)) {
-      Orders orders{next, {}, true};
-      scope.issue(orders);
-      under_way[++number % 2] = next;
-      next = {};
-    } else if (scope.is_done(oldest)) {
-      Work none;
-      finish(me, under_way[oldest % 2], none);
-      if (oldest++ == number && !is_in_row(scope, next)) break;
-    } else if (next.move != Work::Move::nothing || !step(me, source, false, next)) {
-      relax();
-      if (++pauses % Waiter::look_every == 0 && aborted(me)) return false;
-    }
-  }
-  work = next;
-  return true;
-}
-
-// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
-// something to carry itself; all threads carry what there is. Returns the result to every thread.
-template <class Scope, class Goal>
-[[gnu::noinline]] DCGN_HOST_DEVICE Result operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
-  Work work;
-  Result result;
-  bool entered = false;
-  const auto proceed = [&](bool again) {
-    if (result.status.code != Code::ok || pursue(me, once, goal, work, result)) {
-      work.move = Work::Move::nothing;
-      if (entered) leave(me, result.status.code);
-      entered = false;
-    }
-    Orders orders{work, result};
-    if constexpr (plans_ahead<Scope>) {
-      orders.in_row = is_in_row(scope, work);
-      if (orders.in_row && !again) scope.enter(orders);
-    }
-    return orders;
-  };
-  Orders orders = scope.lead([&] {
-    result.status.code = enter(me, call, scope.size());
-    entered = result.status.code == Code::ok;
-    if (entered) result.status.code = goal.begin(work);
-    return proceed(false);
-  });
-  while (orders.load.move != Work::Move::nothing) {
-    if constexpr (plans_ahead<Scope>)
-      if (orders.in_row) {
-        if (!scope.is_leaders_block()) {
-          carry(scope, me, orders.load, work);
-          orders = scope.follow(orders);
-          continue;
-        }
-        while (scope.leader() && orders.in_row) {
-          if (!oversee(scope, me, goal.source(), orders.number, work)) result.status.code = Code::aborted;
-          const bool stopped = result.status.code == Code::aborted;
-          orders = proceed(true);
-          if (!stopped) scope.issue(orders);
-        }
-        orders = scope.tell_block(orders);
-        continue;
-      }
-    Work next;
-    if constexpr (plans_ahead<Scope>)
-      if (scope.leader()) look_ahead(me, goal.source(), work, next);
-    const bool may_fail = carry(scope, me, orders.load, work);
-    orders = scope.lead([&] {
-      if (may_fail && aborted(me)) {
-        result.status.code = Code::aborted;
-      } else {
-        finish(me, work, next);
-        work = next;
-      }
-      return proceed(false);
-    });
-  }
-  if (scope.broken()) {  // the job is being stopped
-    orders.result.status.code = Code::aborted;
-    if (scope.leader() && entered) leave(me, Code::aborted);
-  }
-  return orders.result;
-}
-
-// `made`: one that could not be made is an error at once. Where all are waited for, it is one in its turn.
-DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Request* requests, std::int64_t count,
-                                                bool made) {
-  if (count < 0) return {Code::invalid_size, count, 0};
-  if (!requests && count) return {Code::null_buffer, count, 0};
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!requests[i].is_null() && requests[i].rank() != me.rank)
-      return {Code::invalid_request, requests[i].rank(), me.rank};
-    if (made && requests[i].code() != Code::ok) return {requests[i].code(), i, 0};
-  }
-  return {};
-}
-
-// Runs a goal whose arguments have been checked, and remembers what goes wrong.
-template <class Scope, class Goal>
-DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
-                            bool once = false) {
-  Result result;
-#if !defined(__CUDA_ARCH__)
-  scope.sync();                          // whatever was published before has been read
-  argument = scope.broadcast(argument);  // whether a rank has ended may look different from one thread to the next
-  if (argument.code == Code::rank_ended && scope.agree(aborted(me))) {  // as all do: no more is to be said
-    if (scope.leader() && !me.stopped) stop(me);
-    argument.code = Code::aborted;
-  }
-#endif
-  if (scope.broken()) argument = check_scope(scope);
-  if (argument.code == Code::ok) {
-    result = operate(scope, me, call, once, goal);
-    const Code code = result.status.code;
-    if (code != Code::ok && scope.leader()) {
-      Waited w = code == Code::invalid_request ? Waited{} : goal.waited();
-      if (code == Code::truncated) {  // the receive is over: its result says more
-        w.envelope = {result.status.source, result.status.tag, 0, 0, static_cast<std::uint64_t>(result.status.bytes)};
-        w.capacity = result.capacity;
-      }
-      fail(me, code, call, static_cast<std::int64_t>(w.envelope.bytes), static_cast<std::int64_t>(w.capacity),
-           w.envelope);
-    }
-  } else {
-    result.status.code = argument.code;
-    if (scope.leader())
-      fail(me, argument.code, call, argument.value, argument.expected,
-           {.peer = static_cast<std::int32_t>(argument.value)});
-  }
-  return result;
-}
-
-DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Result& result) {
-  if (result.status.code != Code::ok) return Request(result.status.code);
-  return Request(me.rank, static_cast<std::uint32_t>(result.index), result.generation);
-}
+DCGN_HOST_DEVICE Argument check_scope(const Scope& scope);
 
 // ---- the calls. `me` or `port` is the rank, `context` tells its user's messages from the library's own.
 
@@ -290,33 +35,42 @@ DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Result& r
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode,
                                                  const void* data, std::int64_t bytes, int to, int tag,
-                                                 std::uint32_t context) {
-  const Port port(me);
-  const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && !scope.broken() && fit(port, data, bytes, to, tag, false)) {
-    OutLane& lane = port.out[port.lane(to)];
-    if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
-      if constexpr (decides_in_block && Scope::in_block)
-        if (calls_in_block(me)) {
-          if constexpr (Scope::in_warp)
-            if (size <= small_bytes ? send_cell_anew(scope, port, data, size, to, tag, context)
-                                    : send_words(scope, port, data, size, to, tag, context))
-              return Code::ok;
-          if (send_cells(scope, port, data, size, to, tag, context)) return Code::ok;
-        }
-      if (quick_send_eager(scope, me, lane, data, size, tag, context)) return Code::ok;
-    } else {
-      const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
-      if (sent.state == Announced::State::received) return Code::ok;
-      if (sent.state == Announced::State::pending) {
-        AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
-        return run(scope, me, call, goal, {}).status.code;
-      }
-    }
-  }
-  SendGoal goal{me, data, size, to, tag, context, mode, true};
-  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
-}
+                                                 std::uint32_t context);
+
+// Any receive. Out of line as send_any().
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data,
+                                                   std::int64_t capacity, int from, int tag, std::uint32_t context);
+
+template <class Scope>
+DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
+                               int to, int tag, std::uint32_t context);
+
+template <class Scope>
+DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
+                               std::uint32_t context);
+
+template <class Scope>
+DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
+                                 std::int64_t bytes, int to, int send_tag, void* into, std::int64_t capacity, int from,
+                                 int recv_tag, std::uint32_t context);
+
+// `once`: returns at once; `found` says whether there was one.
+template <class Scope>
+DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int from, int tag, std::uint32_t context,
+                              bool& found);
+
+template <class Scope>
+DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
+                                 std::int64_t count, Status* statuses, bool& done);
+
+template <class Scope>
+DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
+                                 std::int64_t count, std::int64_t& index);
+
+// Waits until nothing that this rank has begun to send depends on it any more.
+template <class Scope>
+DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me);
 
 // What a slot's send does where it finds all that it needs at once. False: it has done nothing, send_any() is to.
 template <class Scope>
@@ -333,56 +87,6 @@ DCGN_HOST_DEVICE bool send_at_once([[maybe_unused]] const Scope& scope, [[maybe_
         return send_cell(scope, port, data, size, to, tag, context);
     }
   return false;
-}
-
-template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
-                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
-  if (send_at_once(scope, port, mode, data, bytes, to, tag, context)) [[likely]]
-    return Code::ok;
-  return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
-}
-
-template <class Scope>
-DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
-                               int to, int tag, std::uint32_t context) {
-  const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && !scope.broken() && fit(Port(me), data, bytes, to, tag, false)) {
-    const Request request = quick_isend(scope, me, data, size, to, tag, context);
-    if (!request.is_null()) return request;
-  }
-  SendGoal goal{me, data, size, to, tag, context, mode, false};
-  return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
-}
-
-// Any receive. Out of line as send_any().
-template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data,
-                                                   std::int64_t capacity, int from, int tag, std::uint32_t context) {
-  const Port port(me);
-  const auto size = static_cast<std::uint64_t>(capacity);
-  Status status;
-  if (!scope.broken() && fit(port, data, capacity, from, tag, true)) {
-    if constexpr (decides_in_block && Scope::in_block) {
-      const bool in_block = calls_in_block(me);
-      if constexpr (Scope::in_warp)
-        if (in_block && from == any_source && size <= small_bytes && tag < 65536 &&
-            receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
-          return status;
-      if (in_block && from == any_source && receive_cells_of_any(scope, port, data, size, tag, context, status))
-        return status;
-      if (in_block && from != any_source) {
-        if constexpr (Scope::in_warp)
-          if ((size <= small_bytes && receive_cell_anew(scope, port, data, size, from, tag, context, status)) ||
-              receive_words(scope, port, data, size, from, tag, context, status))
-            return status;
-        if (receive_cells(scope, port, data, size, from, -1, tag, context, status)) return status;
-      }
-    }
-    if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
-  }
-  ReceiveGoal goal{me, data, size, from, tag, context, true};
-  return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
 }
 
 // As send_at_once().
@@ -403,73 +107,20 @@ DCGN_HOST_DEVICE bool recv_at_once([[maybe_unused]] const Scope& scope, [[maybe_
 }
 
 template <class Scope>
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
+                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
+  if (send_at_once(scope, port, mode, data, bytes, to, tag, context)) [[likely]]
+    return Code::ok;
+  return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
+}
+
+template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
                              int from, int tag, std::uint32_t context) {
   Status status;
   if (recv_at_once(scope, port, data, capacity, from, tag, context, status)) [[likely]]
     return status;
   return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
-}
-
-template <class Scope>
-DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
-                               std::uint32_t context) {
-  const auto size = static_cast<std::uint64_t>(capacity);
-  if (!scope.broken() && fit(Port(me), data, capacity, from, tag, true)) {
-    const Request request = quick_irecv(scope, me, data, size, from, tag, context);
-    if (!request.is_null()) return request;
-  }
-  ReceiveGoal goal{me, data, size, from, tag, context, false};
-  return request_from(me, run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
-}
-
-template <class Scope>
-DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
-                                 std::int64_t bytes, int to, int send_tag, void* into, std::int64_t capacity, int from,
-                                 int recv_tag, std::uint32_t context) {
-  ExchangeGoal goal{{me, data, static_cast<std::uint64_t>(bytes), to, send_tag, context, mode, false},
-                    {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true}};
-  Argument argument = check(me, data, bytes, to, send_tag, false);
-  if (argument.code == Code::ok) argument = check(me, into, capacity, from, recv_tag, true);
-  return run(scope, me, call, goal, argument).status;
-}
-
-// `once`: returns at once; `found` says whether there was one.
-template <class Scope>
-DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int from, int tag, std::uint32_t context,
-                              bool& found) {
-  ProbeGoal goal{me, {from, tag, context, 0, 0}};
-  const Result result =
-      run(scope, me, once ? Call::iprobe : Call::probe, goal, check(me, nullptr, 0, from, tag, true), once);
-  found = result.index >= 0;
-  return result.status;
-}
-
-template <class Scope>
-DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
-                                 std::int64_t count, Status* statuses, bool& done) {
-  AllGoal goal{me, requests, count, statuses};
-  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
-  done = result.index >= 0;
-  return result.status;
-}
-
-template <class Scope>
-DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
-                                 std::int64_t count, std::int64_t& index) {
-  AnyGoal goal{me, requests, count};
-  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
-  index = result.index;
-  return result.status;
-}
-
-// Waits until nothing that this rank has begun to send depends on it any more.
-template <class Scope>
-DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
-  FlushGoal goal{me};
-  const Code code = run(scope, me, Call::finish, goal, {}).status.code;
-  if (scope.leader()) publish_turns(me);
-  return code;
 }
 
 }  // namespace dcgn::message

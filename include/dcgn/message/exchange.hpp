@@ -5,7 +5,6 @@
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/peers.hpp>
-#include <dcgn/message/progress.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
 

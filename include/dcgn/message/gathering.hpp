@@ -23,4 +23,7 @@ struct alignas(64) Gathering {
   alignas(16) unsigned char orders[2][gpu::block_scratch_bytes] = {};
 };
 
+// Pauses of a wait between looks at the clock and the abort word.
+inline constexpr std::uint32_t look_every = 64;
+
 }  // namespace dcgn::message

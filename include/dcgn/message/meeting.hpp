@@ -5,12 +5,9 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/relax.hpp>
-#include <dcgn/message/calls.hpp>
+#include <dcgn/message/call.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/goals.hpp>
 #include <dcgn/message/peers.hpp>
-#include <dcgn/message/quick_in_block.hpp>
-#include <dcgn/message/wait.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -73,54 +70,9 @@ struct Attendance {
   }
 };
 
-// What has not come in a while, as any call waits for it.
-struct MeetingGoal {
-  const Attendance& attendance;
-  std::int32_t tag;
-  std::uint32_t context;
-
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result&, Work&) { return attendance.awaits() < 0; }
-  DCGN_HOST_DEVICE Waited waited() const { return {{source(), tag, context, 0, 0}, true, 0, 0}; }
-  DCGN_HOST_DEVICE int source() const {
-    const int awaits = attendance.awaits();
-    return attendance.team[awaits < 0 ? 0 : awaits];
-  }
-};
-
-// Looks at something for a while.
-template <class Look>
-DCGN_HOST_DEVICE bool look_briefly(const Look& look) {
-  for (std::uint32_t looks = 1; !look(); ++looks) {
-    if (looks == quick_looks) return false;
-    relax_briefly();
-  }
-  return true;
-}
-
 // Comes to the meeting: a member returns when its turn is over, the leader when all others have come.
 template <class Scope>
 DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attendance& attendance, std::int32_t tag,
-                             std::uint32_t context) {
-  scope.sync();
-  if (scope.leader()) attendance.begin();
-  bool met = false;
-  if constexpr (Scope::single) {
-    met = look_briefly([&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
-  } else if (scope.looks()) {
-    // Where many threads look, all do at the same words, or each at its own.
-    const auto step = static_cast<int>(scope.lookers()), mine = static_cast<int>(scope.rank());
-    const bool shared = decides_in_block && calls_in_block(me);
-    if (!shared)
-      met = look_briefly([&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
-    else if (attendance.leads())
-      met = look_briefly([&] { return scope.vote_of_lookers(attendance.have_come(mine < step ? mine : 0, step)); });
-    else if (scope.leader())
-      met = look_briefly([&] { return attendance.is_over(); });
-  }
-  if (scope.broadcast(met)) return Code::ok;
-  MeetingGoal goal{attendance, tag, context};
-  return run(scope, me, call, goal, {}).status.code;
-}
+                             std::uint32_t context);
 
 }  // namespace dcgn::message

@@ -8,17 +8,29 @@
 // as a GPU's do, so that these calls can be tested under schedules and sanitizers.
 #pragma once
 
+#include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
+#include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/progress.hpp>
+#include <dcgn/message/payload.hpp>
 #include <dcgn/message/two_words.hpp>
-#include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
 #include <cstring>
 
 namespace dcgn::message {
+
+using dcgn::detail::decides_in_block;
+
+// Looks at a lane before a quick receive becomes an ordinary one, which sees to the rank's other business as well; and
+// at the word of an announced message before it becomes an ordinary send.
+#if defined(__CUDA_ARCH__)
+inline constexpr std::uint32_t quick_looks = 16384;  // four milliseconds
+inline constexpr std::uint32_t quick_answer_looks = 2048;
+#else
+inline constexpr std::uint32_t quick_looks = 32, quick_answer_looks = 32;
+#endif
 
 // Whether this rank's calls are those of a GPU.
 DCGN_HOST_DEVICE inline bool calls_in_block([[maybe_unused]] const Endpoint& me) {
@@ -195,38 +207,6 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   return wanted;
 }
 
-// Opens a lane again that has no cells in a row for quick calls, which may be since the ring ends there, or until
-// credit is seen to. Says whether it was closed.
-template <class Scope, class Lane, class Open>
-DCGN_HOST_DEVICE bool reopen(const Scope& scope, Lane& lane, std::uint32_t hindrance, const Open& open) {
-  const bool closed = !hindrance && !Stand::of(lane).row;
-  scope.sync();  // all have seen how things stand
-  if (closed && scope.leader()) open(lane);
-  scope.sync();
-  return closed;
-}
-
-// As send_cell(), for a lane that it found closed.
-template <class Scope>
-DCGN_HOST_DEVICE bool send_cell_anew(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes,
-                                     int to, int tag, std::uint32_t context) {
-  const auto open = [](OutLane& lane) {
-    lane.taken = load_credit(*lane.credit);
-    lane.advance(0);
-  };
-  return reopen(scope, port.out[port.lane(to)], Hindrance::of(*port.me).sending, open) &&
-         send_cell(scope, port, data, bytes, to, tag, context);
-}
-
-// As receive_cell(), likewise.
-template <class Scope>
-DCGN_HOST_DEVICE bool receive_cell_anew(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                        int from, int tag, std::uint32_t context, Status& status) {
-  const auto open = [](InLane& lane) { return_credit(lane); };
-  return reopen(scope, port.in[port.lane(from)], Hindrance::of(*port.me).receiving, open) &&
-         receive_cell(scope, port, data, capacity, from, tag, context, status);
-}
-
 // Whether all of a payload is whole words that can be read and written where they lie.
 DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
   return ((reinterpret_cast<std::uintptr_t>(data) | bytes) & 3) == 0;
@@ -338,161 +318,6 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   }
   if (credit_due && scope.leader()) store_credit(credit, head + all);
   status = {from, static_cast<int>(d[0]), static_cast<std::int64_t>(bytes), Code::ok};
-  return true;
-}
-
-// A message of one cell from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of
-// them in one go. The first one after the last that was received from comes first.
-template <class Scope>
-DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint32_t capacity,
-                                          int tag, std::uint32_t context, Status& status) {
-  constexpr int each = Scope::single ? few_ranks : 1;
-  Endpoint& me = *port.me;
-  if (!is_plain(data, capacity) | (Hindrance::of(me).receiving != 0) |
-      (port.size > each * static_cast<int>(scope.size())) | (port.near != port.size))
-    return false;
-  const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
-  const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
-  const Cell* cells[each];
-  std::uint32_t epochs[each];
-  for (int k = 0; k < each; ++k) {
-    const InLane& lane = port.in[mine + k < port.size ? place(mine + k) : 0];
-    const Stand stand = Stand::of(lane);
-    cells[k] = stand.cell;
-    epochs[k] = stand.epoch;
-    if (!stand.row) {  // behind the last cell of the ring, or credit is due
-      const std::uint32_t head = lane.ring.position(stand.cell, stand.epoch);
-      cells[k] = &lane.ring.at(head);
-      epochs[k] = lane.ring.epoch(head);
-    }
-    if (mine + k >= port.size) epochs[k] = ~0u;  // never
-  }
-  int chosen = -1;
-  std::uint32_t d[3]{};
-  for (std::uint32_t looks = 0; chosen < 0 && looks < quick_looks; ++looks) {
-    std::uint32_t words[each][3];
-    bool found[each];
-    for (int k = 0; k < each; ++k) found[k] = read_cell(*cells[k], epochs[k], words[k]);
-    for (int k = each; k-- > 0;)
-      if (found[k]) {
-        chosen = mine + k;
-        for (int w = 0; w < 3; ++w) d[w] = words[k][w];
-      }
-    chosen = scope.first_found(chosen, d[0], d[1], d[2]);
-    if (chosen < 0) relax_briefly();
-  }
-  const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
-  if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
-  const int from = place(chosen);
-  InLane& lane = port.in[from];
-  const Stand now = Stand::of(lane);
-  if (!now.row) return false;
-  scope.sync();  // all have seen how things stand
-  if (scope.leader()) {
-    store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-    now.step(lane, 1);
-    lane.quick_bytes += capacity;
-    me.next_place = place_after(me, from);
-  }
-  status = {from, static_cast<int>(d[2] >> 16), capacity, Code::ok};
-  scope.sync();
-  return true;
-}
-
-// Any eager message that there is room for, of bytes that lie anywhere.
-template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool send_cells(const Scope& scope, const Port& port, const void* data,
-                                                   std::uint64_t bytes, int to, int tag, std::uint32_t context) {
-  OutLane& lane = port.out[port.lane(to)];
-  const Stand now = Stand::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
-  const Ring ring = lane.ring;
-  const bool small = fits_small(context, tag, bytes);
-  const std::uint32_t tail = ring.position(now.cell, now.epoch), free = ring.size() - (tail - lane.taken),
-                      cells = small ? 0 : payload_cells(bytes), all = message_cells(tail, cells);
-  scope.sync();  // and what the threads wrote to the buffer is visible to all of them
-  if ((hindrance != 0) | (now.row == 0) | (free < all)) return false;
-  if (scope.leader()) {
-    Header h;
-    h.kind = small ? Kind::small : Kind::eager;
-    h.context = context;
-    h.tag = tag;
-    h.bytes = bytes;
-    if (small) h.address = load_small(data, bytes);
-    write_header(ring, tail, h);
-    put(lane, all);
-    ++lane.quick_messages;
-    lane.quick_bytes += bytes;
-  }
-  if (cells)
-    push_cells(scope, Payload(ring, payload_begin(tail, cells), cells, bytes), static_cast<const unsigned char*>(data));
-  scope.sync();  // the buffer is the caller's again
-  return true;
-}
-
-// Any message that is in the lane whole. `place`: where it was found by a receive from any source, else -1.
-template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool receive_cells(const Scope& scope, const Port& port, void* data,
-                                                      std::uint64_t capacity, int from, int place, int tag,
-                                                      std::uint32_t context, Status& status) {
-  Endpoint& me = *port.me;
-  InLane& lane = port.in[port.lane(from)];
-  const Stand now = Stand::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving | (Scope::in_warp ? 0 : lane.far);
-  const Ring ring = lane.ring;
-  const std::uint32_t head = ring.position(now.cell, now.epoch), turn = turn_of(scope),
-                      likely = payload_begin(head, payload_cells(least(capacity, std::uint64_t{1} << 31))),
-                      own = likely + turn, limit = lane.returned + lane.batch;
-  auto* const to = static_cast<unsigned char*>(data);
-  scope.sync();
-  if (hindrance) return false;
-  // Each thread looks at the header and, in case, at the cell that it would take of a payload.
-  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
-  bool found, here;
-  for (;;) {
-    here = read_cell(ring.at(own), ring.epoch(own), mine);
-    found = read_cell(ring.at(head), ring.epoch(head), d);
-    if (found || ++looks == quick_looks) break;
-    relax_briefly();
-  }
-  const Header h = decode(d);
-  const bool wanted = found && (h.kind == Kind::small || h.kind == Kind::eager) && h.context == context &&
-                      (tag == any_tag || tag == h.tag) && h.bytes <= capacity;
-  const std::uint32_t cells = h.kind == Kind::eager ? payload_cells(h.bytes) : 0, begin = payload_begin(head, cells),
-                      all = begin + cells - head;
-  bool taken = wanted;
-  if (wanted && cells) {
-    const Payload p(ring, begin, cells, h.bytes);
-    if (cells > scope.size() || p.wide || !has_words(to) || p.rest) {
-      taken = take_cells(scope, *me.phase, p, to);
-    } else if (turn < cells) {
-      taken = (here && begin == likely) || await_cell(ring, begin + turn, mine, *me.phase);
-      store_words(p, to, turn, mine);
-    }
-  }
-  if (taken && scope.leader()) {
-    if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
-    if (place >= 0) me.next_place = place_after(me, place);
-    lane.advance(all);
-    ++lane.quick_messages;
-    lane.quick_bytes += h.bytes;
-  }
-  const bool credit_due = static_cast<std::int32_t>(head + all - limit) >= 0;
-  if (!scope.agree(taken)) {
-    // Somebody has waited long enough, or found the job aborted: the ordinary call begins anew.
-    if (taken && scope.leader()) {
-      lane.advance(0u - all);
-      --lane.quick_messages;
-      lane.quick_bytes -= h.bytes;
-    }
-    scope.sync();
-    return false;
-  }
-  if (credit_due) {
-    if (scope.leader()) return_credit(lane);
-    scope.sync();
-  }
-  status = {from, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
   return true;
 }
 

@@ -10,14 +10,9 @@
 #pragma once
 
 #include <dcgn/gpu/relax.hpp>
-#include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/goals.hpp>
+#include <dcgn/message/payload.hpp>
 #include <dcgn/message/peers.hpp>
-#include <dcgn/message/progress.hpp>
-#include <dcgn/message/quick.hpp>
-#include <dcgn/message/quick_in_block.hpp>
-#include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -117,171 +112,12 @@ struct Crews {
   }
 };
 
-// A message's place in a lane of either side, as the lane stands.
-struct Passage {
-  Stand now;
-  Books books;
-  Ring ring;
-  std::uint32_t position, cells, begin, all;  // of the header, in the payload, its first one, in all
-
-  Passage() = default;
-  // `in_header`: its header holds all of it.
-  template <class Lane>
-  DCGN_HOST_DEVICE Passage(const Lane& lane, std::uint64_t bytes, bool in_header)
-      : now(Stand::of(lane)),
-        books(Books::of(lane)),
-        ring(lane.ring),
-        position(ring.position(now.cell, now.epoch)),
-        cells(in_header ? 0 : payload_cells(bytes)),
-        begin(payload_begin(position, cells)),
-        all(begin + cells - position) {}
-
-  // The lane's accounts, once the message has passed.
-  DCGN_HOST_DEVICE void settle(OutLane& lane, std::uint64_t bytes) const {
-    // As send_words(): before the next message has to wait for it. It may have been read for this one already.
-    const bool half = static_cast<std::int32_t>(position + all - books.told - ring.size() / 2) > 0;
-    books.pass(lane, now, all, bytes, half ? load_credit(*lane.credit) : books.told);
-  }
-  DCGN_HOST_DEVICE void settle(InLane& lane, std::uint64_t bytes) const {
-    const std::uint32_t head = position + all;
-    const bool due = static_cast<std::int32_t>(head - books.told - lane.batch) >= 0;
-    books.pass(lane, now, all, bytes, due ? head : books.told);
-    if (due) store_credit(*lane.credit, head);
-  }
-};
-
-// Puts a message of any bytes into its lane; false where that takes more than a quick call.
-DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpoint& me, OutLane& lane,
-                                  const unsigned char* data, std::uint64_t bytes, std::uint32_t tag,
-                                  std::uint32_t context) {
-  const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
-  const Passage p(lane, bytes, small);
-  const std::uint32_t size = p.ring.size(), limit = size - p.all;
-  bool good = !lane.queued && bytes <= eager_limit(lane, threads) && (!bytes || !is_device_memory(me, data));
-  if (p.position - p.books.told > limit) good = good && crew.alone() && p.position - load_credit(*lane.credit) <= limit;
-  // Whoever has all of the message may end at once; but none has it without its header.
-  if (!good || (crew.leader() && has_ended(me, lane))) return false;
-  if (crew.leader()) {
-    Cell& header = p.ring.at(p.position);
-    const std::uint32_t epoch = p.ring.epoch(p.position);
-    const std::uint64_t payload = small ? load_small(data, bytes) : 0;
-    if (small)
-      write_cell(header, static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32),
-                 small_word(context, static_cast<std::int32_t>(tag), bytes), epoch);
-    else
-      write_cell(header, tag, static_cast<std::uint32_t>(bytes),
-                 static_cast<std::uint32_t>(Kind::eager) | context << 16, epoch);
-    if (lane.bell) store_relaxed(*lane.bell, p.position + p.all);
-  }
-  if (p.cells) push_cells(crew, Payload(p.ring, p.begin, p.cells, bytes), data);
-  if (crew.alone()) p.settle(lane, bytes);
-  return true;
-}
-
-// Takes the message at the head of a lane if it is the one; false where none has come in a while, or another one.
-DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, unsigned char* data,
-                                  std::uint64_t bytes, std::uint32_t tag, std::uint32_t context) {
-  if (bytes && is_device_memory(me, data)) return false;
-  const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
-  const Passage p(lane, bytes, small);
-  // Each thread looks at the header and at the cell that it takes of a short payload.
-  const std::uint32_t turn = turn_of(crew), own = p.begin + (turn < p.cells ? turn : 0);
-  const Cell &header = p.ring.at(p.position), &own_cell = p.ring.at(own);
-  const std::uint32_t epoch = p.ring.epoch(p.position), own_epoch = p.ring.epoch(own);
-  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
-  bool here = false;
-  for (;;) {
-    if (p.cells) here = read_cell(own_cell, own_epoch, mine);
-    if (read_cell(header, epoch, d)) break;
-    if (++looks == quick_looks) return false;
-    relax_briefly();
-  }
-#if !defined(__CUDA_ARCH__)
-  if (looks) detail::relax_reset_host();
-#endif
-  if (small) {
-    if (d[2] != small_word(context, static_cast<std::int32_t>(tag), bytes)) return false;
-    if (crew.leader()) store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-  } else {
-    if (d[2] != (static_cast<std::uint32_t>(Kind::eager) | context << 16) || d[0] != tag || d[1] != bytes) return false;
-    const Payload payload(p.ring, p.begin, p.cells, bytes);
-    if (payload.wide || p.cells > crew.size() || !is_words(data, bytes)) {
-      if (!take_cells(crew, *me.phase, payload, data)) return false;
-    } else if (turn < p.cells) {
-      if (!here && !await_cell(p.ring, own, mine, *me.phase)) return false;
-      store_words(payload, data, turn, mine);
-    }
-  }
-  if (crew.alone()) p.settle(lane, bytes);
-  return true;
-}
-
-// Empty messages of a thread's, several under way at once, since their instructions take it longer than one of them
-// the link: sent, or received. Bit i says that message i is done; `word` is the last one of their cells.
-inline constexpr int empty_at_once = 4;
-
-template <class Lane, int Most>
-struct Batch {
-  Lane* lanes[Most];  // null where there is none
-  Lane* any;          // one of them
-
-  DCGN_HOST_DEVICE Lane& operator[](int i) const { return lanes[i] ? *lanes[i] : *any; }
-};
-
-template <int Most>
-DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, Most>& b, std::uint32_t word) {
-  Passage p[Most];
-  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
-  std::uint32_t done = 0;
-  for (int i = 0; i < Most; ++i) {
-    const std::uint32_t most = p[i].ring.size() - 1;
-    if (!b.lanes[i] || b[i].queued || has_ended(me, b[i]) ||
-        (p[i].position - p[i].books.told > most && p[i].position - load_credit(*b[i].credit) > most))
-      continue;
-    write_cell(p[i].ring.at(p[i].position), 0, 0, word, p[i].ring.epoch(p[i].position));
-    if (b[i].bell) store_relaxed(*b[i].bell, p[i].position + 1);
-    done |= 1u << i;
-  }
-  for (int i = 0; i < Most; ++i)
-    if (done >> i & 1) p[i].settle(b[i], 0);
-  return done;
-}
-
-template <int Most>
-DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InLane, Most>& b, std::uint32_t word) {
-  Passage p[Most];
-  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
-  std::uint32_t d[Most][3]{}, found = 0, looks = 0, done = 0;
-  for (;;) {
-    for (int i = 0; i < Most; ++i)
-      found |= static_cast<std::uint32_t>(read_cell(p[i].ring.at(p[i].position), p[i].ring.epoch(p[i].position), d[i]))
-               << i;
-    if (found == (1u << Most) - 1 || ++looks == quick_looks) break;
-    relax_briefly();
-  }
-#if !defined(__CUDA_ARCH__)
-  if (looks) detail::relax_reset_host();
-#endif
-  for (int i = 0; i < Most; ++i)
-    if (b.lanes[i] && (found >> i & 1) && d[i][2] == word) {
-      p[i].settle(b[i], 0);
-      done |= 1u << i;
-    }
-  return done;
-}
-
 // Between GPUs: what the calling thread has seen written comes before the messages that it sends then, what messages
 // brought word of before what it reads. On the host cells order memory.
 DCGN_HOST_DEVICE inline void order_memory() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.sys;" ::: "memory");
 #endif
-}
-
-// The number of the peer that comes after so many others: each rank begins behind itself.
-DCGN_HOST_DEVICE inline int number_of(const Range& range, int self, int after) {
-  const int start = self >= range.begin && self < range.end ? self + 1 : range.begin, k = start + after;
-  return k < range.end ? k : k - range.count();
 }
 
 // Copies what stays with the rank, by all threads of the scope.
@@ -302,167 +138,16 @@ DCGN_HOST_DEVICE void copy_here(const Scope& scope, [[maybe_unused]] Endpoint& m
 // what is still to be done.
 template <bool Empty, class Scope>
 DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Round& round, std::int32_t tag,
-                                  std::uint32_t context) {
-  Endpoint& me = *port.me;
-  Hindrance hindrance{1, 1};
-  if (calls_in_block(me))
-    hindrance = Hindrance::of(me);
-  else if (scope.publish(scope.leader() && begin_quick(me)))
-    hindrance = {0, me.open};
-  const bool begun = !hindrance.sending;
-  const Crews crews(scope.size(), round);
-  const std::uint32_t number = scope.rank() / crews.width, near = static_cast<std::uint32_t>(port.near);
-  const Crew crew{scope.rank() % crews.width, crews.width};
-  const auto word = static_cast<std::uint32_t>(tag);
-  Lapse* const lapses = me.collectives.lapses;
-  const int first = static_cast<int>(number), step = static_cast<int>(crews.count), self = round.peers.self;
-  const auto order = [&](const Range& range) {
-    if (round.orders && first < range.count()) order_memory();
-  };
-  bool done = true;
-  const auto each = [&](const Range& range, const auto& act) {
-    for (int i = first; i < range.count() && number < crews.count; i += step)
-      if (const int k = number_of(range, self, i); k != self) act(k, port.lane(round.peers[k]));
-  };
-  if constexpr (Empty) {
-    const std::uint32_t last = small_word(context, tag, 0);
-    const auto some = [&](auto at_once, const Range& range, auto* lanes, bool able, std::uint32_t Lapse::*lapse) {
-      constexpr int most = decltype(at_once)::value;
-      for (int i = first; i < range.count(); i += most * step) {
-        int k[most];
-        Batch<std::remove_pointer_t<decltype(lanes)>, most> batch{{}, nullptr};
-        for (int j = 0; j < most; ++j) {
-          k[j] = i + j * step < range.count() ? number_of(range, self, i + j * step) : self;
-          const std::uint32_t lane = k[j] == self ? near : port.lane(round.peers[k[j]]);
-          if (lane < near && able) batch.any = batch.lanes[j] = &lanes[lane];
-        }
-        const std::uint32_t sent = batch.any ? act_on_empty(me, batch, last) : 0;
-        for (int j = 0; j < most; ++j)
-          if (k[j] != self && !(sent >> j & 1)) {
-            store_relaxed(lapses[k[j] - range.begin].*lapse, 1);
-            done = false;
-          }
-      }
-    };
-    const auto all_of = [&](const Range& range, auto* lanes, bool able, std::uint32_t Lapse::*lapse) {
-      if (range.count() <= step)
-        some(std::integral_constant<int, 1>{}, range, lanes, able, lapse);
-      else
-        some(std::integral_constant<int, empty_at_once>{}, range, lanes, able, lapse);
-    };
-    order(round.to);
-    all_of(round.to, port.out, begun, &Lapse::unsent);
-    all_of(round.from, port.in, !hindrance.receiving, &Lapse::unreceived);
-  } else {
-    order(round.to);
-    each(round.to, [&](int k, std::uint32_t lane) {
-      if (k == round.spared) return;
-      const auto part = round.out[k];
-      if (begun && lane < near &&
-          push(crew, scope.size(), me, port.out[lane], part.data, static_cast<std::uint64_t>(part.bytes), word,
-               context))
-        return;
-      store_relaxed(lapses[k - round.to.begin].unsent, 1);
-      done = false;
-    });
-    if (round.keeps) copy_here(scope, me, round.in[self].data, round.out[self].data, round.in[self].bytes);
-    each(round.from, [&](int k, std::uint32_t lane) {
-      const auto part = round.in[k];
-      // What this rank would announce the others do, too, as a rule: it comes when they make up for it.
-      const bool comes =
-          lane < near && static_cast<std::uint64_t>(part.bytes) <= eager_limit(port.out[lane], scope.size());
-      if (!hindrance.receiving && comes &&
-          take(crew, me, port.in[lane], part.data, static_cast<std::uint64_t>(part.bytes), word, context))
-        return;
-      store_relaxed(lapses[k - round.from.begin].unreceived, 1);
-      done = false;
-    });
-  }
-  order(round.from);
-  if (!calls_in_block(me) && begun && crew.alone() && scope.leader()) end_quick(me);
-  const bool all = scope.agree(done);
-  if (crew.alone()) return all;
-  if (crew.leader()) {
-    each(round.to, [&](int k, std::uint32_t lane) {
-      if (k == round.spared || (!all && load_relaxed(lapses[k - round.to.begin].unsent))) return;
-      const auto bytes = static_cast<std::uint64_t>(round.out[k].bytes);
-      Passage(port.out[lane], bytes, fits_small(context, tag, bytes)).settle(port.out[lane], bytes);
-    });
-    each(round.from, [&](int k, std::uint32_t lane) {
-      if (!all && load_relaxed(lapses[k - round.from.begin].unreceived)) return;
-      const auto bytes = static_cast<std::uint64_t>(round.in[k].bytes);
-      Passage(port.in[lane], bytes, fits_small(context, tag, bytes)).settle(port.in[lane], bytes);
-    });
-  }
-  if (!calls_in_block(me) && begun && scope.leader()) end_quick(me);
-  scope.sync();
-  return all;
-}
-
-// Whether a call that has failed like this leaves nothing more to be done: not where it found only, before it began,
-// that it would send to a rank that has ended.
-template <class Scope>
-DCGN_HOST_DEVICE bool is_final([[maybe_unused]] const Scope& scope, [[maybe_unused]] const Endpoint& me, Code code) {
-#if !defined(__CUDA_ARCH__)
-  if (code == Code::rank_ended) return scope.agree(me.stopped != 0);
-#endif
-  return code == Code::aborted || code == Code::deadline || code == Code::rank_ended;
-}
+                                  std::uint32_t context);
 
 // What came of a receive of exactly so many bytes.
 template <class Scope>
-DCGN_HOST_DEVICE Code expect(const Scope& scope, Endpoint& me, Call call, const Status& s, std::int64_t bytes) {
-  if (s.code != Code::ok || s.bytes == bytes) return s.code;
-  if (scope.leader()) fail(me, {Code::mismatch, call, s.bytes, bytes, {.peer = s.source}, Flaw::shorter});
-  return Code::mismatch;
-}
+DCGN_HOST_DEVICE Code expect(const Scope& scope, Endpoint& me, Call call, const Status& s, std::int64_t bytes);
 
 // What a round of up to most_at_once peers left undone, by ordinary calls. The first error, and in case of one of a
 // single message what remains is seen to all the same: who gets a message may be reading it until then.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code make_up(const Scope& scope, const Port& port, Call call, const Round& round,
-                                                std::int32_t tag, std::uint32_t context) {
-  Endpoint& me = *port.me;
-  Lapse* const lapses = me.collectives.lapses;
-  Request* const requests = me.collectives.requests;
-  int open = 0;
-  Code code = Code::ok;
-  bool over = false;
-  const auto note = [&](Code found) {
-    if (code == Code::ok) code = found;
-    over = over || is_final(scope, me, found);
-  };
-  const auto each = [&](const Range& range, const auto& act) {
-    for (int i = 0; i < range.count() && !over; ++i)
-      if (const int k = number_of(range, round.peers.self, i); k != round.peers.self) act(k);
-  };
-  if (round.orders && scope.leader()) order_memory();
-  each(round.to, [&](int k) {
-    if (!load_relaxed(lapses[k - round.to.begin].unsent)) return;
-    const auto part = round.out[k];
-    const int to = round.peers[k];
-    SendGoal goal{me, part.data, static_cast<std::uint64_t>(part.bytes), to, tag, context, SendMode::standard, false};
-    const Result result = run(scope, me, call, goal, check(me, part.data, part.bytes, to, tag, false));
-    if (result.status.code != Code::ok) return note(result.status.code);
-    if (scope.leader()) requests[open] = request_from(me, result);
-    ++open;
-  });
-  each(round.from, [&](int k) {
-    if (!load_relaxed(lapses[k - round.from.begin].unreceived)) return;
-    const auto part = round.in[k];
-    note(expect(scope, me, call, recv_any(scope, me, call, part.data, part.bytes, round.peers[k], tag, context),
-                part.bytes));
-  });
-  if (round.orders && scope.leader()) order_memory();
-  scope.sync();
-  if (open && !over) {
-    bool done = false;
-    note(wait_all(scope, me, call, false, requests, open, nullptr, done).code);
-  }
-  if (scope.leader())
-    for (int i = 0; i < most_at_once; ++i) lapses[i] = {};
-  scope.sync();
-  return code;
-}
+                                                std::int32_t tag, std::uint32_t context);
 
 }  // namespace dcgn::message

@@ -8,14 +8,12 @@
 
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
+#include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
-#include <dcgn/message/progress.hpp>
+#include <dcgn/message/payload.hpp>
 #include <dcgn/message/quick_in_block.hpp>
-#include <dcgn/message/receiving.hpp>
 #include <dcgn/message/rounds.hpp>
-#include <dcgn/message/sending.hpp>
-#include <dcgn/message/work.hpp>
 
 #include <cstdint>
 

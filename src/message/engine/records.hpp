@@ -9,17 +9,6 @@
 
 namespace dcgn::message {
 
-DCGN_HOST_DEVICE inline std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
-
-// Whether others, threads and copy engines, can use this memory at the address that I use.
-DCGN_HOST_DEVICE inline bool reachable([[maybe_unused]] const void* memory) {
-#if defined(__CUDA_ARCH__)
-  return __isGlobal(memory);
-#else
-  return true;
-#endif
-}
-
 DCGN_HOST_DEVICE inline Record* take_record(Endpoint& me) {
   Record* r = me.free_records;
   if (r) {

@@ -1,4 +1,4 @@
-// Work: bytes that the threads of a call move together, once its leader has decided what goes where.
+// Payloads: bytes in a lane's cells, and plain copies.
 #pragma once
 
 #include <dcgn/gpu/relax.hpp>
@@ -9,41 +9,16 @@
 
 namespace dcgn::message {
 
-// What the leader does when the bytes have moved.
-enum class After : std::uint32_t {
-  nothing,
-  sent,        // an eager send is complete
-  piece_sent,  // a piece of an accepted offer is out
-  received,    // an eager message is in the user's buffer
-  stored,      // an unexpected eager message is in the arena
-  piece_received,
-  pulled,    // acknowledge, complete
-  placed,    // a send is in the receiver's buffer: tell it
-  unstored,  // a stored message is in the user's buffer; its storage can go
-  buffered,  // bsend's copy is made; queue the send
-};
+DCGN_HOST_DEVICE inline std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
-// What all threads need to know of it.
-struct Load {
-  enum class Move : std::uint32_t { nothing, push, take, copy };
-
-  Move move = Move::nothing;
-  std::uint32_t cells = 0;     // push, take
-  std::uint32_t position = 0;  // the first of them
-  std::int32_t process = 0;    // copy: whose memory `from` is of, as InLane has it
-  unsigned char* to = nullptr;
-  const unsigned char* from = nullptr;
-  std::uint64_t bytes = 0;  // to move; a take discards what its cells hold beyond
-  Ring ring{};              // push, take
-};
-
-// And what its leader does.
-struct Work : Load {
-  After after = After::nothing;
-  Record* record = nullptr;
-  Record* stored = nullptr;  // the unexpected record that `record` consumes
-  InLane* lane = nullptr;
-};
+// Whether others, threads and copy engines, can use this memory at the address that I use.
+DCGN_HOST_DEVICE inline bool reachable([[maybe_unused]] const void* memory) {
+#if defined(__CUDA_ARCH__)
+  return __isGlobal(memory);
+#else
+  return true;
+#endif
+}
 
 // The words of a payload lie in its cells so that neighbouring threads find neighbouring words. A group of up to 32
 // cells holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
@@ -80,16 +55,9 @@ DCGN_HOST_DEVICE inline std::uint32_t word_of(std::uint32_t cell, std::uint32_t 
 }
 
 // Bytes as one word, the first one lowest, and back: for the end of a message and for buffers that are not aligned.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint32_t join_bytes(const unsigned char* from, std::uint32_t count) {
-  std::uint32_t value = 0;
-  for (std::uint32_t i = 0; i < count; ++i) value |= static_cast<std::uint32_t>(from[i]) << 8 * i;
-  return value;
-}
+DCGN_HOST_DEVICE std::uint32_t join_bytes(const unsigned char* from, std::uint32_t count);
 
-[[gnu::noinline]] DCGN_HOST_DEVICE inline void split_bytes(unsigned char* to, std::uint32_t count,
-                                                           std::uint32_t value) {
-  for (std::uint32_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(value >> 8 * i);
-}
+DCGN_HOST_DEVICE void split_bytes(unsigned char* to, std::uint32_t count, std::uint32_t value);
 
 // Up to 8 bytes as a number, and back.
 DCGN_HOST_DEVICE inline std::uint64_t load_small(const void* from, std::uint64_t bytes) {
@@ -464,67 +432,5 @@ DCGN_HOST_DEVICE void copy_bytes(const Threads& threads, unsigned char* to, cons
 // Whether a scope is of several blocks.
 template <class Scope>
 inline constexpr bool plans_ahead = !Scope::single && !Scope::in_block;
-
-// Who makes a copy: all threads of the scope, but of many blocks not the first one, whose leader sees to what comes
-// next meanwhile.
-class Carriers {
- public:
-  template <class Scope>
-  DCGN_HOST_DEVICE explicit Carriers(const Scope& scope) : rank_(scope.rank()), size_(scope.size()) {
-    if constexpr (plans_ahead<Scope>)
-      if (spare_leader(scope)) {
-        const std::uint64_t apart = scope.threads_of_leader();
-        takes_part_ = rank_ >= apart;
-        rank_ -= apart;
-        size_ -= apart;
-      }
-  }
-  template <class Scope>
-  DCGN_HOST_DEVICE static bool spare_leader(const Scope& scope) {
-    if constexpr (plans_ahead<Scope>) return scope.size() >= many_blocks * scope.threads_of_leader();
-    return false;
-  }
-  DCGN_HOST_DEVICE bool takes_part() const { return takes_part_; }
-  DCGN_HOST_DEVICE std::uint64_t rank() const { return rank_; }
-  DCGN_HOST_DEVICE std::uint64_t size() const { return size_; }
-
- private:
-  static constexpr unsigned many_blocks = 8;
-  std::uint64_t rank_, size_;
-  bool takes_part_ = true;
-};
-
-// Moves the bytes of a host thread's call whose buffer is in a GPU's memory (src/message/staging.cpp).
-void carry_staged(Endpoint& me, const Work& work);
-// Copies what another process has at an address, by the system (src/message/process_memory.cpp). Throws Error(aborted)
-// where it has died, Error(null_buffer) where it has nothing there.
-void copy_from_process(std::int32_t process, unsigned char* to, const unsigned char* from, std::uint64_t bytes);
-
-// Moves the bytes. Says whether it may have failed: it has, if the job is aborted.
-template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool carry(const Scope& scope, Endpoint& me, const Load& w,
-                                              [[maybe_unused]] const Work& leaders) {
-#if !defined(__CUDA_ARCH__)
-  if (me.copies.host && leaders.record && leaders.record->flags & Record::on_device) {
-    carry_staged(me, leaders);
-    return true;
-  }
-#endif
-  switch (w.move) {
-    case Work::Move::nothing: break;
-    case Work::Move::copy:
-#if !defined(__CUDA_ARCH__)
-      if (w.process) {
-        if (scope.leader()) copy_from_process(w.process, w.to, w.from, w.bytes);
-        break;
-      }
-#endif
-      if (const Carriers carriers(scope); carriers.takes_part()) copy_bytes(carriers, w.to, w.from, w.bytes);
-      break;
-    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;
-    case Work::Move::take: take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); break;
-  }
-  return w.move == Work::Move::take;
-}
 
 }  // namespace dcgn::message

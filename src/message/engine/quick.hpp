@@ -11,11 +11,11 @@
 
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/progress.hpp>
 #include <dcgn/message/quick_in_block.hpp>
-#include <dcgn/message/wait.hpp>
-#include <dcgn/message/work.hpp>
 #include <dcgn/status.hpp>
+#include "message/engine/progress.hpp"
+#include "message/engine/wait.hpp"
+#include "message/engine/work.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -118,54 +118,8 @@ struct Announced {
 };
 
 // The leader's part of quick_announce(): what it finds it takes at once.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline Announced announce(Endpoint& me, std::uint32_t threads, const void* data,
-                                                             std::uint64_t bytes, int to, int tag,
-                                                             std::uint32_t context) {
-  OutLane& lane = me.out[to - me.first];
-  if (has_ended(me, lane) || !begin_quick(me)) return {};
-  Header h;
-  if (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
-      (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
-    end_quick(me);
-    return {};
-  }
-  h.kind = Kind::pull;
-  h.readable = lane.reach == Reach::direct;
-  h.placeable = h.readable && lane.records && is_placed(me, threads, bytes);
-  h.context = context;
-  h.tag = tag;
-  h.bytes = bytes;
-  h.address = reinterpret_cast<std::uintptr_t>(data);
-  std::uint64_t& word = lane.acks[ack_index(h.ack)];
-  write_header(lane.ring, lane.tail(), h);
-  put(lane, header_cells(h.kind));
-  ++lane.sent;
-  Announced result;
-  result.state = Announced::State::pending;
-  for (std::uint32_t looks = 0; looks < quick_answer_looks && result.state == Announced::State::pending; ++looks) {
-    const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
-    if (answer == ack_pulled) result.state = Announced::State::received;
-    if (answer > ack_pulled) break;
-    relax_briefly();
-  }
-  if (result.state == Announced::State::received) {
-    free_ack(me, h.ack);
-    ++me.statistics.sent_messages;
-    me.statistics.sent_bytes += bytes;
-  } else {  // goes on as an ordinary send
-    Record* r = take_record(me);
-    r->envelope = {to, tag, context, 0, bytes};
-    r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
-    r->ack = h.ack;
-    r->state = State::announced;
-    me.announced.append(r);
-    result.index = static_cast<std::uint32_t>(r - me.records);
-    result.generation = r->generation;
-  }
-  ++me.statistics.activity;
-  end_quick(me);
-  return result;
-}
+DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
+                                    int tag, std::uint32_t context);
 
 // Above the eager threshold. The header says where the message is; the leader waits for the answer.
 template <class Scope>

@@ -7,8 +7,8 @@
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>
-#include <dcgn/message/records.hpp>
-#include <dcgn/message/work.hpp>
+#include "message/engine/records.hpp"
+#include "message/engine/work.hpp"
 
 #include <cstdint>
 
@@ -118,37 +118,7 @@ DCGN_HOST_DEVICE inline void start_copy(Endpoint& me, Record* r) {
 }
 
 // Sees to one request that is done or refused; those that wait for a place move up.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool advance_copies(Endpoint& me, Work& work) {
-  Copies& c = me.copies;
-  Record* before = nullptr;
-  for (Record* r = c.under_way.first; r; before = r, r = r->next) {
-    const std::uint32_t value = static_cast<std::uint32_t>(r->order) + 1;
-    const std::uint32_t& word = c.done[(value - 1) % copy_queue_length];
-    const std::uint32_t found = load_relaxed(word);
-    if (found != value && found != ~value) continue;
-    static_cast<void>(load_acquire(word));  // orders the copy before what comes now, at the cost of one look
-    c.under_way.remove(before, r);
-#if !defined(__CUDA_ARCH__)
-    if (r->flags & Record::opened) me.exports->close(*r);
-#endif
-    if (found == value) {
-      acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_pulled);
-      complete(me, r);
-    } else if (r->flags & Record::readable) {
-      read_message(me, r, work);
-    } else {
-      accept(me, r);
-    }
-    ++me.statistics.activity;
-    while (c.waiting.first && has_place(c)) {
-      Record* next = c.waiting.first;
-      c.waiting.remove(nullptr, next);
-      post_copy(me, next);
-    }
-    return true;
-  }
-  return false;
-}
+DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Work& work);
 
 // The job is aborted and the caller's buffers will go: waits for the copies that are under way. They are soon done; an
 // engine that has failed must not hold up the end.

@@ -2,9 +2,9 @@
 // operate() in calls.hpp.
 #pragma once
 
-#include <dcgn/message/progress.hpp>
-#include <dcgn/message/wait.hpp>
 #include <dcgn/status.hpp>
+#include "message/engine/progress.hpp"
+#include "message/engine/wait.hpp"
 
 #include <cstdint>
 
@@ -87,19 +87,7 @@ DCGN_HOST_DEVICE inline Record* new_receive(Endpoint& me, void* data, std::uint6
 }
 
 // Whether a call that started `r` may return: at once with its request, or with its result when it is complete.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool settled(Endpoint& me, Record* r, const Request& request, bool blocking,
-                                                       Result& result) {
-  if (!blocking) {
-    result.index = request.index();
-    result.generation = request.generation();
-    return true;
-  }
-  if (r->state != State::complete) return false;
-  collect(me, r, result);
-  return true;
-}
-
-enum class SendMode : std::uint32_t { standard, synchronous, buffered };
+DCGN_HOST_DEVICE bool settled(Endpoint& me, Record* r, const Request& request, bool blocking, Result& result);
 
 // Every goal has begin(work), done(result, work), waited() and source(), all for the leader: see operate().
 struct SendGoal {

@@ -9,28 +9,29 @@
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
-#include <dcgn/message/copying.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/fragments.hpp>
-#include <dcgn/message/receiving.hpp>
-#include <dcgn/message/records.hpp>
-#include <dcgn/message/sending.hpp>
-#include <dcgn/message/work.hpp>
+#include <dcgn/message/quick_in_block.hpp>
+#include "message/engine/copying.hpp"
+#include "message/engine/fragments.hpp"
+#include "message/engine/receiving.hpp"
+#include "message/engine/records.hpp"
+#include "message/engine/sending.hpp"
 
 #include <cstdint>
 
 namespace dcgn::message {
 
-using dcgn::detail::decides_in_block;
+// Where a rank looks for messages: at the bells of all lanes, then at the lanes of those who cannot reach its bells;
+// where there are no bells, at every lane.
+DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return lanes(me) + me.mute_count; }
 
-// Looks at a lane before a quick receive becomes an ordinary one, which sees to the rank's other business as well; and
-// at the word of an announced message before it becomes an ordinary send.
-#if defined(__CUDA_ARCH__)
-inline constexpr std::uint32_t quick_looks = 16384;  // four milliseconds
-inline constexpr std::uint32_t quick_answer_looks = 2048;
-#else
-inline constexpr std::uint32_t quick_looks = 32, quick_answer_looks = 32;
-#endif
+DCGN_HOST_DEVICE inline std::int32_t lane_at(const Endpoint& me, std::int32_t place) {
+  return place < lanes(me) ? place : me.mute[place - lanes(me)];
+}
+
+DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_t place) {
+  return place + 1 == places(me) ? 0 : place + 1;
+}
 
 // Waits for a message that begins with this cell; false where none has come in a while.
 DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, std::uint32_t (&d)[3]) {
@@ -43,18 +44,6 @@ DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, 
   if (looks) detail::relax_reset_host();
 #endif
   return true;
-}
-
-// Where a rank looks for messages: at the bells of all lanes, then at the lanes of those who cannot reach its bells;
-// where there are no bells, at every lane.
-DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return lanes(me) + me.mute_count; }
-
-DCGN_HOST_DEVICE inline std::int32_t lane_at(const Endpoint& me, std::int32_t place) {
-  return place < lanes(me) ? place : me.mute[place - lanes(me)];
-}
-
-DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_t place) {
-  return place + 1 == places(me) ? 0 : place + 1;
 }
 
 // A group of bells.
@@ -124,72 +113,14 @@ DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32
 }
 
 // Looks at a few places in turn, or at all, and takes one message.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool poll_others(Endpoint& me, bool all, Work& work) {
-  const std::int32_t end = places(me);
-  for (std::int32_t looked = -(me.next_place % bell_group); looked < (all ? end : 1);) {
-    const std::int32_t start = me.next_place, first = start / bell_group * bell_group;
-    std::uint32_t found = full_places(me, first) >> (start - first);
-    for (std::int32_t place = start; found; ++place, found >>= 1)
-      if (found & 1 && poll_lane(me, lane_at(me, place), work)) {
-        me.next_place = place_after(me, place);
-        return true;
-      }
-    looked += bell_group;
-    me.next_place = first + bell_group < end ? first + bell_group : 0;
-  }
-  return false;
-}
+DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work);
 
 // Does one thing if there is one to do. `source` is the rank whose lane to look at first, or any_source; `all` looks at
 // every lane, otherwise a few beside it in turn.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
-  if (source >= 0 && poll_lane(me, lane_of(me, source), work)) return true;
-  if (me.announced.first && advance_announced(me, work)) return true;
-  if (me.queued && advance_queued(me, work)) return true;
-  if (me.streaming.first && advance_streaming(me, work)) return true;
-  if (me.copies.under_way.first && advance_copies(me, work)) return true;
-#if !defined(__CUDA_ARCH__)
-  if (me.fragments && me.fragments->advance(me)) return true;
-#endif
-  return poll_others(me, all || source < 0, work);
-}
+DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Work& work);
 
 // The bytes of `work` have moved.
-[[gnu::noinline]] DCGN_HOST_DEVICE inline void finish(Endpoint& me, const Work& work, Work& next) {
-  Record* r = work.record;
-  if (work.move == Work::Move::take) take_off(*work.lane, work.position + work.cells - work.lane->head());
-  switch (work.after) {
-    case After::nothing:
-    case After::stored: break;
-    case After::sent:
-    case After::received: complete(me, r); break;
-    case After::piece_sent:
-    case After::piece_received:
-      if (r->moved == r->envelope.bytes && !r->order) complete(me, r);
-      break;
-    case After::pulled:
-      acknowledge(*work.lane, r->ack, ack_pulled);
-      complete(me, r);
-      break;
-    case After::placed: {
-      OutLane& lane = lane_to(me, r->envelope.peer);
-#if !defined(__CUDA_ARCH__)
-      store_release(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_pulled));  // for withdraw()
-#endif
-      tell_placed(me, lane, r);
-      break;
-    }
-    case After::unstored:
-      me.arrivals.free(work.stored->buffer);
-      discard(me, work.stored);
-      complete(me, r);
-      break;
-    case After::buffered:
-      r->flags &= ~Record::on_device;
-      start_send(me, r, next);
-      break;
-  }
-}
+DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next);
 
 #if !defined(__CUDA_ARCH__)
 // Takes a buffer back from the other side, or waits for it to have done with it: a copy is soon done, but who has died
@@ -213,24 +144,6 @@ inline void take_back(std::uint64_t& word, std::uint32_t ack) {
 
 // The job is aborted and the caller's buffers will go: wait for copies into them, take them back from ranks that have
 // been told of them and have not begun to read or to write there, and wait for those that have.
-DCGN_HOST_DEVICE inline void withdraw(Endpoint& me) {
-  drain_copies(me);
-#if !defined(__CUDA_ARCH__)
-  if (me.fragments) me.fragments->drain();
-  for (Record* r = me.announced.first; r; r = r->next)
-    take_back(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)], r->ack);
-  for (std::uint32_t i = 0; i < me.records_used; ++i) {
-    const Record& r = me.records[i];
-    if (r.state == State::streaming && r.flags & Record::is_receive && r.flags & Record::placed)
-      take_back(lane_from(me, r.envelope.peer).acks[ack_index(r.ack)], r.ack);
-  }
-  if (!me.lent) return;
-  // The gateway says that it has a buffer before it looks at the phase a last time: so if it did not find the job
-  // aborted then, it is seen to have one here.
-  static_cast<void>(load_in_order(*me.phase));
-  const std::uint64_t since = now_ns();
-  while (load_in_order(*me.lent) && now_ns() - since < 10'000'000'000u) relax();
-#endif
-}
+DCGN_HOST_DEVICE void withdraw(Endpoint& me);
 
 }  // namespace dcgn::message

@@ -1,0 +1,233 @@
+// The collective calls that only move: how they are carried out.
+#pragma once
+
+#include "collective/lanes.hpp"
+
+#include <dcgn/collective/calls.hpp>
+#include <dcgn/collective/reductions.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_otherwise(Kept<Scope> scope, const Member m) {
+  const Channel c(scope, m, Call::barrier, [](Checks&) {});
+  if (c.code() != Code::ok) return c.code();
+  const Hosts hosts(c);
+  return hosts.count ? meet_by_hosts(c, hosts) : meet(c);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
+  Code code = Code::ok;
+  return meet_in_cells(scope, m, code) ? code : barrier_otherwise<Scope>(scope, m);
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_otherwise(Kept<Scope> scope, const Member m, void* data,
+                                                            std::int64_t bytes, int root) {
+  const Channel c(scope, m, Call::broadcast, [&](Checks& checks) {
+    checks.root(root);
+    checks.alike(bytes);
+    checks.buffer(data, bytes);
+  });
+  if (c.code() != Code::ok) return c.code();
+  auto* const buffer = static_cast<unsigned char*>(data);
+  const Hosts hosts(c);
+  return hosts.count ? broadcast_by_hosts(c, hosts, buffer, bytes, root) : broadcast(c, buffer, bytes, root);
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_straight(Kept<Scope> scope, const Member m, unsigned char* data,
+                                                           std::int64_t bytes, int root) {
+  const Alike alike{static_cast<std::uint64_t>(bytes), root};
+  return go_straight<Scope>(
+      scope, m, Call::broadcast,
+      tell_straight(scope, m, Call::broadcast, data, data, alike, Pieces(bytes, m.group.size, 128).each),
+      [&](const auto& c, const Place* places) { pushing_piece(c, bytes, root)(places); },
+      [&](const auto& c) { return broadcast_by_messages(c, data, bytes, root); });
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root) {
+  Code code = Code::ok;
+  if (broadcast_in_cells(scope, m, data, bytes, root, code)) return code;
+  if (broadcast_in_lanes(scope, m, data, bytes, root, code)) return code;
+  if constexpr (goes_straight<Scope>)
+    if (data && m.group.has(root) && may_go_straight(scope, m, bytes, broadcast_by_addresses))
+      return broadcast_straight<Scope>(scope, m, static_cast<unsigned char*>(data), bytes, root);
+  return broadcast_otherwise<Scope>(scope, m, data, bytes, root);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element,
+                             int root) {
+  const Channel c(scope, m, Call::gather, [&](Checks& checks) {
+    checks.root(root);
+    checks.alike(in.count * element);
+    checks.input(in, in.count, element);
+    if (m.group.rank != root) return;
+    checks.output(out, in.count * m.group.size, element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element, out.data + in.count * root * element);
+  });
+  return c.code() == Code::ok ? gather(c, in.data, in.count * element, out.data, root) : c.code();
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const Member& m, Input in, Output out, Parts parts,
+                              std::int64_t element, int root) {
+  const Channel c(scope, m, Call::gatherv, [&](Checks& checks) {
+    checks.root(root);
+    if (m.group.rank != root) return checks.input(in, in.count, element);
+    checks.output(out, 0, element);
+    checks.output_parts(parts, out.count);
+    if (checks.failure().code != Code::ok) return;
+    checks.input(in, parts.counts[root], element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element,
+                 out.data + parts.displacements[root] * element);
+  });
+  return c.code() == Code::ok ? gather_parts(c, in.data, in.count * element, out.data, parts, element, root) : c.code();
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code scatter(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element,
+                              int root) {
+  const Channel c(scope, m, Call::scatter, [&](Checks& checks) {
+    checks.root(root);
+    checks.alike(out.count * element);
+    checks.output(out, out.count, element);
+    if (m.group.rank != root) return;
+    checks.input(in, out.count * m.group.size, element);
+    checks.apart(out.data, out.count * element, in.data, in.count * element, in.data + out.count * root * element);
+  });
+  return c.code() == Code::ok ? scatter(c, in.data, out.data, out.count * element, root) : c.code();
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const Member& m, Input in, Parts parts, Output out,
+                               std::int64_t element, int root) {
+  const Channel c(scope, m, Call::scatterv, [&](Checks& checks) {
+    checks.root(root);
+    checks.buffer(out.data, out.count * element);
+    if (m.group.rank != root) return;
+    checks.input(in, in.count, element);
+    checks.parts(parts, in.count);
+    if (checks.failure().code != Code::ok) return;
+    checks.require(out.count == parts.counts[root], Code::invalid_size, Flaw::output, out.count, parts.counts[root]);
+    checks.apart(out.data, out.count * element, in.data, in.count * element,
+                 in.data + parts.displacements[root] * element);
+  });
+  return c.code() == Code::ok ? scatter_parts(c, in.data, parts, element, out.data, out.count * element, root)
+                              : c.code();
+}
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                             std::int64_t element) {
+  const Channel c(scope, m, Call::all_gather, [&](Checks& checks) {
+    checks.alike(in.count * element);
+    checks.input(in, in.count, element);
+    checks.output(out, in.count * m.group.size, element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element,
+                 out.data + in.count * m.group.rank * element);
+  });
+  if (c.code() != Code::ok) return c.code();
+  const std::int64_t bytes = in.count * element;
+  const Hosts hosts(c);
+  return hosts.count ? all_gather_by_hosts(c, hosts, in.data, bytes, out.data)
+                     : all_gather(c, in.data, bytes, out.data);
+}
+
+// all_gather and all_to_all.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code parts_straight(Kept<Scope> scope, const Member m, Call call,
+                                                       const unsigned char* in, unsigned char* out,
+                                                       std::int64_t bytes) {
+  const bool to_each = call == Call::all_to_all;
+  const Alike alike{static_cast<std::uint64_t>(bytes)};
+  return go_straight<Scope>(
+      scope, m, call, tell_straight(scope, m, call, in, out, alike, bytes),
+      [&](const auto& c, const Place* places) { push_parts(c, places, in, to_each ? bytes : 0, bytes); },
+      [&](const auto& c) {
+        return to_each ? all_to_all_by_messages(c, in, out, bytes) : all_gather_by_messages(c, in, bytes, out);
+      });
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
+  Code code = Code::ok;
+  const std::int64_t bytes = in.count * element, all = bytes * m.group.size;
+  const bool right =
+      (out.count * element >= all) & lies_apart(in.data, bytes, out.data, all, out.data + bytes * m.group.rank);
+  if (parts_in_lanes(scope, m, Call::all_gather, in.data, out.data, bytes, right, code)) return code;
+  if constexpr (goes_straight<Scope>)
+    if (right && in.data && out.data && may_go_straight(scope, m, bytes, least_by_addresses(*m.port.me)))
+      return parts_straight<Scope>(scope, m, Call::all_gather, in.data, out.data, bytes);
+  return all_gather_otherwise<Scope>(scope, m, in, out, element);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const Member& m, Input in, Output out, Parts parts,
+                                  std::int64_t element) {
+  const Channel c(scope, m, Call::all_gatherv, [&](Checks& checks) {
+    checks.output(out, 0, element);
+    checks.output_parts(parts, out.count);
+    if (checks.failure().code != Code::ok) return;
+    checks.input(in, parts.counts[m.group.rank], element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element,
+                 out.data + parts.displacements[m.group.rank] * element);
+  });
+  return c.code() == Code::ok ? all_gather_parts(c, in.data, out.data, parts, element) : c.code();
+}
+
+// The same number of elements for each rank.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                             std::int64_t element) {
+  const Channel c(scope, m, Call::all_to_all, [&](Checks& checks) {
+    checks.input(in, in.count, element);
+    if (checks.failure().code != Code::ok) return;
+    checks.require(in.count % m.group.size == 0, Code::invalid_size, Flaw::blocks, in.count, m.group.size);
+    checks.alike(in.count / m.group.size * element);
+    checks.output(out, in.count, element);
+    checks.apart(in.data, in.count * element, out.data, out.count * element, out.data);
+  });
+  return c.code() == Code::ok ? all_to_all(c, in.data, out.data, in.count / m.group.size * element) : c.code();
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
+  Code code = Code::ok;
+  const std::int64_t all = in.count * element;
+  const auto part = static_cast<std::uint32_t>(in.count) / static_cast<std::uint32_t>(m.group.size ? m.group.size : 1);
+  const bool right =
+      (in.count >> 31 == 0) & (part * m.group.size == in.count) & (out.count >= in.count) &
+      lies_apart(in.data, all, out.data, all, out.data) &
+      ((in.data != out.data) | (static_cast<std::uint64_t>(all) <= m.port.me->collectives.scratch_bytes));
+  if (parts_in_lanes(scope, m, Call::all_to_all, in.data, out.data, part * element, right, code)) return code;
+  if constexpr (goes_straight<Scope>)
+    if (right && in.data != out.data && in.data && out.data &&
+        may_go_straight(scope, m, part * element, least_by_addresses(*m.port.me)))
+      return parts_straight<Scope>(scope, m, Call::all_to_all, in.data, out.data, part * element);
+  return all_to_all_otherwise<Scope>(scope, m, in, out, element);
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const Member& m, Input in, Parts send, Output out, Parts receive,
+                                  std::int64_t element) {
+  const Channel c(scope, m, Call::all_to_allv, [&](Checks& checks) {
+    checks.input(in, in.count, element);
+    checks.output(out, 0, element);
+    checks.parts(send, in.count);
+    checks.output_parts(receive, out.count);
+    if (checks.failure().code != Code::ok) return;
+    const std::int64_t own = send.counts[m.group.rank], expected = receive.counts[m.group.rank];
+    checks.require(own == expected, Code::mismatch, Flaw::shorter, own * element, expected * element,
+                   m.group.in_world(m.group.rank));
+    checks.apart(in.data, in.count * element, out.data, out.count * element, nullptr);
+  });
+  return c.code() == Code::ok ? all_to_all_parts(c, in.data, send, out.data, receive, element) : c.code();
+}
+
+}  // namespace dcgn::collective

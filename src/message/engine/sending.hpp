@@ -1,0 +1,70 @@
+// What becomes of a send: queued, written to its lane or announced there, streamed where the receiver asks for that.
+//
+// Bytes in quantity are not moved here but returned as Work for all threads of the call.
+#pragma once
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/exports.hpp>
+#include "message/engine/fragments.hpp"
+#include "message/engine/records.hpp"
+#include "message/engine/work.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace dcgn::message {
+
+// How the receiver comes to what `r` sends.
+DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, const OutLane& lane, const Record* r) {
+  if (!reachable(r->buffer)) return Reach::none;
+#if !defined(__CUDA_ARCH__)
+  // A lane's reach is that of the memory which its sender uses as a rule.
+  if (r->flags & Record::on_device) {
+    const bool at_home = is_at_home(me, r->envelope.peer), by_gateway = !is_near(me, r->envelope.peer);
+    if (!at_home && !by_gateway) return Reach::none;
+    if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
+    return at_home && me.copies.queue ? Reach::engine : Reach::none;
+  }
+#endif
+  return is_pulled(lane, r->envelope.bytes) ? lane.reach : Reach::none;
+}
+
+// Sends a queued record's message, or its announcement, if the lane has room.
+DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work);
+
+// Starts a send: at once where it may, in the lane's queue otherwise.
+DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Work& work);
+
+DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work);
+
+// Tells the receiver that what `r` announced is in its buffer, or that it has to read it after all; later where the
+// lane has no room.
+DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r) {
+  if (!has_room(lane, 1)) return me.streaming.append(r);
+  Header h;
+  h.kind = Kind::placed;
+  h.record = static_cast<std::uint32_t>(r->address);
+  h.readable = r->moved != r->envelope.bytes;
+  write_header(lane.ring, lane.tail(), h);
+  put(lane, 1);
+  if (h.readable) {
+    r->state = State::announced;
+    me.announced.append(r);
+  } else {
+    free_ack(me, r->ack);
+    complete(me, r);
+  }
+  ++me.statistics.activity;
+}
+
+// The receiver has asked for what `r` announced. A call of fewer threads than the one that did leaves it to the
+// receiver after all.
+DCGN_HOST_DEVICE void place(Endpoint& me, OutLane& lane, Record* r, Work& work);
+
+DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work);
+
+// Sends the next piece of an accepted offer.
+DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work);
+
+}  // namespace dcgn::message

@@ -1,5 +1,6 @@
 #include "bench/any_source_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <algorithm>

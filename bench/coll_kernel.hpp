@@ -4,6 +4,7 @@
 #include "bench/coll_ranks.hpp"
 #include "bench/slot_end_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 #include <dcgn/operation.hpp>
 

@@ -5,6 +5,8 @@
 #include "datatype/layout.hpp"
 #include "datatype/move_kernels.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 
 namespace dcgn::bench {

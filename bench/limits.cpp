@@ -5,6 +5,8 @@
 #include "bench/pinned.hpp"
 #include "bench/window.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <string>

@@ -10,7 +10,7 @@
 
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -5,6 +5,7 @@
 #include "bench/memory.hpp"
 #include "bench/slot_end_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "bench/pinned.hpp"
 #include "bench/rate_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <algorithm>

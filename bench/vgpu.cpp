@@ -1,6 +1,7 @@
 #include "bench/vgpu.hpp"
 
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/version.hpp>
 
 #include <algorithm>

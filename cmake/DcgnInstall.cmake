@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dcgn)
 
 install(TARGETS dcgn EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
+install(TARGETS dcgn_device EXPORT dcgn) # its headers are the library's
 if(TARGET dcgn_pixels)
   install(TARGETS dcgn_pixels EXPORT dcgn) # its headers are among those
 endif()

@@ -34,7 +34,6 @@ PAGES = [
         "Kernels",
         [
             *("gpu/context.hpp", "launch.hpp", "dim3.hpp", "gpu/atomic.hpp", "gpu/relax.hpp", "gpu/clock.hpp"),
-            "gpu/outlined.hpp",
         ],
     ),
     ("devices", "Devices", ["device.hpp"]),

@@ -1,6 +1,7 @@
 #include "tool/residency.hpp"
 
 #include <dcgn/gpu/comm.hpp>
+#include <dcgn/gpu/launch.hpp>
 
 namespace dcgn::tool {
 

@@ -3,6 +3,8 @@
 #include "apps/cannon/rank_kernel.hpp"
 #include "apps/meeting/meeting.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <deque>

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/outlined.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstddef>
@@ -113,9 +112,10 @@ DCGN_HOST_DEVICE inline int tile_width(int n, int blocks) {
   return 2 * tiles(8) > blocks ? 8 : 2 * tiles(4) > blocks ? 4 : 2;
 }
 
-// All tiles of the product, by `blocks` blocks of which this one is the `block`th.
+// All tiles of the product, by `blocks` blocks of which this one is the `block`th. A function of its own, which has all
+// registers for its loop; static, so that ptxas knows how many its callers may have.
 template <int Width>
-[[gnu::noinline]] DCGN_HOST_DEVICE inline void multiply_tiles(const gpu::Context& ctx, const float* a, const float* b,
+[[gnu::noinline]] DCGN_HOST_DEVICE static void multiply_tiles(const gpu::Context& ctx, const float* a, const float* b,
                                                               float* c, int n, int block, int blocks) {
   const int across = (n + Tile<Width>::edge - 1) / Tile<Width>::edge;
   for (int t = block; t < across * across; t += blocks) multiply_tile<Width>(ctx, a, b, c, n, t / across, t % across);
@@ -124,9 +124,9 @@ template <int Width>
 DCGN_HOST_DEVICE inline void multiply(const gpu::Context& ctx, const float* a, const float* b, float* c, int n,
                                       int block, int blocks) {
   switch (tile_width(n, blocks)) {
-    case 8: return gpu::outlined(multiply_tiles<8>, ctx, a, b, c, n, block, blocks);
-    case 4: return gpu::outlined(multiply_tiles<4>, ctx, a, b, c, n, block, blocks);
-    case 2: return gpu::outlined(multiply_tiles<2>, ctx, a, b, c, n, block, blocks);
+    case 8: return multiply_tiles<8>(ctx, a, b, c, n, block, blocks);
+    case 4: return multiply_tiles<4>(ctx, a, b, c, n, block, blocks);
+    case 2: return multiply_tiles<2>(ctx, a, b, c, n, block, blocks);
   }
 }
 

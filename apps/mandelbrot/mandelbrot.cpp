@@ -5,6 +5,7 @@
 #include "apps/meeting/meeting.hpp"
 
 #include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/launch.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -5,7 +5,6 @@
 #include "apps/nbody/body.hpp"
 
 #include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/outlined.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -38,12 +37,10 @@ struct Arrangement {
 };
 
 // The forces of all bodies on those from `begin` on that the threads have at once: `parts` sums of each, a stretch
-// after the other in shared memory. While the threads work on one tile, the next one is on its way. A function of its
-// own, so that its loop has all registers: what a kernel keeps for its messages would else be kept there meanwhile.
+// after the other in shared memory. While the threads work on one tile, the next one is on its way.
 template <bool WithPotential>
-[[gnu::noinline]] DCGN_HOST_DEVICE inline void add_up_forces(const gpu::Context& ctx, const Arrangement& threads_are,
-                                                             const Body* all, int bodies, int first, int count,
-                                                             int begin, float softening2) {
+DCGN_HOST_DEVICE inline void add_up_forces(const gpu::Context& ctx, const Arrangement& threads_are, const Body* all,
+                                           int bodies, int first, int count, int begin, float softening2) {
   const int threads = static_cast<int>(ctx.num_threads()), me = static_cast<int>(ctx.thread_rank());
   const int tile = loads_per_thread * threads;
   const int columns = threads_are.columns, rows = threads_are.rows, lanes = threads_are.lanes();
@@ -110,7 +107,7 @@ DCGN_HOST_DEVICE void compute_forces(const gpu::Context& ctx, const Body* all, i
   const Arrangement threads_are(threads, count);
   const int stretch = threads_are.stretch(), parts = threads_are.parts(threads);
   for (int begin = 0; begin < count; begin += stretch) {
-    gpu::outlined(add_up_forces<WithPotential>, ctx, threads_are, all, bodies, first, count, begin, softening2);
+    add_up_forces<WithPotential>(ctx, threads_are, all, bodies, first, count, begin, softening2);
     const Force* const sums = ctx.shared<Force>();
     const int left = count - begin < stretch ? count - begin : stretch;
     for (int b = me; b < left; b += threads) {

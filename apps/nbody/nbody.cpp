@@ -5,6 +5,8 @@
 #include "apps/nbody/journal.hpp"
 #include "apps/nbody/rank_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>

@@ -3,6 +3,7 @@
 #include "apps/meeting/meeting.hpp"
 #include "apps/pingpong/pingpong_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <cstddef>

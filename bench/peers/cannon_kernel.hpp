@@ -4,7 +4,7 @@
 #include "apps/cannon/matrix.hpp"
 #include "apps/cannon/tile.hpp"
 
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 namespace dcgn::bench::peer {
 

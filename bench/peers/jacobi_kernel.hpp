@@ -4,7 +4,7 @@
 
 #include "bench/jacobi.hpp"
 
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <cstdint>
 

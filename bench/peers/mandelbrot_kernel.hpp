@@ -3,7 +3,7 @@
 
 #include "apps/mandelbrot/pixel.hpp"
 
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 namespace dcgn::bench::peer {
 

@@ -5,6 +5,8 @@
 #include "bench/peers/cannon_kernel.hpp"
 #include "bench/peers/mpi_app.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <vector>
 

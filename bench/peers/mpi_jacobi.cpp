@@ -5,6 +5,8 @@
 #include "bench/peers/mpi_app.hpp"
 #include "bench/stencil_row.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <vector>
 

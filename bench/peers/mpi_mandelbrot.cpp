@@ -6,6 +6,8 @@
 #include "bench/peers/mandelbrot_kernel.hpp"
 #include "bench/peers/mpi_app.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <vector>
 

@@ -5,6 +5,8 @@
 #include "bench/peers/mpi_app.hpp"
 #include "bench/peers/nbody_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <vector>
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include "apps/nbody/forces.hpp"
 
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <cstdint>
 

@@ -2,6 +2,7 @@
 
 #include "bench/pair_kernel.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/version.hpp>
 
 #include <string>

@@ -3,6 +3,8 @@
 
 #include "bench/workloads/workload.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>

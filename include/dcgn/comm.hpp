@@ -15,7 +15,7 @@
 #include <dcgn/cart.hpp>
 #include <dcgn/collective/group.hpp>
 #include <dcgn/comm_collectives.hpp>
-#include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/call.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>
@@ -33,7 +33,7 @@ namespace collective {
 struct Member;  // collective/channel.hpp
 }
 namespace message {
-enum class SendMode : std::uint32_t;  // message/goals.hpp
+struct Endpoint;  // message/endpoint.hpp
 }
 namespace job {
 class WorldState;  // src/job/world_state.hpp
@@ -51,13 +51,13 @@ class Comm : public CommCollectives {
   ~Comm();
 
   // In the communicator. -1, and no ranks, once it has been moved from, and where the calling rank is not of it.
-  int rank() const noexcept { return !me_ ? -1 : group_.is_world() ? me_->rank : group_.rank; }
-  int size() const noexcept { return !me_ ? 0 : group_.is_world() ? me_->size : group_.size; }
+  int rank() const noexcept;
+  int size() const noexcept;
   // The rank of the world that rank `r` is.
   int in_world(int r) const noexcept { return group_.is_world() ? r : group_.in_world(r); }
   // How long a call may wait (Config::deadline_s).
-  std::uint64_t deadline_ns() const noexcept { return me_ ? me_->limits.deadline_ns : 0; }
-  Place place() const noexcept { return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot}; }
+  std::uint64_t deadline_ns() const noexcept;
+  Place place() const noexcept;
   // Whether rank `r` is of this process.
   bool is_here(int r) const noexcept;
   // Whether buffers may be in the memory of this device: it is one of the world's, in this process.

@@ -14,7 +14,7 @@
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/datatype.hpp>
-#include <dcgn/gpu/outlined.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/pack.hpp>

@@ -6,6 +6,7 @@
 //   dcgn::Report report = job.run();
 #pragma once
 
+#include <dcgn/launch.hpp>
 #include <dcgn/world.hpp>
 
 #include <cstdint>
@@ -42,13 +43,12 @@ struct Report {
 // The report as a table, a line a rank.
 std::string to_string(const Report& report);
 
+class Job;
+
 namespace detail {
-// After a GPU's last kernel: what its slots still have to send goes out. A block for each slot.
-struct FinishSlots {
-  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm) const {
-    comm.slot(context.block_rank()).finish(gpu::this_warp(context));
-  }
-};
+// Hands a kernel to a job, and after it what its slots still have to do: in <dcgn/gpu/launch.hpp>.
+template <class Kernel, class... Args>
+void add_kernel(Job& job, int gpu, const Launch& launch, const Kernel& kernel, const Args&... args);
 }  // namespace detail
 
 // A world, the kernels of its ranks, and one run of them.
@@ -83,17 +83,17 @@ class Job {
 
   // kernel(context, comm, args...) on every GPU, or on one of gpus() counted through. Several on one GPU run one after
   // the other; its slots go on from each to the next. Where the job has no GPUs, or none with slots, gpu() does
-  // nothing, so that one source serves jobs with and without; gpu_on() throws Error(device) then.
+  // nothing, so that one source serves jobs with and without; gpu_on() throws Error(device) then. The file that calls
+  // these includes <dcgn/gpu/launch.hpp>.
   template <class Kernel, class... Args>
   Job& gpu(const Launch& launch, const Kernel& kernel, const Args&... args) {
     for (int g = 0; g < world_.gpus(); ++g)
-      if (world_.handle(g).slots()) gpu_on(g, launch, kernel, args...);
+      if (world_.slots(g)) gpu_on(g, launch, kernel, args...);
     return *this;
   }
   template <class Kernel, class... Args>
   Job& gpu_on(int gpu, const Launch& launch, const Kernel& kernel, const Args&... args) {
-    const gpu::Comm comm = world_.handle(gpu);
-    add_gpu(gpu, launch, detail::make_image(kernel, comm, args...), detail::make_image(detail::FinishSlots{}, comm));
+    detail::add_kernel(*this, gpu, launch, kernel, args...);
     return *this;
   }
 
@@ -109,6 +109,8 @@ class Job {
   }
   void set_every_cpu(std::function<void(Comm&)> kernel);
   void set_cpu(int rank, std::function<void(Comm&)> kernel);
+  template <class Kernel, class... Args>
+  friend void detail::add_kernel(Job& job, int gpu, const Launch& launch, const Kernel& kernel, const Args&... args);
   void add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::KernelImage finish);
 
   World world_;

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <dcgn/device.hpp>
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 #include <dcgn/virtual_gpu/module.hpp>
 #include <dcgn/virtual_gpu/placement.hpp>
 #include <dcgn/virtual_gpu/stream.hpp>

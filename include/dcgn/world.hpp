@@ -11,7 +11,6 @@
 #include <dcgn/comm.hpp>
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
-#include <dcgn/gpu/comm.hpp>
 #include <dcgn/placement.hpp>
 
 #include <cstdint>
@@ -19,6 +18,10 @@
 #include <string>
 
 namespace dcgn {
+
+namespace gpu {
+class Comm;  // gpu/comm.hpp
+}
 
 // The ranks of this process, and those that they can talk to.
 class World {
@@ -49,6 +52,8 @@ class World {
   // The handle that kernels on that GPU take. Its slots outlive kernels: a later one goes on where an earlier one
   // ended.
   gpu::Comm handle(int gpu) const;
+  // Slots on that GPU.
+  int slots(int gpu) const;
 
   // Bytes that the ranks of this process take for lanes between all of them, for requests and for messages that come
   // unasked: of the memory of a GPU that is none of the emulated ones, and of the host's, which are taken only as they

@@ -3,6 +3,7 @@
 
 #include <dcgn_argument.hpp>
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <cstddef>

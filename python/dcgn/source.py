@@ -14,6 +14,7 @@ from dcgn import _dcgn
 
 _PACKAGE = Path(__file__).absolute().parent
 _MODULE = Path(_dcgn.__file__)
+_DEVICE_LIBRARY = _PACKAGE / "libdcgn_device.a"  # what kernels call and do not inline
 
 
 class CompileError(Exception):
@@ -34,7 +35,8 @@ def compiled(name: str, text: str, architecture: str, *, fused: bool = True, ptx
     made = _cache() / f"{name.replace('::', '.')}-{_hash(text, command)}.{'ptx' if ptx else 'so'}"
     if not made.exists():
         # The module has the library in it. It comes after the source, or the linker finds no use for it.
-        module = [] if ptx else ["-Xlinker", str(_MODULE)] if architecture else [str(_MODULE)]
+        device = [str(_DEVICE_LIBRARY), "-Xlinker", str(_MODULE)]
+        module = [] if ptx else device if architecture else [str(_MODULE)]
         _compile(name, text, command, module, "source.cu" if architecture else "source.cpp", made)
     return made
 
@@ -63,7 +65,8 @@ def _command(architecture: str, fused: bool, ptx: bool) -> list[str]:
         return [*shlex.split(os.environ.get("CXX") or "c++"), *flags, *host_flags, "-pthread"]
     nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     cuda_flags = [f"-arch={architecture}", "-cudart=shared", f"-fmad={str(fused).lower()}"]
-    return [nvcc, *flags, *cuda_flags, "-Xcompiler", ",".join(host_flags)]
+    linked = [] if ptx else ["-rdc=true"]
+    return [nvcc, *flags, *linked, *cuda_flags, "-Xcompiler", ",".join(host_flags)]
 
 
 def _hash(text: str, command: list[str]) -> str:

@@ -2,6 +2,7 @@
 #include "comm.hpp"
 #include "dcgn_kernel_entry.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <nanobind/stl/optional.h>

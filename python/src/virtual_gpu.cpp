@@ -3,6 +3,7 @@
 #include "comm.hpp"
 #include "dcgn_launch_entry.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/virtual_gpu.hpp>
 
 #include <nanobind/stl/shared_ptr.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collective/calls.hpp"
+#include "collective/channel.hpp"
 #include "collective/communicators.hpp"
 #include "collective/messages.hpp"
 #include "message/engine/calls.hpp"
@@ -31,6 +32,22 @@
   template bool quick_round<true>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);               \
   template Code expect(const Scope&, Endpoint&, Call, const Status&, std::int64_t);                                    \
   template Code make_up(const Scope&, const Port&, Call, const Round&, std::int32_t, std::uint32_t);                   \
+  }
+
+#define DCGN_INSTANTIATE_CHANNEL(Scope)                                                                         \
+  namespace collective {                                                                                        \
+  template Code Channel<Scope>::send(const void*, std::int64_t, int) const;                                     \
+  template Code Channel<Scope>::recv(void*, std::int64_t, int) const;                                           \
+  template Code Channel<Scope>::exchange(const void*, std::int64_t, int, void*, std::int64_t, int) const;       \
+  template void Channel<Scope>::copy(void*, const void*, std::int64_t) const;                                   \
+  template Code Channel<Scope>::rounds(const message::Round&) const;                                            \
+  template Code Channel<Scope>::full_round(const message::Round&) const;                                        \
+  template Code Channel<Scope>::one_round<true>(const message::Round&) const;                                   \
+  template Code Channel<Scope>::one_round<false>(const message::Round&) const;                                  \
+  template Code Channel<Scope>::exchange_otherwise<1>(const std::uint64_t (&)[1], std::uint64_t*, std::int64_t, \
+                                                      std::uint32_t) const;                                     \
+  template Code Channel<Scope>::exchange_otherwise<4>(const std::uint64_t (&)[4], std::uint64_t*, std::int64_t, \
+                                                      std::uint32_t) const;                                     \
   }
 
 #define DCGN_INSTANTIATE_COLLECTIVES(Scope)                                                                           \

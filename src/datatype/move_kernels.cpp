@@ -1,6 +1,7 @@
 #include "datatype/move_kernels.hpp"
 
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include "datatype/leaf_places.hpp"
 #include "datatype/move_rows.hpp"

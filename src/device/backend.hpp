@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <atomic>
 #include <cstddef>

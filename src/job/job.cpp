@@ -5,6 +5,8 @@
 #include "message/describe.hpp"
 
 #include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/comm.hpp>
+#include <dcgn/gpu/kernel.hpp>
 #include <dcgn/job.hpp>
 
 #include <algorithm>

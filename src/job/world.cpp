@@ -4,6 +4,7 @@
 #include "trace/ranges.hpp"
 
 #include <dcgn/collective/buffers.hpp>
+#include <dcgn/gpu/comm.hpp>
 #include <dcgn/world.hpp>
 
 #include <unistd.h>
@@ -417,6 +418,8 @@ Device World::device(int gpu) const {
   state_->check_gpu(gpu);
   return state_->devices()[static_cast<std::size_t>(gpu)];
 }
+
+int World::slots(int gpu) const { return handle(gpu).slots(); }
 
 gpu::Comm World::handle(int gpu) const {
   state_->check_gpu(gpu);

@@ -2,6 +2,7 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <algorithm>
 

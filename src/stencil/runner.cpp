@@ -1,6 +1,7 @@
 #include "runner.hpp"
 
 #include <dcgn/error.hpp>
+#include <dcgn/gpu/kernel.hpp>
 #include <dcgn/span.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/kernel.hpp>
 #include <dcgn/gpu/relax.hpp>
 
 #include <functional>

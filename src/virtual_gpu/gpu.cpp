@@ -5,6 +5,7 @@
 
 #include <dcgn/config.hpp>
 #include <dcgn/error.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <algorithm>
 #include <chrono>

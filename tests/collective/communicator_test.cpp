@@ -3,6 +3,7 @@
 #include "tests/expect.hpp"
 
 #include <dcgn/cart.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/world.hpp>
 

@@ -4,6 +4,7 @@
 
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/context.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 #include <dcgn/operation.hpp>
 

@@ -3,6 +3,7 @@
 #include "collective_kernels.hpp"
 
 #include <dcgn/element.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/operation.hpp>
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <dcgn/device_datatype.hpp>
 #include <dcgn/gpu/datatype.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/pack.hpp>
 

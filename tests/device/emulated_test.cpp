@@ -5,6 +5,8 @@
 #include "device/backend.hpp"
 #include "device/processor.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <sys/resource.h>
 
 #include <chrono>

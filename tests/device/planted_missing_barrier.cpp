@@ -7,6 +7,7 @@
 #include "device/emulated/schedule.hpp"
 
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/launch.hpp>
 
 #include <cstdio>
 #include <cstdlib>

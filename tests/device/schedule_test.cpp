@@ -4,6 +4,8 @@
 
 #include "device/emulated/schedule.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <algorithm>
 #include <mutex>
 #include <set>

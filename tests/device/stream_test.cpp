@@ -2,6 +2,8 @@
 #include "device_kernels.hpp"
 #include "support.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <cstring>
 #include <numeric>
 #include <utility>

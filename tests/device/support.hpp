@@ -5,6 +5,7 @@
 
 #include <dcgn/device.hpp>
 #include <dcgn/error.hpp>
+#include <dcgn/gpu/launch.hpp>
 
 #include <gtest/gtest.h>
 

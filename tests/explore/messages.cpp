@@ -3,6 +3,7 @@
 #include "trial.hpp"
 
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <string>

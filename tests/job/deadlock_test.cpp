@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // What goes wrong in a kernel, on either side, ends the job with a line that names it.
 #include "support.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,8 @@
 // The handle way in, as only CUDA has it: __global__ functions, <<<>>> and streams of the program's own, and graphs.
 #include "handle_kernels.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <stdexcept>
 #include <string>
 #include <utility>

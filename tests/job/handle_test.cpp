@@ -3,6 +3,7 @@
 #include "handle_kernels.hpp"
 
 #include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/launch.hpp>
 
 #include <utility>
 #include <vector>

@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/gpu/scope.hpp>
 #include <dcgn/operation.hpp>
 

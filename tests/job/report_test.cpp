@@ -1,4 +1,5 @@
 // What a job's report counts.
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

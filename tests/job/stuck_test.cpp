@@ -1,6 +1,7 @@
 // More jobs that cannot go on (see deadlock_test.cpp), and one that can.
 #include "support.hpp"
 
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/gpu/relax.hpp>
 #include <dcgn/gpu/scope.hpp>
 

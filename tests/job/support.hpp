@@ -5,6 +5,7 @@
 #include "tests/sanitized.hpp"
 
 #include <dcgn/error.hpp>
+#include <dcgn/gpu/comm.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

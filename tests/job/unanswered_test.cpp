@@ -4,6 +4,7 @@
 
 #include <dcgn/gpu/atomic.hpp>
 #include <dcgn/gpu/clock.hpp>
+#include <dcgn/gpu/launch.hpp>
 
 #include <chrono>
 #include <string>

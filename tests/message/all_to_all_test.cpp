@@ -1,6 +1,8 @@
 // As many slots as a GPU has multiprocessors, on all GPUs: each sends to every other, within a budget of memory.
 #include "script_kernels.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <cstdint>
 
 namespace dcgn::test::all_to_all {

@@ -3,6 +3,8 @@
 #include "script_kernels.hpp"
 #include "tests/expect.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <cstdint>
 #include <exception>
 #include <optional>

@@ -1,6 +1,8 @@
 // CPU ranks that send and receive what is in a GPU's memory, of any size at any address.
 #include "script_kernels.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <cstring>
 
 namespace dcgn::test {

@@ -1,5 +1,6 @@
 // Ranks that all send before they receive: up to the eager limit that is told, they do not wait for each other.
 #include <dcgn/gpu/comm.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

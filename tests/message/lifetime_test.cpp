@@ -2,6 +2,7 @@
 #include "script_kernels.hpp"
 
 #include <dcgn/gpu/atomic.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/world.hpp>
 
 #include <chrono>

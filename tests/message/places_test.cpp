@@ -1,8 +1,8 @@
 // Where a receive from any source looks: whoever has sent is found, and nobody else.
+#include "message/engine/calls.hpp"
 #include "message/memory.hpp"
 
 #include <dcgn/gpu/scope.hpp>
-#include <dcgn/message/calls.hpp>
 #include <dcgn/placement.hpp>
 
 #include <gtest/gtest.h>

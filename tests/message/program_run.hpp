@@ -11,6 +11,7 @@
 #include "tests/sanitized.hpp"
 
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <algorithm>

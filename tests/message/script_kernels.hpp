@@ -17,6 +17,7 @@
 
 #include <dcgn/device.hpp>
 #include <dcgn/error.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

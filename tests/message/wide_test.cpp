@@ -1,5 +1,6 @@
 // Payloads with wide groups that have no more cells than the block has threads.
 #include <dcgn/gpu/comm.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 
 #include <gtest/gtest.h>

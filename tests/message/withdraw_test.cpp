@@ -1,10 +1,10 @@
 // A call that fails for good leaves its rank's buffers to nobody: whoever reads them is waited for, since the error
 // takes them with it.
+#include "message/engine/calls.hpp"
 #include "message/memory.hpp"
 
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/gpu/scope.hpp>
-#include <dcgn/message/calls.hpp>
 #include <dcgn/placement.hpp>
 
 #include <gtest/gtest.h>

@@ -6,6 +6,8 @@
 #include "tests/sanitized.hpp"
 #include "transport/copy_engine.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <gtest/gtest.h>
 
 #include <memory>

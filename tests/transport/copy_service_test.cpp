@@ -4,6 +4,8 @@
 
 #include "transport/copy_service.hpp"
 
+#include <dcgn/gpu/launch.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -102,7 +102,7 @@ DCGN_HOST_DEVICE Code pass_over(const Channel<Scope>& c, Place* places) {
 
 // Whether all ranks have given alike: before anybody touches another's buffer.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_alike(const Channel<Scope>& c, const Place* places) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_alike(const Channel<Scope>& c, const Place* places) {
   const Alike& mine = places[c.rank()].alike;
   for (int r = 0; r < c.size(); ++r) {
     const Alike& its = places[r].alike;

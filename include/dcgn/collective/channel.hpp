@@ -22,6 +22,14 @@ using message::Flaw;
 
 // ---- arguments
 
+// The group of all ranks as the algorithms take it, with all of its members set.
+DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
+  Group g;
+  g.size = port.size;
+  g.rank = port.me->rank;
+  return g;
+}
+
 // A rank and the communicator that it makes a call of.
 struct Member {
   message::Port port;
@@ -250,26 +258,12 @@ class Channel {
     return r < 0 ? r + size() : r >= size() ? r - size() : r;
   }
 
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code send(const void* data, std::int64_t bytes, int to) const {
-    return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), tag(),
-                         group_.collective_context());
-  }
+  DCGN_HOST_DEVICE Code send(const void* data, std::int64_t bytes, int to) const;
   // As many bytes as this, from a rank that sends as many.
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code recv(void* data, std::int64_t bytes, int from) const {
-    return message::expect(
-        scope_, *port_.me, call_,
-        message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), tag(), group_.collective_context()),
-        bytes);
-  }
+  DCGN_HOST_DEVICE Code recv(void* data, std::int64_t bytes, int from) const;
   // Both at once.
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code exchange(const void* out, std::int64_t out_bytes, int to, void* in,
-                                                   std::int64_t in_bytes, int from) const {
-    return message::expect(
-        scope_, *port_.me, call_,
-        message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, out, out_bytes, group_.in_world(to),
-                          tag(), in, in_bytes, group_.in_world(from), tag(), group_.collective_context()),
-        in_bytes);
-  }
+  DCGN_HOST_DEVICE Code exchange(const void* out, std::int64_t out_bytes, int to, void* in, std::int64_t in_bytes,
+                                 int from) const;
 
   // ---- rounds, of ranks of this process
   // Whether all threads of the scope go without this.
@@ -352,7 +346,7 @@ class Channel {
         if (e.state == message::Exchange::State::some) missing = e.missing;
       }
     }
-    return exchange_otherwise(mine, words, missing);
+    return exchange_otherwise(mine, words(0), words(1) - words(0), missing);
   }
   // A cell without words to each of these ranks and from each.
   DCGN_HOST_DEVICE message::Exchange exchange_nothing(const message::Partners& partners) const {
@@ -393,11 +387,7 @@ class Channel {
   }
 
   // By all threads of the scope, all of whom see it.
-  [[gnu::noinline]] DCGN_HOST_DEVICE void copy(void* to, const void* from, std::int64_t bytes) const {
-    if (to == from || bytes <= 0) return;
-    message::copy_here(scope_, me(), static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes);
-    scope_.sync();
-  }
+  DCGN_HOST_DEVICE void copy(void* to, const void* from, std::int64_t bytes) const;
 
  private:
   template <class>
@@ -413,50 +403,15 @@ class Channel {
   DCGN_HOST_DEVICE std::int32_t tag() const { return tag_with_root(turn_.tag, root_); }
 
   // A round for each of the words, or for those that are missing where all have been sent.
-  template <int Count, class Words>
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code exchange_otherwise(const std::uint64_t (&mine)[Count], const Words& words,
-                                                             std::uint32_t missing) const {
-    const bool sent = missing != ~0u;
-    Channel bare(*this);  // some send it as cells
-    bare.root_ = no_root;
-    if (scope_.leader())
-      for (int i = 0; i < Count; ++i) store_relaxed(words(rank())[i], mine[i]);
-    scope_.sync();
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(std::uint64_t));
-    const std::int64_t stride = (words(1) - words(0)) * bytes;
-    Code code = Code::ok;
-    for (int i = 0; i < Count && code == Code::ok; ++i) {
-      message::Round r =
-          among_all(message::whole(reinterpret_cast<const unsigned char*>(words(rank()) + i), bytes),
-                    message::in_row(reinterpret_cast<unsigned char*>(words(0) + i), bytes, stride), false);
-      r.orders = true;
-      if (sent)
-        message::note_missing(scope_, *port_.me, {everyone(), size()}, {message::Exchange::State::some, missing});
-      code = sent ? bare.make_up(r) : bare.round(r);
-    }
-    return code;
-  }
+  // Those of rank r are `stride` words behind those of the rank before.
+  template <int Count>
+  DCGN_HOST_DEVICE Code exchange_otherwise(const std::uint64_t (&mine)[Count], std::uint64_t* words,
+                                           std::int64_t stride, std::uint32_t missing) const;
   template <bool Empty>
-  DCGN_HOST_DEVICE Code one_round(const message::Round& r) const {
-    if constexpr (message::plans_ahead<Scope>)
-      return in_first_block([&](const auto& c) { return Outcome{c.template one_round<Empty>(r)}; }).code;
-    if (message::quick_round<Empty>(scope_, port_, r, tag(), group_.collective_context())) return Code::ok;
-    return make_up(r);
-  }
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code full_round(const message::Round& r) const { return one_round<false>(r); }
+  DCGN_HOST_DEVICE Code one_round(const message::Round& r) const;
+  DCGN_HOST_DEVICE Code full_round(const message::Round& r) const;
   // One after the other, of as many ranks as one has.
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code rounds(const message::Round& all) const {
-    const int to = all.to.count(), from = all.from.count();
-    Code code = Code::ok;
-    for (int begin = 0; begin < (to > from ? to : from) && code == Code::ok; begin += message::most_at_once) {
-      message::Round r = all;
-      r.to = all.to.piece(begin, message::most_at_once);
-      r.from = all.from.piece(begin, message::most_at_once);
-      r.keeps = all.keeps && begin == 0;
-      code = full_round(r);
-    }
-    return code;
-  }
+  DCGN_HOST_DEVICE Code rounds(const message::Round& all) const;
   DCGN_HOST_DEVICE static bool is_one(const message::Round& r) {
     return r.to.count() <= message::most_at_once && r.from.count() <= message::most_at_once;
   }

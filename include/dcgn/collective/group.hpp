@@ -2,7 +2,6 @@
 #pragma once
 
 #include <dcgn/host_device.hpp>
-#include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/peers.hpp>
 #include <dcgn/status.hpp>
 
@@ -36,14 +35,6 @@ struct Group {
   DCGN_HOST_DEVICE std::uint32_t user_context() const { return 2 * static_cast<std::uint32_t>(pair); }
   DCGN_HOST_DEVICE std::uint32_t collective_context() const { return user_context() + 1; }
 };
-
-// The group of all ranks as the algorithms take it, with all of its members set.
-DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
-  Group g;
-  g.size = port.size;
-  g.rank = port.me->rank;
-  return g;
-}
 
 // Its ranks, by their numbers.
 DCGN_HOST_DEVICE inline message::Peers peers_of(const Group& g) { return {g.first, g.stride, g.table, g.rank}; }

@@ -71,7 +71,7 @@ struct Hosts {
 // ---- moving
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code meet_by_hosts(const Channel<Scope>& c, const Hosts& hosts) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_by_hosts(const Channel<Scope>& c, const Hosts& hosts) {
   const Channel<Scope> local(c, hosts.local);
   Code code = meet(local);
   if (code == Code::ok && hosts.leads()) code = meet(Channel<Scope>(c, hosts.leaders));
@@ -79,8 +79,8 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
-                                                           unsigned char* data, std::int64_t bytes, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code broadcast_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
+                                                                  unsigned char* data, std::int64_t bytes, int root) {
   const Channel<Scope> rooted = c.with_root(root), local(rooted, hosts.local);
   const int host = hosts.of(c, root);
   Code code = Code::ok;
@@ -91,9 +91,9 @@ template <class Scope>
 
 // Each leader gathers the parts of its host, those of the hosts get around, and each leader has them all.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
-                                                            const unsigned char* in, std::int64_t bytes,
-                                                            unsigned char* out) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_gather_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
+                                                                   const unsigned char* in, std::int64_t bytes,
+                                                                   unsigned char* out) {
   const Channel<Scope> local(c, hosts.local);
   const auto begin = [&](int host) { return hosts.begin(c, host) * bytes; };
   Code code = gather(local, in, bytes, out + begin(hosts.mine), 0);
@@ -113,9 +113,9 @@ DCGN_HOST_DEVICE Code reduce_at_host(const Channel<Scope>& local, const unsigned
 }
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
-                                                            const unsigned char* in, unsigned char* out,
-                                                            std::int64_t count, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
+                                                                   const unsigned char* in, unsigned char* out,
+                                                                   std::int64_t count, const R& r) {
   const Channel<Scope> local(c, hosts.local);
   Code code = reduce_at_host(local, in, out, count, r);
   const unsigned char* const sum = out;
@@ -125,9 +125,9 @@ template <class Scope, class R>
 
 // To the leader of the root's host, which passes it on.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
-                                                        const unsigned char* in, unsigned char* out, std::int64_t count,
-                                                        int root, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
+                                                               const unsigned char* in, unsigned char* out,
+                                                               std::int64_t count, int root, const R& r) {
   const std::int64_t element = r.element(), share = share_bytes(c, 2), most = share / element;
   const Channel<Scope> rooted = c.with_root(root), local(rooted, hosts.local, share),
                        leaders(rooted, hosts.leaders, share);
@@ -150,9 +150,10 @@ template <class Scope, class R>
 
 // Part k of what all have reduced goes to rank k: where it is short, everything goes to all, and each keeps its part.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_scatter_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
-                                                                const message::Spread<const unsigned char>& in,
-                                                                std::int64_t total, unsigned char* out, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_scatter_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
+                                                                       const message::Spread<const unsigned char>& in,
+                                                                       std::int64_t total, unsigned char* out,
+                                                                       const R& r) {
   const std::int64_t share = share_bytes(c, 2);
   const Channel<Scope> part(c, c.group(), share);
   const Code code = all_reduce_by_hosts(part, hosts, in.base, c.scratch(), total, r);
@@ -162,9 +163,9 @@ template <class Scope, class R>
 
 // Within each host; then what the hosts before have in all comes before that.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code scan_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
-                                                      const unsigned char* in, unsigned char* out, std::int64_t count,
-                                                      bool exclusive, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code scan_by_hosts(const Channel<Scope>& c, const Hosts& hosts,
+                                                             const unsigned char* in, unsigned char* out,
+                                                             std::int64_t count, bool exclusive, const R& r) {
   const std::int64_t element = r.element(), share = share_bytes(c, 4), most = share / element;
   const Channel<Scope> local(c, hosts.local, 2 * share), leaders(c, hosts.leaders, 2 * share);
   const int last = local.size() - 1;

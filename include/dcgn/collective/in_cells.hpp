@@ -47,8 +47,8 @@ DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call cal
 // Goes on with a call of which something is missing, by act(channel). A copy of who makes it: so whoever does not come
 // here has it in registers.
 template <class Scope, class Act>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code go_on(const Scope scope, const Member m, Call call, const Partners partners,
-                                              const Exchange e, const Act act) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code go_on(const Scope scope, const Member m, Call call,
+                                                     const Partners partners, const Exchange e, const Act act) {
   const Channel c(scope, m, call, m.port.turns->begun[m.group.pair] - 1);
   message::note_missing(scope, *m.port.me, partners, e);
   return act(c);

@@ -97,9 +97,9 @@ DCGN_HOST_DEVICE Reduction reduction_in_lanes(const Scope& scope, const Member& 
 enum class Lacks : std::uint32_t { operands, results, second_round };
 
 template <class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code go_on_in_rounds(const gpu::BlockScope scope, const Member m, const Reduction a,
-                                                        std::uint32_t number, Lacks lacks, std::uint32_t missing,
-                                                        const R r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code go_on_in_rounds(const gpu::BlockScope scope, const Member m,
+                                                               const Reduction a, std::uint32_t number, Lacks lacks,
+                                                               std::uint32_t missing, const R r) {
   const Channel c(scope, m, Call::all_reduce, number);
   const std::int64_t mine = a.at(c.rank()), length = a.length(c.rank()), share = share_bytes(c, c.size());
   message::note_missing(scope, c.me(), c.all(), missing);

@@ -47,7 +47,7 @@ struct Tree {
 
 // Dissemination: log2(size) steps of empty messages.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code meet_in_steps(const Channel<Scope>& c) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_in_steps(const Channel<Scope>& c) {
   for (int distance = 1; distance < c.size(); distance *= 2) {
     const Code code = c.exchange(nullptr, 0, c.beside(distance), nullptr, 0, c.beside(-distance));
     if (code != Code::ok) return code;
@@ -150,16 +150,16 @@ class RootRounds {
 };
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_at_once(const Channel<Scope>& c, unsigned char* data,
-                                                          std::int64_t bytes, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code broadcast_at_once(const Channel<Scope>& c, unsigned char* data,
+                                                                 std::int64_t bytes, int root) {
   const RootRounds rounds(c, data, bytes, root);
   const Code code = c.round(rounds.first());
   return code == Code::ok && rounds.in_pieces() ? c.round(rounds.second()) : code;
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_by_messages(const Channel<Scope>& c, unsigned char* data,
-                                                              std::int64_t bytes, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code broadcast_by_messages(const Channel<Scope>& c, unsigned char* data,
+                                                                     std::int64_t bytes, int root) {
   if (c.at_once() && bytes <= parts_at_once) return broadcast_at_once(c, data, bytes, root);
   const Channel<Scope> rooted = c.with_root(root);
   if (bytes <= in_teams_bytes) {
@@ -180,8 +180,8 @@ DCGN_HOST_DEVICE auto pushing_piece(const Channel<Scope>& c, std::int64_t bytes,
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast(const Channel<Scope>& c, unsigned char* data, std::int64_t bytes,
-                                                  int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code broadcast(const Channel<Scope>& c, unsigned char* data,
+                                                         std::int64_t bytes, int root) {
   if (goes_by_addresses(c, bytes, broadcast_by_addresses)) {
     bool done = false;
     const Code code =
@@ -248,9 +248,9 @@ DCGN_HOST_DEVICE Code scatter_down(const Channel<Scope>& c, const unsigned char*
 
 // Parts to the root and from it, one after the other. `parts` counts elements of so many bytes.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code gather_parts(const Channel<Scope>& c, const unsigned char* in,
-                                                     std::int64_t bytes, unsigned char* out, const Parts& parts,
-                                                     std::int64_t element, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code gather_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                            std::int64_t bytes, unsigned char* out, const Parts& parts,
+                                                            std::int64_t element, int root) {
   if (c.to_root_at_once())
     return c.round(
         c.gathering(root, message::whole(in, bytes), message::listed(out, parts.counts, parts.displacements, element)));
@@ -270,9 +270,9 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code scatter_parts(const Channel<Scope>& c, const unsigned char* in,
-                                                      const Parts& parts, std::int64_t element, unsigned char* out,
-                                                      std::int64_t bytes, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code scatter_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                             const Parts& parts, std::int64_t element,
+                                                             unsigned char* out, std::int64_t bytes, int root) {
   if (c.to_root_at_once())
     return c.round(c.scattering(root, message::listed(in, parts.counts, parts.displacements, element),
                                 message::whole(out, bytes)));
@@ -288,8 +288,8 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
-                                               unsigned char* out, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code gather(const Channel<Scope>& c, const unsigned char* in,
+                                                      std::int64_t bytes, unsigned char* out, int root) {
   if (c.to_root_at_once())
     return c.round(c.gathering(root, message::whole(in, bytes), message::in_row(out, bytes, bytes)));
   const Channel<Scope> rooted = c.with_root(root);
@@ -305,8 +305,8 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code scatter(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
-                                                std::int64_t bytes, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code scatter(const Channel<Scope>& c, const unsigned char* in,
+                                                       unsigned char* out, std::int64_t bytes, int root) {
   if (c.to_root_at_once())
     return c.round(c.scattering(root, message::in_row(in, bytes, bytes), message::whole(out, bytes)));
   const Channel<Scope> rooted = c.with_root(root);
@@ -367,16 +367,16 @@ DCGN_HOST_DEVICE Code all_gather_in_steps(const Channel<Scope>& c, unsigned char
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_by_messages(const Channel<Scope>& c, const unsigned char* in,
-                                                               std::int64_t bytes, unsigned char* out) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_gather_by_messages(const Channel<Scope>& c, const unsigned char* in,
+                                                                      std::int64_t bytes, unsigned char* out) {
   if (c.at_once()) return c.round(c.among_all(message::whole(in, bytes), message::in_row(out, bytes, bytes)));
   c.copy(out + c.rank() * bytes, in, bytes);
   return all_gather_in_steps(c, out, [&](int r) { return r * bytes; });
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather(const Channel<Scope>& c, const unsigned char* in, std::int64_t bytes,
-                                                   unsigned char* out) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_gather(const Channel<Scope>& c, const unsigned char* in,
+                                                          std::int64_t bytes, unsigned char* out) {
   if (goes_by_addresses(c, bytes, least_by_addresses(c.me()))) {
     bool done = false;
     const Code code = by_addresses(c, in, out, {static_cast<std::uint64_t>(bytes)}, copies_faster(c, bytes), done,
@@ -387,8 +387,9 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_gather_parts(const Channel<Scope>& c, const unsigned char* in,
-                                                         unsigned char* out, const Parts& parts, std::int64_t element) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_gather_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                                unsigned char* out, const Parts& parts,
+                                                                std::int64_t element) {
   const auto begin = [&](int r) { return parts.displacements[r] * element; };
   const auto length = [&](int r) { return parts.counts[r] * element; };
   if (c.at_once())
@@ -405,8 +406,8 @@ DCGN_HOST_DEVICE int partner(const Channel<Scope>& c, int round) {
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_by_messages(const Channel<Scope>& c, const unsigned char* in,
-                                                               unsigned char* out, std::int64_t bytes) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_to_all_by_messages(const Channel<Scope>& c, const unsigned char* in,
+                                                                      unsigned char* out, std::int64_t bytes) {
   const bool in_place = in == out;
   if (c.at_once() && !in_place)
     return c.round(c.among_all(message::in_row(in, bytes, bytes), message::in_row(out, bytes, bytes)));
@@ -438,8 +439,8 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
-                                                   std::int64_t bytes) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_to_all(const Channel<Scope>& c, const unsigned char* in,
+                                                          unsigned char* out, std::int64_t bytes) {
   if (goes_by_addresses(c, bytes, least_by_addresses(c.me()))) {
     bool done = false;
     const bool able = in != out && copies_faster(c, bytes);
@@ -451,9 +452,9 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_to_all_parts(const Channel<Scope>& c, const unsigned char* in,
-                                                         const Parts& send, unsigned char* out, const Parts& receive,
-                                                         std::int64_t element) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_to_all_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                                const Parts& send, unsigned char* out,
+                                                                const Parts& receive, std::int64_t element) {
   if (c.at_once())
     return c.round(c.among_all(message::listed(in, send.counts, send.displacements, element),
                                message::listed(out, receive.counts, receive.displacements, element)));

@@ -16,6 +16,13 @@
 
 namespace dcgn::collective {
 
+// loop(reducer) in a function of its own, static as all that is compiled into kernels and not inlined: of relocatable
+// code ptxas bounds the registers of such functions alone by those that the kernels which call them may have.
+template <class R, class Loop>
+[[gnu::noinline]] DCGN_HOST_DEVICE static void outlined_loop(const R& reducer, const Loop& loop) {
+  loop(reducer);
+}
+
 // An operation on elements, which the threads of a scope share.
 template <Reducible T, Operation<T> Op>
 struct Reducer {
@@ -24,8 +31,13 @@ struct Reducer {
   DCGN_HOST_DEVICE static std::int64_t element() { return static_cast<std::int64_t>(sizeof(T)); }
   // into[i] = op(left[i], right[i]), where `into` may be one of the others; all threads of the scope see it.
   template <class Scope>
-  [[gnu::noinline]] DCGN_HOST_DEVICE void combine(const Scope& scope, void* into, const void* left, const void* right,
-                                                  std::int64_t count) const {
+  DCGN_HOST_DEVICE void combine(const Scope& scope, void* into, const void* left, const void* right,
+                                std::int64_t count) const {
+    outlined_loop(*this, [&](const Reducer& r) { r.combine_here(scope, into, left, right, count); });
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE void combine_here(const Scope& scope, void* into, const void* left, const void* right,
+                                     std::int64_t count) const {
     T* const to = static_cast<T*>(into);
     const T* const a = static_cast<const T*>(left);
     const T* const b = static_cast<const T*>(right);
@@ -66,8 +78,11 @@ struct Reducer {
   }
   // into[i] = operand 0 op operand 1 op ..., where `into` may be one of them; all threads of the scope see it.
   template <class Scope>
-  [[gnu::noinline]] DCGN_HOST_DEVICE void fold(const Scope& scope, void* into, const Operands& of,
-                                               std::int64_t count) const {
+  DCGN_HOST_DEVICE void fold(const Scope& scope, void* into, const Operands& of, std::int64_t count) const {
+    outlined_loop(*this, [&](const Reducer& r) { r.fold_here(scope, into, of, count); });
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE void fold_here(const Scope& scope, void* into, const Operands& of, std::int64_t count) const {
     const auto operand = [&](int k, std::int64_t i) -> const T& { return reinterpret_cast<const T*>(of[k])[i]; };
     T* const to = static_cast<T*>(into);
     for (std::int64_t i = scope.rank(); i < count; i += scope.size()) {
@@ -82,7 +97,11 @@ struct Reducer {
   }
   // The same of what other ranks have.
   template <class Scope>
-  [[gnu::noinline]] DCGN_HOST_DEVICE void fold(const Scope& scope, const Far& far, std::int64_t count) const {
+  DCGN_HOST_DEVICE void fold(const Scope& scope, const Far& far, std::int64_t count) const {
+    outlined_loop(*this, [&](const Reducer& r) { r.fold_here(scope, far, count); });
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE void fold_here(const Scope& scope, const Far& far, std::int64_t count) const {
     std::int64_t done = 0;
 #if defined(__CUDA_ARCH__)
     if constexpr (16 % sizeof(T) == 0) done = fold_lines(scope, far, count);
@@ -182,8 +201,9 @@ DCGN_HOST_DEVICE bool has_space(const Channel<Scope>& c, int operands, std::int6
 
 // Everyone's elements to the root, or with root -1 to all, who reduce them.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_whole(const Channel<Scope>& c, const unsigned char* in,
-                                                     unsigned char* out, std::int64_t count, int root, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_whole(const Channel<Scope>& c, const unsigned char* in,
+                                                            unsigned char* out, std::int64_t count, int root,
+                                                            const R& r) {
   const std::int64_t share = share_bytes(c, c.size()), most = share / r.element();
   for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at), begin = at * r.element();
@@ -201,8 +221,9 @@ template <class Scope, class R>
 
 // Each rank reduces a piece, which goes to the root, or with root -1 to all.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_pieces(const Channel<Scope>& c, const unsigned char* in,
-                                                      unsigned char* out, std::int64_t count, int root, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_pieces(const Channel<Scope>& c, const unsigned char* in,
+                                                             unsigned char* out, std::int64_t count, int root,
+                                                             const R& r) {
   const std::int64_t element = r.element(), share = share_bytes(c, c.size()), most = share / element * c.size();
   const bool all = root < 0, here = all || root == c.rank();
   for (std::int64_t at = 0; is_left(at, count); at += most) {
@@ -244,9 +265,9 @@ DCGN_HOST_DEVICE Code reduce_at_once(const Channel<Scope>& c, const unsigned cha
 // Each team reduces its operands, then the leaders theirs; with root -1 the result goes to all, and else the leaders'
 // operands to the root.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_in_teams(const Channel<Scope>& c, const Teams& teams,
-                                                        const unsigned char* in, unsigned char* out, std::int64_t count,
-                                                        int root, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_in_teams(const Channel<Scope>& c, const Teams& teams,
+                                                               const unsigned char* in, unsigned char* out,
+                                                               std::int64_t count, int root, const R& r) {
   const std::int64_t bytes = count * r.element(), share = share_bytes(c, teams.largest + 1);
   unsigned char* const partial = root < 0 ? out : c.scratch() + teams.largest * share;
   const unsigned char* const given = partial;
@@ -300,9 +321,10 @@ DCGN_HOST_DEVICE auto reducing_part(const Channel<Scope>& c, unsigned char* out,
   };
 }
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_by_addresses(const Channel<Scope>& c, const unsigned char* in,
-                                                            unsigned char* out, std::int64_t begin, std::int64_t count,
-                                                            std::int64_t total, bool to_all, const R& r, bool& done) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_by_addresses(const Channel<Scope>& c, const unsigned char* in,
+                                                                   unsigned char* out, std::int64_t begin,
+                                                                   std::int64_t count, std::int64_t total, bool to_all,
+                                                                   const R& r, bool& done) {
   return by_addresses(c, in, out, alike_to_reduce(total, r), true, done,
                       reducing_part(c, out, begin, count, to_all, r));
 }
@@ -314,9 +336,10 @@ DCGN_HOST_DEVICE Pieces pieces_to_reduce(std::int64_t count, int ranks, const R&
 
 // What each rank has for all is reduced by whom it is for, where all of it fits the scratch.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_parts_at_once(const Channel<Scope>& c,
-                                                             const message::Spread<const unsigned char>& in,
-                                                             unsigned char* out, std::int64_t count, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_parts_at_once(const Channel<Scope>& c,
+                                                                    const message::Spread<const unsigned char>& in,
+                                                                    unsigned char* out, std::int64_t count,
+                                                                    const R& r) {
   const std::int64_t share = share_bytes(c, c.size());
   const Code code = c.round(c.among_all(in, message::in_row(c.scratch(), count * r.element(), share), false));
   if (code == Code::ok) r.fold(c.scope(), out, {c.scratch(), share, c.size(), c.rank(), in[c.rank()].data}, count);
@@ -324,9 +347,9 @@ template <class Scope, class R>
 }
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code scan_at_once(const Channel<Scope>& c, const unsigned char* in,
-                                                     unsigned char* out, std::int64_t count, bool exclusive,
-                                                     const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code scan_at_once(const Channel<Scope>& c, const unsigned char* in,
+                                                            unsigned char* out, std::int64_t count, bool exclusive,
+                                                            const R& r) {
   const std::int64_t share = share_bytes(c, c.size());
   const Code code = c.round({.peers = c.everyone(),
                              .to = {c.rank() + 1, c.size()},
@@ -342,8 +365,8 @@ template <class Scope, class R>
 
 // Up a tree whose ranks are in order, to rank 0, which passes the result on to the root.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce(const Channel<Scope>& call, const unsigned char* in, unsigned char* out,
-                                               std::int64_t count, int root, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce(const Channel<Scope>& call, const unsigned char* in,
+                                                      unsigned char* out, std::int64_t count, int root, const R& r) {
   if (reduces_at_once(call, count, r)) return reduce_at_once(call, in, out, count, root, r);
   const Channel<Scope> c = call.with_root(root);
   const Teams teams = teams_to_reduce(c, count, r);
@@ -377,8 +400,9 @@ template <class Scope, class R>
 // All ranks reduce so many elements in place, with as much space for what comes: neighbours fold until their number is
 // a power of two, then recursive doubling. A pair computes the same from the same operands, so all have the same bits.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_doubling(const Channel<Scope>& c, unsigned char* sum,
-                                                        unsigned char* received, std::int64_t count, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_doubling(const Channel<Scope>& c, unsigned char* sum,
+                                                               unsigned char* received, std::int64_t count,
+                                                               const R& r) {
   const std::int64_t bytes = count * r.element();
   int power = 1;
   while (power <= c.size() / 2) power *= 2;
@@ -407,9 +431,9 @@ template <class Scope, class R>
 // one its part; what comes is first from the lower ranks, the nearest first, and then from the higher ones, the highest
 // first: so each is put to the left of what it belongs to. begin(r) and length(r) are in elements.
 template <class Scope, class R, class Begin, class Length>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_parts(const Channel<Scope>& c, const unsigned char* in,
-                                                     unsigned char* out, const Begin& begin, const Length& length,
-                                                     const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_parts(const Channel<Scope>& c, const unsigned char* in,
+                                                            unsigned char* out, const Begin& begin,
+                                                            const Length& length, const R& r) {
   const std::int64_t share = share_bytes(c, 2), most = share / r.element();
   unsigned char* const received = c.scratch();
   unsigned char* const higher = c.scratch() + share;
@@ -439,8 +463,9 @@ template <class Scope, class R, class Begin, class Length>
 }
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_by_messages(const Channel<Scope>& c, const unsigned char* in,
-                                                               unsigned char* out, std::int64_t count, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_by_messages(const Channel<Scope>& c, const unsigned char* in,
+                                                                      unsigned char* out, std::int64_t count,
+                                                                      const R& r) {
   const std::int64_t element = r.element();
   if (reduces_at_once(c, count, r)) return reduce_at_once(c, in, out, count, -1, r);
   const Teams teams = teams_to_reduce(c, count, r);
@@ -464,8 +489,8 @@ template <class Scope, class R>
 }
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
-                                                   std::int64_t count, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce(const Channel<Scope>& c, const unsigned char* in,
+                                                          unsigned char* out, std::int64_t count, const R& r) {
   if (goes_by_addresses(c, count * r.element(), all_reduce_by_addresses)) {
     const Pieces pieces = pieces_to_reduce(count, c.size(), r);
     bool done = false;
@@ -503,8 +528,9 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Channel<Scope>& c, const message::Spr
 // Recursive doubling: after a step with distance d a rank has the sum of the 2d ranks up to itself. With `exclusive`
 // each gets what the rank below has at the end, and rank 0 nothing.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code scan(const Channel<Scope>& c, const unsigned char* in, unsigned char* out,
-                                             std::int64_t count, bool exclusive, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code scan(const Channel<Scope>& c, const unsigned char* in,
+                                                    unsigned char* out, std::int64_t count, bool exclusive,
+                                                    const R& r) {
   if (c.at_once() && goes_whole(c, count * r.element()) && has_space(c, c.size(), count, r))
     return scan_at_once(c, in, out, count, exclusive, r);
   const std::int64_t share = share_bytes(c, 2), most = share / r.element();

@@ -35,8 +35,8 @@ DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call
 // ---- with an operation
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
-                                                         int root, const R r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                                int root, const R r) {
   const Channel c(scope, m, Call::reduce, [&](Checks& checks) {
     checks.root(root);
     checks.alike(in.count * r.element());
@@ -74,8 +74,8 @@ DCGN_HOST_DEVICE void check_alike(Checks& checks, const Input& in, const Output&
 }
 
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
-                                                             const R r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_otherwise(Kept<Scope> scope, const Member m, Input in,
+                                                                    Output out, const R r) {
   const Channel c(scope, m, Call::all_reduce, [&](Checks& checks) { check_alike(checks, in, out, r); });
   if (c.code() != Code::ok) return c.code();
   const Hosts hosts(c);
@@ -85,8 +85,8 @@ template <class Scope, class R>
 
 // `told`, if they have told each other.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code all_reduce_straight(Kept<Scope> scope, const Member m, Input in, Output out,
-                                                            bool have_told, Told told, const R r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_straight(Kept<Scope> scope, const Member m, Input in,
+                                                                   Output out, bool have_told, Told told, const R r) {
   const Pieces pieces = pieces_to_reduce(in.count, m.group.size, r);
   if (!have_told)
     told = tell_straight<Scope>(scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r));

@@ -105,7 +105,7 @@ DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) 
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code meet_in_teams(const Channel<Scope>& c, const Teams& teams) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_in_teams(const Channel<Scope>& c, const Teams& teams) {
   if (message::Meeting* const meeting = teams.meeting(c)) {
     message::Attendance attendance{*meeting, teams.team, teams.members, c.mark()};
     Code met = c.attend(attendance);
@@ -121,8 +121,8 @@ template <class Scope>
 
 // The root sends to the leaders of the other teams and is the source of its own.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_in_teams(const Channel<Scope>& c, const Teams& teams,
-                                                           unsigned char* data, std::int64_t bytes, int root) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code broadcast_in_teams(const Channel<Scope>& c, const Teams& teams,
+                                                                  unsigned char* data, std::int64_t bytes, int root) {
   const int source = root - (c.rank() - teams.team.self);  // its number, were it of this team
   const bool is_root = c.rank() == root, near = source >= 0 && source < teams.members;
   const unsigned char* const from = data;

@@ -2,7 +2,7 @@
 // that all else is compiled once.
 #pragma once
 
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 #include <dcgn/stencil/exchange_sweep.hpp>
 #include <dcgn/stencil/gpu_sweep.hpp>
 #include <dcgn/stencil/stage.hpp>

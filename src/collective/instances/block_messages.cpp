@@ -4,6 +4,7 @@
 #if DCGN_COMPILED_HERE
 namespace dcgn {
 DCGN_INSTANTIATE_MESSAGES(gpu::BlockScope)
+DCGN_INSTANTIATE_CHANNEL(gpu::BlockScope)
 DCGN_INSTANTIATE_MEETING(gpu::BlockScope)
 }  // namespace dcgn
 #endif

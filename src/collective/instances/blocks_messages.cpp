@@ -4,5 +4,6 @@
 #if DCGN_COMPILED_HERE
 namespace dcgn {
 DCGN_INSTANTIATE_MESSAGES(gpu::BlocksScope)
+DCGN_INSTANTIATE_CHANNEL(gpu::BlocksScope)
 }  // namespace dcgn
 #endif

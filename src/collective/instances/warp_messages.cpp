@@ -4,6 +4,7 @@
 #if DCGN_COMPILED_HERE
 namespace dcgn {
 DCGN_INSTANTIATE_MESSAGES(gpu::WarpScope)
+DCGN_INSTANTIATE_CHANNEL(gpu::WarpScope)
 DCGN_INSTANTIATE_MEETING(gpu::WarpScope)
 }  // namespace dcgn
 #endif

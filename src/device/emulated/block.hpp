@@ -8,7 +8,7 @@
 #include "carrier.hpp"
 #include "fiber.hpp"
 
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <array>
 #include <cstddef>

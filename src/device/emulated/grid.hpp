@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dcgn/error.hpp>
-#include <dcgn/launch.hpp>
+#include <dcgn/gpu/kernel.hpp>
 
 #include <atomic>
 #include <condition_variable>

@@ -1,5 +1,6 @@
 // Fills memory of an emulated GPU and reads it back; and asks for contexts, where there is GL.
 #include <dcgn/device.hpp>
+#include <dcgn/gpu/launch.hpp>
 #include <dcgn/version.hpp>
 #if defined(HAS_PIXELS)
 #include <dcgn/pixels.hpp>

@@ -1,0 +1,530 @@
+// Work: bytes that the threads of a call move together, once its leader has decided what goes where.
+#pragma once
+
+#include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/endpoint.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+namespace dcgn::message {
+
+// What the leader does when the bytes have moved.
+enum class After : std::uint32_t {
+  nothing,
+  sent,        // an eager send is complete
+  piece_sent,  // a piece of an accepted offer is out
+  received,    // an eager message is in the user's buffer
+  stored,      // an unexpected eager message is in the arena
+  piece_received,
+  pulled,    // acknowledge, complete
+  placed,    // a send is in the receiver's buffer: tell it
+  unstored,  // a stored message is in the user's buffer; its storage can go
+  buffered,  // bsend's copy is made; queue the send
+};
+
+// What all threads need to know of it.
+struct Load {
+  enum class Move : std::uint32_t { nothing, push, take, copy };
+
+  Move move = Move::nothing;
+  std::uint32_t cells = 0;     // push, take
+  std::uint32_t position = 0;  // the first of them
+  std::int32_t process = 0;    // copy: whose memory `from` is of, as InLane has it
+  unsigned char* to = nullptr;
+  const unsigned char* from = nullptr;
+  std::uint64_t bytes = 0;  // to move; a take discards what its cells hold beyond
+  Ring ring{};              // push, take
+};
+
+// And what its leader does.
+struct Work : Load {
+  After after = After::nothing;
+  Record* record = nullptr;
+  Record* stored = nullptr;  // the unexpected record that `record` consumes
+  InLane* lane = nullptr;
+};
+
+// The words of a payload lie in its cells so that neighbouring threads find neighbouring words. A group of up to 32
+// cells holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
+// But a long payload begins with wide groups, where it is neighbouring 16 bytes: 128 cells hold 3 x 32 times 16 bytes,
+// and four cells, 32 apart, the 48 bytes that one thread reads and writes.
+inline constexpr std::uint32_t wide_cells = 128, wide_words = 3 * wide_cells;  // of such a group
+inline constexpr std::uint32_t wide_from = 3 * wide_cells;                     // payloads of so many cells have them
+
+// Cells in wide groups; all of these are whole words, and at least one more cell comes behind them.
+DCGN_HOST_DEVICE inline std::uint32_t in_wide_groups(std::uint32_t cells) {
+  return cells < wide_from ? 0 : (cells - 1) & ~(wide_cells - 1);
+}
+
+// Which words a cell holds that is in no wide group.
+struct CellWords {
+  std::uint32_t first;   // word of the cell
+  std::uint32_t stride;  // to its next
+
+  DCGN_HOST_DEVICE CellWords(std::uint32_t cell, std::uint32_t cells) {
+    const std::uint32_t group = cell & ~31u, left = cells - group;
+    first = group * 2 + cell;
+    stride = left < 32 ? left : 32;
+  }
+};
+
+// Which word is the one of this number in any cell.
+DCGN_HOST_DEVICE inline std::uint32_t word_of(std::uint32_t cell, std::uint32_t number, std::uint32_t cells) {
+  if (cell >= in_wide_groups(cells)) {
+    const CellWords words(cell, cells);
+    return words.first + number * words.stride;
+  }
+  const std::uint32_t of_thread = cell % wide_cells / 32 * 3 + number;
+  return cell / wide_cells * wide_words + of_thread / 4 * 128 + cell % 32 * 4 + of_thread % 4;
+}
+
+// Bytes as one word, the first one lowest, and back: for the end of a message and for buffers that are not aligned.
+[[gnu::noinline]] DCGN_HOST_DEVICE inline std::uint32_t join_bytes(const unsigned char* from, std::uint32_t count) {
+  std::uint32_t value = 0;
+  for (std::uint32_t i = 0; i < count; ++i) value |= static_cast<std::uint32_t>(from[i]) << 8 * i;
+  return value;
+}
+
+[[gnu::noinline]] DCGN_HOST_DEVICE inline void split_bytes(unsigned char* to, std::uint32_t count,
+                                                           std::uint32_t value) {
+  for (std::uint32_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(value >> 8 * i);
+}
+
+// Up to 8 bytes as a number, and back.
+DCGN_HOST_DEVICE inline std::uint64_t load_small(const void* from, std::uint64_t bytes) {
+  std::uint64_t value = 0;
+#if defined(__CUDA_ARCH__)
+  const auto address = reinterpret_cast<std::uintptr_t>(from);
+  if (bytes == 8 && (address & 7) == 0) return *static_cast<const std::uint64_t*>(from);
+  if (bytes == 4 && (address & 3) == 0) return *static_cast<const std::uint32_t*>(from);
+  for (std::uint32_t i = 0; i < bytes; ++i)
+    value |= static_cast<std::uint64_t>(static_cast<const unsigned char*>(from)[i]) << 8 * i;
+#else
+  if (bytes) memcpy(&value, from, bytes);
+#endif
+  return value;
+}
+
+DCGN_HOST_DEVICE inline void store_small(void* to, std::uint64_t bytes, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  if (bytes == 8 && (address & 7) == 0)
+    *static_cast<std::uint64_t*>(to) = value;
+  else if (bytes == 4 && (address & 3) == 0)
+    *static_cast<std::uint32_t*>(to) = static_cast<std::uint32_t>(value);
+  else
+    for (std::uint32_t i = 0; i < bytes; ++i)
+      static_cast<unsigned char*>(to)[i] = static_cast<unsigned char>(value >> 8 * i);
+#else
+  if (bytes) memcpy(to, &value, bytes);
+#endif
+}
+
+// Whether words can be read and written where they lie.
+DCGN_HOST_DEVICE inline bool has_words([[maybe_unused]] const void* buffer) {
+#if defined(__CUDA_ARCH__)
+  return (reinterpret_cast<std::uintptr_t>(buffer) & 3) == 0;
+#else
+  return true;
+#endif
+}
+
+DCGN_HOST_DEVICE inline std::uint32_t load_word(const unsigned char* from) {
+#if defined(__CUDA_ARCH__)
+  return *reinterpret_cast<const std::uint32_t*>(from);
+#else
+  std::uint32_t value;
+  memcpy(&value, from, 4);
+  return value;
+#endif
+}
+
+DCGN_HOST_DEVICE inline void store_word(unsigned char* to, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  *reinterpret_cast<std::uint32_t*>(to) = value;
+#else
+  memcpy(to, &value, 4);
+#endif
+}
+
+// Four words, at once where they lie on 16 bytes.
+struct FourWords {
+  std::uint32_t word[4];
+};
+
+DCGN_HOST_DEVICE inline bool lies_on_16(const void* memory) {
+  return (reinterpret_cast<std::uintptr_t>(memory) & 15) == 0;
+}
+
+DCGN_HOST_DEVICE inline FourWords load_four(const unsigned char* from, [[maybe_unused]] bool at_once) {
+  FourWords v;
+#if defined(__CUDA_ARCH__)
+  if (at_once) {
+    const uint4 line = *reinterpret_cast<const uint4*>(from);
+    return {{line.x, line.y, line.z, line.w}};
+  }
+  for (int i = 0; i < 4; ++i) v.word[i] = load_word(from + 4 * i);
+#else
+  memcpy(&v, from, sizeof v);
+#endif
+  return v;
+}
+
+DCGN_HOST_DEVICE inline void store_four(unsigned char* to, const FourWords& v, [[maybe_unused]] bool at_once) {
+#if defined(__CUDA_ARCH__)
+  if (at_once)
+    *reinterpret_cast<uint4*>(to) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+  else
+    for (int i = 0; i < 4; ++i) store_word(to + 4 * i, v.word[i]);
+#else
+  memcpy(to, &v, sizeof v);
+#endif
+}
+
+// A payload and the cells that carry it: `cells` from `position` on, `bytes` of them wanted, at most 4 GiB.
+struct Payload {
+  Ring ring;
+  std::uint32_t position, cells;
+  std::uint32_t whole, rest;  // words, and bytes after them
+  std::uint32_t wide;         // cells in wide groups
+
+  DCGN_HOST_DEVICE Payload(const Ring& r, std::uint32_t at, std::uint32_t count, std::uint64_t bytes)
+      : ring(r),
+        position(at),
+        cells(count),
+        whole(static_cast<std::uint32_t>(bytes / 4)),
+        rest(static_cast<std::uint32_t>(bytes % 4)),
+        wide(in_wide_groups(count)) {}
+};
+
+// The threads of a scope take the cells from the end on: those before them have the leader's business to see to.
+template <class Scope>
+DCGN_HOST_DEVICE std::uint32_t turn_of(const Scope& scope) {
+  return scope.size() - 1 - scope.rank();
+}
+
+// How many cells a thread has under way at once where it has several.
+#if defined(__CUDA_ARCH__)
+inline constexpr std::uint32_t cells_at_once = 4;
+#else
+inline constexpr std::uint32_t cells_at_once = 1;
+#endif
+
+// The 48 bytes, in four cells, that are one thread's share of a wide group.
+struct Share {
+  std::uint64_t byte;  // the first of them; the others are 512 and 1024 further
+  std::uint32_t at;    // the first cell's position; the others are 32, 64 and 96 further
+
+  DCGN_HOST_DEVICE Share(const Payload& p, std::uint32_t number)
+      : byte(std::uint64_t{number / 32} * (wide_words * 4) + number % 32 * 16),
+        at(p.position + number / 32 * wide_cells + number % 32) {}
+};
+
+DCGN_HOST_DEVICE inline void push_share(const Payload& p, const Share& share, const unsigned char* from, bool at_once) {
+  std::uint32_t d[12];
+  for (int v = 0; v < 3; ++v) {
+    const FourWords four = load_four(from + share.byte + 512 * v, at_once);
+    for (int i = 0; i < 4; ++i) d[4 * v + i] = four.word[i];
+  }
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    const std::uint32_t at = share.at + 32 * k;
+    write_cell(p.ring.at(at), d[3 * k], d[3 * k + 1], d[3 * k + 2], p.ring.epoch(at));
+  }
+}
+
+// The words of the cells from `begin` on, which are in no wide group, `AtOnce` of them under way at once; `last` is the
+// word after the whole ones, of which there is at least one. Few branches: a warp takes longer for one than for a dozen
+// instructions.
+template <std::uint32_t AtOnce>
+DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t begin,
+                                 std::uint32_t stride) {
+  for (std::uint32_t i = begin; i < p.cells; i += AtOnce * stride) {
+    std::uint32_t d[AtOnce][3];
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
+      const CellWords words(i + k * stride, p.cells);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = words.first + w * words.stride;
+        d[k][w] = load_word(from + std::uint64_t{word < p.whole ? word : p.whole - 1} * 4);
+        if (word == p.whole) d[k][w] = last;
+      }
+    }
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
+      const std::uint32_t cell = i + k * stride, at = p.position + cell;
+      if (cell < p.cells) write_cell(p.ring.at(at), d[k][0], d[k][1], d[k][2], p.ring.epoch(at));
+    }
+  }
+}
+
+// All cells, from a buffer of words.
+DCGN_HOST_DEVICE inline void push_payload(const Payload& p, const unsigned char* from, std::uint32_t last,
+                                          std::uint32_t turn, std::uint32_t stride) {
+  const std::uint32_t shares = p.wide / 4;
+  std::uint32_t i = turn;
+  if (shares) {
+    const bool at_once = lies_on_16(from);
+    for (; i < shares; i += stride) push_share(p, Share(p, i), from, at_once);
+  }
+  // Threads that had fewer shares come first.
+  const std::uint32_t begin = p.wide + (i - shares);
+  if (p.cells - p.wide <= stride)
+    push_words<1>(p, from, last, begin, stride);
+  else
+    push_words<cells_at_once>(p, from, last, begin, stride);
+}
+
+// Writes a payload's cells with all threads of the scope.
+template <class Scope>
+DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsigned char* from) {
+  const std::uint32_t stride = scope.size(), turn = turn_of(scope);
+  if (has_words(from) && p.whole) {
+    const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
+    push_payload(p, from, last, turn, stride);
+    return;
+  }
+  for (std::uint32_t i = turn; i < p.cells; i += stride) {
+    std::uint32_t d[3];
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = word_of(i, w, p.cells);
+      d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
+    }
+    write_cell(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
+  }
+}
+
+// Reads one cell that must be about to come; false where the job is aborted meanwhile.
+DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
+                                        const std::uint32_t& phase) {
+  for (std::uint32_t looks = 1; !read_cell(ring.at(at), ring.epoch(at), d); ++looks) {
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  return true;
+}
+
+// The whole words of a cell that is in no wide group; of one behind the payload's last, none.
+DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, std::uint32_t cell,
+                                         const std::uint32_t (&d)[3]) {
+  const CellWords words(cell, p.cells);
+  for (std::uint32_t w = 0; w < 3; ++w) {
+    const std::uint32_t word = words.first + w * words.stride;
+    if ((cell < p.cells) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[w]);
+  }
+}
+
+// A thread's share of a wide group; false where the job is aborted meanwhile.
+DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, const std::uint32_t& phase,
+                                        unsigned char* to, bool at_once) {
+  std::uint32_t d[4][3];
+  for (std::uint32_t looks = 1;; ++looks) {
+    bool here = true;
+    for (std::uint32_t k = 0; k < 4; ++k) {
+      const std::uint32_t at = share.at + 32 * k;
+      here = read_cell(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
+    }
+    if (here) break;
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  for (std::uint32_t v = 0; v < 3; ++v) {
+    FourWords four;
+    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];
+    store_four(to + share.byte + 512 * v, four, at_once);
+  }
+  return true;
+}
+
+// The whole words of the cells from `begin` on, which are in no wide group; false where the job is aborted meanwhile.
+template <std::uint32_t AtOnce>
+DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t begin,
+                                 std::uint32_t stride) {
+  for (std::uint32_t i = begin; i < p.cells; i += AtOnce * stride) {
+    std::uint32_t d[AtOnce][3];
+    bool here = true;
+    for (std::uint32_t k = 0; k < AtOnce; ++k) {
+      const std::uint32_t cell = i + k * stride, at = p.position + cell;
+      if (cell < p.cells) here = static_cast<int>(read_cell(p.ring.at(at), p.ring.epoch(at), d[k])) & here;
+    }
+    if (!here)
+      for (std::uint32_t k = 0; k < AtOnce; ++k) {
+        const std::uint32_t cell = i + k * stride;
+        if (cell < p.cells && !await_cell(p.ring, p.position + cell, d[k], phase)) return false;
+      }
+    for (std::uint32_t k = 0; k < AtOnce; ++k) store_words(p, to, i + k * stride, d[k]);
+  }
+  return true;
+}
+
+// The whole words of all cells, into a buffer of words that takes all that wide groups hold; false where the job is
+// aborted meanwhile.
+DCGN_HOST_DEVICE inline bool take_payload(const Payload& p, const std::uint32_t& phase, unsigned char* to,
+                                          std::uint32_t turn, std::uint32_t stride) {
+  const std::uint32_t shares = p.wide / 4;
+  std::uint32_t i = turn;
+  if (shares) {
+    const bool at_once = lies_on_16(to);
+    for (; i < shares; i += stride)
+      if (!take_share(p, Share(p, i), phase, to, at_once)) return false;
+  }
+  const std::uint32_t begin = p.wide + (i - shares);
+  return p.cells - p.wide <= stride ? take_words<1>(p, phase, to, begin, stride)
+                                    : take_words<cells_at_once>(p, phase, to, begin, stride);
+}
+
+// Reads a payload's cells with all threads of the scope, of which as much is wanted as `p` says. They may still be on
+// their way, written by threads that are in their call now; false where the job is aborted meanwhile.
+template <class Scope>
+DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
+  const std::uint32_t stride = scope.size(), turn = turn_of(scope);
+  const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
+  if (in_words && !take_payload(p, phase, to, turn, stride)) return false;
+  if (in_words && !p.rest) return true;
+  // The bytes after the whole words, once more from their cell, or all.
+  for (std::uint32_t i = turn + (in_words ? p.whole / 96 * 32 : 0); i < p.cells; i += stride) {
+    std::uint32_t d[3];
+    if (!await_cell(p.ring, p.position + i, d, phase)) return false;
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = word_of(i, w, p.cells);
+      if (word == p.whole || (word < p.whole && !in_words))
+        split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
+    }
+  }
+  return true;
+}
+
+#if defined(__CUDA_ARCH__)
+// Past the multiprocessor's own cache, which may have an older state of another GPU's memory.
+__device__ inline uint4 load_line(const uint4* from) {
+  uint4 line;
+  asm volatile("ld.relaxed.sys.v4.u32 {%0,%1,%2,%3},[%4];"
+               : "=r"(line.x), "=r"(line.y), "=r"(line.z), "=r"(line.w)
+               : "l"(from)
+               : "memory");
+  return line;
+}
+
+__device__ inline unsigned char load_byte(const unsigned char* from) {
+  std::uint32_t byte;
+  asm volatile("ld.relaxed.sys.u8 %0,[%1];" : "=r"(byte) : "l"(from) : "memory");
+  return static_cast<unsigned char>(byte);
+}
+
+// Lines of 16 bytes, eight of each thread's loads under way at once: another GPU's memory is a microsecond away.
+__device__ inline void copy_lines(uint4* to, const uint4* from, std::uint64_t lines, std::uint64_t rank,
+                                  std::uint64_t stride) {
+  constexpr int depth = 8;
+  std::uint64_t i = rank;
+  for (; i + (depth - 1) * stride < lines; i += depth * stride) {
+    uint4 line[depth];
+#pragma unroll
+    for (int k = 0; k < depth; ++k) line[k] = load_line(from + i + k * stride);
+#pragma unroll
+    for (int k = 0; k < depth; ++k) to[i + k * stride] = line[k];
+  }
+  for (; i < lines; i += stride) to[i] = load_line(from + i);
+}
+#endif
+
+// Copies bytes with all of so many threads, 16 at a time where the alignment allows.
+template <class Threads>
+DCGN_HOST_DEVICE void copy_bytes(const Threads& threads, unsigned char* to, const unsigned char* from,
+                                 std::uint64_t bytes) {
+#if defined(__CUDA_ARCH__)
+  const std::uintptr_t skew = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
+  std::uint64_t done = 0;
+  if ((skew & 15) == 0) {
+    const std::uint64_t head = (16 - (reinterpret_cast<std::uintptr_t>(to) & 15)) & 15;
+    done = head < bytes ? head : bytes;
+    for (std::uint64_t i = threads.rank(); i < done; i += threads.size()) to[i] = load_byte(from + i);
+    const std::uint64_t lines = (bytes - done) / 16;
+    copy_lines(reinterpret_cast<uint4*>(to + done), reinterpret_cast<const uint4*>(from + done), lines, threads.rank(),
+               threads.size());
+    done += lines * 16;
+  } else if ((skew & 3) == 0) {
+    const std::uint64_t head = (4 - (reinterpret_cast<std::uintptr_t>(to) & 3)) & 3;
+    done = head < bytes ? head : bytes;
+    for (std::uint64_t i = threads.rank(); i < done; i += threads.size()) to[i] = load_byte(from + i);
+    const std::uint64_t words = (bytes - done) / 4;
+    auto* to4 = reinterpret_cast<std::uint32_t*>(to + done);
+    const auto* from4 = reinterpret_cast<const std::uint32_t*>(from + done);
+    for (std::uint64_t i = threads.rank(); i < words; i += threads.size()) to4[i] = load_relaxed(from4[i]);
+    done += words * 4;
+  }
+  for (std::uint64_t i = done + threads.rank(); i < bytes; i += threads.size()) to[i] = load_byte(from + i);
+#else
+  // A share of whole cache lines each.
+  const std::uint64_t share = (bytes / threads.size() + 63) / 64 * 64;
+  const std::uint64_t begin = share * threads.rank();
+  if (begin >= bytes) return;
+  const std::uint64_t end = threads.rank() + 1 == threads.size() || begin + share > bytes ? bytes : begin + share;
+  memcpy(to + begin, from + begin, end - begin);
+#endif
+}
+
+// Whether a scope is of several blocks.
+template <class Scope>
+inline constexpr bool plans_ahead = !Scope::single && !Scope::in_block;
+
+// Who makes a copy: all threads of the scope, but of many blocks not the first one, whose leader sees to what comes
+// next meanwhile.
+class Carriers {
+ public:
+  template <class Scope>
+  DCGN_HOST_DEVICE explicit Carriers(const Scope& scope) : rank_(scope.rank()), size_(scope.size()) {
+    if constexpr (plans_ahead<Scope>)
+      if (spare_leader(scope)) {
+        const std::uint64_t apart = scope.threads_of_leader();
+        takes_part_ = rank_ >= apart;
+        rank_ -= apart;
+        size_ -= apart;
+      }
+  }
+  template <class Scope>
+  DCGN_HOST_DEVICE static bool spare_leader(const Scope& scope) {
+    if constexpr (plans_ahead<Scope>) return scope.size() >= many_blocks * scope.threads_of_leader();
+    return false;
+  }
+  DCGN_HOST_DEVICE bool takes_part() const { return takes_part_; }
+  DCGN_HOST_DEVICE std::uint64_t rank() const { return rank_; }
+  DCGN_HOST_DEVICE std::uint64_t size() const { return size_; }
+
+ private:
+  static constexpr unsigned many_blocks = 8;
+  std::uint64_t rank_, size_;
+  bool takes_part_ = true;
+};
+
+// Moves the bytes of a host thread's call whose buffer is in a GPU's memory (core/src/message/staging.cpp).
+void carry_staged(Endpoint& me, const Work& work);
+// Copies what another process has at an address, by the system (core/src/message/process_memory.cpp). Throws
+// Error(aborted) where it has died, Error(null_buffer) where it has nothing there.
+void copy_from_process(std::int32_t process, unsigned char* to, const unsigned char* from, std::uint64_t bytes);
+
+// Moves the bytes. Says whether it may have failed: it has, if the job is aborted.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE bool carry(const Scope& scope, Endpoint& me, const Load& w,
+                                              [[maybe_unused]] const Work& leaders) {
+#if !defined(__CUDA_ARCH__)
+  if (me.copies.host && leaders.record && leaders.record->flags & Record::on_device) {
+    carry_staged(me, leaders);
+    return true;
+  }
+#endif
+  switch (w.move) {
+    case Work::Move::nothing: break;
+    case Work::Move::copy:
+#if !defined(__CUDA_ARCH__)
+      if (w.process) {
+        if (scope.leader()) copy_from_process(w.process, w.to, w.from, w.bytes);
+        break;
+      }
+#endif
+      if (const Carriers carriers(scope); carriers.takes_part()) copy_bytes(carriers, w.to, w.from, w.bytes);
+      break;
+    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;
+    case Work::Move::take: take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); break;
+  }
+  return w.move == Work::Move::take;
+}
+
+}  // namespace dcgn::message

@@ -55,7 +55,7 @@ long:
 
 planted:
 	@scripts/install-packages build test
-	@tests/planted/run.sh $(N)
+	@core/tests/planted/run.sh $(N)
 
 bench:
 	@scripts/install-packages build tool mpi

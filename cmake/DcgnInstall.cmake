@@ -1,14 +1,22 @@
-# Install and export: find_package(dcgn) gives dcgn::dcgn.
+# Install and export: find_package(dcgn) gives dcgn::dcgn, and where they are built dcgn::stencil, dcgn::vgpu, dcgn::pixels.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dcgn)
 
-install(TARGETS dcgn EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
-install(TARGETS dcgn_device EXPORT dcgn) # its headers are the library's
-if(TARGET dcgn_pixels)
-  install(TARGETS dcgn_pixels EXPORT dcgn) # its headers are among those
+foreach(library IN ITEMS dcgn dcgn_device dcgn_stencil dcgn_vgpu dcgn_pixels)
+  if(TARGET ${library})
+    install(TARGETS ${library} EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
+  endif()
+endforeach()
+# These have no public headers for who links them: shared, they are there for the command.
+foreach(library IN ITEMS dcgn_wall dcgn_memnet)
+  if(TARGET ${library} AND BUILD_SHARED_LIBS)
+    install(TARGETS ${library})
+  endif()
+endforeach()
+if(TARGET dcgn_wall)
+  install(FILES ${PROJECT_SOURCE_DIR}/wall/include/dcgn/mpiglut.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dcgn)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/include/dcgn/mpiglut.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dcgn)
 install(EXPORT dcgn NAMESPACE dcgn:: FILE dcgnTargets.cmake DESTINATION ${package_dir})
 if(TARGET dcgn_command)
   install(TARGETS dcgn_command)

@@ -1,5 +1,5 @@
 // dcgn bench ablation
-#include "bench/ablation.hpp"
+#include "core/bench/ablation.hpp"
 
 #include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"

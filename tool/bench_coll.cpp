@@ -1,7 +1,7 @@
 // dcgn bench coll
-#include "bench/coll.hpp"
-#include "bench/coll_peer.hpp"
 #include "bench/sizes.hpp"
+#include "core/bench/coll.hpp"
+#include "core/bench/coll_peer.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/bench_table.hpp"

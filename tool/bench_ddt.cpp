@@ -1,8 +1,8 @@
 // dcgn bench ddt
 #include "tool/bench_ddt.hpp"
 
-#include "bench/ddt_messages.hpp"
 #include "bench/sizes.hpp"
+#include "core/bench/ddt_messages.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/commands.hpp"

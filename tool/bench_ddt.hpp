@@ -1,7 +1,7 @@
 // What the parts of `dcgn bench ddt` share: its arguments, and what they mean.
 #pragma once
 
-#include "bench/ddt.hpp"
+#include "core/bench/ddt.hpp"
 #include "tool/values.hpp"
 
 #include <cstdint>

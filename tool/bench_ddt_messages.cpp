@@ -1,5 +1,5 @@
 // dcgn bench ddt --messages
-#include "bench/ddt_messages.hpp"
+#include "core/bench/ddt_messages.hpp"
 
 #include "tool/bench_ddt.hpp"
 #include "tool/bench_document.hpp"

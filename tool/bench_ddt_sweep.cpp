@@ -1,6 +1,6 @@
 // dcgn bench ddt --sweep
-#include "bench/ddt_sweep.hpp"
 #include "bench/sizes.hpp"
+#include "core/bench/ddt_sweep.hpp"
 
 #include "tool/bench_ddt.hpp"
 #include "tool/bench_document.hpp"

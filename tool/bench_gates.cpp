@@ -1,8 +1,8 @@
 // dcgn bench gates
 #include "tool/bench_gates.hpp"
 
-#include "bench/ablation.hpp"
 #include "bench/peer.hpp"
+#include "core/bench/ablation.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"

@@ -1,7 +1,7 @@
 // dcgn bench gates coll
 #include "tool/bench_gates.hpp"
 
-#include "bench/coll_peer.hpp"
+#include "core/bench/coll_peer.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/bench_table.hpp"
 #include "tool/table.hpp"

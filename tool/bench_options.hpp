@@ -1,8 +1,8 @@
 // Options that measurements have in common.
 #pragma once
 
-#include "bench/ablation.hpp"
-#include "bench/p2p.hpp"
+#include "core/bench/ablation.hpp"
+#include "core/bench/p2p.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 // What dcgn bench p2p is to measure, and the measuring.
 #pragma once
 
-#include "bench/p2p.hpp"
+#include "core/bench/p2p.hpp"
 #include "tool/values.hpp"
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 
 #if defined(DCGN_HAS_PIXELS)
 
-#include "bench/pixels.hpp"
 #include "bench/sizes.hpp"
+#include "pixels/bench/pixels.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/bench_gates.hpp"
 #include "tool/bench_options.hpp"

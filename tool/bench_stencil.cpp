@@ -1,5 +1,5 @@
 // dcgn bench stencil
-#include "bench/stencil.hpp"
+#include "stencil/bench/stencil.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/bench_options.hpp"
 #include "tool/commands.hpp"

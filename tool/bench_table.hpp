@@ -1,9 +1,9 @@
 // The tables of dcgn bench p2p and coll: a `#` header, then a line a row as it is measured.
 #pragma once
 
-#include "bench/ablation.hpp"
-#include "bench/coll.hpp"
-#include "bench/p2p.hpp"
+#include "core/bench/ablation.hpp"
+#include "core/bench/coll.hpp"
+#include "core/bench/p2p.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // dcgn bench vgpu
-#include "bench/vgpu.hpp"
+#include "vgpu/bench/vgpu.hpp"
 
 #include "tool/bench_document.hpp"
 #include "tool/bench_gates.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apps/simulation/simulation.hpp"
-#include "stencil/output/checkpoint.hpp"
+#include "stencil/src/output/checkpoint.hpp"
 #include "tool/stencil_options.hpp"
 #include "tool/values.hpp"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/output_file.hpp"
-#include "memnet/config.hpp"
-#include "memnet/report.hpp"
+#include "memnet/src/config.hpp"
+#include "memnet/src/report.hpp"
 #include "tool/values.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // dcgn sim figure
-#include "memnet/figure.hpp"
+#include "memnet/src/figure.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"

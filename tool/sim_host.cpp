@@ -1,5 +1,5 @@
 // dcgn sim host
-#include "memnet/nvlink_host.hpp"
+#include "memnet/src/nvlink_host.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"

@@ -1,6 +1,6 @@
 // dcgn sim run
-#include "memnet/picture.hpp"
-#include "memnet/trace.hpp"
+#include "memnet/src/picture.hpp"
+#include "memnet/src/trace.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"

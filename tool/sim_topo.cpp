@@ -1,6 +1,6 @@
 // dcgn sim topo, dcgn sim keys
-#include "memnet/config_keys.hpp"
-#include "memnet/picture.hpp"
+#include "memnet/src/config_keys.hpp"
+#include "memnet/src/picture.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"

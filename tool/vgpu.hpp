@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tool/commands.hpp"
-#include "virtual_gpu/ptx/rewrite.hpp"
+#include "vgpu/src/ptx/rewrite.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// What the programs that `dcgn vgpu run` started have left behind: src/virtual_gpu/driver/report.hpp writes it.
+// What the programs that `dcgn vgpu run` started have left behind: vgpu/src/driver/report.hpp writes it.
 #pragma once
 
 #include <nlohmann/json.hpp>

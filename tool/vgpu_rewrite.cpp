@@ -3,9 +3,9 @@
 #include "tool/table.hpp"
 #include "tool/values.hpp"
 #include "tool/vgpu.hpp"
-#include "virtual_gpu/kernel_name.hpp"
-#include "virtual_gpu/ptx/parser.hpp"
-#include "virtual_gpu/ptx/rewrite.hpp"
+#include "vgpu/src/kernel_name.hpp"
+#include "vgpu/src/ptx/parser.hpp"
+#include "vgpu/src/ptx/rewrite.hpp"
 
 #include <dcgn/error.hpp>
 

@@ -5,8 +5,8 @@
 #include "tool/exit_code.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
-#include "wall/front_end.hpp"
-#include "wall/virtual_display.hpp"
+#include "wall/src/front_end.hpp"
+#include "wall/src/virtual_display.hpp"
 
 #include <dcgn/error.hpp>
 

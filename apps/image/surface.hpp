@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apps/image/image.hpp"
-#include "stencil/output/field_source.hpp"
+#include "stencil/src/output/field_source.hpp"
 
 namespace dcgn::image {
 

@@ -2,9 +2,9 @@
 // apps/cahn_hilliard, apps/ginzburg_landau and apps/heat, by the paper's algorithms (Playne and Hawick 2011).
 #pragma once
 
-#include "stencil/output/checkpoint.hpp"
-#include "stencil/output/field_source.hpp"
-#include "stencil/output/statistics.hpp"
+#include "stencil/src/output/checkpoint.hpp"
+#include "stencil/src/output/field_source.hpp"
+#include "stencil/src/output/statistics.hpp"
 
 #include <dcgn/placement.hpp>
 #include <dcgn/stencil/stepper.hpp>

@@ -1,7 +1,7 @@
 // What the peers' programs of datatypes have in common: arguments, and the rows that they print.
 #pragma once
 
-#include "bench/ddt_buffers.hpp"
+#include "core/bench/ddt_buffers.hpp"
 
 #include <nlohmann/json.hpp>
 

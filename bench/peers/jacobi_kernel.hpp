@@ -2,7 +2,7 @@
 // and its kernel, in which a thread goes down a few rows of a column with the cells above and below in registers.
 #pragma once
 
-#include "bench/jacobi.hpp"
+#include "stencil/bench/jacobi.hpp"
 
 #include <dcgn/gpu/kernel.hpp>
 

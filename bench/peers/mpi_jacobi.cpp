@@ -3,7 +3,7 @@
 //   mpirun -n GPUS dcgn_peer_mpi_jacobi --size N --steps N
 #include "bench/peers/jacobi_kernel.hpp"
 #include "bench/peers/mpi_app.hpp"
-#include "bench/stencil_row.hpp"
+#include "stencil/bench/stencil_row.hpp"
 
 #include <dcgn/gpu/launch.hpp>
 

@@ -3,7 +3,7 @@
 //   dcgn_peer_nccl_jacobi --gpus G --size N --steps N
 #include "bench/peers/jacobi_kernel.hpp"
 #include "bench/peers/nccl_app.hpp"
-#include "bench/stencil_row.hpp"
+#include "stencil/bench/stencil_row.hpp"
 
 #include <algorithm>
 

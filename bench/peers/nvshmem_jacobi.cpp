@@ -4,7 +4,7 @@
 #include "bench/peers/jacobi_kernel.hpp"
 #include "bench/peers/mpi_app.hpp"
 #include "bench/peers/nvshmem_start.hpp"
-#include "bench/stencil_row.hpp"
+#include "stencil/bench/stencil_row.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "bench/processes/collectives.hpp"
 
-#include "bench/coll_ranks.hpp"
 #include "bench/memory.hpp"
+#include "core/bench/coll_ranks.hpp"
 
 #include <dcgn/comm.hpp>
 #include <dcgn/job.hpp>

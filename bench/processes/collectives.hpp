@@ -1,7 +1,7 @@
 // Collectives of the CPU ranks of several processes.
 #pragma once
 
-#include "bench/coll.hpp"
+#include "core/bench/coll.hpp"
 
 namespace dcgn::bench {
 

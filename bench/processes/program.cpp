@@ -3,13 +3,13 @@
 //   mpirun -n 2 dcgn_peer_mpi_p2p ... >peer.json
 //   mpirun -n 2 dcgn_bench_processes [--beside peer.json] --measures latency,bandwidth --seconds S [--window N] SIZE...
 // Writes its own rows and the peer's as JSON, and a table to stderr.
-#include "bench/ddt_messages.hpp"
 #include "bench/json.hpp"
 #include "bench/memory.hpp"
 #include "bench/peers/coll_rounds.hpp"
 #include "bench/peers/rounds.hpp"
 #include "bench/processes/collectives.hpp"
 #include "bench/processes/slots.hpp"
+#include "core/bench/ddt_messages.hpp"
 
 #include <dcgn/dcgn.hpp>
 

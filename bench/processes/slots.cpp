@@ -1,6 +1,6 @@
 #include "bench/processes/slots.hpp"
 
-#include "bench/pair_kernel.hpp"
+#include "core/bench/pair_kernel.hpp"
 
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/version.hpp>

@@ -1,5 +1,5 @@
 // What ideas are worth, told by measurements that say what they are told to.
-#include "bench/ablation.hpp"
+#include "core/bench/ablation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Collectives measured: by CPU ranks and by slots of the devices that there are, and by peers that are one line of a
 // shell.
-#include "bench/coll.hpp"
+#include "core/bench/coll.hpp"
 
-#include "bench/coll_part.hpp"
-#include "bench/coll_peer.hpp"
 #include "bench/json.hpp"
 #include "bench/peers/coll_rounds.hpp"
+#include "core/bench/coll_part.hpp"
+#include "core/bench/coll_peer.hpp"
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
 

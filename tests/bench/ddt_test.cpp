@@ -1,8 +1,8 @@
 // Shapes by name, and their measurement on an emulated GPU and the host.
-#include "bench/ddt.hpp"
-#include "bench/ddt_messages.hpp"
-#include "bench/ddt_sweep.hpp"
+#include "core/bench/ddt.hpp"
 #include "bench/program.hpp"
+#include "core/bench/ddt_messages.hpp"
+#include "core/bench/ddt_sweep.hpp"
 #include "tests/sanitized.hpp"
 
 #include <dcgn/device.hpp>

@@ -1,5 +1,5 @@
 // The measurements on the devices that there are: what they deliver is right, and their figures hang together.
-#include "bench/p2p.hpp"
+#include "core/bench/p2p.hpp"
 
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"

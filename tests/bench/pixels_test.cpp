@@ -1,5 +1,5 @@
 // Rows of `dcgn bench pixels`: what is worked out of the figures.
-#include "bench/pixels_row.hpp"
+#include "pixels/bench/pixels_row.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What becomes of the messages of a stream, told from their numbers.
-#include "bench/rate_kernel.hpp"
+#include "core/bench/rate_kernel.hpp"
 
 #include <gtest/gtest.h>
 

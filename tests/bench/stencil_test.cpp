@@ -1,6 +1,6 @@
 // Steps of stencils: what is checked would be found, and what is measured is right.
-#include "bench/stencil.hpp"
-#include "bench/jacobi.hpp"
+#include "stencil/bench/stencil.hpp"
+#include "stencil/bench/jacobi.hpp"
 #include "tests/expect.hpp"
 
 #include <gtest/gtest.h>

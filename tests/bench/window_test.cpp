@@ -1,5 +1,5 @@
 // Windows of messages between two threads with mailboxes between them: the checks are checked.
-#include "bench/cpu_end.hpp"  // and with it the windows, apart from kernels: the host alone compiles this
+#include "core/bench/cpu_end.hpp"  // and with it the windows, apart from kernels: the host alone compiles this
 
 #include "mailbox.hpp"
 

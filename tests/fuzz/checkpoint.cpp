@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 
 #include "base/output_file.hpp"
-#include "stencil/output/checkpoint.hpp"
+#include "stencil/src/output/checkpoint.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,7 @@
 // Fat binaries, by themselves or in an ELF file, and the PTX in them.
 #include "fuzz.hpp"
 
-#include "virtual_gpu/fat_binary.hpp"
+#include "vgpu/src/fat_binary.hpp"
 
 #include <span>
 

@@ -2,8 +2,8 @@
 // sender's. What is taken fills the rectangle, no more, and comes back from a frame of its own.
 #include "fuzz.hpp"
 
-#include "pixels/frame.hpp"
-#include "pixels/gl.hpp"
+#include "pixels/src/frame.hpp"
+#include "pixels/src/gl.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Layouts of datatypes that another process tells of: none that is let through leaves the memory it is said to be in.
 #include "fuzz.hpp"
 
-#include "tests/transport/strange_layouts.hpp"
+#include "core/tests/transport/strange_layouts.hpp"
 
 using namespace dcgn;
 

@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 
 #include "base/output_file.hpp"
-#include "memnet/trace.hpp"
+#include "memnet/src/trace.hpp"
 
 #include <fcntl.h>
 

@@ -2,8 +2,8 @@
 // again.
 #include "fuzz.hpp"
 
-#include "virtual_gpu/ptx/parser.hpp"
-#include "virtual_gpu/ptx/rewrite.hpp"
+#include "vgpu/src/ptx/parser.hpp"
+#include "vgpu/src/ptx/rewrite.hpp"
 
 using namespace dcgn;
 using namespace dcgn::virtual_gpu;

@@ -1,7 +1,7 @@
 // A simulation's TOML: what is taken can be set up.
 #include "fuzz.hpp"
 
-#include "memnet/config.hpp"
+#include "memnet/src/config.hpp"
 
 using namespace dcgn;
 

@@ -1,7 +1,7 @@
 // Layouts of walls: each screen is on the wall, has a name of its own and fits the display that is made for all.
 #include "fuzz.hpp"
 
-#include "wall/layout.hpp"
+#include "wall/src/layout.hpp"
 
 #include <set>
 

@@ -1,7 +1,7 @@
 // Scripts of what users of a wall do: frames never go back.
 #include "fuzz.hpp"
 
-#include "wall/script.hpp"
+#include "wall/src/script.hpp"
 
 using namespace dcgn;
 

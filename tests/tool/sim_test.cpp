@@ -133,7 +133,7 @@ TEST_F(Sim, ClosedLoopsAndSystemsRun) {
 }
 
 TEST_F(Sim, TracesOfPacketsAreReplayed) {
-  // One record: terminal 0 sends 3 flits of class 0 to terminal 5 at cycle 10. See src/memnet/trace.hpp.
+  // One record: terminal 0 sends 3 flits of class 0 to terminal 5 at cycle 10. See memnet/src/trace.hpp.
   std::string bytes = "DCGNTRAC";
   const auto add = [&bytes](std::uint64_t value, int size) {
     for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);

@@ -1,9 +1,0 @@
-// Collectives called by a warp.
-#include "bench/coll_kernel.hpp"
-
-namespace dcgn::bench {
-
-template void add_slots<ScopeKind::warp, most_threads(ScopeKind::warp)>(Job&, int, const CollWork&, const CollPlan&,
-                                                                        const CollMemory&);
-
-}  // namespace dcgn::bench

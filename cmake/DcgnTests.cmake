@@ -1,0 +1,161 @@
+# How the modules register their tests. A folder is one GoogleTest program of all its *.cpp files: core/tests/message/ is
+# test_message, and its tests are message.*. By name:
+#   long_*.cpp     a second program, test_<folder>_long, with the label `long`: not part of `make test`
+#   planted_*.cpp  programs of their own with a bug planted: see below
+#   measure_*.cpp  programs that are run by hand
+#   *.sh           a script, run with the path of the dcgn command as its argument
+# DCGN_TEST_FILES is for core/tests/planted/run.sh: of the first kind only those that this regular expression names as
+# FOLDER/NAME of FOLDER/NAME_test.cpp, and explore/.
+# Labels: `gpu` for tests that run on whatever devices the machine has, `cpu` for those that need none, `long`; and the
+# module's name, by dcgn_label_tests().
+
+include(GoogleTest)
+
+# For kernels of many calls ptxas takes several times as long over its last optimisations as over all the rest: where time
+# is short, tests do without those. CI, which has no GPU to run them on, does without ptxas, and without the tests of which
+# nvcc compiles nothing. (What is PTX alone the driver compiles whole, when a program begins: for minutes.)
+set(dcgn_nvcc_options "")
+set(dcgn_tests_of_kernels_only OFF)
+if(DCGN_FAST_COMPILE_TESTS AND dcgn_has_cuda)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+    set(dcgn_nvcc_options $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+  endif()
+  if(DCGN_FAST_COMPILE_TESTS STREQUAL PTX)
+    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^([0-9]+).*$" "\\1-virtual" OUTPUT_VARIABLE dcgn_tests_architectures)
+    set(dcgn_tests_of_kernels_only ON)
+  endif()
+endif()
+set(timeout 120)
+if(DCGN_SANITIZE)
+  set(timeout 480)
+endif()
+
+# dcgn_label_tests(<label>): all tests of the folder here and of those in it have it, besides their own.
+macro(dcgn_label_tests label)
+  set_property(DIRECTORY APPEND PROPERTY LABELS ${label})
+  if(dcgn_tests_of_kernels_only)
+    set(CMAKE_CUDA_ARCHITECTURES ${dcgn_tests_architectures})
+  endif()
+endmacro()
+
+# dcgn_add_test_program(<name> <folder> <label> <timeout> [EACH_ALONE] [PROCESSORS <n>] [LIBRARIES <library>...]
+# [DEFINITIONS <definition>...] SOURCES <source>...): PROCESSORS that a test keeps busy; EACH_ALONE is each file compiled.
+function(dcgn_add_test_program name folder label limit)
+  cmake_parse_arguments(PARSE_ARGV 4 arg "EACH_ALONE" "PROCESSORS" "LIBRARIES;DEFINITIONS;SOURCES")
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  dcgn_add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE GTest::gtest_main ${arg_LIBRARIES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_options(${name} PRIVATE ${dcgn_nvcc_options})
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+  if(arg_EACH_ALONE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
+  gtest_discover_tests(
+    ${name}
+    TEST_PREFIX ${folder}.
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label} TIMEOUT ${limit} PROCESSORS ${arg_PROCESSORS})
+  if(label STREQUAL gpu)
+    set_property(GLOBAL APPEND PROPERTY dcgn_gpu_programs ${name}) # for scripts/gpu
+  endif()
+endfunction()
+
+# dcgn_add_test_folder(<folder> [PATH <path>] [GPU] [WITHOUT_KERNELS] [EACH_ALONE] [PROCESSORS <n>]
+# [LIBRARIES <library>...] [DEFINITIONS <definition>...]): the tests of ./<folder>, or of the path. GPU are those that run on
+# devices: they are compiled eight at a time, others each alone, which a unity build saves little for; EACH_ALONE are these,
+# too. WITHOUT_KERNELS are those of which nvcc compiles nothing.
+function(dcgn_add_test_folder folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;WITHOUT_KERNELS;EACH_ALONE" "PATH;PROCESSORS" "LIBRARIES;DEFINITIONS")
+  if(arg_WITHOUT_KERNELS AND dcgn_tests_of_kernels_only)
+    return()
+  endif()
+  set(path ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+  if(arg_PATH)
+    set(path ${arg_PATH})
+  endif()
+  set(label cpu)
+  set(each_alone EACH_ALONE)
+  if(arg_GPU)
+    set(label gpu)
+    if(NOT arg_EACH_ALONE)
+      set(each_alone "")
+    endif()
+  endif()
+  set(options ${each_alone} PROCESSORS ${arg_PROCESSORS} LIBRARIES ${arg_LIBRARIES} DEFINITIONS ${arg_DEFINITIONS})
+  file(GLOB scripts CONFIGURE_DEPENDS ${path}/*.sh)
+  file(GLOB sources CONFIGURE_DEPENDS ${path}/*.cpp)
+  set(long_sources ${sources})
+  set(planted_sources ${sources})
+  set(measure_sources ${sources})
+  list(FILTER long_sources INCLUDE REGEX "/long_[^/]*$")
+  list(FILTER planted_sources INCLUDE REGEX "/planted_[^/]*$")
+  list(FILTER measure_sources INCLUDE REGEX "/measure_[^/]*$")
+  list(FILTER sources EXCLUDE REGEX "/(long|planted|measure)_[^/]*$")
+  if(DCGN_TEST_FILES)
+    list(FILTER sources INCLUDE REGEX "/(${DCGN_TEST_FILES})_test\\.cpp$")
+  endif()
+  if(sources)
+    dcgn_add_test_program(test_${folder} ${folder} ${label} ${timeout} ${options} SOURCES ${sources})
+  endif()
+  if(long_sources)
+    dcgn_add_test_program(test_${folder}_long ${folder} long 7200 ${options} SOURCES ${long_sources})
+  endif()
+  # Run by hand.
+  foreach(source IN LISTS measure_sources)
+    cmake_path(GET source STEM name)
+    dcgn_add_executable(${name} ${source})
+  endforeach()
+  # A planted bug: `<program> broken` has it, `<program> correct` has not, and the thread sanitizer must tell them apart.
+  foreach(source IN LISTS planted_sources)
+    cmake_path(GET source STEM name)
+    dcgn_add_executable(${name} ${source})
+    add_test(NAME ${folder}.${name}.correct COMMAND ${name} correct)
+    set_tests_properties(${folder}.${name}.correct PROPERTIES LABELS cpu TIMEOUT ${timeout} FAIL_REGULAR_EXPRESSION
+                                                              "ThreadSanitizer")
+    if(DCGN_SANITIZE STREQUAL thread)
+      add_test(NAME ${folder}.${name}.broken COMMAND ${name} broken)
+      set_tests_properties(${folder}.${name}.broken PROPERTIES LABELS cpu TIMEOUT ${timeout} PASS_REGULAR_EXPRESSION
+                                                               "ThreadSanitizer: data race")
+    endif()
+  endforeach()
+  if(DCGN_BUILD_TOOL)
+    foreach(script IN LISTS scripts)
+      cmake_path(GET script STEM name)
+      add_test(NAME ${folder}.${name} COMMAND bash ${script} $<TARGET_FILE:dcgn_command>)
+      set_tests_properties(${folder}.${name} PROPERTIES LABELS cpu TIMEOUT ${timeout})
+    endforeach()
+  endif()
+endfunction()
+
+# Jobs of several processes: under each MPI that is here, and as torchrun starts them, `tcp`. Sets dcgn_launchers to those
+# that there are, DCGN_MPIRUN_<launcher> to the command of each, process_timeout, and process_environment.
+macro(dcgn_find_launchers)
+  set(dcgn_launchers "")
+  set(DCGN_MPIRUN_tcp bash ${PROJECT_SOURCE_DIR}/core/tests/process/launch.sh)
+  foreach(mpi IN LISTS dcgn_mpis ITEMS tcp)
+    if(NOT mpi STREQUAL tcp)
+      find_program(DCGN_MPIRUN_${mpi} NAMES mpirun.${mpi} mpiexec.${mpi} mpirun mpiexec)
+      mark_as_advanced(DCGN_MPIRUN_${mpi})
+    endif()
+    if(DCGN_MPIRUN_${mpi})
+      list(APPEND dcgn_launchers ${mpi})
+    endif()
+  endforeach()
+  set(process_environment "DCGN_EMULATED_GPUS=4" "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+                          "OMPI_MCA_rmaps_base_oversubscribe=1")
+  # The processes have more threads than a small machine has cores, and others may be at work there, too.
+  math(EXPR process_timeout "3 * ${timeout}")
+endmacro()
+
+# dcgn_add_process_test(<name> <launcher> <processes> <program> <filter> [<wrapper>...]): after dcgn_find_launchers().
+function(dcgn_add_process_test name mpi count program filter)
+  set(test process.${name}.${mpi}.${count})
+  add_test(NAME ${test} COMMAND ${DCGN_MPIRUN_${mpi}} -n ${count} ${ARGN} $<TARGET_FILE:${program}>
+                                --gtest_filter=${filter})
+  set_tests_properties(${test} PROPERTIES LABELS cpu TIMEOUT ${process_timeout} PROCESSORS 2
+                                          ENVIRONMENT "${process_environment}")
+endfunction()

@@ -1,0 +1,208 @@
+// Messages on the CPU: a communicator as one CPU rank sees it.
+//
+// Semantics are MPI's; the receiver of a message may be another CPU rank or a slot of a GPU. A Comm belongs to the
+// thread that attached it (in a job: the kernel's), and a call by any other thread throws Error(not_attached). Buffers
+// may be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
+//
+// Errors, beside those that a call names: not_attached and aborted, of all; invalid_rank and invalid_tag, where a rank
+// or a tag is given; invalid_size and null_buffer, where a buffer is; out_of_resources, where something is begun;
+// rank_ended and deadline, where another rank is waited for. A wait that outlasts the deadline stops the whole job.
+//
+// Memory order: when a receive has returned, or the wait for one, the message is visible to the thread. Nothing is
+// promised about other memory that the sender wrote.
+#pragma once
+
+#include <dcgn/cart.hpp>
+#include <dcgn/collective/group.hpp>
+#include <dcgn/comm_collectives.hpp>
+#include <dcgn/message/call.hpp>
+#include <dcgn/pack.hpp>
+#include <dcgn/placement.hpp>
+#include <dcgn/span.hpp>
+#include <dcgn/status.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace dcgn {
+
+namespace collective {
+struct Member;  // collective/channel.hpp
+}
+namespace message {
+struct Endpoint;  // message/endpoint.hpp
+}
+namespace job {
+class WorldState;  // core/src/job/world_state.hpp
+}
+
+// Its collectives are in comm_collectives.hpp.
+class Comm : public CommCollectives {
+ public:
+  Comm(Comm&&) noexcept;
+  Comm& operator=(Comm&&) noexcept;
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  // Detaches: waits until what this rank has sent no longer needs it, then the rank has ended. It cannot throw: where
+  // the wait fails, by the deadline say, a line on stderr tells why. finish() throws instead.
+  ~Comm();
+
+  // In the communicator. -1, and no ranks, once it has been moved from, and where the calling rank is not of it.
+  int rank() const noexcept;
+  int size() const noexcept;
+  // The rank of the world that rank `r` is.
+  int in_world(int r) const noexcept { return group_.is_world() ? r : group_.in_world(r); }
+  // How long a call may wait (Config::deadline_s).
+  std::uint64_t deadline_ns() const noexcept;
+  Place place() const noexcept;
+  // Whether rank `r` is of this process.
+  bool is_here(int r) const noexcept;
+  // Whether buffers may be in the memory of this device: it is one of the world's, in this process.
+  bool reaches(const Device& device) const noexcept;
+
+  // Sends to rank `to`. Returns when the buffer may be used again, which for a message above the eager threshold is
+  // when it has been received.
+  template <MessageBuffer Buffer>
+  void send(const Buffer& buffer, int to, int tag = 0) {
+    send_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  void send_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+
+  // Synchronous: returns once the matching receive has begun and the buffer may be used again.
+  template <MessageBuffer Buffer>
+  void ssend(const Buffer& buffer, int to, int tag = 0) {
+    ssend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  void ssend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+
+  // Buffered: never waits for the receiver; copies into the rank's space for buffered sends (Config::buffered_bytes).
+  template <MessageBuffer Buffer>
+  void bsend(const Buffer& buffer, int to, int tag = 0) {
+    bsend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  void bsend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+
+  // Receives from rank `from` or any_source, a message of tag `tag` or any_tag, the earliest that matches. Where it is
+  // longer than the buffer, the buffer holds its beginning and Error(truncated) is thrown.
+  template <MessageBuffer Buffer>
+  Status recv(Buffer&& buffer, int from, int tag = 0) {
+    return recv_bytes(as_span(buffer).data(), bytes_of(buffer), from, tag);
+  }
+  Status recv_bytes(void* data, std::int64_t capacity, int from, int tag = 0);
+
+  // The most bytes that send() to rank `to` puts on their way at once, whether or not they are waited for there, as
+  // long as what it sent there before has been received. Throws Error(invalid_rank) where there is no such rank.
+  std::int64_t eager_limit(int to) const;
+
+  // Begins a send or a receive; the buffer belongs to it until it has been waited for, and must last as long, even
+  // where an exception leaves the kernel: the other rank may be at it.
+  template <MessageBuffer Buffer>
+  Request isend(const Buffer& buffer, int to, int tag = 0) {
+    return isend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
+  }
+  Request isend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
+  template <MessageBuffer Buffer>
+  Request irecv(Buffer&& buffer, int from, int tag = 0) {
+    return irecv_bytes(as_span(buffer).data(), bytes_of(buffer), from, tag);
+  }
+  Request irecv_bytes(void* data, std::int64_t capacity, int from, int tag = 0);
+
+  // The result if the request is complete (it is then done with), nothing otherwise. A null request, or one that has
+  // been waited for, is complete.
+  std::optional<Status> test(const Request& request);
+  Status wait(const Request& request);
+  // Waits for all. `statuses`, if given, has one for each. Throws the first error once all are complete.
+  void wait_all(Span<const Request> requests, Status* statuses = nullptr);
+  // Waits for one and says which: -1 where none is active. Those that are complete take turns.
+  std::pair<std::int64_t, Status> wait_any(Span<const Request> requests);
+
+  // Waits until a message could be received, and tells its envelope; the message stays.
+  Status probe(int from, int tag);
+  // The same without waiting.
+  std::optional<Status> iprobe(int from, int tag);
+
+  // A send and a receive at once. The buffers must not overlap.
+  template <MessageBuffer Out, MessageBuffer In>
+  Status sendrecv(const Out& out, int to, int send_tag, In&& in, int from, int recv_tag) {
+    return sendrecv_bytes(as_span(out).data(), bytes_of(out), to, send_tag, as_span(in).data(), bytes_of(in), from,
+                          recv_tag);
+  }
+  Status sendrecv_bytes(const void* out, std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
+                        int from, int recv_tag);
+  // The same in one buffer. What is sent is copied into the rank's space for buffered sends first.
+  template <MessageBuffer Buffer>
+  Status sendrecv_replace(Buffer&& buffer, int to, int send_tag, int from, int recv_tag) {
+    return sendrecv_replace_bytes(as_span(buffer).data(), bytes_of(buffer), to, send_tag, from, recv_tag);
+  }
+  Status sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag);
+
+  // ---- of any layout
+  // The same with datatypes: the elements in the type's order, from and to memory of the host or of one of the world's
+  // GPUs, with other types on either side or none: a message is its packed bytes. Kernels of the GPU pack and unpack
+  // while others run, so these must leave room for a block. `stream`, where given, is what orders the buffer: its work
+  // so far is done before the buffer is touched; what is given to it after the call, or after the wait of a request,
+  // finds the buffer as the call leaves it. Throws what pack() and unpack() throw besides; where both types are known
+  // at the receiver and their elements differ, that stops the job with Error(mismatch).
+  void send(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  void ssend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  void bsend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  Status recv(const TypedBuffer& buffer, int from, int tag = 0, const Stream* stream = nullptr);
+  Request isend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
+  Request irecv(const TypedBuffer& buffer, int from, int tag = 0, const Stream* stream = nullptr);
+  Status sendrecv(const ConstTypedBuffer& out, int to, int send_tag, const TypedBuffer& in, int from, int recv_tag,
+                  const Stream* stream = nullptr);
+  Status sendrecv_replace(const TypedBuffer& buffer, int to, int send_tag, int from, int recv_tag,
+                          const Stream* stream = nullptr);
+  // Waits until the stream has done what it was given, while what this rank has begun goes on. Throws Error(deadline),
+  // aborted, or what Stream::idle() throws.
+  void wait_for(const Stream& stream);
+
+  // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
+  // is the same, of rank; who gives a negative color gets a Comm without ranks. dup() has the same ranks, cart() the
+  // first grid.size(), as the grid numbers them. What one sends meets its own receives alone; its ranks, in statuses
+  // too, are its own. The thread stays the same rank of the world: what is made here lasts at most as long as the Comm
+  // that the thread attached with, and gives back what it uses when it goes, by when all that was sent in it has been
+  // received. Throws Error(invalid_size) for a grid that is larger, out_of_resources where there are 255 communicators
+  // already or a table of members has no space (Config::communicator_bytes).
+  Comm split(int color, int key);
+  Comm dup();
+  Comm cart(const Cart& grid);
+
+  // Waits until nothing that this rank has begun to send depends on it any more, and for collectives that nobody has
+  // waited for. Detaching does it too, but cannot throw.
+  void finish();
+
+ private:
+  friend class job::WorldState;
+  friend class CommCollectives;
+  Comm(std::shared_ptr<job::WorldState> world, message::Endpoint& me, const collective::Group& group = {});
+  Comm made(const collective::Group& group, message::Call call);
+  template <class Buffer>
+  static std::int64_t bytes_of(const Buffer& buffer) {
+    return static_cast<std::int64_t>(as_span(buffer).size_bytes());
+  }
+  // Throws unless the calling thread is this rank.
+  message::Endpoint& mine(message::Call call) const;
+  collective::Member member(message::Call call) const;
+  void check(Code code, message::Call call) const;
+  // The same for one that has waited: what it waited for may have failed.
+  void check_waited(Span<const Request> requests, Code code, message::Call call) const;
+  // Throws what went wrong in a call that goes on beside others: in this one, or in any that nobody has waited for.
+  void check_background(const Request* request) const;
+  void wait_for(message::Call call, const Stream* stream);
+  Status wait_untold(const Request& request);
+  // Begins a call that goes on beside others.
+  Request begin(message::Call call, std::function<Code()> act);
+  void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);
+
+  std::shared_ptr<job::WorldState> world_;
+  message::Endpoint* me_;  // null once moved from
+  const void* owner_;
+  int exceptions_;  // under way when this was made
+  collective::Group group_;
+};
+
+}  // namespace dcgn

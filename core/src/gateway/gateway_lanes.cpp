@@ -1,0 +1,297 @@
+// The gateway's side of the lanes, and what becomes of messages that are announced.
+#include "gateway.hpp"
+#include "transport/mpi_library.hpp"
+
+#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/gpu/scope.hpp>
+#include "message/engine/copying.hpp"
+#include "message/engine/progress.hpp"
+#include "message/engine/work.hpp"
+
+#include "datatype/packed_view.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace dcgn::transport {
+
+namespace {
+
+using message::InLane;
+using message::OutLane;
+using message::Phase;
+
+constexpr gpu::ThreadScope scope{};
+constexpr std::uint64_t staged_fragment = 256u << 10;
+constexpr std::uint64_t largest_fragment = 1u << 30;
+constexpr std::uint32_t most_fragments = 8;  // of one message at once
+
+int tag_of(std::uint32_t receiving) { return 1 + static_cast<int>(receiving); }
+
+}  // namespace
+
+// ---- from ranks here
+
+bool Gateway::take_from(int rank) {
+  InLane& lane = me_.in[rank];
+  message::Header h;
+  std::int32_t to = 0;
+  const std::uint32_t head = lane.head();
+  if (!message::read_header(lane.ring, head, h)) return false;
+  const std::uint32_t last = head + message::header_cells(h.kind);  // of the cells that come before the payload
+  if (!message::read_peer(lane.ring, last, to)) return false;
+  const bool has_payload = h.kind == message::Kind::eager || h.kind == message::Kind::data;
+  const std::uint32_t cells = has_payload ? message::payload_cells(h.bytes) : 0;
+  const auto take = [&](unsigned char* into) {
+    return message::take_cells(scope, *me_.phase,
+                               message::Payload(lane.ring, message::payload_begin(last, cells), cells, h.bytes), into);
+  };
+  Header wire{};
+  wire.context = h.context;
+  wire.from = first_ + rank;
+  wire.to = to;
+  wire.tag = h.tag;
+  wire.bytes = h.bytes;
+  wire.elements = h.elements;
+  switch (h.kind) {
+    case message::Kind::small:
+    case message::Kind::eager: {
+      wire.kind = Kind::eager;
+      Buffer message(sizeof wire + h.bytes);
+      std::memcpy(message.data(), &wire, sizeof wire);
+      unsigned char* const payload = message.data() + sizeof wire;
+      if (h.kind == message::Kind::small)
+        std::memcpy(payload, &h.address, h.bytes);
+      else if (!take(payload))
+        return false;
+      post(process_of(to), std::move(message));
+      break;
+    }
+    case message::Kind::pull:
+    case message::Kind::offer: {
+      const bool pull = h.kind == message::Kind::pull;
+      wire.kind = Kind::offer;
+      wire.sending = next_sending_++;
+      if (!pull) {
+        const std::uint64_t unit = message::largest_unit(lane.ring);
+        wire.fragment = unit * std::max<std::uint64_t>(1, staged_fragment / unit);
+      }
+      Sending& s = sendings_[wire.sending];
+      s.rank = rank;
+      s.to = to;
+      s.ack = h.ack;
+      s.from = pull ? reinterpret_cast<const unsigned char*>(static_cast<std::uintptr_t>(h.address)) : nullptr;
+      s.bytes = h.bytes;
+      s.process = process_of(to);
+      post_header(s.process, wire);
+      break;
+    }
+    case message::Kind::data: {
+      const auto found = sendings_.find(h.record);
+      if (found == sendings_.end()) throw Error(Code::device, "gateway", "a piece of what was not announced");
+      Sending& s = found->second;
+      if (s.under_way >= most_fragments) return false;
+      const std::size_t at = s.gathered.size();
+      s.gathered.resize(at + h.bytes);
+      if (!take(s.gathered.data() + at)) return false;
+      s.moved += h.bytes;
+      if (s.gathered.size() >= s.fragment || s.moved == s.bytes) {
+        const std::uint64_t bytes = s.gathered.size();
+        post_payload(s.process, tag_of(s.receiving), nullptr, bytes, std::exchange(s.gathered, {}), &s.under_way);
+      }
+      break;
+    }
+    case message::Kind::placed: break;
+  }
+  message::take_off(lane, last - head + message::message_cells(last, cells));
+  return true;
+}
+
+bool Gateway::advance_sendings() {
+  bool any = false;
+  for (auto i = sendings_.begin(); i != sendings_.end();) {
+    Sending& s = i->second;
+    if (s.accepted && s.from)
+      while (s.moved < s.bytes && s.under_way < most_fragments) {
+        const std::uint64_t bytes = std::min(s.fragment, s.bytes - s.moved);
+        post_payload(s.process, tag_of(s.receiving), s.from + s.moved, bytes, {}, &s.under_way);
+        s.moved += bytes;
+        any = true;
+      }
+    if (s.accepted && s.moved == s.bytes && !s.under_way) {
+      if (s.from) message::acknowledge(me_.in[s.rank], s.ack, message::ack_pulled);
+      i = sendings_.erase(i);
+      any = true;
+    } else {
+      ++i;
+    }
+  }
+  return any;
+}
+
+// ---- to ranks here
+
+bool Gateway::deliver(int rank) {
+  auto& queue = arrivals_[static_cast<std::size_t>(rank)];
+  bool any = false;
+  while (!queue.empty() && deliver(rank, queue.front())) {
+    held_ -= queue.front().payload.size();
+    queue.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+bool Gateway::deliver(int rank, Arrival& a) {
+  OutLane& lane = me_.out[rank];
+  const std::uint32_t header = message::header_cells(a.header.kind) + 1;
+  const std::uint32_t cells = message::payload_cells(a.payload.size());
+  const std::uint32_t tail = lane.tail(), last = tail + header - 1;  // of the cells that come before the payload
+  const std::uint32_t all = last - tail + message::message_cells(last, cells);
+  if (!message::has_room(lane, all)) return false;
+  if (a.header.kind == message::Kind::offer) {
+    if (!message::take_ack(me_, a.header.ack)) return false;
+    Receiving& r = receivings_.emplace_back();
+    r.rank = rank;
+    r.from = a.from;
+    r.process = a.process;
+    r.sending = a.sending;
+    r.ack = a.header.ack;
+    r.bytes = a.header.bytes;
+    r.fragment = a.fragment;
+  }
+  message::write_peer(lane.ring, last, a.from);
+  message::write_header(lane.ring, tail, a.header);
+  if (cells)
+    message::push_cells(scope,
+                        message::Payload(lane.ring, message::payload_begin(last, cells), cells, a.payload.size()),
+                        a.payload.data());
+  message::put(lane, all);
+  if (a.header.kind != message::Kind::placed) ++lane.sent;
+  return true;
+}
+
+bool Gateway::advance_receivings() {
+  bool any = false;
+  for (auto i = receivings_.begin(); i != receivings_.end();) {
+    Receiving& r = *i;
+    any |= r.matched ? advance(r) : begin_receiving(r);
+    const bool over = r.matched && r.passed == r.bytes && !r.posted && !r.to;
+    if (over) {
+      if (r.tagged) numbers_[r.number] = false;
+      i = receivings_.erase(i);
+      any = true;
+    } else {
+      ++i;
+    }
+  }
+  return any;
+}
+
+// Looks whether the rank has matched the offer.
+bool Gateway::begin_receiving(Receiving& r) {
+  const std::uint64_t answer =
+      message::ack_answer(r.ack, load_acquire(me_.out[r.rank].acks[message::ack_index(r.ack)]));
+  if (answer < message::ack_pulled) return false;
+  Header wire{};
+  wire.sending = r.sending;
+  if (answer == message::ack_pulled) {
+    message::free_ack(me_, r.ack);
+    wire.kind = Kind::received;
+    post_header(r.process, wire);
+    r.matched = true;
+    r.passed = r.bytes;
+    return true;
+  }
+  const auto free = std::find(numbers_.begin(), numbers_.end(), false);
+  if (free == numbers_.end()) return false;
+  r.record = static_cast<std::uint32_t>(answer - message::ack_accepted);
+  const int rank = first_ + r.rank;
+  if (direct_ && memory_.host_resident(rank)) {
+    const message::Record& record = memory_.endpoint(rank)->records[r.record];
+    const bool fits = r.bytes <= record.capacity && !datatype::is_view(record.buffer);
+    if (fits && (devices_ || !(record.flags & message::Record::on_device))) {
+      // See withdraw(): either the rank waits for this, or the job is found aborted here.
+      add_in_order(memory_.lent(rank), 1);
+      r.to = record.buffer;
+      if (load_in_order(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    }
+  }
+  message::free_ack(me_, r.ack);
+  *free = true;
+  r.number = static_cast<std::uint32_t>(free - numbers_.begin());
+  r.matched = r.tagged = true;
+  if (!r.fragment) r.fragment = r.to ? std::min(largest_fragment, r.bytes) : staged_fragment;
+  wire.kind = Kind::accept;
+  wire.receiving = r.number;
+  wire.fragment = r.fragment;
+  post_header(r.process, wire);
+  return true;
+}
+
+bool Gateway::advance(Receiving& r) {
+  bool any = false;
+  if (r.posted) {
+    MpiStatus status;
+    if (!test(r.request, status)) return false;
+    r.posted = false;
+    r.in_staged = static_cast<std::uint64_t>(status.bytes);
+    r.arrived += r.in_staged;
+    if (r.to) r.passed = r.arrived;
+    any = true;
+  }
+  if (!r.to && r.passed < r.arrived) any |= pass_on(r);
+  if (r.passed < r.arrived) return any;
+  if (r.arrived < r.bytes) {
+    const std::uint64_t bytes = std::min(r.fragment, r.bytes - r.arrived);
+    if (!r.to) r.staged.resize(bytes);
+    check_mpi(mpi_,
+              mpi_.irecv(processes_.communicator(), r.to ? r.to + r.arrived : r.staged.data(),
+                         static_cast<std::int64_t>(bytes), r.process, tag_of(r.number), &r.request),
+              "MPI_Irecv");
+    r.posted = true;
+    return true;
+  }
+  if (r.to) arrived_all(r);
+  return true;
+}
+
+// Through the lane, as far as there is room.
+bool Gateway::pass_on(Receiving& r) {
+  OutLane& lane = me_.out[r.rank];
+  bool any = false;
+  while (r.passed < r.arrived) {
+    const std::uint64_t left = r.arrived - r.passed;
+    const std::uint64_t piece = std::min(left, message::largest_unit(lane.ring));
+    const std::uint32_t cells = message::payload_cells(piece);
+    const std::uint32_t tail = lane.tail(), all = 1 + message::message_cells(tail + 1, cells);
+    if (!message::has_room(lane, all)) break;
+    message::Header h;
+    h.kind = message::Kind::data;
+    h.record = r.record;
+    h.bytes = piece;
+    message::write_peer(lane.ring, tail + 1, r.from);
+    message::write_header(lane.ring, tail, h);
+    message::push_cells(scope, message::Payload(lane.ring, message::payload_begin(tail + 1, cells), cells, piece),
+                        r.staged.data() + (r.in_staged - left));
+    message::put(lane, all);
+    r.passed += piece;
+    any = true;
+  }
+  return any;
+}
+
+// All is in the receiver's buffer.
+void Gateway::arrived_all(Receiving& r) {
+  r.to = nullptr;
+  add_in_order(memory_.lent(first_ + r.rank), static_cast<std::uint32_t>(-1));
+  Arrival a{};
+  a.header.kind = message::Kind::placed;
+  a.header.record = r.record;
+  a.from = r.from;
+  arrivals_[static_cast<std::size_t>(r.rank)].push_back(std::move(a));
+  deliver(r.rank);
+}
+
+}  // namespace dcgn::transport

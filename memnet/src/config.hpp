@@ -1,0 +1,79 @@
+// A simulation as a TOML file describes it: examples/sim/ has some, config_keys() all keys.
+#pragma once
+
+#include "memnet/src/endpoint.hpp"
+#include "memnet/src/organisation.hpp"
+#include "memnet/src/parameters.hpp"
+#include "memnet/src/topology.hpp"
+#include "memnet/src/trace.hpp"
+#include "memnet/src/traffic.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dcgn::memnet {
+
+// Which sections the file has says what is simulated: [requests] a closed loop, [replay] the packets of a trace,
+// [system] a workload on an organisation, none of these an open loop.
+enum class RunKind : std::uint8_t { open_loop, closed_loop, replay, system };
+std::string_view to_string(RunKind kind) noexcept;
+
+// [requests]: what each of `terminals` asks for.
+struct RequestPlan {
+  std::vector<int> terminals;
+  AccessPattern pattern;  // count, start and seed differ from one to the next
+  int window = 512;
+  double gap_cycles = 0;
+  std::string trace;   // in place of the pattern
+  std::string record;  // file to write
+};
+
+// [system].
+struct SystemPlan {
+  Organisation organisation = Organisation::umn;
+  Workload workload;
+  SystemModel model;
+};
+
+struct Configuration {
+  std::string file;
+  std::string title;  // the topology's name without one
+  RunKind kind = RunKind::open_loop;
+  Topology topology{""};
+  Parameters parameters;
+  Traffic traffic;      // of an open loop
+  double load = 0;      // of an open loop: flits per source and cycle
+  RequestPlan plan;     // of a closed loop
+  MemorySystem memory;  // of a closed loop
+  std::string packets;  // of a replay: the trace file
+  SystemPlan system;
+  // "FILE:LINE: KEY" of what errors may be about: by the key, and for "deadlock" and "ports" of the one that decides.
+  std::map<std::string, std::string, std::less<>> places;
+
+  // The requesters of a closed loop, at their start. Throws Error(io) where a trace cannot be read, and
+  // Error(configuration) where it is none of accesses or has more sources than there are requesters.
+  std::vector<Requester> requesters() const;
+  // What a replay sends. Throws Error(io) where it cannot be read, Error(configuration) where it does not fit.
+  Trace packet_trace() const;
+  // The error with the file, line and key that it is about in front, where those are known.
+  Error explain(const Error& error) const;
+};
+
+// Throws Error(io) where the file cannot be read; Error(configuration) "FILE:LINE: KEY = VALUE: expected ..." for an
+// unknown key, a wrong type or unit, a value out of range, one that means nothing for the kind of run, terminals that
+// cannot reach each other. What needs the whole network, as a deadlock, is found when it is run: see explain().
+Configuration load_configuration(const std::string& file, const std::vector<std::string>& settings = {});
+// Without `lines` errors name no line of the content.
+Configuration parse_configuration(const std::string& content, const std::string& file,
+                                  const std::vector<std::string>& settings = {}, bool lines = true);
+
+// A topology in short, as commands take it: KIND:ARGUMENTS, as in mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4,
+// dragonfly:2,4,2, sFBFLY:8 (GPUs), UMN forms with CPUs overlay:3,1. Empty where the text has no such form.
+std::string configuration_of(std::string_view short_form);
+
+}  // namespace dcgn::memnet

@@ -1,0 +1,133 @@
+#include "memnet/src/figure.hpp"
+
+#include "memnet/src/figure_parts.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace dcgn::memnet {
+
+void run_tasks(int count, int threads, const std::function<void(int)>& task, const Progress& progress) {
+  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
+  std::atomic<int> next{0};
+  std::mutex mutex;
+  int done = 0;
+  const auto work = [&] {
+    for (int i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+      try {
+        task(i);
+      } catch (...) {
+        errors[static_cast<std::size_t>(i)] = std::current_exception();
+      }
+      const std::scoped_lock lock(mutex);
+      ++done;
+      if (progress) progress(static_cast<double>(done) / count);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int t = 1; t < std::min(threads, count); ++t) others.emplace_back(work);
+    work();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
+}
+
+SystemModel system_of(const FigureOptions& options) {
+  if (options.sample_requests < 10) {
+    throw Error(Code::configuration, "memnet",
+                "sample_requests is " + std::to_string(options.sample_requests) + ", expected 10 or more");
+  }
+  SystemModel model;
+  model.sample_requests = options.sample_requests;
+  model.seed = options.seed;
+  return model;
+}
+
+std::vector<std::string> workload_assumptions(const std::vector<Workload>& used) {
+  std::vector<std::string> out;
+  for (const Workload& one : used) {
+    if (one.assumed != "nothing") out.push_back(std::string(one.name) + ": " + std::string(one.assumed));
+  }
+  return out;
+}
+
+std::vector<std::string> model_assumptions() {
+  return {
+      "kernels are traffic models, not run: bytes and CTAs are derived from the problem's size, instructions estimated",
+      "each GPU simulates a sample of a launch's requests; the rest goes at the pace of the sample's middle",
+      "computing and memory accesses overlap fully; 1/2 of a GPU's issue slots filled, 8 lines outstanding a CTA (one "
+      "a thread where rows are apart), 512 a GPU",
+      "pages placed at random over the clusters; a row of 2 KB, columns of 32 bytes"};
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+double Figure::value(const std::string& series, const std::string& label) const {
+  for (const FigureRow& row : rows) {
+    if (row.series == series && row.label == label) return row.ours;
+  }
+  throw Error(Code::configuration, "memnet",
+              "figure " + std::to_string(number) + " has no row of \"" + series + "\" at \"" + label + "\"");
+}
+
+Figure figure(int number, const FigureOptions& options) {
+  switch (number) {
+    case 12: return figure_12();
+    case 14: return figure_14(options);
+    case 15: return figure_15(options);
+    case 16: return figures_16_and_17(options)[0];
+    case 17: return figures_16_and_17(options)[1];
+    case 18: return figure_18(options);
+    case 19: return figure_19(options);
+  }
+  throw Error(Code::configuration, "memnet",
+              "figure " + std::to_string(number) + ", expected 12, 14, 15, 16, 17, 18 or 19");
+}
+
+std::vector<Figure> all_figures(const FigureOptions& options) {
+  std::vector<Figure> all{figure_12(), figure_14(options), figure_15(options)};
+  for (Figure& one : figures_16_and_17(options)) all.push_back(std::move(one));
+  all.push_back(figure_18(options));
+  all.push_back(figure_19(options));
+  return all;
+}
+
+std::string to_text(const Figure& figure) {
+  std::string out = "Figure " + std::to_string(figure.number) + ": " + figure.title + " [" + figure.unit + "]\n";
+  char line[200];
+  for (const FigureRow& row : figure.rows) {
+    std::snprintf(line, sizeof line, "  %-28s %-10s %10.4g", row.series.c_str(), row.label.c_str(), row.ours);
+    out += line;
+    if (row.paper) {
+      std::snprintf(line, sizeof line, "   paper %8.4g   deviation %+6.1f %%", *row.paper, *row.deviation() * 100);
+      out += line;
+    }
+    out += '\n';
+  }
+  for (const FigureClaim& claim : figure.claims)
+    out += std::string(claim.holds ? "  holds: " : "  FAILS: ") + claim.text + '\n';
+  for (const std::string& one : figure.assumed) out += "  assumed: " + one + '\n';
+  return out;
+}
+
+}  // namespace dcgn::memnet

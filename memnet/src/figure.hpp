@@ -1,0 +1,59 @@
+// The paper's figures 12 and 14 to 19, simulated again, beside what its text states. Bars that the text gives no number
+// for stand without one: the figures themselves are pictures.
+#pragma once
+
+#include "memnet/src/simulation.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dcgn::memnet {
+
+struct FigureRow {
+  std::string series;
+  std::string label;            // on the x axis
+  double ours = 0;              // in the figure's unit
+  std::optional<double> paper;  // in the same unit, where the text states it
+
+  // Ours over the paper's, less 1.
+  std::optional<double> deviation() const { return paper ? std::optional(ours / *paper - 1) : std::nullopt; }
+};
+
+// An ordering that the text states.
+struct FigureClaim {
+  std::string text;
+  bool holds = false;
+};
+
+struct Figure {
+  int number = 0;
+  std::string title;
+  std::string unit;  // of all rows
+  std::vector<FigureRow> rows = {};
+  std::vector<FigureClaim> claims = {};
+  std::vector<std::string> assumed = {};  // inputs that the paper does not give
+
+  // The value of a row. Throws Error(configuration) where there is none.
+  double value(const std::string& series, const std::string& label) const;
+};
+
+struct FigureOptions {
+  std::int64_t sample_requests = 4000;  // of each GPU in a simulation: some windows of 512
+  std::uint64_t seed = 1;
+  int threads = 1;         // simulations at once; 0: as many as the machine has. The figures do not depend on it
+  Progress progress = {};  // may be called from several threads, by one at a time
+};
+
+inline constexpr int figure_numbers[] = {12, 14, 15, 16, 17, 18, 19};
+
+// Throws Error(configuration) for a figure that is not among figure_numbers.
+Figure figure(int number, const FigureOptions& options = {});
+// All of them, in order; figures 16 and 17 share their simulations.
+std::vector<Figure> all_figures(const FigureOptions& options = {});
+
+// A figure as text: a line a row, then the claims and what is assumed.
+std::string to_text(const Figure& figure);
+
+}  // namespace dcgn::memnet

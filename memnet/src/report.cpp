@@ -1,0 +1,325 @@
+#include "memnet/src/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace dcgn::memnet {
+
+namespace {
+
+// Nothing where there was no packet.
+Cell of_packets(std::int64_t packets, double value) { return packets > 0 ? Cell(value) : Cell(std::monostate()); }
+
+void add_latency(ReportRow& row, const std::string& prefix, const LatencySummary& latency) {
+  row.emplace_back(prefix + "_mean", of_packets(latency.packets, latency.mean));
+  row.emplace_back(prefix + "_p50", of_packets(latency.packets, latency.p50));
+  row.emplace_back(prefix + "_p99", of_packets(latency.packets, latency.p99));
+  row.emplace_back(prefix + "_max", of_packets(latency.packets, latency.max));
+}
+
+void add_energy(ReportRow& row, const Energy& energy) {
+  row.emplace_back("energy_active_nj", energy.active_pj / 1000);
+  row.emplace_back("energy_idle_nj", energy.idle_pj / 1000);
+  row.emplace_back("energy_nj", (energy.active_pj + energy.idle_pj) / 1000);
+}
+
+double mean_of(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double most_of(const std::vector<double>& values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+// Who sends, as Destinations counts them.
+int sources_of(const Configuration& configuration) {
+  return static_cast<int>(Destinations(configuration.topology, configuration.traffic).sources().size());
+}
+
+// Channels to every router from the nearest of a terminal's; -1: none.
+void find_distances(const Topology& topology, const std::vector<std::vector<int>>& outputs, const Terminal& from,
+                    std::vector<int>& distance) {
+  distance.assign(topology.routers().size(), -1);
+  std::vector<int> queue;
+  const auto reach = [&](int router, int channels) {
+    if (distance[router] >= 0) return;
+    distance[router] = channels;
+    queue.push_back(router);
+  };
+  for (const Port& port : from.ports) reach(port.router, 0);
+  std::size_t next = 0;
+  while (next < queue.size()) {
+    const int router = queue[next++];
+    for (const int channel : outputs[router]) reach(topology.channels()[channel].to, distance[router] + 1);
+  }
+}
+
+// The diameter and the mean of hops.
+void measure_paths(const Topology& topology, TopologySummary& summary) {
+  const auto outputs = topology.outputs();
+  std::vector<int> distance;
+  double hops = 0, pairs = 0;
+  for (int a = 0; a < summary.terminals; ++a) {
+    find_distances(topology, outputs, topology.terminals()[a], distance);
+    for (int b = 0; b < summary.terminals; ++b) {
+      if (!topology.may_talk(a, b)) continue;
+      int least = -1;
+      for (const Port& port : topology.terminals()[b].ports) {
+        const int d = distance[port.router];
+        if (d >= 0 && (least < 0 || d < least)) least = d;
+      }
+      if (least < 0) continue;
+      summary.diameter = std::max(summary.diameter, least);
+      hops += least + 1;
+      pairs += 1;
+    }
+  }
+  summary.mean_hops = pairs > 0 ? hops / pairs : 0;
+}
+
+struct Cut {
+  int channels = 0;
+  double flits = 0;  // a cycle, each way
+};
+
+// The halves when routers are ordered by `key`.
+template <class KeyOf>
+Cut cut(const Topology& topology, KeyOf&& key) {
+  const int n = static_cast<int>(topology.routers().size());
+  std::vector<int> order(n), side(n, 0);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+  for (int i = n / 2; i < n; ++i) side[order[i]] = 1;
+  Cut crossing;
+  for (std::size_t c = 0; c < topology.channels().size(); c += 2) {
+    const Channel& channel = topology.channels()[c];
+    if (side[channel.from] == side[channel.to]) continue;
+    ++crossing.channels;
+    crossing.flits += channel.link.bandwidth;
+  }
+  return crossing;
+}
+
+Cut bisection(const Topology& topology) {
+  std::vector<Cut> cuts = {cut(topology, [](int r) { return r; }),
+                           cut(topology, [&](int r) { return topology.routers()[r].cluster; })};
+  for (std::size_t d = 0; d < topology.shape().extents.size(); ++d) {
+    cuts.push_back(cut(topology, [&](int r) { return topology.routers()[r].coordinates[d]; }));
+  }
+  return *std::min_element(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.flits < b.flits; });
+}
+
+ReportRow load_row(const std::string& from, const std::string& to, const Link& link, double load) {
+  return {{"from", from}, {"to", to}, {"bandwidth", link.bandwidth}, {"load", load}, {"use", load / link.bandwidth}};
+}
+
+}  // namespace
+
+ReportRow report_row(const Configuration& configuration, const Result& result) {
+  const double gbytes = configuration.parameters.flits_to_gbytes() * sources_of(configuration);
+  ReportRow row = {{"load", result.rate},
+                   {"offered", result.offered},
+                   {"throughput", result.accepted},
+                   {"throughput_gbytes", result.accepted * gbytes},
+                   {"packets", result.latency.packets}};
+  add_latency(row, "latency", result.latency);
+  add_latency(row, "network_latency", result.network_latency);
+  for (std::size_t c = 0; c < result.by_class.size(); ++c) {
+    const std::string prefix = "class" + std::to_string(c);
+    row.emplace_back(prefix + "_packets", result.by_class[c].packets);
+    row.emplace_back(prefix + "_latency_mean", of_packets(result.by_class[c].packets, result.by_class[c].mean));
+    row.emplace_back(prefix + "_latency_p99", of_packets(result.by_class[c].packets, result.by_class[c].p99));
+  }
+  row.emplace_back("hops", of_packets(result.latency.packets, result.hops));
+  row.emplace_back("channel_load_max", most_of(result.channel_load));
+  row.emplace_back("channel_load_mean", mean_of(result.channel_load));
+  row.emplace_back("injection_load_max", most_of(result.injection_load));
+  row.emplace_back("ejection_load_max", most_of(result.ejection_load));
+  add_energy(row, result.energy);
+  row.emplace_back("saturated", result.saturated);
+  row.emplace_back("warmup_cycles", result.warmup_cycles);
+  row.emplace_back("measured_cycles", result.measured_cycles);
+  row.emplace_back("cycles", result.cycles);
+  row.emplace_back("flit_hops", result.flit_hops);
+  return row;
+}
+
+ReportRow report_row(const Configuration& configuration, const ClosedLoopResult& result) {
+  const Parameters& p = configuration.parameters;
+  const double ns = static_cast<double>(result.cycles) / p.clock_ghz;
+  const double bytes = static_cast<double>(result.counters.delivered_flits) * p.flit_bytes;
+  int peak = 0;
+  for (const int one : result.peak) peak = std::max(peak, one);
+  ReportRow row = {{"requests", result.requests},
+                   {"replies", result.replies},
+                   {"cycles", result.cycles},
+                   {"ns", ns},
+                   {"cycles_per_request", result.cycles_per_request},
+                   {"throughput_gbytes", ns > 0 ? bytes / ns : 0.0}};
+  add_latency(row, "latency", result.latency);
+  row.emplace_back("hops", of_packets(result.latency.packets, result.hops));
+  row.emplace_back("row_hit_share", result.row_hit_share);
+  row.emplace_back("peak_outstanding", static_cast<std::int64_t>(peak));
+  add_energy(row, result.energy);
+  row.emplace_back("finished", result.finished);
+  row.emplace_back("flit_hops", result.counters.flit_hops);
+  return row;
+}
+
+ReportRow report_row(const Configuration& configuration, const std::vector<Delivery>& deliveries) {
+  const Parameters& p = configuration.parameters;
+  std::vector<std::int64_t> latency, network;
+  std::vector<std::vector<std::int64_t>> by_class(p.message_classes);
+  std::int64_t end = 0, hops = 0, flits = 0;
+  for (const Delivery& one : deliveries) {
+    latency.push_back(one.delivered - one.created);
+    network.push_back(one.delivered - one.injected);
+    by_class[one.packet.message_class].push_back(latency.back());
+    end = std::max(end, one.delivered);
+    hops += one.hops;
+    flits += one.packet.flits;
+  }
+  const auto count = static_cast<std::int64_t>(deliveries.size());
+  const double ns = static_cast<double>(end) / p.clock_ghz;
+  ReportRow row = {{"packets", count},
+                   {"flits", flits},
+                   {"cycles", end},
+                   {"ns", ns},
+                   {"throughput_gbytes", ns > 0 ? static_cast<double>(flits) * p.flit_bytes / ns : 0.0}};
+  add_latency(row, "latency", summarize(std::move(latency)));
+  add_latency(row, "network_latency", summarize(std::move(network)));
+  for (std::size_t c = 0; c < by_class.size(); ++c) {
+    const std::string prefix = "class" + std::to_string(c);
+    const LatencySummary one = summarize(std::move(by_class[c]));
+    row.emplace_back(prefix + "_packets", one.packets);
+    row.emplace_back(prefix + "_latency_mean", of_packets(one.packets, one.mean));
+    row.emplace_back(prefix + "_latency_p99", of_packets(one.packets, one.p99));
+  }
+  row.emplace_back("hops", of_packets(count, static_cast<double>(hops) / static_cast<double>(count)));
+  return row;
+}
+
+ReportRow report_row(const SystemPlan& plan, const std::string& phase, const Phase& result) {
+  ReportRow row = {{"organisation", std::string(to_string(plan.organisation))},
+                   {"workload", std::string(plan.workload.name)},
+                   {"phase", phase},
+                   {"us", result.ns / 1000},
+                   {"requests", result.requests},
+                   {"latency_mean", of_packets(result.sampled.latency.packets, result.sampled.latency.mean)},
+                   {"hops", of_packets(result.sampled.latency.packets, result.sampled.hops)}};
+  add_energy(row, result.energy);
+  return row;
+}
+
+std::vector<ReportRow> report_loads(const Topology& topology, const Result& result) {
+  std::vector<ReportRow> rows;
+  const auto router = [&](int r) { return "router " + topology.routers()[r].name; };
+  for (std::size_t c = 0; c < topology.channels().size(); ++c) {
+    const Channel& channel = topology.channels()[c];
+    rows.push_back(load_row(router(channel.from), router(channel.to), channel.link, result.channel_load[c]));
+  }
+  for (const bool into : {true, false}) {
+    std::size_t index = 0;
+    for (const Terminal& terminal : topology.terminals()) {
+      for (const Port& port : terminal.ports) {
+        const std::string& name = terminal.name;
+        if (into) {
+          rows.push_back(load_row(name, router(port.router), port.link, result.injection_load[index]));
+        } else {
+          rows.push_back(load_row(router(port.router), name, port.link, result.ejection_load[index]));
+        }
+        ++index;
+      }
+    }
+  }
+  return rows;
+}
+
+ReportRow report_row(const Figure& figure, const FigureRow& row) {
+  const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(std::monostate()); };
+  return {{"figure", static_cast<std::int64_t>(figure.number)},
+          {"series", row.series},
+          {"label", row.label},
+          {"ours", row.ours},
+          {"paper", cell(row.paper)},
+          {"deviation", cell(row.deviation())}};
+}
+
+TopologySummary summarize(const Topology& topology) {
+  TopologySummary summary;
+  summary.name = topology.name();
+  summary.routers = static_cast<int>(topology.routers().size());
+  summary.channels = topology.channel_count();
+  summary.intra_cluster_channels = topology.intra_cluster_channel_count();
+  summary.terminal_channels = topology.terminal_channel_count();
+  summary.terminals = static_cast<int>(topology.terminals().size());
+  std::vector<int> radix(topology.routers().size(), 0);
+  for (const Channel& channel : topology.channels()) ++radix[channel.from];
+  for (const Terminal& terminal : topology.terminals()) {
+    if (terminal.kind == TerminalKind::hmc) continue;
+    for (const Port& port : terminal.ports) ++radix[port.router];
+  }
+  for (const int one : radix) summary.largest_radix = std::max(summary.largest_radix, one);
+  measure_paths(topology, summary);
+  const Cut halves = bisection(topology);
+  summary.bisection = halves.channels;
+  summary.bisection_flits = halves.flits;
+  return summary;
+}
+
+ReportRow report_row(const TopologySummary& s) {
+  const auto count = [](int value) { return static_cast<std::int64_t>(value); };
+  return {{"name", s.name},
+          {"routers", count(s.routers)},
+          {"channels", count(s.channels)},
+          {"intra_cluster_channels", count(s.intra_cluster_channels)},
+          {"terminal_channels", count(s.terminal_channels)},
+          {"terminals", count(s.terminals)},
+          {"largest_radix", count(s.largest_radix)},
+          {"diameter", count(s.diameter)},
+          {"mean_hops", s.mean_hops},
+          {"bisection", count(s.bisection)},
+          {"bisection_flits", s.bisection_flits}};
+}
+
+std::string to_text(const Cell& cell) {
+  if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "true" : "false";
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  std::array<char, 40> digits{};
+  char* const end = digits.data() + digits.size();
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
+    return {digits.data(), std::to_chars(digits.data(), end, *whole).ptr};
+  }
+  if (const auto* real = std::get_if<double>(&cell)) {
+    return {digits.data(), std::to_chars(digits.data(), end, *real).ptr};
+  }
+  return {};
+}
+
+std::string to_csv(const std::vector<ReportRow>& rows) {
+  std::string text;
+  const auto field = [&text](const std::string& value, bool first) {
+    if (!first) text += ',';
+    if (value.find_first_of(",\"\n") == std::string::npos) {
+      text += value;
+      return;
+    }
+    text += '"';
+    for (const char c : value) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+    text += '"';
+  };
+  if (rows.empty()) return text;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) field(rows.front()[i].first, i == 0);
+  text += '\n';
+  for (const ReportRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) field(to_text(row[i].second), i == 0);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace dcgn::memnet

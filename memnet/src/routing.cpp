@@ -1,0 +1,286 @@
+// Tables for dimension order and for shortest paths, and the classes of virtual channels.
+#include "memnet/src/routing.hpp"
+
+#include "memnet/src/deadlock.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <queue>
+#include <string>
+#include <utility>
+
+namespace dcgn::memnet {
+
+RouteTable::RouteTable(const Topology& topology, const Parameters& parameters)
+    : topology_(topology),
+      routers_(static_cast<int>(topology.routers().size())),
+      vcs_per_class_(parameters.vcs_per_class),
+      legs_(parameters.routing == Routing::valiant || parameters.routing == Routing::ugal ? 2 : 1),
+      kind_(topology.shape().kind),
+      sliced_(topology.shape().sliced) {
+  build_groups();
+  std::vector<Scheme> schemes = {Scheme::grid};
+  if (kind_ == ShapeKind::irregular) {
+    build_table();
+    schemes = {Scheme::single, Scheme::clusters, Scheme::hops};
+  } else {
+    build_grid();
+  }
+  overlay_path_.assign(routers_, -1);
+  overlay_place_.assign(routers_, -1);
+  for (std::size_t p = 0; p < topology.overlays().size(); ++p) {
+    const std::vector<int>& path = topology.overlays()[p];
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      overlay_path_[path[i]] = static_cast<std::int32_t>(p);
+      overlay_place_[path[i]] = static_cast<std::int32_t>(i);
+    }
+  }
+  std::string cycle;
+  for (const Scheme scheme : schemes) {
+    set_scheme(scheme);
+    cycle = find_dependency_cycle(topology, parameters, *this);
+    if (cycle.empty()) return;
+  }
+  throw Error(Code::configuration, "simulate",
+              topology.name() + " with " + std::string(to_string(parameters.routing)) + " routing and " +
+                  counted(parameters.vcs_per_class, "VC") + " per class could deadlock, expected no cycle: " + cycle);
+}
+
+void RouteTable::build_groups() {
+  const auto outputs = topology_.outputs();
+  group_begin_.push_back(0);
+  for (int r = 0; r < routers_; ++r) {
+    std::vector<std::pair<int, int>> neighbours;
+    for (const int channel : outputs[r]) neighbours.emplace_back(topology_.channels()[channel].to, channel);
+    std::sort(neighbours.begin(), neighbours.end());
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+      if (i == 0 || neighbours[i].first != neighbours[i - 1].first) {
+        Group group;
+        group.first = static_cast<std::int32_t>(group_channels_.size());
+        group.between_clusters = topology_.routers()[r].cluster != topology_.routers()[neighbours[i].first].cluster;
+        groups_.push_back(group);
+      }
+      group_channels_.push_back(neighbours[i].second);
+      ++groups_.back().count;
+    }
+    group_begin_.push_back(static_cast<std::int32_t>(groups_.size()));
+  }
+}
+
+int RouteTable::group_between(int from, int to) const {
+  for (int g = group_begin_[from]; g < group_begin_[from + 1]; ++g) {
+    if (topology_.channels()[group_channels_[groups_[g].first]].to == to) return g;
+  }
+  return -1;
+}
+
+void RouteTable::build_grid() {
+  extents_ = topology_.shape().extents;
+  dimensions_ = static_cast<int>(extents_.size());
+  for (const int extent : extents_) {
+    offsets_.push_back(row_);
+    row_ += extent;
+  }
+  for (const Router& router : topology_.routers()) {
+    coordinates_.insert(coordinates_.end(), router.coordinates.begin(), router.coordinates.end());
+    slice_.push_back(router.slice);
+  }
+  steps_.assign(static_cast<std::size_t>(routers_) * row_, -1);
+  for (int r = 0; r < routers_; ++r) {
+    for (int g = group_begin_[r]; g < group_begin_[r + 1]; ++g) {
+      const int to = topology_.channels()[group_channels_[groups_[g].first]].to;
+      int differing = -1;
+      int count = 0;
+      for (int d = 0; d < dimensions_; ++d) {
+        if (coordinate(r, d) == coordinate(to, d)) continue;
+        differing = d;
+        ++count;
+      }
+      if (count != 1 || (sliced_ && slice_[r] != slice_[to])) {
+        throw Error(Code::configuration, "topology",
+                    "the channel from router " + std::to_string(r) + " to router " + std::to_string(to) +
+                        " does not follow a dimension of " + topology_.name() + ", expected routers of one row");
+      }
+      steps_[static_cast<std::size_t>(r) * row_ + offsets_[differing] + coordinate(to, differing)] = g;
+    }
+  }
+}
+
+// Shortest paths towards each router, a channel between clusters weighing more than any path inside one.
+void RouteTable::build_table() {
+  const std::size_t n = static_cast<std::size_t>(routers_);
+  table_.assign(n * n, -1);
+  distance_.assign(n * n, -1);
+  constexpr int between = 1 << 12;
+  constexpr int unreached = std::numeric_limits<int>::max();
+  std::vector<int> cost(n);
+  std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> queue;
+  for (int target = 0; target < routers_; ++target) {
+    std::fill(cost.begin(), cost.end(), unreached);
+    cost[target] = 0;
+    queue.emplace(0, target);
+    while (!queue.empty()) {
+      const auto [value, router] = queue.top();
+      queue.pop();
+      if (value > cost[router]) continue;
+      // Channels have both directions: who can be reached from here can come here, at the same cost.
+      for (int g = group_begin_[router]; g < group_begin_[router + 1]; ++g) {
+        const int next = topology_.channels()[group_channels_[groups_[g].first]].to;
+        const int sum = value + (groups_[g].between_clusters ? between : 1);
+        if (sum < cost[next]) {
+          cost[next] = sum;
+          queue.emplace(sum, next);
+        }
+      }
+    }
+    for (int r = 0; r < routers_; ++r) {
+      if (cost[r] == unreached || r == target) continue;
+      // Of several that are as good, another one for each pair, so that the load spreads.
+      int found = 0;
+      for (int pass = 0; pass < 2; ++pass) {
+        int place = pass == 0 ? -1 : (r + target) % found;
+        for (int g = group_begin_[r]; g < group_begin_[r + 1]; ++g) {
+          const int next = topology_.channels()[group_channels_[groups_[g].first]].to;
+          if (cost[next] == unreached || cost[next] + (groups_[g].between_clusters ? between : 1) != cost[r]) continue;
+          if (pass == 0) ++found;
+          if (pass == 1 && place-- == 0) table_[r * n + target] = g;
+        }
+      }
+    }
+    for (int r = 0; r < routers_; ++r) {
+      if (cost[r] == unreached) continue;
+      int hops = 0;
+      for (int at = r; at != target; ++hops) {
+        at = topology_.channels()[group_channels_[groups_[table_[at * n + target]].first]].to;
+      }
+      distance_[r * n + target] = static_cast<std::int16_t>(hops);
+    }
+  }
+}
+
+void RouteTable::set_scheme(Scheme scheme) {
+  scheme_ = scheme;
+  int levels = 1;  // that a minimal route takes
+  switch (scheme) {
+    case Scheme::grid:
+    case Scheme::single: break;
+    case Scheme::clusters:
+    case Scheme::hops: {
+      // As many as the longest route takes.
+      int most = 0;
+      for (int from = 0; from < routers_; ++from) {
+        for (int to = 0; to < routers_; ++to) {
+          if (from == to || distance_[static_cast<std::size_t>(from) * routers_ + to] < 0) continue;
+          int steps = 0;
+          for (int at = from; at != to;) {
+            const Group& group = groups_[table_[static_cast<std::size_t>(at) * routers_ + to]];
+            if (scheme == Scheme::hops || group.between_clusters) ++steps;
+            at = topology_.channels()[group_channels_[group.first]].to;
+          }
+          most = std::max(most, steps);
+        }
+      }
+      levels = scheme == Scheme::hops ? std::max(1, most) : most + 1;
+      break;
+    }
+  }
+  const int wanted = legs_ * levels * classes_per_level() + (topology_.overlays().empty() ? 0 : 1);
+  const int count = std::min(wanted, vcs_per_class_);
+  slack_ = count == wanted ? (legs_ - 1) * levels : 0;
+  masks_.assign(count, 0);
+  for (int k = 0; k < count; ++k) {
+    for (int vc = k * vcs_per_class_ / count; vc < (k + 1) * vcs_per_class_ / count; ++vc) {
+      masks_[k] |= std::uint64_t{1} << vc;
+      class_of_vc_[vc] = static_cast<std::uint8_t>(k);
+    }
+  }
+}
+
+int RouteTable::distance(int from, int to) const {
+  if (from == to) return 0;
+  if (kind_ == ShapeKind::irregular) return distance_[static_cast<std::size_t>(from) * routers_ + to];
+  if (sliced_ && slice_[from] != slice_[to]) return -1;
+  int sum = 0;
+  for (int d = 0; d < dimensions_; ++d) {
+    const int step = std::abs(coordinate(from, d) - coordinate(to, d));
+    switch (kind_) {
+      case ShapeKind::irregular: break;
+      case ShapeKind::mesh: sum += step; break;
+      case ShapeKind::torus: sum += std::min(step, extents_[d] - step); break;
+      case ShapeKind::flattened: sum += step != 0 ? 1 : 0; break;
+    }
+  }
+  return sum;
+}
+
+int RouteTable::overlay_distance(int from, int to) const {
+  if (overlay_path_[from] < 0 || overlay_path_[from] != overlay_path_[to]) return -1;
+  return std::abs(overlay_place_[from] - overlay_place_[to]);
+}
+
+RouteState RouteTable::start(int intermediate, bool overlay, std::uint8_t ties) const {
+  RouteState state;
+  state.intermediate = intermediate;
+  state.overlay = overlay;
+  state.slack = static_cast<std::uint8_t>(intermediate < 0 && !overlay ? slack_ : 0);
+  state.ties = ties;
+  return state;
+}
+
+void RouteTable::settle(RouteState& state, int vc) const {
+  if (state.slack == 0) return;
+  const int raised = class_of_vc_[vc] / classes_per_level() - state.level;
+  state.slack = static_cast<std::uint8_t>(state.slack - raised);
+  state.steps = static_cast<std::uint8_t>(state.steps + raised);
+}
+
+Hop RouteTable::next(int router, int target, RouteState& state) const {
+  if (state.overlay) {
+    const std::vector<int>& path = topology_.overlays()[overlay_path_[router]];
+    const int place = overlay_place_[router];
+    const Group& group = groups_[group_between(router, path[place + (overlay_place_[target] > place ? 1 : -1)])];
+    return {&group_channels_[group.first], group.count, vc_classes() - 1};
+  }
+  if (state.intermediate == router) {
+    state.intermediate = -1;
+    state.leg = 1;
+    state.dimension = -1;
+    state.ties = std::rotl(state.ties, 4);
+  }
+  const int goal = state.intermediate >= 0 ? state.intermediate : target;
+  if (kind_ == ShapeKind::irregular) {
+    const Group& group = groups_[table_[static_cast<std::size_t>(router) * routers_ + goal]];
+    // A channel belongs to the level of the steps before it. Both legs may have hops in the intermediate cluster.
+    state.level = static_cast<std::uint8_t>(state.steps + (scheme_ == Scheme::hops ? 0 : state.leg));
+    if (scheme_ == Scheme::hops || (scheme_ == Scheme::clusters && group.between_clusters)) ++state.steps;
+    return {&group_channels_[group.first], group.count, limited(state.level), state.slack};
+  }
+  int d = 0;
+  while (coordinate(router, d) == coordinate(goal, d)) ++d;
+  const int here = coordinate(router, d);
+  const int there = coordinate(goal, d);
+  int step = there;
+  switch (kind_) {
+    case ShapeKind::irregular:
+    case ShapeKind::flattened: break;
+    case ShapeKind::mesh: step = there > here ? here + 1 : here - 1; break;
+    case ShapeKind::torus: {
+      const int extent = extents_[d];
+      const int up = there > here ? there - here : there - here + extent;
+      const bool upwards = 2 * up < extent || (2 * up == extent && (state.ties >> d % 8 & 1) == 0);
+      if (state.dimension != d) state.crossing = (upwards ? there < here : there > here) ? 1 : 0;
+      step = upwards ? (here + 1) % extent : (here + extent - 1) % extent;
+      break;
+    }
+  }
+  state.dimension = static_cast<std::int8_t>(d);
+  const Group& group = groups_[steps_[static_cast<std::size_t>(router) * row_ + offsets_[d] + step]];
+  state.level = static_cast<std::uint8_t>(state.steps + state.leg);
+  const int vc_class = limited(state.level * classes_per_level() + state.crossing);
+  return {&group_channels_[group.first], group.count, vc_class, state.slack};
+}
+
+}  // namespace dcgn::memnet

@@ -1,0 +1,149 @@
+#include "memnet/src/trace.hpp"
+
+#include "base/output_file.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace dcgn::memnet {
+
+namespace {
+
+constexpr std::string_view magic = "DCGNTRAC";
+constexpr std::uint32_t version = 1;
+constexpr std::size_t header_bytes = 24, record_bytes = 24;
+// Later ones leave no room for latencies in signed numbers of cycles.
+constexpr std::uint64_t most_cycle = (std::uint64_t{1} << 62) - 1;
+
+template <class Number>
+void put(std::string& out, Number number) {
+  for (std::size_t i = 0; i < sizeof(Number); ++i) {
+    out.push_back(static_cast<char>(static_cast<std::uint64_t>(number) >> 8 * i & 0xff));
+  }
+}
+
+template <class Number>
+Number get(std::string_view text, std::size_t offset) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < sizeof(Number); ++i) {
+    number |= std::uint64_t{static_cast<unsigned char>(text[offset + i])} << 8 * i;
+  }
+  return static_cast<Number>(number);
+}
+
+// What is wrong with a record, and how many bytes into it.
+struct Fault {
+  std::size_t offset;
+  std::string text;
+};
+
+std::optional<Fault> fault_of(const TraceRecord& record, std::uint32_t sources, std::uint64_t last_cycle) {
+  if (record.cycle < last_cycle) {
+    return Fault{0, "cycle " + std::to_string(record.cycle) + ", expected " + std::to_string(last_cycle) + " or later"};
+  }
+  if (record.cycle > most_cycle) {
+    return Fault{0, "cycle " + std::to_string(record.cycle) + ", expected less than 2^62"};
+  }
+  if (record.source >= sources) {
+    return Fault{16, "source " + std::to_string(record.source) + ", expected less than " + std::to_string(sources)};
+  }
+  if (record.size == 0) return Fault{20, "size 0, expected 1 or more"};
+  if (record.kind > TraceKind::packet) {
+    return Fault{22, "kind " + std::to_string(static_cast<int>(record.kind)) + ", expected 0..2"};
+  }
+  if (record.kind != TraceKind::packet && record.message_class != 0) {
+    return Fault{23, "message class " + std::to_string(record.message_class) + " of an access, expected 0"};
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void fail_at(const std::string& path, std::size_t offset, const std::string& text) {
+  throw Error(Code::io, "memnet", path + ": offset " + std::to_string(offset) + ": " + text);
+}
+
+std::string bytes_of(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) throw Error(Code::io, "memnet", path + ": cannot be read: " + std::strerror(errno));
+  std::string content;
+  char part[65536];
+  std::size_t got = 0;
+  while ((got = std::fread(part, 1, sizeof part, file.get())) > 0) content.append(part, got);
+  if (std::ferror(file.get()) != 0)
+    fail_at(path, content.size(), std::string("cannot be read: ") + std::strerror(errno));
+  return content;
+}
+
+}  // namespace
+
+void write_trace(const std::string& path, const Trace& trace) {
+  base::OutputFile file(path);
+  write_trace(file, trace);
+}
+
+void write_trace(base::OutputFile& file, const Trace& trace) {
+  std::string out(magic);
+  put(out, version);
+  put(out, trace.sources);
+  put(out, static_cast<std::uint64_t>(trace.records.size()));
+  out.reserve(header_bytes + record_bytes * trace.records.size());
+  std::uint64_t last_cycle = 0;
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    const TraceRecord& record = trace.records[i];
+    if (const auto fault = fault_of(record, trace.sources, last_cycle)) {
+      throw Error(Code::invalid_size, "memnet", file.path() + ": record " + std::to_string(i) + ": " + fault->text);
+    }
+    last_cycle = record.cycle;
+    put(out, record.cycle);
+    put(out, record.address);
+    put(out, record.source);
+    put(out, record.size);
+    put(out, static_cast<std::uint8_t>(record.kind));
+    put(out, record.message_class);
+  }
+  file.write(out);
+}
+
+Trace read_trace(const std::string& path) {
+  const std::string content = bytes_of(path);
+  if (content.size() < header_bytes) {
+    fail_at(path, content.size(), "the file ends, expected a header of " + std::to_string(header_bytes) + " bytes");
+  }
+  if (std::string_view(content).substr(0, magic.size()) != magic)
+    fail_at(path, 0, "not a trace, expected \"DCGNTRAC\"");
+  const auto its_version = get<std::uint32_t>(content, 8);
+  if (its_version != version) {
+    fail_at(path, 8, "version " + std::to_string(its_version) + ", expected " + std::to_string(version));
+  }
+  Trace trace;
+  trace.sources = get<std::uint32_t>(content, 12);
+  const auto count = get<std::uint64_t>(content, 16);
+  const std::size_t there = content.size() - header_bytes;
+  if (count != there / record_bytes || there % record_bytes != 0) {
+    fail_at(path, 16,
+            std::to_string(count) + " records, but " + std::to_string(there) + " bytes follow, expected " +
+                std::to_string(record_bytes) + " a record");
+  }
+  trace.records.reserve(count);
+  std::uint64_t last_cycle = 0;
+  for (std::size_t at = header_bytes; at < content.size(); at += record_bytes) {
+    TraceRecord record;
+    record.cycle = get<std::uint64_t>(content, at);
+    record.address = get<std::uint64_t>(content, at + 8);
+    record.source = get<std::uint32_t>(content, at + 16);
+    record.size = get<std::uint16_t>(content, at + 20);
+    record.kind = static_cast<TraceKind>(get<std::uint8_t>(content, at + 22));
+    record.message_class = get<std::uint8_t>(content, at + 23);
+    if (const auto fault = fault_of(record, trace.sources, last_cycle)) fail_at(path, at + fault->offset, fault->text);
+    last_cycle = record.cycle;
+    trace.records.push_back(record);
+  }
+  return trace;
+}
+
+}  // namespace dcgn::memnet

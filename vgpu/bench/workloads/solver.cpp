@@ -1,0 +1,90 @@
+// Conjugate gradients for a Laplacian on a square grid; all numbers stay on the device.
+#include "vgpu/bench/workloads/common.hpp"
+
+namespace dcgn::workloads {
+
+namespace {
+
+class ConjugateGradient final : public Program {
+ public:
+  ConjugateGradient(VirtualGpu& gpu, int scale)
+      : Program(gpu, "conjugate_gradient.cu"),
+        lines_(512 * scale),
+        product_(kernel("sparse_product")),
+        dot_(kernel("dot")),
+        axpy_(kernel("axpy")),
+        direction_(kernel("direction")) {
+    std::vector<int> first{0}, column;
+    std::vector<double> value;
+    for (int y = 0; y < lines_; ++y)
+      for (int x = 0; x < width; ++x) {
+        const auto add = [&](int at, double v) {
+          column.push_back(at);
+          value.push_back(v);
+        };
+        const int row = y * width + x;
+        if (y > 0) add(row - width, -1);
+        if (x > 0) add(row - 1, -1);
+        add(row, 4);
+        if (x < width - 1) add(row + 1, -1);
+        if (y < lines_ - 1) add(row + width, -1);
+        first.push_back(static_cast<int>(column.size()));
+      }
+    entries_ = column.size();
+    first_ = allocate_input<int>(first.size());
+    column_ = allocate_input<int>(entries_);
+    value_ = allocate_input<double>(entries_);
+    upload(first_, first);
+    upload(column_, column);
+    upload(value_, value);
+    for (double** vector : {&x_, &r_, &p_, &q_}) *vector = allocate<double>(rows());
+    numbers_ = allocate<double>(3);
+  }
+  void reset() override {
+    Numbers numbers(19);
+    std::vector<double> b(rows());
+    for (double& v : b) v = static_cast<double>(numbers.unit());
+    gpu().fill(x_, 0, rows() * sizeof(double));
+    upload(r_, b);
+    upload(p_, b);
+  }
+  void run(virtual_gpu::Stream& stream) override {
+    const int n = static_cast<int>(rows());
+    const Launch each{.grid = blocks_for(rows(), 256), .block = 256}, sum{.grid = 1024, .block = 256};
+    double *const old = numbers_, *const now = numbers_ + 1, *const curvature = numbers_ + 2;
+    launch(stream, dot_, sum, r_, r_, old, n);
+    for (int step = 0; step < steps; ++step) {
+      launch(stream, product_, each, first_, column_, value_, p_, q_, n);
+      launch(stream, dot_, sum, p_, q_, curvature, n);
+      launch(stream, axpy_, each, 1.0, old, curvature, p_, x_, n);
+      launch(stream, axpy_, each, -1.0, old, curvature, q_, r_, n);
+      launch(stream, dot_, sum, r_, r_, now, n);
+      launch(stream, direction_, each, now, old, r_, p_, n);
+      gpu().copy(stream, old, now, sizeof(double));
+    }
+  }
+  std::vector<Result> results() const override {
+    return {result("x", x_, rows()), result("r", r_, rows()), result("r * r", numbers_, 1)};
+  }
+  double bytes_moved() const override {
+    return steps * (12.0 * static_cast<double>(entries_) + 8.0 * 14 * static_cast<double>(rows()));
+  }
+
+ private:
+  static constexpr int width = 512, steps = 8;
+  std::size_t rows() const { return static_cast<std::size_t>(lines_) * width; }
+
+  int lines_;
+  std::size_t entries_ = 0;
+  virtual_gpu::Kernel product_, dot_, axpy_, direction_;
+  int *first_ = nullptr, *column_ = nullptr;
+  double *value_ = nullptr, *x_ = nullptr, *r_ = nullptr, *p_ = nullptr, *q_ = nullptr, *numbers_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<WorkloadKind> solver_workloads() {
+  return {{"conjugate-gradient", "CG.S", make_workload<ConjugateGradient>, 4, 32}};
+}
+
+}  // namespace dcgn::workloads

@@ -1,0 +1,179 @@
+// Workloads that go through their data once, in the order of their blocks: vector add, back-propagation, scan, the
+// Walsh transform, the Fourier transform.
+#include "vgpu/bench/workloads/common.hpp"
+
+#include <cmath>
+
+namespace dcgn::workloads {
+
+namespace {
+
+class VectorAdd final : public Program {
+ public:
+  VectorAdd(VirtualGpu& gpu, int scale)
+      : Program(gpu, "vector_add.cu"),
+        n_((std::size_t{4} << 20) * static_cast<std::size_t>(scale)),
+        add_(kernel("vector_add")) {
+    a_ = allocate_input<float>(n_);
+    b_ = allocate_input<float>(n_);
+    c_ = allocate<float>(n_);
+    upload(a_, random_floats(pattern, -1, 1, 1), n_);
+    upload(b_, random_floats(pattern, -1, 1, 2), n_);
+  }
+  void reset() override { gpu().fill(c_, 0xff, n_ * sizeof(float)); }
+  void run(virtual_gpu::Stream& stream) override {
+    launch(stream, add_, {.grid = blocks_for(n_, threads), .block = threads}, a_, b_, c_, static_cast<int>(n_));
+  }
+  std::vector<Result> results() const override { return {result("c", c_, n_)}; }
+  double bytes_moved() const override { return 12.0 * static_cast<double>(n_); }
+
+ private:
+  std::size_t n_;
+  virtual_gpu::Kernel add_;
+  float *a_, *b_, *c_;
+};
+
+class BackPropagation final : public Program {
+ public:
+  BackPropagation(VirtualGpu& gpu, int scale)
+      : Program(gpu, "back_propagation.cu"),
+        // A grid has at most 65535 blocks in this direction.
+        rows_(16 * std::min<std::size_t>(4096 * static_cast<std::size_t>(scale), 65535)),
+        forward_(kernel("layer_forward")),
+        adjust_(kernel("adjust_weights")) {
+    input_ = allocate_input<float>(rows_);
+    weights_ = allocate<float>(rows_ * outputs);
+    old_ = allocate<float>(rows_ * outputs);
+    partial_ = allocate<float>(rows_ / 16 * outputs);
+    delta_ = allocate_input<float>(outputs);
+    upload(input_, random_floats(pattern, 0, 1, 3), rows_);
+    upload(delta_, random_floats(outputs, -1, 1, 4));
+  }
+  void reset() override {
+    upload(weights_, random_floats(pattern, -1, 1, 5), rows_ * outputs);
+    upload(old_, random_floats(pattern, -0.1f, 0.1f, 6), rows_ * outputs);
+  }
+  void run(virtual_gpu::Stream& stream) override {
+    const Launch shape{.grid = Dim3(1, static_cast<unsigned>(rows_ / 16)), .block = Dim3(16, 16)};
+    launch(stream, forward_, shape, input_, weights_, partial_, outputs);
+    launch(stream, adjust_, shape, delta_, input_, weights_, old_, outputs);
+  }
+  std::vector<Result> results() const override {
+    return {result("partial", partial_, rows_ / 16 * outputs), result("weights", weights_, rows_ * outputs)};
+  }
+  // Weights are read by both kernels and written by one, their changes read and written.
+  double bytes_moved() const override { return 4.0 * static_cast<double>(rows_) * (5 * outputs + 2); }
+
+ private:
+  static constexpr int outputs = 16;
+  std::size_t rows_;
+  virtual_gpu::Kernel forward_, adjust_;
+  float *input_, *weights_, *old_, *partial_, *delta_;
+};
+
+class Scan final : public Program {
+ public:
+  Scan(VirtualGpu& gpu, int scale)
+      : Program(gpu, "scan.cu"),
+        n_((std::size_t{1} << 20) * static_cast<std::size_t>(scale)),
+        blocks_(kernel("scan_blocks")),
+        add_(kernel("scan_add")),
+        shift_(kernel("scan_shift")) {
+    in_ = allocate_input<int>(n_);
+    out_ = allocate<int>(n_);
+    sums_ = allocate<int>(blocks_for(n_, each));
+    scanned_ = allocate<int>(blocks_for(n_, each));
+    sums_of_sums_ = allocate<int>(blocks_for(blocks_for(n_, each), each));
+    Numbers numbers(7);
+    std::vector<int> content(pattern);
+    for (int& value : content) value = static_cast<int>(numbers.below(7)) - 3;
+    upload(in_, content, n_);
+  }
+  void reset() override { gpu().fill(out_, 0xff, n_ * sizeof(int)); }
+  void run(virtual_gpu::Stream& stream) override {
+    const unsigned grid = blocks_for(n_, each);
+    const int n = static_cast<int>(n_), sums = static_cast<int>(grid);
+    launch(stream, blocks_, {.grid = grid, .block = each}, in_, out_, sums_, n);
+    launch(stream, blocks_, {.grid = blocks_for(grid, each), .block = each}, sums_, scanned_, sums_of_sums_, sums);
+    launch(stream, add_, {.grid = blocks_for(grid, each), .block = each}, scanned_, sums_of_sums_, sums);
+    launch(stream, shift_, {.grid = grid, .block = each}, out_, scanned_, n);
+  }
+  std::vector<Result> results() const override { return {result("out", out_, n_)}; }
+  double bytes_moved() const override { return 16.0 * static_cast<double>(n_); }
+
+ private:
+  static constexpr unsigned each = 1024;
+  std::size_t n_;
+  virtual_gpu::Kernel blocks_, add_, shift_;
+  int *in_, *out_, *sums_, *scanned_, *sums_of_sums_;
+};
+
+class Walsh final : public Program {
+ public:
+  Walsh(VirtualGpu& gpu, int scale) : Program(gpu, "walsh.cu"), n_(std::size_t{1} << 20), step_(kernel("walsh_step")) {
+    while (n_ < (std::size_t{1} << 20) * static_cast<std::size_t>(scale)) n_ *= 2;
+    data_ = allocate<float>(n_);
+  }
+  void reset() override { upload(data_, random_floats(pattern, -1, 1, 8), n_); }
+  void run(virtual_gpu::Stream& stream) override {
+    const int n = static_cast<int>(n_);
+    for (std::size_t stride = 1; stride < n_; stride *= 2)
+      launch(stream, step_, {.grid = blocks_for(n_ / 2, threads), .block = threads}, data_, static_cast<int>(stride),
+             n);
+  }
+  std::vector<Result> results() const override { return {result("data", data_, n_)}; }
+  double bytes_moved() const override { return 8.0 * static_cast<double>(n_) * std::log2(static_cast<double>(n_)); }
+
+ private:
+  std::size_t n_;
+  virtual_gpu::Kernel step_;
+  float* data_;
+};
+
+// Transforms of 64 x 64 x 64, in three directions.
+class Fourier final : public Program {
+ public:
+  struct Complex {
+    float re, im;
+  };
+  Fourier(VirtualGpu& gpu, int scale)
+      : Program(gpu, "fourier.cu"), cubes_(4 * static_cast<std::size_t>(scale)), transform_(kernel("fourier")) {
+    data_ = allocate<Complex>(cubes_ * cube);
+    std::vector<Complex> roots(32);
+    for (std::size_t k = 0; k < roots.size(); ++k) {
+      const double angle = -2 * 3.14159265358979323846 * static_cast<double>(k) / 64;
+      roots[k] = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+    }
+    module().write("roots", roots.data(), roots.size() * sizeof(Complex));
+  }
+  void reset() override {
+    Numbers numbers(9);
+    std::vector<Complex> content(pattern);
+    for (Complex& c : content) c = {numbers.unit() - 0.5f, numbers.unit() - 0.5f};
+    upload(data_, content, cubes_ * cube);
+  }
+  void run(virtual_gpu::Stream& stream) override {
+    for (const int stride : {1, 64, 64 * 64})
+      launch(stream, transform_, {.grid = static_cast<unsigned>(cubes_ * cube / 64), .block = 32}, data_, stride);
+  }
+  std::vector<Result> results() const override { return {result("data", data_, cubes_ * cube)}; }
+  double bytes_moved() const override { return 3 * 16.0 * static_cast<double>(cubes_ * cube); }
+
+ private:
+  static constexpr std::size_t cube = 64 * 64 * 64;
+  std::size_t cubes_;
+  virtual_gpu::Kernel transform_;
+  Complex* data_;
+};
+
+}  // namespace
+
+std::vector<WorkloadKind> streaming_workloads() {
+  return {{"vector-add", "vectorAdd of figure 7", make_workload<VectorAdd>, 22, 170},
+          {"back-propagation", "BP", make_workload<BackPropagation>, 16, 16},
+          {"scan", "SCAN", make_workload<Scan>, 128, 1000},
+          {"walsh", "FWT", make_workload<Walsh>, 64, 512},
+          {"fourier", "FT.S", make_workload<Fourier>, 128, 1000}};
+}
+
+}  // namespace dcgn::workloads

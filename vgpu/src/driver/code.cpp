@@ -1,0 +1,190 @@
+#include "vgpu/src/driver/code.hpp"
+
+#include "vgpu/src/driver/real.hpp"
+#include "vgpu/src/fat_binary.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace dcgn::virtual_gpu::driver {
+
+namespace {
+
+// What nvcc wraps a fat binary in for the runtime.
+struct Wrapper {
+  std::uint32_t magic, version;
+  const void* content;
+  const void* more;
+};
+constexpr std::uint32_t wrapper_magic = 0x466243b1;
+
+// The begin of a fat binary, as fat_binary.cpp reads it: bytes stand behind the header.
+struct FatHeader {
+  std::uint32_t magic;
+  std::uint16_t version, header_bytes;
+  std::uint64_t bytes;
+};
+constexpr std::uint32_t fat_magic = 0xba55ed50, elf_magic = 0x464c457f;
+
+std::uint32_t magic_at(const void* image) {
+  std::uint32_t magic = 0;
+  // PTX may be shorter than that, and ends with a zero.
+  const auto* const text = static_cast<const char*>(image);
+  std::memcpy(&magic, text, strnlen(text, sizeof magic));
+  return magic;
+}
+
+std::size_t bytes_of(const void* image) {
+  switch (magic_at(image)) {
+    case elf_magic: return 0;  // machine code, of which nothing is read
+    case fat_magic: {
+      FatHeader header;
+      std::memcpy(&header, image, sizeof header);
+      return header.header_bytes + header.bytes;
+    }
+    default: return std::strlen(static_cast<const char*>(image));
+  }
+}
+
+int next_number() {
+  static int number = 0;
+  return number++;
+}
+
+bool has_word(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+}  // namespace
+
+Code::Code(const void* image, bool kept) : number_(next_number()) {
+  if (!image) return;
+  if (magic_at(image) == wrapper_magic) {
+    Wrapper wrapper;
+    std::memcpy(&wrapper, image, sizeof wrapper);
+    image = wrapper.content;
+  }
+  bytes_ = bytes_of(image);
+  image_ = static_cast<const std::byte*>(image);
+  if (!kept && bytes_ != 0) {
+    copy_.assign(image_, image_ + bytes_);
+    image_ = copy_.data();
+  }
+}
+
+Code::~Code() {
+  for (const void* constant : constants_) Program::get().drop_constant(constant);
+}
+
+std::string Code::ptx(unsigned architecture) const {
+  if (bytes_ == 0) return {};
+  const std::span content(image_, bytes_);
+  if (!has_fat_binaries(content)) return std::string(reinterpret_cast<const char*>(image_), bytes_);
+  const std::string name = "module " + std::to_string(number_);
+  for (const FatBinary& binary : read_fat_binaries(name, content))
+    if (const FatEntry* const found = newest_ptx(binary, architecture)) return found->text;
+  return {};
+}
+
+const Module* Code::take(Program& program) {
+  if (decided_) return module_ ? &*module_ : nullptr;
+  decided_ = true;
+  Gpu* const gpu = program.gpu();
+  if (!gpu) {
+    why_left_ = "the program runs on one GPU";
+    return nullptr;
+  }
+  try {
+    const DeviceProperties& first = gpu->device(0).properties();
+    const std::string text = ptx(static_cast<unsigned>(10 * first.compute_major + first.compute_minor));
+    if (text.empty())
+      why_left_ = "no PTX: its module is compiled for machine code alone";
+    else if (has_word(text, ".attribute(.managed)"))
+      why_left_ = "its module has managed variables";
+    else if (has_word(text, ".texref") || has_word(text, ".surfref"))
+      why_left_ = "its module has references to textures or surfaces";
+    else
+      module_ = gpu->load("module " + std::to_string(number_), text);
+  } catch (const Error& error) {
+    why_left_ = error.what();
+  }
+  // What was read is needed no more.
+  copy_ = {};
+  bytes_ = 0;
+  return module_ ? &*module_ : nullptr;
+}
+
+void* Code::variable(Program& program, const char* name, std::size_t bytes) {
+  const Module* const module = take(program);
+  if (!module) return nullptr;
+  const auto places = program.gpu()->variable_at(*module, name);
+  if (places.empty()) return nullptr;
+  void* const first = places.front().address;
+  if (places.size() > 1) {
+    program.add_constant(first, *module, name, bytes);
+    constants_.push_back(first);
+  }
+  return first;
+}
+
+CodeTable& CodeTable::get() {
+  static CodeTable& table = *new CodeTable();  // as Program is
+  return table;
+}
+
+void CodeTable::add_same(void* container, void* of) {
+  if (const auto found = codes_.find(of); found != codes_.end()) codes_[container] = found->second;
+}
+
+void CodeTable::remove(void* container) {
+  const auto found = codes_.find(container);
+  if (found == codes_.end()) return;
+  const std::shared_ptr<Code> code = found->second;
+  std::erase_if(codes_, [&](const auto& entry) { return entry.second == code; });
+  std::erase_if(kernels_, [&](const auto& entry) { return entry.second->code == code; });
+}
+
+Code* CodeTable::code(void* container) const {
+  const auto found = codes_.find(container);
+  return found == codes_.end() ? nullptr : found->second.get();
+}
+
+void CodeTable::add_kernel(void* handle, void* container, const char* name) {
+  const auto code = codes_.find(container);
+  if (code == codes_.end()) return;
+  std::shared_ptr<ProgramKernel>& kernel = kernels_[handle];
+  if (kernel && kernel->code == code->second && kernel->name == name) return;  // attributes stay
+  kernel = std::make_shared<ProgramKernel>(ProgramKernel{code->second, name});
+}
+
+void CodeTable::add_same_kernel(void* handle, void* of) {
+  if (const auto found = kernels_.find(of); found != kernels_.end()) {
+    const std::shared_ptr<ProgramKernel> kernel = found->second;
+    kernels_[handle] = kernel;
+  }
+}
+
+ProgramKernel* CodeTable::kernel(void* handle) const {
+  const auto found = kernels_.find(handle);
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+const Kernel* taken_kernel(Program& program, ProgramKernel& kernel) {
+  const Module* const module = kernel.code->take(program);
+  if (!module) return nullptr;
+  if (!kernel.kernel) kernel.kernel = module->kernel(kernel.name);
+  return &*kernel.kernel;
+}
+
+CUfunction whole_function(Program& program, ProgramKernel& kernel) {
+  if (kernel.whole) return kernel.whole;
+  kernel.whole = static_cast<CUfunction>(program.gpu()->whole_function(*taken_kernel(program, kernel)));
+  for (const auto& [attribute, value] : kernel.attributes)
+    static_cast<void>(DCGN_REAL(cuFuncSetAttribute)(kernel.whole, attribute, value));
+  return kernel.whole;
+}
+
+}  // namespace dcgn::virtual_gpu::driver

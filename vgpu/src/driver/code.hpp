@@ -1,0 +1,87 @@
+// The program's modules and kernels, and what they became.
+//
+// The program holds the driver's handles, of what it loaded on its GPU. Beside them stand the same modules rewritten,
+// from their PTX, on all GPUs. A module is either taken or left as a whole: of one that is taken, kernels that stay
+// whole run from the rewritten module, too, so that all of them have the same variables. That is decided when the first
+// kernel of it is launched or the first variable is asked for.
+#pragma once
+
+#include "vgpu/src/driver/program.hpp"
+
+#include <dcgn/virtual_gpu/module.hpp>
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dcgn::virtual_gpu::driver {
+
+class Code {
+ public:
+  // What cuModuleLoadData() and its like take: PTX, a fat binary with or without what nvcc wraps it in, or machine
+  // code. `kept`: it stays where it is.
+  Code(const void* image, bool kept);
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+  ~Code();
+
+  // Null where it was left; why_left() says why then.
+  const Module* take(Program& program);
+  const std::string& why_left() const { return why_left_; }
+  // Where kernels find a variable, part 0's place of a constant, which the others follow from now on; null where there
+  // is none or the module was left.
+  void* variable(Program& program, const char* name, std::size_t bytes);
+
+ private:
+  std::string ptx(unsigned architecture) const;
+
+  const int number_;
+  std::vector<std::byte> copy_;
+  const std::byte* image_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool decided_ = false;
+  std::optional<Module> module_;
+  std::string why_left_;
+  std::vector<const void*> constants_;
+};
+
+struct ProgramKernel {
+  std::shared_ptr<Code> code;
+  std::string name;
+  std::map<CUfunction_attribute, int> attributes{};  // as the program has set them
+  std::optional<Kernel> kernel{};                    // once it is known that the module was taken
+  CUfunction whole = nullptr;                        // once a launch needed it
+};
+
+// By the driver's handles: CUmodule and CUlibrary, CUfunction and CUkernel. By the thread that holds a Call.
+class CodeTable {
+ public:
+  static CodeTable& get();
+
+  void add(void* container, std::shared_ptr<Code> code) { codes_[container] = std::move(code); }
+  void add_same(void* container, void* of);
+  void remove(void* container);
+  Code* code(void* container) const;
+
+  void add_kernel(void* handle, void* container, const char* name);
+  void add_same_kernel(void* handle, void* of);
+  ProgramKernel* kernel(void* handle) const;
+
+ private:
+  std::unordered_map<void*, std::shared_ptr<Code>> codes_;
+  std::unordered_map<void*, std::shared_ptr<ProgramKernel>> kernels_;
+};
+
+// Null where its module was left.
+const Kernel* taken_kernel(Program& program, ProgramKernel& kernel);
+// Of one that was taken, the function on part 0 that is launched as the program's own would be, with the attributes
+// that the program has set.
+CUfunction whole_function(Program& program, ProgramKernel& kernel);
+
+}  // namespace dcgn::virtual_gpu::driver

@@ -1,0 +1,278 @@
+// Launches: split over all GPUs where that can be.
+#include "vgpu/src/driver/code.hpp"
+#include "vgpu/src/driver/real.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace dcgn::virtual_gpu::driver;
+using dcgn::virtual_gpu::Argument, dcgn::virtual_gpu::Gpu, dcgn::virtual_gpu::KernelInfo, dcgn::virtual_gpu::Stream;
+
+struct Request {
+  CUfunction function;
+  dcgn::Launch launch;
+  CUstream stream;
+  void** parameters;
+  void** extra;
+  std::string whole{};  // why it has to be, by the call itself
+};
+
+dcgn::Launch shape(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared) {
+  dcgn::Launch launch;
+  launch.grid = {gx, gy, gz};
+  launch.block = {bx, by, bz};
+  launch.shared_bytes = shared;
+  return launch;
+}
+
+// From where the driver reads them; nothing where that is none of the two ways.
+std::optional<std::vector<Argument>> arguments_of(const KernelInfo& kernel, const Request& request) {
+  const std::byte* packed = nullptr;
+  if (!request.parameters && request.extra)
+    for (void** word = request.extra; *word != CU_LAUNCH_PARAM_END; word += 2)
+      if (*word == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = static_cast<const std::byte*>(word[1]);
+  if (!kernel.parameters.empty() && !request.parameters && !packed) return std::nullopt;
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i)
+    arguments.push_back(
+        {packed ? packed + kernel.parameters[i].offset : request.parameters[i], kernel.parameters[i].bytes});
+  return arguments;
+}
+
+// Why a launch stays whole that its module does not keep so; empty where it may be split.
+std::string why_whole(const Request& request, const KernelInfo& kernel, const Program& program) {
+  if (!kernel.reasons.empty()) return kernel.reasons.front();
+  if (!request.whole.empty()) return request.whole;
+  const dcgn::Dim3 grid = request.launch.grid;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  if (blocks < program.parts().size()) return "fewer blocks than GPUs";
+  if (captures(request.stream)) return "recorded into a CUDA graph";
+  return {};
+}
+
+// `real(function)` is the call that the program has made, of a function that may be another.
+template <class Real>
+CUresult launch(const Request& request, Real&& real) {
+  Call call;
+  Program& program = call.program();
+  CodeTable& table = CodeTable::get();
+  ProgramKernel* const kernel = table.kernel(request.function);
+  const auto left = [&](const std::string& name, const std::string& why) {
+    if (Gpu* const gpu = program.gpu_if_made()) gpu->note_all_written();  // what it writes is not known
+    const CUresult result = real(request.function);
+    if (result == CUDA_SUCCESS) program.report().note_whole(name, why);
+    return result;
+  };
+  if (program.parts().size() == 1) return left(kernel ? kernel->name : "another's", "there is one GPU alone");
+  if (!program.on_first_device())
+    return left(kernel ? kernel->name : "another's", "the program runs it on a GPU that it has chosen itself");
+  if (!kernel) return left("another's", "its code came by other ways than those that are known");
+  if (!taken_kernel(program, *kernel)) return left(kernel->name, kernel->code->why_left());
+
+  Gpu& gpu = *program.gpu();
+  Stream& stream = program.stream(request.stream);
+  const KernelInfo& info = kernel->kernel->info();
+  const auto arguments = arguments_of(info, request);
+  if (!arguments) return real(request.function);  // which the driver refuses
+  std::string why = why_whole(request, info, program);
+  if (why.empty()) {
+    try {
+      gpu.launch_beside(stream, *kernel->kernel, request.launch, *arguments);
+      program.report().note_split(kernel->name);
+      return CUDA_SUCCESS;
+    } catch (const dcgn::Error& error) {
+      if (error.code() != dcgn::Code::unsupported) throw;
+      why = error.what();
+    }
+  }
+  gpu.prepare_whole(stream, *kernel->kernel, request.launch, *arguments);
+  const CUresult result = real(whole_function(program, *kernel));
+  if (result == CUDA_SUCCESS) program.report().note_whole(kernel->name, why);
+  return result;
+}
+
+// Attributes that let a launch be more than its blocks; others are about speed.
+std::string why_whole(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    switch (attribute.id) {
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        if (attribute.value.cooperative) return "a cooperative launch";
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+        const auto& cluster = attribute.value.clusterDim;
+        if (cluster.x * cluster.y * cluster.z > 1) return "a launch in clusters";
+        break;
+      }
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: return "a launch in clusters";
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: return "a launch with an event of its own";
+      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return "a launch that kernels may change";
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // a kernel that makes use of it cannot be split
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: break;
+      default: return "launch attribute " + std::to_string(attribute.id) + ", which is not known";  // of newer drivers
+    }
+  }
+  return {};
+}
+
+CUstream per_thread(CUstream stream) { return stream ? stream : CU_STREAM_PER_THREAD; }
+
+CUresult launch_kernel(CUfunction function, const dcgn::Launch& its_launch, CUstream stream, void** parameters,
+                       void** extra) {
+  const dcgn::Dim3 grid = its_launch.grid, block = its_launch.block;
+  return guarded("cuLaunchKernel", [&] {
+    return launch({function, its_launch, stream, parameters, extra}, [&](CUfunction chosen) {
+      return DCGN_REAL(cuLaunchKernel)(chosen, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                       static_cast<unsigned>(its_launch.shared_bytes), stream, parameters, extra);
+    });
+  });
+}
+
+CUresult launch_cooperative(CUfunction function, const dcgn::Launch& its_launch, CUstream stream, void** parameters) {
+  const dcgn::Dim3 grid = its_launch.grid, block = its_launch.block;
+  return guarded("cuLaunchCooperativeKernel", [&] {
+    return launch({function, its_launch, stream, parameters, nullptr, "a cooperative launch"}, [&](CUfunction chosen) {
+      return DCGN_REAL(cuLaunchCooperativeKernel)(chosen, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                  static_cast<unsigned>(its_launch.shared_bytes), stream, parameters);
+    });
+  });
+}
+
+CUresult launch_config(const CUlaunchConfig& config, CUfunction function, void** parameters, void** extra) {
+  return guarded("cuLaunchKernelEx", [&] {
+    const dcgn::Launch its_launch = shape(config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX,
+                                          config.blockDimY, config.blockDimZ, config.sharedMemBytes);
+    return launch({function, its_launch, config.hStream, parameters, extra, why_whole(config)},
+                  [&](CUfunction chosen) { return DCGN_REAL(cuLaunchKernelEx)(&config, chosen, parameters, extra); });
+  });
+}
+
+// Nodes of graphs run whole, as what is recorded into a graph does.
+template <class Parameters>
+void use_taken(Parameters& parameters) {
+  void* const handle = parameters.func ? static_cast<void*>(parameters.func) : static_cast<void*>(parameters.kern);
+  static_cast<void>(guarded("graph node", [&] {
+    Call call;
+    ProgramKernel* const kernel = CodeTable::get().kernel(handle);
+    if (!kernel || !call.program().on_first_device()) return CUDA_SUCCESS;
+    if (taken_kernel(call.program(), *kernel)) {
+      parameters.func = whole_function(call.program(), *kernel);
+      parameters.kern = nullptr;
+      parameters.ctx = nullptr;
+    }
+    call.program().report().note_whole(kernel->name, "a node of a CUDA graph");
+    return CUDA_SUCCESS;
+  }));
+}
+
+CUresult launch_graph(CUgraphExec graph, CUstream stream, decltype(cuGraphLaunch)* real) {
+  return guarded("cuGraphLaunch", [&] {
+    Call call;
+    const CUresult result = real(graph, stream);
+    Gpu* const gpu = call.program().gpu_if_made();
+    if (result != CUDA_SUCCESS || !gpu || !call.program().on_first_device()) return result;
+    gpu->note_all_written();  // what it writes is not known
+    if (!captures(stream)) call.program().repeat_all_constants(stream);
+    return result;
+  });
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
+extern "C" {
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
+  return launch_kernel(function, shape(gx, gy, gz, bx, by, bz, shared), stream, parameters, extra);
+}
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                             unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
+  return launch_kernel(function, shape(gx, gy, gz, bx, by, bz, shared), per_thread(stream), parameters, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                   unsigned bz, unsigned shared, CUstream stream, void** parameters) {
+  return launch_cooperative(function, shape(gx, gy, gz, bx, by, bz, shared), stream, parameters);
+}
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                        unsigned by, unsigned bz, unsigned shared, CUstream stream, void** parameters) {
+  return launch_cooperative(function, shape(gx, gy, gz, bx, by, bz, shared), per_thread(stream), parameters);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  if (!config) return CUDA_ERROR_INVALID_VALUE;
+  return launch_config(*config, function, parameters, extra);
+}
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  if (!config) return CUDA_ERROR_INVALID_VALUE;
+  CUlaunchConfig meant = *config;
+  meant.hStream = per_thread(config->hStream);
+  return launch_config(meant, function, parameters, extra);
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                                 const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  if (!parameters) return CUDA_ERROR_INVALID_VALUE;
+  CUDA_KERNEL_NODE_PARAMS meant = *parameters;
+  use_taken(meant);
+  return DCGN_REAL(cuGraphAddKernelNode_v2)(node, graph, before, count, &meant);
+}
+
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  if (!parameters) return CUDA_ERROR_INVALID_VALUE;
+  CUDA_KERNEL_NODE_PARAMS meant = *parameters;
+  use_taken(meant);
+  return DCGN_REAL(cuGraphKernelNodeSetParams_v2)(node, &meant);
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  if (!parameters) return CUDA_ERROR_INVALID_VALUE;
+  CUDA_KERNEL_NODE_PARAMS meant = *parameters;
+  use_taken(meant);
+  return DCGN_REAL(cuGraphExecKernelNodeSetParams_v2)(graph, node, &meant);
+}
+
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData* edges,
+                           size_t count, CUgraphNodeParams* parameters) {
+  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
+    return DCGN_REAL(cuGraphAddNode_v2)(node, graph, before, edges, count, parameters);
+  CUgraphNodeParams meant = *parameters;
+  use_taken(meant.kernel);
+  return DCGN_REAL(cuGraphAddNode_v2)(node, graph, before, edges, count, &meant);
+}
+
+#undef cuGraphAddNode  // the form without edges
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                        CUgraphNodeParams* parameters) {
+  using Add = CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);
+  const auto real = DCGN_REAL_AS(Add, "cuGraphAddNode");
+  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL) return real(node, graph, before, count, parameters);
+  CUgraphNodeParams meant = *parameters;
+  use_taken(meant.kernel);
+  return real(node, graph, before, count, &meant);
+}
+
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
+  return launch_graph(graph, stream, DCGN_REAL(cuGraphLaunch));
+}
+CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
+  return launch_graph(graph, per_thread(stream), DCGN_REAL(cuGraphLaunch));
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,244 @@
+// Memory: what is large enough lies on all GPUs, at one address.
+#include "device/cuda/cuda_driver.hpp"
+#include "vgpu/src/driver/program.hpp"
+#include "vgpu/src/driver/real.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace dcgn::virtual_gpu::driver;
+using dcgn::virtual_gpu::Buffer, dcgn::virtual_gpu::Gpu;
+
+// What cuMemAllocPitch() rounds rows up to: right for all accesses, and for copies by rows.
+constexpr std::size_t pitch_alignment = 512;
+
+CUstream per_thread(CUstream stream) { return stream ? stream : CU_STREAM_PER_THREAD; }
+
+// A buffer of all GPUs is made of whole pages, so what is smaller than one stays on the first, where the others reach
+// it. Null where `bytes` are to be the driver's own.
+void* allocate(Program& program, std::size_t bytes) {
+  if (!program.on_first_device()) return nullptr;
+  Gpu* const gpu = program.gpu();
+  if (!gpu) return nullptr;
+  if (bytes < gpu->machine().page_bytes()) {
+    program.report().note_small_buffer(bytes);
+    return nullptr;
+  }
+  void* const memory = gpu->allocate(bytes, program.placement());
+  program.report().note_buffer(bytes);
+  return memory;
+}
+
+template <class Real>
+CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, Real&& real) {
+  return guarded(name, [&] {
+    Call call;
+    void* const memory = address ? allocate(call.program(), bytes) : nullptr;
+    if (!memory) return real();
+    *address = reinterpret_cast<CUdeviceptr>(memory);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Memory that a graph allocates is the graph's.
+template <class Real>
+CUresult allocate_in_order(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
+  return captures(stream) ? real() : allocate(name, address, bytes, std::forward<Real>(real));
+}
+
+// The buffer that has this address, and where it begins; null for other memory.
+const Buffer* find(Program& program, CUdeviceptr address, CUdeviceptr& begin) {
+  Gpu* const gpu = program.gpu_if_made();
+  const std::byte* first = nullptr;
+  const Buffer* const found =
+      gpu ? std::as_const(*gpu).buffer_with(reinterpret_cast<const void*>(address), first) : nullptr;
+  begin = reinterpret_cast<CUdeviceptr>(first);
+  return found;
+}
+
+bool begins_there(Program& program, CUdeviceptr address) {
+  CUdeviceptr begin = 0;
+  return find(program, address, begin) && begin == address;
+}
+
+void give_back(Program& program, CUdeviceptr address) { program.gpu()->free(reinterpret_cast<void*>(address)); }
+
+CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeAsync)* real) {
+  return guarded("cuMemFreeAsync", [&] {
+    Call call;
+    if (!begins_there(call.program(), address)) return real(address, stream);
+    // Pages are taken off an address at once, so what the stream was given has to end before.
+    const CUresult result = DCGN_REAL(cuStreamSynchronize)(stream);
+    if (result == CUDA_SUCCESS) give_back(call.program(), address);
+    return result;
+  });
+}
+
+// The driver's answers are about pages, which may be another GPU's.
+void correct(Program& program, CUpointer_attribute attribute, void* value, CUdeviceptr address) {
+  CUdeviceptr begin = 0;
+  const Buffer* const buffer = find(program, address, begin);
+  if (!buffer || !value) return;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(value) = program.first_device(); break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      static_cast<void>(DCGN_REAL(cuCtxGetCurrent)(static_cast<CUcontext*>(value)));
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *static_cast<CUdeviceptr*>(value) = begin; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *static_cast<std::size_t*>(value) = buffer->bytes; break;
+    default: break;  // all others are the same for all pages
+  }
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
+extern "C" {
+
+CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+  return allocate("cuMemAlloc", address, bytes, [&] { return DCGN_REAL(cuMemAlloc_v2)(address, bytes); });
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
+  const std::size_t row = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+  bool ours = pitch != nullptr && (height == 0 || row <= SIZE_MAX / height);
+  const CUresult result = allocate("cuMemAllocPitch", ours ? address : nullptr, row * height, [&] {
+    ours = false;
+    return DCGN_REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element);
+  });
+  if (ours && result == CUDA_SUCCESS) *pitch = row;
+  return result;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  return allocate_in_order("cuMemAllocAsync", address, bytes, stream,
+                           [&] { return DCGN_REAL(cuMemAllocAsync)(address, bytes, stream); });
+}
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  return cuMemAllocAsync(address, bytes, per_thread(stream));
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  return allocate_in_order("cuMemAllocFromPoolAsync", address, bytes, stream,
+                           [&] { return DCGN_REAL(cuMemAllocFromPoolAsync)(address, bytes, pool, stream); });
+}
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  return cuMemAllocFromPoolAsync(address, bytes, pool, per_thread(stream));
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
+  const CUresult result = DCGN_REAL(cuMemAllocManaged)(address, bytes, flags);
+  return guarded("cuMemAllocManaged", [&] {
+    Call call;
+    if (call.program().gpu())
+      call.program().report().note_remark("managed memory, whose pages the driver moves between GPUs as they use them");
+    return result;
+  });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  const CUresult result = DCGN_REAL(cuMemPoolCreate)(pool, properties);
+  if (result != CUDA_SUCCESS) return result;
+  return guarded("cuMemPoolCreate", [&] {
+    Call call;
+    if (call.program().gpu() && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+      share_pool(call.program(), *pool);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  return guarded("cuMemFree", [&] {
+    Call call;
+    if (!begins_there(call.program(), address)) return DCGN_REAL(cuMemFree_v2)(address);
+    // As the driver does: what was given to streams of which this library knows nothing, too.
+    static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
+    give_back(call.program(), address);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  return free_in_order(address, stream, DCGN_REAL(cuMemFreeAsync));
+}
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
+  return free_in_order(address, per_thread(stream), DCGN_REAL(cuMemFreeAsync));
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {
+  return guarded("cuMemGetAddressRange", [&] {
+    Call call;
+    CUdeviceptr first = 0;
+    const Buffer* const buffer = find(call.program(), address, first);
+    if (!buffer) return DCGN_REAL(cuMemGetAddressRange_v2)(begin, bytes, address);
+    if (begin) *begin = first;
+    if (bytes) *bytes = buffer->bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  const CUresult result = DCGN_REAL(cuPointerGetAttribute)(value, attribute, address);
+  return guarded("cuPointerGetAttribute", [&] {
+    Call call;
+    CUdeviceptr begin = 0;
+    // Of a page without a context the driver refuses to tell which one it is.
+    const bool told = result == CUDA_SUCCESS || attribute == CU_POINTER_ATTRIBUTE_CONTEXT;
+    if (!told || !find(call.program(), address, begin)) return result;
+    correct(call.program(), attribute, value, address);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr address) {
+  const CUresult result = DCGN_REAL(cuPointerGetAttributes)(count, attributes, values, address);
+  if (result != CUDA_SUCCESS) return result;
+  return guarded("cuPointerGetAttributes", [&] {
+    Call call;
+    for (unsigned i = 0; i < count; ++i) correct(call.program(), attributes[i], values[i], address);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Host memory of the program is reached by all GPUs.
+CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
+  return DCGN_REAL(cuMemHostAlloc)(memory, bytes, flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+}
+CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+  return DCGN_REAL(cuMemHostRegister_v2)(memory, bytes,
+                                         flags | CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+}
+
+// All that the GPUs have, together.
+CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  std::size_t sum_free = 0, sum_total = 0;
+  return guarded("cuMemGetInfo", [&] {
+    Call call;
+    Gpu* const gpu = call.program().on_first_device() ? call.program().gpu() : nullptr;
+    if (!gpu || !free || !total) return DCGN_REAL(cuMemGetInfo_v2)(free, total);
+    std::vector<int> seen;
+    for (const int device : call.program().parts()) {
+      if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
+      seen.push_back(device);
+      const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
+      std::size_t its_free = 0, its_total = 0;
+      const CUresult result = DCGN_REAL(cuMemGetInfo_v2)(&its_free, &its_total);
+      if (result != CUDA_SUCCESS) return result;
+      sum_free += its_free;
+      sum_total += its_total;
+    }
+    *free = sum_free;
+    *total = sum_total;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,175 @@
+#include "vgpu/src/driver/program.hpp"
+
+#include "device/cuda/cuda_driver.hpp"
+#include "vgpu/src/driver/real.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
+
+namespace dcgn::virtual_gpu::driver {
+
+namespace {
+
+// A launch waits until a queue takes it, which may be as long as a kernel runs.
+constexpr double least_deadline_s = 600;
+
+std::vector<int> parts_asked_for() {
+  const char* const text = std::getenv("DCGN_VGPU_PARTS");
+  std::vector<int> parts;
+  std::istringstream words(text ? text : "");
+  for (std::string word; std::getline(words, word, ',');) parts.push_back(std::atoi(word.c_str()));
+  return parts.empty() ? std::vector<int>{0} : parts;
+}
+
+Placement placement_asked_for() {
+  const char* const text = std::getenv("DCGN_VGPU_PLACEMENT");
+  return text && std::string(text) == "interleaved" ? Placement::interleaved() : Placement::chunked();
+}
+
+}  // namespace
+
+Program& Program::get() {
+  static Program& program = *new Program();  // see program.hpp
+  return program;
+}
+
+Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()) {}
+
+void Program::make_gpu() {
+  tried_ = true;
+  if (parts_.size() < 2) {
+    report_.note_whole_program("one GPU alone was given");
+    return;
+  }
+  try {
+    std::vector<Device> devices;
+    for (const int part : parts_) devices.emplace_back(part);
+    Options options;
+    options.deadline_s = std::max(options.deadline_s, least_deadline_s);
+    gpu_ = std::make_shared<Gpu>(devices, options);
+    // What the program allocates from the default pool of its GPU, the others reach as well.
+    CUmemoryPool pool = nullptr;
+    if (DCGN_REAL(cuDeviceGetDefaultMemPool)(&pool, first_device()) == CUDA_SUCCESS) share_pool(*this, pool);
+  } catch (const Error& error) {
+    gpu_.reset();
+    report_.note_whole_program(error.what());
+  }
+}
+
+Gpu* Program::gpu() {
+  if (!tried_) make_gpu();
+  return gpu_.get();
+}
+
+bool Program::on_first_device() const {
+  CUcontext current = nullptr;
+  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current &&
+         current == device::context_of(first_device());
+}
+
+Stream& Program::stream(CUstream native) {
+  if (!native) native = CU_STREAM_LEGACY;
+  std::unique_ptr<Stream>& stream = streams_[native];
+  if (!stream) stream = gpu_->adopt(native);
+  return *stream;
+}
+
+void Program::forget_stream(CUstream native) {
+  const auto found = streams_.find(native);
+  if (found == streams_.end()) return;
+  found->second->synchronize();  // what was copied for its launches is known by it
+  streams_.erase(found);
+}
+
+void Program::add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes) {
+  constants_.insert_or_assign(first, Constant{module, name, bytes});
+}
+
+void Program::drop_constant(const void* first) { constants_.erase(first); }
+
+bool Program::repeat_constants(CUstream its_stream, const void* written, std::size_t bytes) {
+  bool any = false;
+  const auto* const first = static_cast<const std::byte*>(written);
+  for (const auto& [address, constant] : constants_) {
+    const auto* const begin = static_cast<const std::byte*>(address);
+    if (begin >= first + bytes || begin + constant.bytes <= first) continue;
+    repeat(its_stream, constant);
+    any = true;
+  }
+  return any;
+}
+
+void Program::repeat(CUstream its_stream, const Constant& constant) {
+  gpu_->repeat(stream(its_stream), gpu_->variable_at(constant.module, constant.name), constant.bytes);
+}
+
+void Program::repeat_all_constants(CUstream its_stream) {
+  for (const auto& [first, constant] : constants_) repeat(its_stream, constant);
+}
+
+Call::Call() : program_(Program::get()), lock_(program_.mutex_) {
+  static_cast<void>(DCGN_REAL(cuCtxGetCurrent)(&context_));
+  static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode_));
+}
+
+Call::~Call() {
+  static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode_));
+  CUcontext now = nullptr;
+  if (DCGN_REAL(cuCtxGetCurrent)(&now) == CUDA_SUCCESS && now != context_)
+    static_cast<void>(DCGN_REAL(cuCtxSetCurrent)(context_));
+}
+
+bool captures(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return DCGN_REAL(cuStreamIsCapturing)(stream ? stream : CU_STREAM_LEGACY, &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void share_pool(Program& program, CUmemoryPool pool) {
+  std::vector<CUmemAccessDesc> access;
+  for (const int device : program.parts())
+    if (device != program.first_device()) {
+      CUmemAccessDesc one{};
+      one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      one.location.id = device;
+      one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      access.push_back(one);
+    }
+  if (!access.empty()) static_cast<void>(DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()));
+}
+
+CUresult result_of(const Error& error) {
+  switch (error.code()) {
+    case Code::ok: return CUDA_SUCCESS;
+    case Code::configuration:
+    case Code::invalid_size:
+    case Code::invalid_type:
+    case Code::null_buffer: return CUDA_ERROR_INVALID_VALUE;
+    case Code::unsupported: return CUDA_ERROR_NOT_SUPPORTED;
+    case Code::too_many_blocks: return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    case Code::deadline: return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case Code::kernel_failed: return CUDA_ERROR_LAUNCH_FAILED;
+    case Code::device:
+    case Code::out_of_resources: return error.operation() == "allocate" ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
+    case Code::invalid_rank:
+    case Code::invalid_tag:
+    case Code::truncated:
+    case Code::mismatch:
+    case Code::invalid_request:
+    case Code::not_attached:
+    case Code::concurrent_use:
+    case Code::rank_ended:
+    case Code::deadlock:
+    case Code::aborted:
+    case Code::unreceived:
+    case Code::io:
+    case Code::unstable: return CUDA_ERROR_UNKNOWN;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+}  // namespace dcgn::virtual_gpu::driver

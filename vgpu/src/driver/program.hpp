@@ -1,0 +1,113 @@
+// The program that this library was preloaded into, as far as it is about GPUs: one virtual GPU beneath what it takes
+// for a single one.
+#pragma once
+
+#include "vgpu/src/driver/report.hpp"
+#include "vgpu/src/gpu.hpp"
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dcgn::virtual_gpu::driver {
+
+class Program {
+ public:
+  // Made at the first call and never destroyed: a program may call the driver to its very end.
+  static Program& get();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // The devices that are the parts, as the driver numbers them: DCGN_VGPU_PARTS, which `dcgn vgpu run` sets.
+  const std::vector<int>& parts() const { return parts_; }
+  int first_device() const { return parts_.front(); }
+
+  // All below by the thread that holds a Call.
+  // Null where there is none: the program runs as on one GPU then, and report() says why.
+  Gpu* gpu();
+  // Null unless it was made already.
+  Gpu* gpu_if_made() { return gpu_.get(); }
+  // Whether the calling thread works on the one GPU that the program is to see.
+  bool on_first_device() const;
+  // The program's stream, over all parts. Null is the legacy default stream, as the driver has it.
+  Stream& stream(CUstream native);
+  void forget_stream(CUstream native);
+  Placement placement() const { return placement_; }
+  Report& report() { return report_; }
+
+  // Constants are one for each part. What is written to part 0's, at `first`, goes to the others.
+  void add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes);
+  void drop_constant(const void* first);
+  // After the real call of `stream` that writes these bytes. Whether there was a constant among them.
+  bool repeat_constants(CUstream stream, const void* written, std::size_t bytes);
+  void repeat_all_constants(CUstream stream);
+
+ private:
+  friend class Call;
+  Program();
+  void make_gpu();
+
+  std::mutex mutex_;
+  std::vector<int> parts_;
+  Placement placement_;
+  bool tried_ = false;
+  std::shared_ptr<Gpu> gpu_;
+  std::unordered_map<CUstream, std::unique_ptr<Stream>> streams_;
+  struct Constant {
+    Module module;
+    std::string name;
+    std::size_t bytes;
+  };
+  void repeat(CUstream stream, const Constant& constant);
+  std::map<const void*, Constant> constants_;  // by part 0's place
+  Report report_;
+};
+
+// While one lives, no other thread of the program is in this library; what is done on the way is no part of a graph
+// that the program captures, and its current context is what it was in the end.
+class Call {
+ public:
+  Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call();
+
+  Program& program() { return program_; }
+
+ private:
+  Program& program_;
+  const std::unique_lock<std::mutex> lock_;
+  CUcontext context_ = nullptr;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // what was in force before, meanwhile
+};
+
+// Memory from this pool of the program's GPU is reached by the others, too.
+void share_pool(Program& program, CUmemoryPool pool);
+
+// Whether the stream's work is recorded into a graph. True, too, where that cannot be told as another stream's is.
+bool captures(CUstream stream);
+
+// What the driver would have said.
+CUresult result_of(const Error& error);
+
+// Runs `work`, which returns a CUresult; what it throws becomes one, and a line of the report.
+template <class Work>
+CUresult guarded(const char* call, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const Error& error) {
+    Program::get().report().note_error(call, error.what());
+    return result_of(error);
+  } catch (const std::exception& error) {
+    Program::get().report().note_error(call, error.what());
+    return CUDA_ERROR_OUT_OF_MEMORY;  // what the standard library throws here is std::bad_alloc
+  }
+}
+
+}  // namespace dcgn::virtual_gpu::driver

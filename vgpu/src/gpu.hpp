@@ -1,0 +1,167 @@
+// What a VirtualGpu refers to: its buffers, and how work is given to the parts.
+#pragma once
+
+#include "vgpu/src/chunks.hpp"
+#include "vgpu/src/crew.hpp"
+#include "vgpu/src/loaded_code.hpp"
+#include "vgpu/src/local_copies.hpp"
+#include "vgpu/src/machine.hpp"
+#include "vgpu/src/pages.hpp"
+
+#include <dcgn/virtual_gpu.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dcgn::virtual_gpu {
+
+class SplitLaunch;
+
+struct Buffer {
+  std::size_t bytes = 0;  // as they were asked for
+  PageMap pages;
+  std::unique_ptr<Range> range;
+  Placement::Kind kind = Placement::Kind::chunked;
+  std::vector<std::unique_ptr<Range>> copies;  // of a replicated one: for parts 1, 2, ...
+  LocalCopies local{};                         // made by themselves
+};
+
+class Gpu : public std::enable_shared_from_this<Gpu> {
+ public:
+  // A grid of one piece of a launch: blocks `piece` of it, on `part`.
+  using LaunchPiece = std::function<void(int part, const Chunk& piece, dcgn::Stream& stream)>;
+
+  Gpu(const std::vector<Device>& devices, const Options& its_options);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+  ~Gpu();
+
+  Machine& machine() { return *machine_; }
+  const Machine& machine() const { return *machine_; }
+  int parts() const { return machine_->parts(); }
+  const Device& device(int part) const { return machine_->devices()[static_cast<std::size_t>(part)]; }
+  bool emulated() const { return device(0).kind() == DeviceKind::emulated; }
+  Stream& own_stream();
+
+  // Streams tell that they are there, so that place() and free() can wait for their work.
+  void enlist(Parts& parts) { streams_.push_back(&parts); }
+  void strike(Parts& parts) { std::erase(streams_, &parts); }
+  void synchronize_all();
+
+  void* allocate(std::size_t bytes, const Placement& placement);
+  // Of a buffer that kernels reach by other ways than their arguments, no copies are made.
+  void keep_single(const void* memory);
+  void free(void* memory);
+  PlacementCost place(void* memory, const Placement& placement);
+  const Buffer& buffer_at(const char* operation, const void* memory) const;  // that begins there
+  // The one that has this address, and where it begins; null for other memory.
+  const Buffer* buffer_with(const void* address, const std::byte*& begin) const;
+  std::vector<std::size_t> bytes_on_parts(const void* memory) const;
+  const void* on_part(int part, const void* address) const;
+  bool has_replicated() const { return replicated_ != 0; }
+
+  void copy(Stream& stream, void* to, const void* from, std::size_t bytes);
+  void fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
+
+  Module load(const std::string& name, const std::string& text);
+  void launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments);
+  void launch(Stream& stream, const Launch& launch, const ImageOfPart& image);
+  std::vector<Placement> sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,
+                                const Launch& launch, const std::vector<Argument>& arguments);
+
+  // Notes what a launch may write, and has copies made of what it only reads, on the streams that it will be given.
+  // Returns the words of its arguments for which each part gets the address of its own copy; none unless `split`.
+  std::vector<LocalWord> look_at_memory(Parts& streams, const Launch& launch, const KernelInfo& kernel,
+                                        const ptx::MemoryUse& memory, const std::vector<Argument>& arguments,
+                                        bool split);
+
+  // gpu_adopted.cpp: for a program that has streams, launches and copies of its own.
+  // A stream whose part 0 is the program's.
+  std::unique_ptr<Stream> adopt(void* native);
+  // As launch(), beside what the program gives its stream itself.
+  void launch_beside(Stream& stream, const Kernel& kernel, const Launch& launch,
+                     const std::vector<Argument>& arguments);
+  // All that a launch that stays whole needs besides the launch itself, which is the caller's, by whole_function().
+  void prepare_whole(Stream& stream, const Kernel& kernel, const Launch& launch,
+                     const std::vector<Argument>& arguments);
+  // The CUfunction of part 0 that has the kernel's own parameters and grid.
+  void* whole_function(const Kernel& kernel) const;
+  // Where a variable is: one place where it is shared, else several, part 0's first. Empty where there is none.
+  std::vector<LoadedCode::PlaceOnPart> variable_at(const Module& module, const std::string& variable) const;
+  // The same copy or fill, in the stream's order, beside what the program gives it itself.
+  void copy_beside(Stream& stream, void* to, const void* from, std::size_t bytes);
+  void fill_beside(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
+  // Copies what lies at the first place, which the stream was given the writing of, to the others.
+  void repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t bytes);
+  // By other means than this: what was copied of it is no more what it holds.
+  void note_written(const void* memory);
+  void note_all_written() { all_written(); }
+  // Of bytes copied from one place to the other, those that go from one part to another; memory that is no buffer is
+  // not looked at.
+  std::size_t bytes_between_parts(const void* to, const void* from, std::size_t bytes) const;
+
+  Options options;
+  Statistics statistics;
+
+ private:
+  // A range of bytes that lie on one part, for a copy.
+  struct Stretch {
+    int part = 0;
+    std::size_t bytes = 0;
+    bool in_buffer = false, replicated = false;
+  };
+  Stretch stretch_at(const char* operation, const void* address, std::size_t bytes) const;
+  std::vector<std::unique_ptr<Range>> make_copies(const PageMap& pages);
+  // gpu_copies.cpp: copies that are made by themselves.
+  Buffer* buffer_with(const void* address);
+  // The one that an argument means: whose address, or the one behind its last byte, it is.
+  Buffer* buffer_reached_from(std::uintptr_t address);
+  // Those that a kernel may write which is given this address, and adds or subtracts no more than a page.
+  std::vector<Buffer*> buffers_near(std::uintptr_t address);
+  // What was copied of it, or of all buffers, is no more what it holds.
+  void written(Buffer& buffer);
+  void all_written();
+  bool make_local(Parts& streams, Buffer& buffer);
+  bool reserve_local(Buffer& buffer);
+  // While all parts are idle; and of all buffers, waiting for the parts.
+  void drop_local(Buffer& buffer);
+  void drop_local(bool current_too);
+  // Runs all blocks of a launch, a chunk on each part or as they are stolen.
+  void run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch);
+  void steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch);
+  // All buffers as they are.
+  struct Saved {
+    void* buffer;
+    std::size_t bytes;
+    std::unique_ptr<Range> content;
+  };
+  std::vector<Saved> save();
+  void restore(const std::vector<Saved>& saved);
+  // How often each part touches each page of a buffer, when it runs these of its blocks.
+  std::vector<unsigned long long> count_touches(void* memory, const std::vector<std::vector<Chunk>>& blocks,
+                                                Binary& counting, std::size_t kernel, const SplitLaunch& split);
+  struct Checked {
+    std::uint64_t blocks;
+    bool whole;
+  };
+  Checked check_launch(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) const;
+  void check_arguments(const KernelInfo& kernel, const std::vector<Argument>& arguments) const;
+  std::uint64_t step_for(std::uint64_t blocks, const std::vector<Argument>& arguments) const;
+
+  std::unique_ptr<Machine> machine_;
+  bool native_atomics_ = true;
+  std::vector<Parts*> streams_;
+  std::map<std::uintptr_t, Buffer> buffers_;
+  std::size_t replicated_ = 0;   // buffers
+  std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
+  std::unique_ptr<Stream> own_stream_;
+  std::unique_ptr<Crew> crew_;                                      // since a launch gained by it
+  std::vector<std::vector<std::unique_ptr<Marker>>> idle_markers_;  // by part, for stealing
+};
+
+}  // namespace dcgn::virtual_gpu

@@ -1,0 +1,184 @@
+// Copies of buffers that launches only read, on each part, made by themselves.
+#include "vgpu/src/gpu.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+namespace dcgn::virtual_gpu {
+
+namespace {
+
+// A word of an argument that points into a buffer, and what the kernel does with it.
+struct Pointer {
+  std::size_t argument, offset;
+  Buffer* buffer;
+  const ptx::PointerUse* use;
+};
+
+}  // namespace
+
+Buffer* Gpu::buffer_with(const void* address) {
+  const std::byte* begin = nullptr;
+  return const_cast<Buffer*>(buffer_with(address, begin));
+}
+
+// Behind a buffer nothing has an address for a page (Machine::reserve()), so an address right behind it is of no other.
+Buffer* Gpu::buffer_reached_from(std::uintptr_t address) {
+  const auto after = buffers_.upper_bound(address);
+  if (after == buffers_.begin()) return nullptr;
+  const auto found = std::prev(after);
+  return address - found->first <= found->second.pages.bytes() ? &found->second : nullptr;
+}
+
+std::vector<Buffer*> Gpu::buffers_near(std::uintptr_t address) {
+  const std::uintptr_t page = machine_->page_bytes();
+  std::vector<Buffer*> found;
+  for (auto after = buffers_.upper_bound(address + page); after != buffers_.begin();) {
+    --after;
+    if (address > after->first && address - after->first >= after->second.pages.bytes() + page) break;
+    found.push_back(&after->second);
+  }
+  return found;
+}
+
+void Gpu::written(Buffer& buffer) { buffer.local.invalidate(); }
+
+void Gpu::all_written() {
+  for (auto& [address, buffer] : buffers_) written(buffer);
+}
+
+void Gpu::keep_single(const void* memory) {
+  if (Buffer* buffer = buffer_with(memory)) buffer->local.possible = false;
+}
+
+void Gpu::drop_local(Buffer& buffer) {
+  LocalCopies& local = buffer.local;
+  if (!local.ranges.empty()) local_bytes_ -= buffer.pages.bytes();
+  LocalCopies none;
+  none.possible = local.possible;
+  none.enough = local.enough;
+  local = std::move(none);
+}
+
+void Gpu::drop_local(bool current_too) {
+  synchronize_all();
+  for (auto& [address, buffer] : buffers_)
+    if (current_too || !buffer.local.current) drop_local(buffer);
+}
+
+std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch, const KernelInfo& kernel,
+                                           const ptx::MemoryUse& memory, const std::vector<Argument>& arguments,
+                                           bool split) {
+  if (parts() == 1) return {};
+  if (memory.writes_elsewhere) {
+    all_written();
+    return {};
+  }
+  std::vector<const Buffer*> not_copied;
+  const auto may_write = [&](std::uintptr_t address) {
+    for (Buffer* buffer : buffers_near(address)) {
+      written(*buffer);
+      not_copied.push_back(buffer);
+    }
+  };
+  std::vector<Pointer> pointers;
+  for (std::size_t a = 0; a < arguments.size(); ++a)
+    for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; ++at) {
+      std::uintptr_t address = 0;
+      std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
+      const std::uint64_t offset = kernel.parameters[a].offset + at;
+      const ptx::PointerUse* use = memory.at(offset / 8 * 8);
+      if (offset % 8 != 0) {
+        // A member of a packed struct, which is loaded piece by piece.
+        const ptx::PointerUse* next = memory.at(offset / 8 * 8 + 8);
+        if ((use && !use->only_read) || (next && !next->only_read)) may_write(address);
+      } else if (use && !use->only_read) {
+        may_write(address);
+      } else if (Buffer* buffer = use ? buffer_reached_from(address) : nullptr) {
+        pointers.push_back({a, at, buffer, use});
+      }
+    }
+  if (!split || options.copies <= 0) return {};
+  const auto may_be_copied = [&](const Buffer* buffer) {
+    return std::find(not_copied.begin(), not_copied.end(), buffer) == not_copied.end();
+  };
+  std::vector<LocalWord> words;
+  for (const Pointer& pointer : pointers) {
+    Buffer& buffer = *pointer.buffer;
+    if (!may_be_copied(&buffer) || !pointer.use->read_by_all(launch.grid.y, launch.grid.z)) continue;
+    // Whether its copies serve is asked once for each launch.
+    if (std::none_of(words.begin(), words.end(), [&](const LocalWord& w) { return w.copies == &buffer.local; }) &&
+        !make_local(streams, buffer)) {
+      not_copied.push_back(&buffer);
+      continue;
+    }
+    words.push_back(
+        {pointer.argument, pointer.offset, static_cast<const std::byte*>(buffer.range->address()), &buffer.local});
+  }
+  return words;
+}
+
+bool Gpu::make_local(Parts& streams, Buffer& buffer) {
+  LocalCopies& local = buffer.local;
+  if (!local.possible || buffer.kind == Placement::Kind::replicated) return false;
+  ++local.reads;
+  if (local.current) {
+    ++local.uses;
+    if (local.made && local.made_by != &streams) {
+      if (local.made->done())
+        local.made.reset();
+      else
+        local.made->hold(streams.use(0));
+    }
+    return true;
+  }
+  if (local.reads < local.enough || !reserve_local(buffer)) return false;
+  streams.order();
+  const auto* const from = static_cast<const std::byte*>(buffer.range->address());
+  for (int part = 0; part < parts(); ++part)
+    for (const Extent& extent : buffer.pages.extents()) {
+      auto* const to = static_cast<std::byte*>(local.ranges[static_cast<std::size_t>(part)]->address());
+      device(part).copy(streams.use(part), to + extent.offset, from + extent.offset, extent.bytes);
+      if (extent.part != part) statistics.copied_bytes += extent.bytes;
+    }
+  ++statistics.copies;
+  streams.gather();
+  if (!local.made) local.made = machine_->make_marker(0);
+  local.made->record(streams.first());
+  local.made_by = &streams;
+  local.current = true;
+  local.uses = 1;
+  return true;
+}
+
+// Memory for the copies, where they may have it.
+bool Gpu::reserve_local(Buffer& buffer) {
+  LocalCopies& local = buffer.local;
+  if (!local.ranges.empty()) return true;
+  std::size_t smallest = device(0).properties().memory_bytes;
+  for (int part = 1; part < parts(); ++part) smallest = std::min(smallest, device(part).properties().memory_bytes);
+  const std::size_t bytes = buffer.pages.bytes();
+  const auto fits = [&] {
+    return static_cast<double>(local_bytes_ + bytes) <= options.copies * static_cast<double>(smallest);
+  };
+  if (!fits()) drop_local(false);
+  local.possible = fits();
+  if (!local.possible) return false;
+  try {
+    for (int part = 0; part < parts(); ++part)
+      local.ranges.push_back(
+          machine_->reserve(PageMap(Placement::owner(part), bytes, buffer.pages.page_bytes(), parts())));
+  } catch (const Error&) {  // not enough memory: it stays as it is
+    local.ranges.clear();
+    local.possible = false;
+    return false;
+  }
+  local_bytes_ += bytes;
+  return true;
+}
+
+}  // namespace dcgn::virtual_gpu

@@ -1,0 +1,178 @@
+// Buffers of a virtual GPU: where their pages lie, and copies that go page by page.
+#include "vgpu/src/gpu.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace dcgn::virtual_gpu {
+
+namespace {
+
+std::string text_of(const void* address) {
+  std::ostringstream text;
+  text << address;
+  return text.str();
+}
+
+}  // namespace
+
+void Gpu::synchronize_all() {
+  for (Parts* parts : streams_) parts->synchronize();
+}
+
+void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
+  if (bytes == 0) return nullptr;
+  PageMap pages(placement, bytes, machine_->page_bytes(), parts());
+  std::unique_ptr<Range> range;
+  try {
+    range = machine_->reserve(pages);
+  } catch (const Error&) {
+    if (local_bytes_ == 0) throw;
+    drop_local(true);  // copies that nobody asked for give way
+    range = machine_->reserve(pages);
+  }
+  void* const address = range->address();
+  std::vector<std::unique_ptr<Range>> copies;
+  if (placement.kind == Placement::Kind::replicated) {
+    copies = make_copies(pages);
+    ++replicated_;
+  }
+  buffers_.emplace(reinterpret_cast<std::uintptr_t>(address),
+                   Buffer{bytes, std::move(pages), std::move(range), placement.kind, std::move(copies), {}});
+  return address;
+}
+
+void Gpu::free(void* memory) {
+  if (!memory) return;
+  const Buffer& buffer = buffer_at("free", memory);
+  synchronize_all();
+  replicated_ -= buffer.kind == Placement::Kind::replicated;
+  drop_local(buffers_.at(reinterpret_cast<std::uintptr_t>(memory)));
+  buffers_.erase(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+std::vector<std::unique_ptr<Range>> Gpu::make_copies(const PageMap& pages) {
+  std::vector<std::unique_ptr<Range>> copies;
+  for (int part = 1; part < parts(); ++part)
+    copies.push_back(machine_->reserve(PageMap(Placement::owner(part), pages.bytes(), pages.page_bytes(), parts())));
+  return copies;
+}
+
+PlacementCost Gpu::place(void* memory, const Placement& placement) {
+  Buffer& buffer = const_cast<Buffer&>(buffer_at("place", memory));
+  PageMap pages(placement, buffer.bytes, machine_->page_bytes(), parts());
+  synchronize_all();
+  const auto begin = std::chrono::steady_clock::now();
+  drop_local(buffer);
+  PlacementCost cost{.bytes_moved = bytes_moved(buffer.pages, pages)};
+  if (cost.bytes_moved != 0) buffer.range->move(buffer.pages, pages);
+  buffer.pages = std::move(pages);
+  if (buffer.kind == Placement::Kind::replicated) {
+    buffer.copies.clear();
+    --replicated_;
+  }
+  buffer.kind = placement.kind;
+  if (placement.kind == Placement::Kind::replicated) {
+    buffer.copies = make_copies(buffer.pages);
+    ++replicated_;
+    for (int part = 1; part < parts(); ++part) {
+      device(part).copy(own_stream().parts_->use(part), const_cast<void*>(on_part(part, memory)), memory, buffer.bytes);
+      cost.bytes_moved += buffer.pages.bytes();
+    }
+    own_stream().synchronize();
+  }
+  cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return cost;
+}
+
+const Buffer& Gpu::buffer_at(const char* operation, const void* memory) const {
+  const auto found = buffers_.find(reinterpret_cast<std::uintptr_t>(memory));
+  if (found == buffers_.end())
+    throw Error(Code::configuration, operation,
+                "no buffer of this virtual GPU begins at " + text_of(memory) + ", expected what allocate() returned");
+  return found->second;
+}
+
+const Buffer* Gpu::buffer_with(const void* address, const std::byte*& begin) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  auto after = buffers_.upper_bound(at);
+  if (after == buffers_.begin()) return nullptr;
+  --after;
+  if (at - after->first >= after->second.bytes) return nullptr;
+  begin = static_cast<const std::byte*>(after->second.range->address());
+  return &after->second;
+}
+
+std::vector<std::size_t> Gpu::bytes_on_parts(const void* memory) const {
+  const Buffer& buffer = buffer_at("bytes_on_parts", memory);
+  if (buffer.kind == Placement::Kind::replicated)
+    return std::vector<std::size_t>(static_cast<std::size_t>(parts()), buffer.pages.bytes());
+  return buffer.pages.bytes_of_parts(parts());
+}
+
+const void* Gpu::on_part(int part, const void* address) const {
+  if (replicated_ == 0 || part == 0) return address;
+  const std::byte* begin = nullptr;
+  const Buffer* buffer = buffer_with(address, begin);
+  if (!buffer || buffer->copies.empty()) return address;
+  const Range& copy = *buffer->copies[static_cast<std::size_t>(part) - 1];
+  return static_cast<const std::byte*>(copy.address()) + (static_cast<const std::byte*>(address) - begin);
+}
+
+Gpu::Stretch Gpu::stretch_at(const char* operation, const void* address, std::size_t bytes) const {
+  const std::byte* begin = nullptr;
+  const Buffer* buffer = buffer_with(address, begin);
+  if (!buffer) return {.bytes = bytes};
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin);
+  if (bytes > buffer->bytes - offset)
+    throw Error(Code::invalid_size, operation,
+                std::to_string(bytes) + " bytes from byte " + std::to_string(offset) +
+                    " of a buffer, expected at most " + std::to_string(buffer->bytes - offset) + ": it has " +
+                    std::to_string(buffer->bytes));
+  const Extent& extent = buffer->pages.extent_of(offset);
+  return {extent.part, std::min(bytes, extent.offset + extent.bytes - offset), true, !buffer->copies.empty()};
+}
+
+void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  // All of it is looked at before anything is copied.
+  stretch_at("copy", to, bytes);
+  stretch_at("copy", from, bytes);
+  if (Buffer* buffer = buffer_with(to)) written(*buffer);
+  Parts& parts_of_stream = *stream.parts_;
+  parts_of_stream.order();
+  for (std::size_t done = 0; done < bytes;) {
+    std::byte* const target = static_cast<std::byte*>(to) + done;
+    const std::byte* const source = static_cast<const std::byte*>(from) + done;
+    const Stretch into = stretch_at("copy", target, bytes - done), out = stretch_at("copy", source, bytes - done);
+    const std::size_t now = std::min(into.bytes, out.bytes);
+    const int part = into.in_buffer ? into.part : out.part;
+    const int last = into.replicated ? parts() - 1 : part;
+    for (int p = part; p <= last; ++p)
+      device(p).copy(parts_of_stream.use(p), const_cast<void*>(on_part(p, target)), on_part(p, source), now);
+    done += now;
+  }
+}
+
+void Gpu::fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes) {
+  if (bytes == 0) return;
+  stretch_at("fill", memory, bytes);
+  if (Buffer* buffer = buffer_with(memory)) written(*buffer);
+  Parts& parts_of_stream = *stream.parts_;
+  parts_of_stream.order();
+  for (std::size_t done = 0; done < bytes;) {
+    std::byte* const target = static_cast<std::byte*>(memory) + done;
+    const Stretch into = stretch_at("fill", target, bytes - done);
+    const int last = into.replicated ? parts() - 1 : into.part;
+    for (int p = into.part; p <= last; ++p)
+      device(p).fill(parts_of_stream.use(p), const_cast<void*>(on_part(p, target)), value, into.bytes);
+    done += into.bytes;
+  }
+}
+
+}  // namespace dcgn::virtual_gpu

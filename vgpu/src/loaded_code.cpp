@@ -1,0 +1,229 @@
+#include "vgpu/src/loaded_code.hpp"
+
+#include "vgpu/src/gpu.hpp"
+#include "vgpu/src/kernel_name.hpp"
+#include "vgpu/src/ptx/parser.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace dcgn::virtual_gpu {
+
+namespace {
+
+std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+KernelInfo info_of(const ptx::KernelReport& report) {
+  KernelInfo info{.name = report.name, .parameters = {}, .reasons = {}, .remarks = report.remarks};
+  for (const ptx::ParameterReport& p : report.parameters)
+    info.parameters.push_back({p.name, p.offset, p.bytes, p.alignment});
+  for (const ptx::Reason& reason : report.reasons)
+    info.reasons.push_back(reason.construct + " (line " + std::to_string(reason.line) + ", in " + reason.function +
+                           ": " + reason.instruction + ")");
+  return info;
+}
+
+// The launch of such a kernel has to say so.
+bool is_cooperative(const ptx::KernelReport& report) {
+  return std::any_of(report.reasons.begin(), report.reasons.end(),
+                     [](const ptx::Reason& reason) { return reason.construct.find("%envreg") != std::string::npos; });
+}
+
+}  // namespace
+
+LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text)
+    : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)) {
+  const ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
+  for (const ptx::KernelReport& report : rewritten.kernels) {
+    kernels_.push_back({report.changes.atomics != 0, is_cooperative(report), report.memory});
+    infos_.push_back(info_of(report));
+  }
+  for (const ptx::VariableReport& variable : rewritten.variables) variables_.push_back(variable.name);
+  const bool split = gpu_->parts() > 1;
+  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names());
+  if (split) share_variables(rewritten.variables);
+}
+
+LoadedCode::~LoadedCode() {
+  try {
+    gpu_->synchronize_all();  // kernels may be under way
+    gpu_->free(shared_);
+  } catch (const Error&) {  // a device that has faulted; that was reported where it was met
+  }
+}
+
+// One place for all of them, with what part 0's copies hold.
+void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variables) {
+  std::size_t end = 0;
+  for (const ptx::VariableReport& v : variables) {
+    if (v.pointer.empty() || v.external) continue;
+    end = round_up(end, std::max<std::size_t>(v.alignment, 16));
+    shared_variables_.push_back({v.name, end, v.bytes});
+    end += v.bytes;
+  }
+  if (end == 0) return;
+  shared_ = gpu_->allocate(end, {});
+  gpu_->keep_single(shared_);
+  for (const SharedVariable& v : shared_variables_) {
+    std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
+    std::size_t bytes = 0;
+    if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
+  }
+  gpu_->own_stream().synchronize();
+  point_to_shared(*binary_);
+  correct_addresses(variables);
+}
+
+void LoadedCode::point_to_shared(const Binary& binary) const {
+  for (const SharedVariable& v : shared_variables_) {
+    const std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
+    std::size_t bytes = 0;
+    for (int part = 0; part < gpu_->parts(); ++part)
+      if (void* pointer = binary.variable(part, "dcgn_at_" + v.name, bytes))
+        gpu_->device(part).copy(pointer, &shared, sizeof shared);
+  }
+}
+
+std::vector<std::string> LoadedCode::kernel_names() const {
+  std::vector<std::string> names;
+  for (const KernelInfo& info : infos_) names.push_back(info.name);
+  return names;
+}
+
+std::unique_ptr<Binary> LoadedCode::make_counting() const {
+  ptx::Options options;
+  options.count_touches = true;
+  return make_like(options);
+}
+
+Binary& LoadedCode::whole_binary(std::size_t kernel) {
+  if (gpu_->parts() == 1 || !infos_[kernel].splittable()) return *binary_;
+  if (!whole_binary_) {
+    gpu_->synchronize_all();  // constants may be on their way
+    ptx::Options options;
+    options.whole = true;
+    whole_binary_ = make_like(options);
+  }
+  return *whole_binary_;
+}
+
+std::unique_ptr<Binary> LoadedCode::make_like(const ptx::Options& options) const {
+  auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names());
+  point_to_shared(*other);
+  for (const std::string& name : variables_)
+    for (int part = 0; part < gpu_->parts(); ++part) {
+      std::size_t bytes = 0, same = 0;
+      const void* const own = binary_->variable(part, name, bytes);
+      if (void* const copy = own ? other->variable(part, name, same) : nullptr)
+        gpu_->device(part).copy(copy, own, bytes);
+    }
+  return other;
+}
+
+// First contents that hold the address of part 0's copy of a variable get that of the shared one.
+void LoadedCode::correct_addresses(const std::vector<ptx::VariableReport>& variables) {
+  const auto shared_at = [&](const std::string& name) -> std::byte* {
+    for (const SharedVariable& v : shared_variables_)
+      if (v.name == name) return static_cast<std::byte*>(shared_) + v.offset;
+    return nullptr;
+  };
+  for (const ptx::VariableReport& v : variables) {
+    std::byte* const holder = shared_at(v.name);
+    if (!holder) continue;
+    for (const ptx::VariableReport::Address& address : v.addresses) {
+      std::byte* const shared = shared_at(address.symbol);
+      std::size_t bytes = 0;
+      const auto* own = shared ? static_cast<const std::byte*>(binary_->variable(0, address.symbol, bytes)) : nullptr;
+      if (!own) continue;
+      const std::byte* value = nullptr;
+      Stream& stream = gpu_->own_stream();
+      gpu_->copy(stream, &value, holder + address.offset, sizeof value);
+      stream.synchronize();
+      value = shared + (value - own);
+      gpu_->copy(stream, holder + address.offset, &value, sizeof value);
+      stream.synchronize();
+    }
+  }
+}
+
+std::size_t LoadedCode::find(const std::string& name) const {
+  for (std::size_t k = 0; k < infos_.size(); ++k)
+    if (infos_[k].name == name) return k;
+  std::string known;
+  std::vector<std::size_t> found;
+  for (std::size_t k = 0; k < infos_.size(); ++k) {
+    const std::string plain = plain_name(infos_[k].name);
+    if (plain == name) found.push_back(k);
+    known += (known.empty() ? "" : ", ") + plain;
+  }
+  if (found.size() == 1) return found.front();
+  throw Error(Code::configuration, "kernel",
+              name_ + ": " + (found.empty() ? "no" : std::to_string(found.size())) + " kernel" +
+                  (found.size() > 1 ? "s " : " ") + name + ", expected " +
+                  (known.empty() ? "one: there is none" : "one of " + known));
+}
+
+bool LoadedCode::has_variable(const std::string& name) const {
+  return std::find(variables_.begin(), variables_.end(), name) != variables_.end();
+}
+
+std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, const std::string& variable,
+                                                        std::size_t bytes, std::size_t offset) const {
+  const auto check = [&](std::size_t has) {
+    if (offset > has || bytes > has - offset)
+      throw Error(Code::configuration, operation,
+                  variable + ": " + std::to_string(bytes) + " bytes from byte " + std::to_string(offset) +
+                      ", expected them within its " + std::to_string(has));
+  };
+  for (const SharedVariable& v : shared_variables_)
+    if (v.name == variable) {
+      check(v.bytes);
+      return {{0, static_cast<std::byte*>(shared_) + v.offset + offset}};
+    }
+  std::vector<PlaceOnPart> all;
+  for (int part = 0; part < gpu_->parts(); ++part) {
+    std::size_t has = 0;
+    void* const address = binary_->variable(part, variable, has);
+    if (!address) break;
+    check(has);
+    all.push_back({part, static_cast<std::byte*>(address) + offset});
+  }
+  std::size_t has = 0;
+  if (void* const address = whole_binary_ ? whole_binary_->variable(0, variable, has) : nullptr)
+    all.push_back({0, static_cast<std::byte*>(address) + offset});
+  if (!all.empty()) return all;
+  std::string known;
+  for (const std::string& name : variables_) known += (known.empty() ? "" : ", ") + name;
+  throw Error(
+      Code::configuration, operation,
+      name_ + ": no variable " + variable + ", expected " + (known.empty() ? "one: there is none" : "one of " + known));
+}
+
+const KernelInfo& Kernel::info() const { return code_->infos()[index_]; }
+
+const std::vector<KernelInfo>& Module::kernels() const { return code_->infos(); }
+Kernel Module::kernel(const std::string& name) const { return Kernel(code_, code_->find(name)); }
+
+void Module::write(const std::string& variable, const void* from, std::size_t bytes, std::size_t offset) const {
+  Gpu& gpu = code_->gpu();
+  for (const auto& [part, address] : code_->places("write", variable, bytes, offset))
+    gpu.device(part).copy(address, from, bytes);
+}
+
+void* Module::address(const std::string& variable) const {
+  const auto places = code_->places("address", variable, 0, 0);
+  if (places.size() > 1)
+    throw Error(Code::configuration, "address",
+                variable + ": each part has its own, expected a variable that all share");
+  return places.front().address;
+}
+
+void Module::read(const std::string& variable, void* to, std::size_t bytes, std::size_t offset) const {
+  const auto [part, address] = code_->places("read", variable, bytes, offset).front();
+  code_->gpu().device(part).copy(to, address, bytes);
+}
+
+}  // namespace dcgn::virtual_gpu

@@ -1,0 +1,77 @@
+// A module that a virtual GPU has loaded: what Module and Kernel refer to.
+#pragma once
+
+#include "vgpu/src/machine.hpp"
+#include "vgpu/src/ptx/rewrite.hpp"
+
+#include <dcgn/virtual_gpu/module.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dcgn::virtual_gpu {
+
+class Gpu;
+
+class LoadedCode {
+ public:
+  // Rewrites the module where `gpu` has several parts, and has them share its variables. Throws what
+  // VirtualGpu::load_ptx() does.
+  LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text);
+  LoadedCode(const LoadedCode&) = delete;
+  LoadedCode& operator=(const LoadedCode&) = delete;
+  ~LoadedCode();
+
+  struct Traits {
+    bool atomics = false;      // on global memory
+    bool cooperative = false;  // synchronizes its grid
+    ptx::MemoryUse memory;
+  };
+
+  const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }  // as it was given
+  const std::vector<KernelInfo>& infos() const { return infos_; }
+  const Traits& traits(std::size_t kernel) const { return kernels_[kernel]; }
+  std::size_t find(const std::string& name) const;
+  Binary& binary() { return *binary_; }
+  // That in which this kernel is as it was, but for variables, which all share. Loaded when it is asked for.
+  Binary& whole_binary(std::size_t kernel);
+  // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
+  std::unique_ptr<Binary> make_counting() const;
+
+  bool has_variable(const std::string& name) const;
+  // The places of `bytes` bytes of a variable from `offset` on: one where it is shared, else one on each part, and
+  // one more on part 0 where whole_binary() was loaded.
+  struct PlaceOnPart {
+    int part;
+    std::byte* address;
+  };
+  std::vector<PlaceOnPart> places(const char* operation, const std::string& variable, std::size_t bytes,
+                                  std::size_t offset) const;
+  Gpu& gpu() const { return *gpu_; }
+
+ private:
+  struct SharedVariable {
+    std::string name;
+    std::size_t offset = 0, bytes = 0;  // in shared_
+  };
+
+  std::vector<std::string> kernel_names() const;
+  void share_variables(const std::vector<ptx::VariableReport>& variables);
+  std::unique_ptr<Binary> make_like(const ptx::Options& options) const;
+  void point_to_shared(const Binary& binary) const;
+  void correct_addresses(const std::vector<ptx::VariableReport>& variables);
+
+  const std::shared_ptr<Gpu> gpu_;
+  const std::string name_, text_;
+  std::vector<KernelInfo> infos_;
+  std::vector<Traits> kernels_;
+  std::vector<std::string> variables_;  // all names
+  std::vector<SharedVariable> shared_variables_;
+  void* shared_ = nullptr;
+  std::unique_ptr<Binary> binary_, whole_binary_;
+};
+
+}  // namespace dcgn::virtual_gpu

@@ -1,0 +1,28 @@
+// What instructions read and write: registers, and places in memory that only one thread or block sees.
+#pragma once
+
+#include "vgpu/src/ptx/module.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace dcgn::virtual_gpu::ptx {
+
+// Names of registers and parameters; the text of an address, brackets included, for shared and local memory.
+struct Flow {
+  std::vector<std::string_view> writes, reads;  // a guard is read; what is written under one is read too
+};
+Flow flow_of(const Instruction& instruction);
+
+// Whether it may access global memory: its space is .global or is not told.
+bool is_global(const Instruction& access);
+// Names in the operand that is an address.
+std::vector<std::string_view> address_names(const Instruction& access);
+
+// "[%rd1+8]" as the name and "8"; the name is empty where it is something else.
+struct Address {
+  std::string_view base, offset;
+};
+Address split_address(const Operand& operand);
+
+}  // namespace dcgn::virtual_gpu::ptx

@@ -1,0 +1,377 @@
+#include "vgpu/src/ptx/memory_use.hpp"
+
+#include "vgpu/src/ptx/data_flow.hpp"
+#include "vgpu/src/ptx/survey.hpp"
+#include "vgpu/src/ptx/token_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace dcgn::virtual_gpu::ptx {
+
+namespace {
+
+template <std::size_t N>
+bool is_any(std::string_view text, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+bool has_shape(const Instruction& i, std::string_view with) {
+  return std::any_of(i.qualifiers.begin(), i.qualifiers.end(),
+                     [&](std::string_view q) { return q.substr(0, with.size()) == with; });
+}
+
+// Bytes of the type that an access moves for each register; 0 for one that is not told by two digits, as .b128 or
+// .f16x2.
+std::size_t type_bytes(const Instruction& i) {
+  constexpr std::array<std::string_view, 14> types = {".b8",  ".u8",  ".s8",  ".b16", ".u16", ".s16", ".f16",
+                                                      ".b32", ".u32", ".s32", ".f32", ".b64", ".u64", ".s64"};
+  constexpr std::array<std::size_t, 14> bytes = {1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8};
+  for (const std::string_view q : i.qualifiers)
+    if (const auto found = std::find(types.begin(), types.end(), q); found != types.end())
+      return bytes[static_cast<std::size_t>(found - types.begin())];
+  return has_shape(i, ".f64") ? 4 : 0;  // no pointer either
+}
+
+// What an address may follow from. The first three are those of PointerUse::dimensions.
+enum Origin : unsigned { index_x = 1, index_y = 2, index_z = 4, grid_size = 8, memory = 16, stride = 32 };
+constexpr unsigned any_index = index_x | index_y | index_z;
+
+unsigned origin_of(const Operand& name) {
+  if (name.name == "%nctaid") return grid_size;
+  if (name.name != "%ctaid") return 0;
+  if (name.selector == ".x" || name.selector == ".r") return index_x;
+  if (name.selector == ".y" || name.selector == ".g") return index_y;
+  if (name.selector == ".z" || name.selector == ".b") return index_z;
+  return any_index;
+}
+
+// What a register may hold: a pointer that one of these words of the parameters leads to, one into a variable or the
+// stack, one of unknown origin.
+struct Facts {
+  std::set<std::uint64_t> words;
+  bool variable = false, unknown = false;
+  unsigned origins = 0;
+
+  // Whether that was news.
+  bool join(const Facts& other) {
+    const auto state = [&] { return std::tuple(words.size(), variable, unknown, origins); };
+    const auto before = state();
+    words.insert(other.words.begin(), other.words.end());
+    variable = variable || other.variable;
+    unknown = unknown || other.unknown;
+    origins |= other.origins;
+    return before != state();
+  }
+};
+
+class MemoryAnalysis {
+ public:
+  MemoryAnalysis(const Module& module, const CallGraph& calls, std::size_t kernel)
+      : module_(module), calls_(calls), number_(kernel), kernel_(module.functions[kernel]) {
+    for (const ParameterReport& p : layout_of(kernel_.parameters)) parameters_.push_back({p.offset, p.bytes});
+    for (const Instruction& i : kernel_.instructions) flows_.push_back(flow_of(i));
+  }
+
+  MemoryUse run() {
+    settle();
+    find_strides();
+    settle();
+    for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) judge(i);
+    look_at_callees();
+    for (const auto& [offset, use] : uses_)
+      if (!use.only_read || read_.count(offset) != 0) result_.pointers.push_back(use);
+    return std::move(result_);
+  }
+
+ private:
+  struct Extent {
+    std::uint64_t offset, bytes;
+  };
+
+  const Extent* parameter(std::string_view name) const {
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+      if (kernel_.parameters[p].name == name) return &parameters_[p];
+    return nullptr;
+  }
+
+  PointerUse& use(std::uint64_t word) {
+    return uses_.try_emplace(word, PointerUse{word, true, false, any_index}).first->second;
+  }
+  // The words that bytes of the parameters lie in are not, or not only, pointers to what is read.
+  void give_up(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) use(word).only_read = false;
+  }
+  void give_up(const Facts& facts) {
+    for (const std::uint64_t word : facts.words) use(word).only_read = false;
+  }
+
+  Facts facts_of(const Operand& operand) const {
+    Facts all;
+    for_each_name(operand, [&](const Operand& name) {
+      all.origins |= origin_of(name);
+      all.variable = all.variable || is_variable(kernel_, name.name);
+      if (const auto found = registers_.find(name.name); found != registers_.end()) all.join(found->second);
+    });
+    return all;
+  }
+
+  // Until no register may hold more.
+  void settle() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) changed = step(i) || changed;
+    }
+  }
+
+  bool step(std::size_t number) {
+    const Instruction& i = kernel_.instructions[number];
+    if (flows_[number].writes.empty()) return false;
+    if (is_parameter_load(i)) return load_parameter(i);
+    Facts result;
+    if (i.opcode == "ld" || i.opcode == "ldu" || i.opcode == "atom" || i.opcode == "call" ||
+        address_at(i) != i.operands.size()) {
+      // Constants are the same for all blocks.
+      result.origins = i.has(".const") && !i.operands.empty() ? facts_of(i.operands.back()).origins : memory;
+      result.unknown = i.opcode == "call" || type_bytes(i) == 8 || type_bytes(i) == 0;
+    } else {
+      const std::vector<bool> passed = passes(i);
+      for (std::size_t o = 0; o < i.operands.size(); ++o) {
+        Facts facts = facts_of(i.operands[o]);
+        if (o == 0 && i.operands[0].kind == Operand::Kind::name && i.guard.empty()) facts = {};  // it is written only
+        if (!passed[o]) {
+          facts.words.clear();
+          facts.variable = facts.unknown = false;
+        }
+        result.join(facts);
+      }
+      // Two halves from anywhere may be a pointer.
+      if (i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector)
+        result.unknown = true;
+    }
+    bool changed = false;
+    for (const std::string_view name : flows_[number].writes) changed = registers_[name].join(result) || changed;
+    return changed;
+  }
+
+  // Whether the result may be the pointer that an operand is, moved or not.
+  static std::vector<bool> passes(const Instruction& i) {
+    constexpr std::array<std::string_view, 6> all = {"mov", "cvta", "add", "sub", "selp", "or"};
+    std::vector<bool> passed(i.operands.size(), is_any(i.opcode, all));
+    if (i.opcode == "mad" && i.operands.size() == 4) passed[3] = true;  // a * b + pointer
+    return passed;
+  }
+
+  // Of the kernel's own, by their names.
+  bool is_parameter_load(const Instruction& i) const {
+    return i.opcode == "ld" && i.has(".param") && i.operands.size() == 2 && parameter_in(i.operands.back());
+  }
+  const Extent* parameter_in(const Operand& operand) const {
+    const Extent* found = nullptr;
+    for_each_name(operand, [&](const Operand& name) {
+      if (const Extent* one = parameter(name.name)) found = one;
+    });
+    return found;
+  }
+
+  bool load_parameter(const Instruction& i) {
+    const Extent& from = *parameter_in(i.operands.back());
+    bool known = true;
+    const std::uint64_t offset = from.offset + whole_value(split_address(i.operands.back()).offset, known);
+    const Operand& to = i.operands.front();
+    const std::size_t count = to.kind == Operand::Kind::vector ? to.parts.size() : 1, bytes = type_bytes(i);
+    if (!known || bytes != 8 || offset % 8 != 0) {
+      if (known && bytes != 0)
+        give_up(offset, offset + count * bytes);
+      else
+        give_up(from.offset, from.offset + from.bytes);
+      return false;
+    }
+    bool changed = false;
+    for (std::size_t n = 0; n < count; ++n) {
+      const Operand& one = to.kind == Operand::Kind::vector ? to.parts[n] : to;
+      use(offset + 8 * n);
+      changed = registers_[one.name].words.insert(offset + 8 * n).second || changed;
+    }
+    return changed;
+  }
+
+  // i = i + s, however long the way round, where s follows from the grid's size and not from i.
+  void find_strides() {
+    const std::map<std::string_view, std::size_t> rounds = find_rounds();
+    for (const Flow& flow : flows_) {
+      if (flow.writes.size() != 1) continue;
+      const std::string_view to = flow.writes.front();
+      const auto round = rounds.find(to);
+      if (round == rounds.end()) continue;
+      const auto goes_round = [&](std::string_view name) {
+        const auto found = rounds.find(name);
+        return found != rounds.end() && found->second == round->second;
+      };
+      const bool by_size = std::any_of(flow.reads.begin(), flow.reads.end(), [&](std::string_view by) {
+        const auto found = registers_.find(by);
+        return found != registers_.end() && (found->second.origins & grid_size) != 0 && !goes_round(by);
+      });
+      if (by_size && std::any_of(flow.reads.begin(), flow.reads.end(), goes_round)) registers_[to].origins |= stride;
+    }
+  }
+
+  // Registers that follow from each other have one number: the strongly connected components of what follows from what
+  // (Kosaraju and Sharir).
+  std::map<std::string_view, std::size_t> find_rounds() const {
+    std::map<std::string_view, std::vector<std::string_view>> next, previous;
+    for (const Flow& flow : flows_)
+      for (const std::string_view to : flow.writes)
+        for (const std::string_view from : flow.reads) {
+          next[from].push_back(to);
+          previous[to].push_back(from);
+        }
+    std::vector<std::string_view> ended;
+    std::set<std::string_view> seen;
+    for (const auto& [start, unused] : next) {
+      std::vector<std::pair<std::string_view, std::size_t>> path;  // a register, how many of its successors were walked
+      if (seen.insert(start).second) path.emplace_back(start, 0);
+      while (!path.empty()) {
+        auto& [name, walked] = path.back();
+        const auto found = next.find(name);
+        if (found == next.end() || walked == found->second.size()) {
+          ended.push_back(name);
+          path.pop_back();
+        } else if (const std::string_view to = found->second[walked++]; seen.insert(to).second) {
+          path.emplace_back(to, 0);
+        }
+      }
+    }
+    std::map<std::string_view, std::size_t> rounds;
+    for (std::size_t n = ended.size(); n-- > 0;) {
+      if (rounds.count(ended[n]) != 0) continue;
+      std::vector<std::string_view> open = {ended[n]};
+      rounds[ended[n]] = n;
+      while (!open.empty()) {
+        const auto found = previous.find(open.back());
+        open.pop_back();
+        if (found == previous.end()) continue;
+        for (const std::string_view from : found->second)
+          if (rounds.try_emplace(from, n).second) open.push_back(from);
+      }
+    }
+    return rounds;
+  }
+
+  void judge(std::size_t number) {
+    const Instruction& i = kernel_.instructions[number];
+    if (is_parameter_load(i)) return;
+    // The address of a parameter may lead to any of its words.
+    for (const Operand& operand : i.operands)
+      if (const Extent* whole = parameter_in(operand)) give_up(whole->offset, whole->offset + whole->bytes);
+    const bool copy = is_plain_copy(i);
+    const std::size_t at = copy ? 1 : address_at(i);
+    if (at == i.operands.size()) return judge_value(number);
+    for (std::size_t o = 0; o < i.operands.size(); ++o)
+      if (o != at) give_up(facts_of(i.operands[o]));
+    const Facts address = facts_of(i.operands[at]);
+    const bool load = i.opcode == "ld" || i.opcode == "ldu";
+    const bool ordered = i.has(".volatile") || i.has(".relaxed") || i.has(".acquire") || i.has(".mmio");
+    if (copy || (load && is_global(i) && !ordered) || i.opcode == "prefetch") return read(address);
+    give_up(address);
+    if (may_write_elsewhere(i, address)) result_.writes_elsewhere = true;
+  }
+
+  static bool may_write_elsewhere(const Instruction& i, const Facts& address) {
+    constexpr std::array<std::string_view, 3> stores = {"st", "atom", "red"};
+    constexpr std::array<std::string_view, 3> loads = {"ld", "ldu", "prefetchu"};
+    if (is_any(i.opcode, loads)) return false;
+    if (i.opcode == "cp") return !i.has(".mbarrier");
+    if (!is_global(i)) return false;
+    if (!is_any(i.opcode, stores)) return true;
+    return address.unknown || (address.words.empty() && !address.variable);
+  }
+
+  // What neither reads nor writes memory: what is done to a pointer, other than adding to it, may be anything.
+  void judge_value(std::size_t number) {
+    const Instruction& i = kernel_.instructions[number];
+    const std::vector<bool> passed = passes(i);
+    for (std::size_t o = flows_[number].writes.empty() ? 0 : 1; o < i.operands.size(); ++o)
+      if (!passed[o]) give_up(facts_of(i.operands[o]));
+    if (i.opcode != "sub" || i.operands.size() != 3) return;
+    // The difference of two pointers is none.
+    const Facts second = facts_of(i.operands[2]);
+    give_up(second);
+    if (second.unknown || !second.words.empty()) give_up(facts_of(i.operands[1]));
+  }
+
+  void read(const Facts& address) {
+    for (const std::uint64_t word : address.words) {
+      read_.insert(word);
+      PointerUse& its = use(word);
+      its.anywhere = its.anywhere || (address.origins & (memory | stride)) != 0;
+      its.dimensions &= address.origins;
+    }
+  }
+
+  static std::size_t address_at(const Instruction& i) {
+    std::size_t at = 0;
+    while (at < i.operands.size() && i.operands[at].kind != Operand::Kind::address) ++at;
+    return at;
+  }
+  // From global memory to shared, thread by thread: cp.async.ca.shared.global [to], [from], 16.
+  static bool is_plain_copy(const Instruction& i) {
+    return i.opcode == "cp" && i.has(".async") && i.has(".global") && has_shape(i, ".shared") && !i.has(".bulk") &&
+           i.operands.size() > 1 && i.operands[1].kind == Operand::Kind::address;
+  }
+
+  // Variables are no memory that arguments point to, and the stack is none.
+  bool is_variable(const Function& function, std::string_view name) const {
+    if (name == "%SP" || name == "%SPL" || module_.find_variable(name)) return true;
+    return std::any_of(function.variables.begin(), function.variables.end(),
+                       [&](const Variable& v) { return v.name == name && v.space != Space::reg; });
+  }
+
+  // Of functions that it calls nothing is followed: their stores may go anywhere, but for shared memory and the stack.
+  void look_at_callees() {
+    const std::vector<std::size_t> reached = calls_.reach(number_);
+    if (!calls_.strangers(reached).empty() || calls_.calls_by_pointer(reached)) result_.writes_elsewhere = true;
+    for (const std::size_t f : reached) {
+      if (f == number_) continue;
+      for (const Instruction& i : module_.functions[f].instructions) {
+        const std::size_t at = address_at(i);
+        if (at == i.operands.size()) continue;
+        Facts address;
+        for_each_name(i.operands[at], [&](const Operand& name) {
+          address.variable = address.variable || is_variable(module_.functions[f], name.name);
+        });
+        if (may_write_elsewhere(i, address)) result_.writes_elsewhere = true;
+      }
+    }
+  }
+
+  const Module& module_;
+  const CallGraph& calls_;
+  const std::size_t number_;
+  const Function& kernel_;
+  std::vector<Extent> parameters_;
+  std::vector<Flow> flows_;
+  std::map<std::string_view, Facts> registers_;
+  std::map<std::uint64_t, PointerUse> uses_;
+  std::set<std::uint64_t> read_;  // words that a read's address follows from
+  MemoryUse result_;
+};
+
+}  // namespace
+
+const PointerUse* MemoryUse::at(std::uint64_t offset) const {
+  const auto found =
+      std::find_if(pointers.begin(), pointers.end(), [&](const PointerUse& use) { return use.offset == offset; });
+  return found == pointers.end() ? nullptr : &*found;
+}
+
+MemoryUse memory_use(const Module& module, const CallGraph& calls, std::size_t kernel) {
+  return MemoryAnalysis(module, calls, kernel).run();
+}
+
+}  // namespace dcgn::virtual_gpu::ptx

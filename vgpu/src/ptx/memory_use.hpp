@@ -1,0 +1,46 @@
+// What a kernel does with memory that its arguments point to.
+#pragma once
+
+#include "vgpu/src/ptx/call_graph.hpp"
+#include "vgpu/src/ptx/module.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dcgn::virtual_gpu::ptx {
+
+// Eight bytes of a kernel's parameters that may be a pointer.
+struct PointerUse {
+  std::uint64_t offset = 0;  // among all parameters, as .param space lays them out
+  // Its memory is only read, by weak loads at addresses that are the pointer and what is added to it; the pointer
+  // itself goes nowhere else, so that one to a copy of the memory does as well. A word of which nothing is known is
+  // not.
+  bool only_read = false;
+  // A read's address follows from what was read from memory (a gather), or moves through a loop by the size of the
+  // grid.
+  bool anywhere = false;
+  // Dimensions of the block's index that the addresses of all its reads follow from: 1 for x, 2 for y, 4 for z.
+  unsigned dimensions = 0;
+
+  // Whether blocks far from each other in a grid of this shape, numbered with x fastest, may read the same memory.
+  bool read_by_all(std::uint32_t y, std::uint32_t z) const {
+    const unsigned slowest = z > 1 ? 4 : y > 1 ? 2 : 1;
+    return anywhere || (dimensions & slowest) == 0;
+  }
+};
+
+struct MemoryUse {
+  // Writes, or may write, memory that none of its pointers leads to: through a pointer that it read from memory, in
+  // functions that it calls, by bulk copies.
+  bool writes_elsewhere = false;
+  std::vector<PointerUse> pointers;  // all words that are used, by offset
+
+  const PointerUse* at(std::uint64_t offset) const;
+};
+
+// Follows pointers through registers, whatever the order of instructions: a register may be what any of them makes it.
+// Does not follow them through memory or calls, which count as unknown.
+MemoryUse memory_use(const Module& module, const CallGraph& calls, std::size_t kernel);
+
+}  // namespace dcgn::virtual_gpu::ptx

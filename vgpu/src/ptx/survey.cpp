@@ -1,0 +1,230 @@
+#include "vgpu/src/ptx/survey.hpp"
+
+#include "vgpu/src/ptx/refusals.hpp"
+#include "vgpu/src/ptx/spin_wait.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace dcgn::virtual_gpu::ptx {
+
+namespace {
+
+constexpr std::uint64_t static_shared_limit = 48 * 1024;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+
+// "sm_90a" is 90; 0 for what is none.
+int architecture_of(std::string_view target) {
+  int number = 0;
+  if (target.substr(0, 3) == "sm_") std::from_chars(target.data() + 3, target.data() + target.size(), number);
+  return number;
+}
+
+// Spaces and line ends of an instruction, which may go over several lines, become one space each.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!space)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<ParameterReport> layout_of(const std::vector<Variable>& parameters) {
+  std::vector<ParameterReport> layout;
+  std::uint64_t end = 0;
+  for (const Variable& p : parameters) {
+    const std::uint64_t offset = round_up(end, p.alignment);
+    layout.push_back({std::string(p.name), offset, p.bytes(), p.alignment});
+    end = offset + p.bytes();
+  }
+  return layout;
+}
+
+std::vector<ParameterReport> added_parameters(const std::vector<ParameterReport>& own, Mode mode) {
+  std::vector<ParameterReport> added;
+  std::uint64_t end = own.empty() ? 0 : own.back().offset + own.back().bytes;
+  const auto add = [&](const char* name, std::uint64_t bytes) {
+    const std::uint64_t offset = round_up(end, bytes);
+    added.push_back({name, offset, bytes, bytes});
+    end = offset + bytes;
+  };
+  switch (mode) {
+    case Mode::split:
+      for (const char* name :
+           {"dcgn_first_x", "dcgn_first_y", "dcgn_first_z", "dcgn_grid_x", "dcgn_grid_y", "dcgn_grid_z"})
+        add(name, 4);
+      break;
+    case Mode::early_exit:
+      for (const char* name : {"dcgn_first_block", "dcgn_end_block"}) add(name, 8);
+      break;
+  }
+  return added;
+}
+
+bool reads_index(const Instruction& instruction) {
+  bool reads = false;
+  for (const Operand& operand : instruction.operands)
+    for_each_name(operand,
+                  [&](const Operand& name) { reads = reads || name.name == "%ctaid" || name.name == "%nctaid"; });
+  return reads;
+}
+
+Survey::Survey(const Module& module, const Options& options) : module_(module), options_(options), calls_(module) {
+  check_module();
+  check_names();
+  for (std::size_t f = 0; f < module_.functions.size(); ++f) {
+    const auto& instructions = module_.functions[f].instructions;
+    readers_.push_back(std::any_of(instructions.begin(), instructions.end(), reads_index));
+    reasons_.push_back(reasons_in(f));
+  }
+}
+
+void Survey::check_module() const {
+  if (module_.address_size != 64)
+    throw Error(Code::unsupported, "ptx",
+                module_.source->name() + ": .address_size " + std::to_string(module_.address_size) + ", expected 64");
+  for (const std::string_view target : module_.targets)
+    if (const int number = architecture_of(target); number != 0 && number < 60)
+      throw Error(Code::unsupported, "ptx",
+                  module_.source->where(module_.source->offset_of(target)) + ": found target " + std::string(target) +
+                      ", expected sm_60 or later, which have atomics of system scope");
+  if (options_.kernel.empty()) return;
+  std::string known;
+  for (const Function& f : module_.functions) {
+    if (!f.entry || !f.body) continue;
+    if (f.name == options_.kernel) return;
+    known += (known.empty() ? "" : ", ") + std::string(f.name);
+  }
+  throw Error(Code::configuration, "ptx",
+              module_.source->name() + ": no kernel " + options_.kernel + ", expected " +
+                  (known.empty() ? "one: there is none" : "one of " + known));
+}
+
+// Names that the rewriter gives.
+void Survey::check_names() const {
+  const auto check = [&](std::string_view name) {
+    if (name.starts_with("%dcgn_") || name.starts_with("$dcgn_") || name.starts_with("dcgn_at_") ||
+        name.starts_with("dcgn_first_") || name.starts_with("dcgn_grid_") || name == "dcgn_block" ||
+        name == "dcgn_end_block" || name == "dcgn_sample")
+      module_.source->fail(module_.source->offset_of(name), quoted(name), "PTX that was not rewritten before");
+  };
+  for (const Variable& v : module_.variables) check(v.name);
+  for (const Function& f : module_.functions) {
+    for (const Variable& v : f.parameters) check(v.name);
+    for (const Variable& v : f.variables) check(v.name);
+    for (const Label& l : f.labels) check(l.name);
+  }
+}
+
+Reason Survey::reason(std::string construct, std::size_t function, std::string_view where) const {
+  const Source& source = *module_.source;
+  return {std::move(construct), std::string(module_.functions[function].name), one_line(where),
+          source.place(source.offset_of(where)).line};
+}
+
+std::vector<Reason> Survey::reasons_in(std::size_t function) const {
+  std::vector<Reason> reasons;
+  const Function& f = module_.functions[function];
+  // Of each construct the first.
+  const auto add = [&](std::optional<std::string> why, std::string_view where) {
+    if (why && std::none_of(reasons.begin(), reasons.end(), [&](const Reason& r) { return r.construct == *why; }))
+      reasons.push_back(reason(std::move(*why), function, where));
+  };
+  for (const Directive& directive : f.directives) add(refusal(directive), directive.name);
+  for (const Instruction& instruction : f.instructions) add(refusal(module_, instruction), instruction.text);
+  if (const auto at = find_spin_wait(module_, calls_, function))
+    reasons.push_back(
+        reason("spin-wait: a loop that ends by what another block writes", function, f.instructions[*at].text));
+  return reasons;
+}
+
+bool Survey::needs_record(std::size_t kernel) const {
+  const std::vector<std::size_t> reached = calls_.reach(kernel);
+  if (std::any_of(reached.begin(), reached.end(), [&](std::size_t f) { return is_reader(f); })) return true;
+  if (!calls_.strangers(reached).empty()) return true;
+  // A pointer may come from another module where this one has anything of others.
+  const auto external = [](const auto& thing) { return thing.linkage == Linkage::external; };
+  return calls_.calls_by_pointer(reached) &&
+         (std::any_of(module_.variables.begin(), module_.variables.end(), external) ||
+          std::any_of(module_.functions.begin(), module_.functions.end(), external));
+}
+
+bool Survey::has_record() const {
+  for (std::size_t f = 0; f < module_.functions.size(); ++f)
+    if (is_reader(f) || (module_.functions[f].entry && module_.functions[f].body && needs_record(f))) return true;
+  return false;
+}
+
+// Of the functions themselves and of what they name in the module.
+std::uint64_t Survey::static_shared(const std::vector<std::size_t>& functions) const {
+  std::uint64_t bytes = 0;
+  const auto add = [&](const Variable& v) {
+    if (v.space == Space::shared) bytes = round_up(bytes, v.alignment) + v.bytes();
+  };
+  std::set<std::string_view> named;
+  for (const std::size_t f : functions) {
+    for (const Variable& v : module_.functions[f].variables) add(v);
+    for (const Instruction& instruction : module_.functions[f].instructions)
+      for (const Operand& operand : instruction.operands)
+        for_each_name(operand, [&](const Operand& name) { named.insert(name.name); });
+  }
+  for (const Variable& v : module_.variables)
+    if (named.count(v.name) != 0) add(v);
+  return bytes;
+}
+
+KernelReport Survey::report(std::size_t function) const {
+  const Function& kernel = module_.functions[function];
+  const Source& source = *module_.source;
+  KernelReport report;
+  report.name = kernel.name;
+  report.line = source.place(source.offset_of(kernel.name)).line;
+  report.asked = !options_.whole && (options_.kernel.empty() || options_.kernel == kernel.name);
+  report.parameters = layout_of(kernel.parameters);
+  report.added = added_parameters(report.parameters, options_.mode);
+  report.memory = memory_use(module_, calls_, function);
+  const std::vector<std::size_t> reached = calls_.reach(function);
+  for (const std::size_t f : reached)
+    report.reasons.insert(report.reasons.end(), reasons_[f].begin(), reasons_[f].end());
+  if (calls_.address_taken(kernel.name))
+    report.reasons.push_back(reason("dynamic parallelism: another kernel launches it", function, kernel.name));
+
+  // What more it needs has to fit.
+  const std::uint64_t limit = module_.version < Version{8, 1} ? 4096 : 32764;
+  if (report.added.back().offset + report.added.back().bytes > limit)
+    report.reasons.push_back(
+        reason("parameters: with those added more than " + std::to_string(limit) + " bytes", function, kernel.name));
+  if (options_.mode == Mode::split && needs_record(function)) {
+    report.record_bytes = record_bytes;
+    const std::uint64_t shared = static_shared(reached);
+    // Left whole, it would need the record no less.
+    if (round_up(shared, 16) + record_bytes > static_shared_limit)
+      throw Error(Code::unsupported, "ptx",
+                  source.where(source.offset_of(kernel.name)) + ": kernel " + report.name + " has " +
+                      std::to_string(shared) + " bytes of static shared memory, expected at most " +
+                      std::to_string((static_shared_limit - record_bytes) / 16 * 16) +
+                      ", as its functions read the block's index");
+  }
+  if (!report.split()) report.added.clear();
+
+  std::set<std::string> remarks;
+  for (const std::size_t f : reached)
+    for (const Instruction& instruction : module_.functions[f].instructions)
+      if (auto text = remark(instruction)) remarks.insert(std::move(*text));
+  for (const std::string_view stranger : calls_.strangers(reached))
+    remarks.insert("calls " + std::string(stranger) + " of another module, which has to be rewritten likewise");
+  report.remarks.assign(remarks.begin(), remarks.end());
+  return report;
+}
+
+}  // namespace dcgn::virtual_gpu::ptx

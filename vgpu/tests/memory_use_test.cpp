@@ -1,0 +1,163 @@
+// What kernels do with the memory that their arguments point to.
+#include "vgpu/src/ptx/memory_use.hpp"
+
+#include "corpus.hpp"
+#include "vgpu/src/ptx/parser.hpp"
+#include "vgpu/src/ptx/survey.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+using dcgn::test::corpus_text, dcgn::test::ptx_module;
+using namespace dcgn::virtual_gpu::ptx;
+
+namespace {
+
+MemoryUse use_in(const Module& module, const std::string& kernel) {
+  for (std::size_t f = 0; f < module.functions.size(); ++f)
+    if (module.functions[f].name == kernel && module.functions[f].body) return memory_use(module, CallGraph(module), f);
+  throw std::runtime_error("no kernel " + kernel);
+}
+
+// Each parameter of a kernel in a word: "r" is only read, where its blocks are; "R" is only read, and blocks far apart
+// may read the same; "w" is written or not known; "-" is not used or no pointer. The grid has one dimension, or `y`
+// rows.
+// "!" in the end: it may write elsewhere.
+std::string words_of(const Module& module, const std::string& kernel, std::uint32_t y = 1) {
+  const MemoryUse memory = use_in(module, kernel);
+  std::string words;
+  for (const ParameterReport& p : layout_of(module.find_function(kernel)->parameters)) {
+    const PointerUse* use = p.bytes < 8 ? nullptr : memory.at(p.offset);
+    words += !use ? '-' : !use->only_read ? 'w' : use->read_by_all(y, 1) ? 'R' : 'r';
+  }
+  return words + (memory.writes_elsewhere ? "!" : "");
+}
+std::string corpus_words(const std::string& file, const std::string& kernel, std::uint32_t y = 1) {
+  return words_of(parse(file, corpus_text(file)), kernel, y);
+}
+
+// Of a kernel with pointers a and b and a number n of 8 bytes, which are in %a, %b (in global space) and %n.
+std::string words_of_body(const std::string& body, const std::string& before = "") {
+  return words_of(parse("x.ptx", ptx_module(before + R"(
+.entry k(.param .u64 a, .param .u64 b, .param .u64 n) {
+  .reg .b64 %a, %b, %n, %d<9>; .reg .b32 %r<9>; .reg .pred %p<3>;
+  ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; ld.param.u64 %n, [n];
+  cvta.to.global.u64 %a, %a; cvta.to.global.u64 %b, %b;
+)" + body + "\n}")),
+                  "k");
+}
+
+}  // namespace
+
+TEST(MemoryUse, of_the_workloads_is_what_their_source_says) {
+  EXPECT_EQ(corpus_words("vector_add.ptx", "vector_add"), "rrw-");
+  EXPECT_EQ(corpus_words("histogram.ptx", "histogram"), "R-w");
+  EXPECT_EQ(corpus_words("histogram.ptx", "work_queue"), "w-w");
+  EXPECT_EQ(corpus_words("breadth_first.ptx", "bfs_level"), "RRw-r-ww");
+  EXPECT_EQ(corpus_words("k_means.ptx", "k_means"), "R--www");
+  EXPECT_EQ(corpus_words("conjugate_gradient.ptx", "sparse_product"), "rRRRw-");
+  EXPECT_EQ(corpus_words("conjugate_gradient.ptx", "dot"), "RRw-");
+  EXPECT_EQ(corpus_words("conjugate_gradient.ptx", "axpy"), "wRRrw-");
+  EXPECT_EQ(corpus_words("coulomb.ptx", "coulomb", 8), "wR---");
+  EXPECT_EQ(corpus_words("srad.ptx", "srad", 8), "rw---");
+  EXPECT_EQ(corpus_words("back_propagation.ptx", "layer_forward", 8), "rrw-");
+  EXPECT_EQ(corpus_words("back_propagation.ptx", "adjust_weights", 8), "Rrww-");
+  EXPECT_EQ(corpus_words("finite_difference.ptx", "finite_difference", 8), "rw---");
+}
+
+TEST(MemoryUse, a_pointer_is_followed_through_what_moves_it) {
+  EXPECT_EQ(
+      words_of_body("mov.u32 %r0, %ctaid.x; mul.wide.u32 %d0, %r0, 4; add.s64 %d1, %a, %d0; ld.global.u32 %r1, [%d1+8];"
+                    "add.s64 %d2, %b, %d0; st.global.u32 [%d2], %r1;"),
+      "rw-");
+  EXPECT_EQ(words_of_body("mov.u32 %r0, %ctaid.x; mad.wide.u32 %d1, %r0, 4, %a; ld.global.nc.u32 %r1, [%d1];"), "r--");
+  // Either of two, written: both are.
+  EXPECT_EQ(words_of_body("selp.b64 %d0, %a, %b, %p0; st.global.u32 [%d0], %r0;"), "ww-");
+  EXPECT_EQ(words_of_body("mov.b64 {%r0, %r1}, %a; mov.b64 %d0, {%r0, %r1}; st.global.u32 [%d0], %r2;"), "w--!");
+  // Whatever comes first in the text.
+  EXPECT_EQ(words_of_body("bra $second; $first: st.global.u32 [%d0], %r0; ret; $second: mov.b64 %d0, %a; bra $first;"),
+            "w--");
+  // Thread by thread from global memory to shared.
+  EXPECT_EQ(words_of_body("cp.async.ca.shared.global [tile], [%a], 16; cp.async.commit_group; cp.async.wait_all;",
+                          ".shared .align 16 .b8 tile[64];"),
+            "R--");
+}
+
+TEST(MemoryUse, a_pointer_that_goes_elsewhere_is_not_only_read) {
+  const std::string load = "ld.global.u32 %r0, [%a];";
+  EXPECT_EQ(words_of_body(load), "R--");
+  for (const char* use :
+       {"setp.eq.u64 %p0, %a, %b;", "st.shared.u64 [kept], %a;", "sub.s64 %d0, %b, %a;", "shr.u64 %d0, %a, 3;",
+        "atom.global.exch.b64 %d0, [%b], %a;", "red.global.add.u32 [%a], 1;", "ld.volatile.global.u32 %r1, [%a];",
+        "ld.acquire.gpu.global.u32 %r1, [%a];", "and.b64 %d0, %a, -16;", "cvt.u32.u64 %r1, %a;"})
+    EXPECT_EQ(words_of_body(load + use, ".shared .align 8 .b64 kept;").substr(0, 1), "w") << use;
+  // A difference of what memory holds, and one of the pointer's halves.
+  EXPECT_EQ(words_of_body(load + "ld.global.u64 %d0, [%b]; sub.s64 %d1, %a, %d0;"), "wR-");
+  EXPECT_EQ(words_of_body(load + "ld.param.u32 %r1, [a+4];"), "w--");
+  // By address, and to a function.
+  EXPECT_EQ(words_of_body(load + "mov.u64 %d0, a; ld.param.u32 %r1, [%d0];"), "w--");
+  const std::string function =
+      ".func f(.param .b64 to) { .reg .b64 %t; ld.param.b64 %t, [to]; st.global.u32 [%t], 1; ret; }\n";
+  EXPECT_EQ(words_of_body(load + "{ .param .b64 p; st.param.b64 [p], %a; call.uni f, (p); }", function), "w--!");
+}
+
+TEST(MemoryUse, stores_whose_address_has_no_known_origin_may_go_anywhere) {
+  EXPECT_EQ(words_of_body("ld.global.u64 %d0, [%a]; st.global.u32 [%d0], 1;"), "R--!");
+  EXPECT_EQ(words_of_body("ld.global.u64 %d0, [%a]; add.s64 %d1, %d0, %n; st.global.u32 [%d1], 1;"), "R-w!");
+  EXPECT_EQ(words_of_body("ld.global.v2.u32 {%r0, %r1}, [%a]; mov.b64 %d0, {%r0, %r1}; red.global.add.u32 [%d0], 1;"),
+            "R--!");
+  EXPECT_EQ(words_of_body("st.u32 [%d0], 1;"), "---!");
+  EXPECT_EQ(
+      words_of_body("cp.async.bulk.global.shared::cta.bulk_group [%a], [tile], 64;", ".shared .align 16 .b8 tile[64];"),
+      "w--!");
+  EXPECT_EQ(words_of_body("call.uni g, ();", ".extern .func g();\n"), "---!");
+  // A variable and the stack are known.
+  EXPECT_EQ(words_of_body("mov.u64 %d0, total; add.s64 %d1, %d0, 8; st.global.u32 [%d1], 1;",
+                          ".global .align 8 .b8 total[64];"),
+            "---");
+  EXPECT_EQ(
+      words_of_body(".local .align 8 .b8 stack[16]; mov.u64 %d0, stack; cvta.local.u64 %d1, %d0; st.u32 [%d1+4], 1;"),
+      "---");
+}
+
+TEST(MemoryUse, tells_reads_that_stay_with_their_blocks_from_those_that_do_not) {
+  const std::string index = "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ctaid.y; mov.u32 %r2, %nctaid.x;";
+  const auto kernel = [&](const std::string& body) {
+    return parse("x.ptx", ptx_module(".entry k(.param .u64 a) { .reg .b64 %a, %d<9>; .reg .b32 %r<9>; .reg .pred %p;"
+                                     "ld.param.u64 %a, [a];" +
+                                     index + body + "}"));
+  };
+  const std::string columns = "mad.wide.u32 %d0, %r0, 4, %a; ld.u32 %r5, [%d0];",
+                    rows = "mad.wide.u32 %d1, %r1, 4, %a; ld.u32 %r6, [%d1];";
+  // Of a grid with rows, blocks of one column are in all chunks.
+  EXPECT_EQ(words_of(kernel(columns), "k", 1), "r");
+  EXPECT_EQ(words_of(kernel(columns), "k", 7), "R");
+  EXPECT_EQ(words_of(kernel(rows), "k", 7), "r");
+  EXPECT_EQ(words_of(kernel(rows + columns), "k", 7), "R");
+  // The size of the grid in an index is no stride, unless a loop adds it.
+  EXPECT_EQ(words_of(kernel("mad.lo.u32 %r3, %r1, %r2, %r0; mad.wide.u32 %d0, %r3, 4, %a; ld.u32 %r5, [%d0];"), "k", 7),
+            "r");
+  EXPECT_EQ(words_of(kernel("mad.wide.u32 %d0, %r0, 4, %a; $l: ld.u32 %r5, [%d0]; add.s64 %d0, %d0, 4; bra $l;"), "k"),
+            "r");
+  EXPECT_EQ(words_of(kernel("mov.u32 %r3, %r0; $l: mad.wide.u32 %d0, %r3, 4, %a; ld.u32 %r5, [%d0];"
+                            "add.u32 %r4, %r3, %r2; mov.u32 %r3, %r4; bra $l;"),
+                     "k"),
+            "R");
+  // What was read leads to it.
+  EXPECT_EQ(
+      words_of(
+          kernel("mad.wide.u32 %d0, %r0, 4, %a; ld.u32 %r5, [%d0]; mad.wide.u32 %d1, %r5, 4, %a; ld.u32 %r6, [%d1];"),
+          "k"),
+      "R");
+}
+
+// Registers are joined until nothing changes; thousands of them must not take long.
+TEST(MemoryUse, of_a_long_kernel_is_found_soon) {
+  std::string body = "mov.u32 %r0, %nctaid.x;";
+  for (int i = 0; i < 4000; ++i) body += "add.u32 %q" + std::to_string(i + 1) + ", %q" + std::to_string(i) + ", %r0;";
+  EXPECT_EQ(words_of_body("bra $in; $in: " + body +
+                          " mad.wide.u32 %d0, %q3999, 4, %a; ld.u32 %r1, [%d0]; mov.u32 %q0, %q4000; bra $in;"),
+            "R--");
+}

@@ -25,7 +25,7 @@ help:
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make coverage      which lines of the library the tests run: a table, and pages'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
-	@echo 'make format        clang-format all sources;  make check-format  only look'
+	@echo 'make format        clang-format all sources;  make check-format  only look, and whether #include goes the way of the house'
 	@echo 'make tidy          clang-tidy'
 	@echo 'make docs          the guide, in build/docs/'
 	@echo 'make clean         remove build/'
@@ -88,6 +88,7 @@ format:
 
 check-format:
 	@scripts/install-packages lint
+	@scripts/check-house
 	@$(sources) | xargs -r $(clang_format) --dry-run --Werror
 
 # Of a build in which every file is compiled alone, which is never made.

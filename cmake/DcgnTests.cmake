@@ -65,11 +65,11 @@ function(dcgn_add_test_program name folder label limit)
 endfunction()
 
 # dcgn_add_test_folder(<folder> [PATH <path>] [GPU] [WITHOUT_KERNELS] [EACH_ALONE] [PROCESSORS <n>]
-# [LIBRARIES <library>...] [DEFINITIONS <definition>...]): the tests of ./<folder>, or of the path. GPU are those that run on
-# devices: they are compiled eight at a time, others each alone, which a unity build saves little for; EACH_ALONE are these,
-# too. WITHOUT_KERNELS are those of which nvcc compiles nothing.
+# [LIBRARIES <library>...] [DEFINITIONS <definition>...] [EXCEPT <name>...]): the tests of ./<folder>, or of the path, but for
+# <name>_test.cpp and <name>.sh. GPU are those that run on devices: they are compiled eight at a time, others each alone, which
+# a unity build saves little for; EACH_ALONE are these, too. WITHOUT_KERNELS are those of which nvcc compiles nothing.
 function(dcgn_add_test_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;WITHOUT_KERNELS;EACH_ALONE" "PATH;PROCESSORS" "LIBRARIES;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;WITHOUT_KERNELS;EACH_ALONE" "PATH;PROCESSORS" "LIBRARIES;DEFINITIONS;EXCEPT")
   if(arg_WITHOUT_KERNELS AND dcgn_tests_of_kernels_only)
     return()
   endif()
@@ -88,6 +88,10 @@ function(dcgn_add_test_folder folder)
   set(options ${each_alone} PROCESSORS ${arg_PROCESSORS} LIBRARIES ${arg_LIBRARIES} DEFINITIONS ${arg_DEFINITIONS})
   file(GLOB scripts CONFIGURE_DEPENDS ${path}/*.sh)
   file(GLOB sources CONFIGURE_DEPENDS ${path}/*.cpp)
+  foreach(name IN LISTS arg_EXCEPT)
+    list(REMOVE_ITEM scripts ${path}/${name}.sh)
+    list(REMOVE_ITEM sources ${path}/${name}_test.cpp)
+  endforeach()
   set(long_sources ${sources})
   set(planted_sources ${sources})
   set(measure_sources ${sources})

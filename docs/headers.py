@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
-INCLUDE = Path(__file__).resolve().parents[1] / "include/dcgn"
+ROOT = Path(__file__).resolve().parents[1]
+# What has public headers of C++: each of these has an include/dcgn/.
+MODULES = ["core", "stencil", "vgpu", "pixels"]
+
+
+def find(path: str) -> Path:
+    """The header of that name below dcgn/, of whatever module it is, as seen from ROOT."""
+    there = (Path(module) / "include/dcgn" / path for module in MODULES)
+    return next((p for p in there if (ROOT / p).exists()), Path(path))
+
 
 # Names in which headers keep what is not for users.
 INTERNAL = {"detail", "message", "collective", "datatype", "job", "device", "std"}
@@ -108,7 +117,7 @@ class Parser:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.text = "\n".join(without_branches((INCLUDE / path).read_text()))
+        self.text = "\n".join(without_branches((ROOT / find(path)).read_text()))
         self.at = 0
         self.groups: list[Group] = []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Iterator, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # MkDocs loads this file by its path
-from headers import Declaration, Group, Header, Parser  # noqa: E402
+from headers import Declaration, Group, Header, Parser, find  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 WHERE = Path("reference")
@@ -116,7 +116,7 @@ def untold_of(header: Header) -> list[str]:
             left = [d for d in left if not is_data(d) and "operator()" not in d.text]
         if not group.is_told() and left:
             names = ", ".join("::".join(filter(None, [group.owner, n])) for d in left for n in d.names)
-            found.append(f"include/dcgn/{header.path}:{group.line}: {names} has no comment")
+            found.append(f"{find(header.path)}:{group.line}: {names} has no comment")
     return found
 
 

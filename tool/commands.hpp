@@ -16,11 +16,12 @@ void add_demo_mandelbrot(CLI::App& parent, Action& chosen);
 void add_demo_cannon(CLI::App& parent, Action& chosen);
 void add_demo_nbody(CLI::App& parent, Action& chosen);
 void add_demo_pingpong(CLI::App& parent, Action& chosen);
+void add_trace(CLI::App& parent, Action& chosen);
+void add_completion(CLI::App& parent, Action& chosen);  // of all that the parent has
+// Those of modules, where these are built.
 void add_demo_stencil(CLI::App& parent, Action& chosen);  // its equations
 void add_vgpu(CLI::App& parent, Action& chosen);
-void add_trace(CLI::App& parent, Action& chosen);
 void add_wall(CLI::App& parent, Action& chosen);
-void add_completion(CLI::App& parent, Action& chosen);  // of all that the parent has
 #if defined(DCGN_HAS_BENCH)
 void add_bench_p2p(CLI::App& parent, Action& chosen);
 void add_bench_coll(CLI::App& parent, Action& chosen);

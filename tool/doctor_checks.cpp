@@ -238,8 +238,9 @@ Findings look_at_headers() {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   for (std::filesystem::path folder = here; folder.has_relative_path(); folder = folder.parent_path())
-    if (const auto file = folder / "include/dcgn/dcgn.hpp"; std::filesystem::exists(file, error))
-      return {{"headers", State::ok, (folder / "include").string(), ""}};
+    for (const char* const headers : {"include", "core/include"})  // installed, and in the source tree
+      if (std::filesystem::exists(folder / headers / "dcgn/dcgn.hpp", error))
+        return {{"headers", State::ok, (folder / headers).string(), ""}};
   return {{"headers", State::note, "none beside " + here.string(),
            "cmake --install puts them beside the command; find_package(dcgn) finds them by CMAKE_PREFIX_PATH"}};
 }

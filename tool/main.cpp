@@ -38,6 +38,21 @@ int alone(const Action& measure) {
 }
 #endif
 
+// A command that this build does not have, and the setting with which one has it.
+[[maybe_unused]] void add_missing(CLI::App& parent, const std::string& name, const std::string& setting,
+                                  Action& chosen) {
+  const std::string words = parent.get_name() == "dcgn" ? "dcgn " + name : "dcgn " + parent.get_name() + " " + name;
+  parent.add_subcommand(name, "Not in this build: `make test` builds all, or cmake -D" + setting)
+      ->allow_extras()
+      ->callback([words, setting, &chosen] {
+        chosen = [words, setting] {
+          print_error("this build has no `" + words + "`: expected one with " + setting +
+                      ", as `make test` and `make bench` make it");
+          return exit_usage;
+        };
+      });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Message passing in which GPUs are ranks: a kernel that is still running sends and receives.");
   app.name("dcgn");
@@ -72,7 +87,12 @@ int run(int argc, char** argv) {
   add_demo_nbody(*demo, chosen);
   add_demo_cannon(*demo, chosen);
   add_demo_pingpong(*demo, chosen);
+#if defined(DCGN_HAS_STENCIL)
   add_demo_stencil(*demo, chosen);
+#else
+  for (const char* const name : {"cahn-hilliard", "ginzburg-landau", "heat"})
+    add_missing(*demo, name, "DCGN_BUILD_STENCIL=ON", chosen);
+#endif
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench = app.add_subcommand(
       "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, pixels, ablation, gates; pictures of them: plot");
@@ -85,8 +105,16 @@ int run(int argc, char** argv) {
   add_bench_coll(*bench, chosen);
   add_bench_apps(*bench, chosen);
   add_bench_ddt(*bench, chosen);
+#if defined(DCGN_HAS_STENCIL)
   add_bench_stencil(*bench, chosen);
+#else
+  add_missing(*bench, "stencil", "DCGN_BUILD_STENCIL=ON", chosen);
+#endif
+#if defined(DCGN_HAS_VGPU)
   add_bench_vgpu(*bench, chosen);
+#else
+  add_missing(*bench, "vgpu", "DCGN_BUILD_VGPU=ON", chosen);
+#endif
   add_bench_pixels(*bench, chosen);
   add_bench_ablation(*bench, chosen);
   add_bench_gates(*bench, chosen);
@@ -94,6 +122,10 @@ int run(int argc, char** argv) {
   bench->callback([bench, &chosen] {
     if (!bench->got_subcommand("plot")) chosen = [measure = chosen] { return alone(measure); };
   });
+#else
+  add_missing(app, "bench", "DCGN_BUILD_BENCH=ON", chosen);
+#endif
+#if defined(DCGN_HAS_BENCH) && defined(DCGN_HAS_MEMNET)
   CLI::App* sim = app.add_subcommand("sim", "The memory-network simulator: run, sweep, topo, figure, host, keys");
   sim->require_subcommand(1);
   sim->footer(
@@ -110,21 +142,22 @@ int run(int argc, char** argv) {
   add_sim_figure(*sim, chosen);
   add_sim_host(*sim, chosen);
   add_sim_keys(*sim, chosen);
+#elif defined(DCGN_HAS_MEMNET)
+  add_missing(app, "sim", "DCGN_BUILD_BENCH=ON", chosen);
 #else
-  for (const std::string name : {"bench", "sim"})
-    app.add_subcommand(name, "Not in this build: `make test` builds all, or cmake -DDCGN_BUILD_BENCH=ON")
-        ->allow_extras()
-        ->callback([name, &chosen] {
-          chosen = [name] {
-            print_error("this build has no `dcgn " + name +
-                        "`: expected one with DCGN_BUILD_BENCH=ON, as `make test` and `make bench` make it");
-            return exit_usage;
-          };
-        });
+  add_missing(app, "sim", "DCGN_BUILD_MEMNET=ON", chosen);
 #endif
+#if defined(DCGN_HAS_VGPU)
   add_vgpu(app, chosen);
+#else
+  add_missing(app, "vgpu", "DCGN_BUILD_VGPU=ON", chosen);
+#endif
   add_trace(app, chosen);
+#if defined(DCGN_HAS_WALL)
   add_wall(app, chosen);
+#else
+  add_missing(app, "wall", "DCGN_WALL=ON", chosen);
+#endif
   add_completion(app, chosen);
   const auto any = [](const CLI::App*) { return true; };
   for (CLI::App* group : app.get_subcommands(any))

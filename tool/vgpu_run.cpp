@@ -101,12 +101,12 @@ std::string library_path() {
   std::string tried;
   for (const fs::path& folder : {program / ".." / DCGN_LIBRARY_FOLDER / "dcgn", fs::path(DCGN_VGPU_BUILT),
                                  program / ".." / "src" / "vgpu"}) {  // the last, in a build that was moved
-    const fs::path file = (folder / "libdcgn_vgpu.so").lexically_normal();
+    const fs::path file = (folder / "libdcgn_vgpu_driver.so").lexically_normal();
     if (fs::exists(file, ignored)) return file.string();
     tried += (tried.empty() ? "" : ", ") + file.string();
   }
   refuse(Code::unsupported,
-         fmt::format("no libdcgn_vgpu.so ({}): expected it where dcgn was built or installed", tried));
+         fmt::format("no libdcgn_vgpu_driver.so ({}): expected it where dcgn was built or installed", tried));
 #else
   refuse(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
 #endif

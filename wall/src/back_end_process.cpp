@@ -32,12 +32,12 @@ std::string library_path() {
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   std::string tried;
   for (const fs::path& folder : {program / ".." / DCGN_LIBRARY_FOLDER / "dcgn", fs::path(DCGN_WALL_BUILT)}) {
-    const fs::path file = (folder / "libdcgn_wall.so").lexically_normal();
+    const fs::path file = (folder / "libdcgn_wall_back_end.so").lexically_normal();
     if (fs::exists(file, ignored)) return file.string();
     tried += (tried.empty() ? "" : ", ") + file.string();
   }
   throw Error(Code::unsupported, "wall",
-              "no libdcgn_wall.so (" + tried +
+              "no libdcgn_wall_back_end.so (" + tried +
                   "): expected a build of all targets, with freeglut's and Mesa's headers; "
                   "scripts/install-packages wall");
 }

@@ -3,12 +3,12 @@
 # those of these numbers, 00 none; run.sh --check only says whether all of them still apply.
 #
 # What stands before a patch is for this script: `breaks:` what is wrong then, `tests:` the files that are to notice, as
-# FOLDER/NAME for tests/FOLDER/NAME_test.cpp or `explore` for its first seeds, and perhaps `preset:` another one than cpu,
+# FOLDER/NAME for core/tests/FOLDER/NAME_test.cpp or `explore` for its first seeds, and perhaps `preset:` another one than cpu,
 # and `processes:` how many there are, that share no memory, in tests that are for several. A defect that none of them
 # notices fails, and so does a test that fails without any.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$here/../../.." && pwd)
 tree=$root/build/planted/tree
 limit=${DCGN_PLANTED_LIMIT:-60} # seconds for a test program
 log=$root/build/planted/log
@@ -22,7 +22,7 @@ if [[ ${1-} == --check ]]; then
   for patch in "$here"/*.patch; do
     apply "$root" --check "$patch" || failed=1
     for test in $(field tests "$patch"); do
-      [[ $test == explore || -e $root/tests/${test}_test.cpp ]] || { echo "${patch##*/}: no tests/${test}_test.cpp" && failed=1; }
+      [[ $test == explore || -e $root/core/tests/${test}_test.cpp ]] || { echo "${patch##*/}: no core/tests/${test}_test.cpp" && failed=1; }
     done
     [[ $(field breaks "$patch") ]] || { echo "${patch##*/}: nothing says what it breaks" && failed=1; }
   done

@@ -11,7 +11,7 @@
 namespace dcgn::test {
 namespace {
 
-void run(const Trial& t) {
+void step_fields(const Trial& t) {
   using Update = heat::Update<double, 2>;
   const auto of = [&](int number, std::uint32_t bound) { return static_cast<int>(draw(t.seed, -1, number, bound)); };
   Config config = config_of(t);
@@ -50,7 +50,7 @@ void run(const Trial& t) {
                   std::to_string(last[i]) + ", expected " + std::to_string(reference.field(0)[i]));
 }
 
-const bool is_linked = (run_stencils = run) != nullptr;
+const bool is_linked = (run_stencils = step_fields) != nullptr;
 
 }  // namespace
 }  // namespace dcgn::test

@@ -1,10 +1,16 @@
-// Fills memory of an emulated GPU and reads it back; and asks for contexts, where there is GL.
+// Fills memory of an emulated GPU and reads it back; and makes something of each other module that there is.
 #include <dcgn/device.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/version.hpp>
 #if defined(HAS_PIXELS)
 #include <dcgn/pixels.hpp>
 #include <dcgn/pixels/context.hpp>
+#endif
+#if defined(HAS_STENCIL)
+#include <dcgn/stencil.hpp>
+#endif
+#if defined(HAS_VGPU)
+#include <dcgn/virtual_gpu.hpp>
 #endif
 
 #include <array>
@@ -28,6 +34,14 @@ int main() {
   buffer.download(host.data());
   const bool right = host == std::array<int, 8>{1, 2, 3, 4, 1, 2, 3, 4};
   std::printf("Decagon %s: %s\n", dcgn::version.data(), right ? "right" : "wrong");
+#if defined(HAS_STENCIL)
+  std::printf("a grid of %lld cells\n",
+              static_cast<long long>(dcgn::Grid(dcgn::GridShape{.extents = {8, 8}}, 1).cells()));
+#endif
+#if defined(HAS_VGPU)
+  const dcgn::VirtualGpu gpu({device, device});
+  std::printf("a virtual GPU\n");
+#endif
 #if defined(HAS_PIXELS)
   std::printf("%d devices of EGL, by default %s\n", dcgn::pixels::Context::devices(),
               to_string(dcgn::pixels::Options{}.path).c_str());

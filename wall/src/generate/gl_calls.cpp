@@ -1,6 +1,6 @@
-// Writes the GL functions of libdcgn_wall.so: gl_calls OUTPUT ADJUSTED HEADER... takes every prototype of GL's headers
-// and makes a function of it that records the call and passes it on, to dcgn::wall::adjusted where ADJUSTED declares it
-// there.
+// Writes the GL functions of libdcgn_wall_back_end.so: gl_calls OUTPUT ADJUSTED HEADER... takes every prototype of GL's
+// headers and makes a function of it that records the call and passes it on, to dcgn::wall::adjusted where ADJUSTED
+// declares it there.
 #include <algorithm>
 #include <cctype>
 #include <cstddef>

@@ -14,7 +14,7 @@ clang_format = $(shell command -v clang-format-14 || echo clang-format)
 
 FUZZ_S ?= 60
 
-.PHONY: help demo test long planted bench tsan asan coverage fuzz format check-format tidy docs clean
+.PHONY: help demo test long planted bench tsan asan coverage fuzz format check-format tidy docs install clean
 
 help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
@@ -28,6 +28,7 @@ help:
 	@echo 'make format        clang-format all sources;  make check-format  only look, and whether #include goes the way of the house'
 	@echo 'make tidy          clang-tidy'
 	@echo 'make docs          the guide, in build/docs/'
+	@echo 'make install       the library alone, PREFIX=/opt/dcgn: built in build/install, without tests and command'
 	@echo 'make clean         remove build/'
 	@echo 'PRESET=cpu|cuda    where not the one that fits this machine ($(PRESET))'
 
@@ -88,7 +89,7 @@ format:
 
 check-format:
 	@scripts/install-packages lint
-	@scripts/check-house
+	@scripts/check-house --cycles-warn
 	@$(sources) | xargs -r $(clang_format) --dry-run --Werror
 
 # Of a build in which every file is compiled alone, which is never made.
@@ -102,6 +103,20 @@ docs:
 	@scripts/install-packages docs
 	@mkdocs build --quiet --strict --clean -f docs/mkdocs.yml -d $(CURDIR)/build/docs
 	@echo 'The guide: $(CURDIR)/build/docs/index.html'
+
+# The core alone, built as the presets do.
+install: export PREFIX := $(PREFIX)
+install: without = BUILD_STENCIL BUILD_VGPU BUILD_MEMNET BUILD_TOOL BUILD_TESTS BUILD_BENCH BUILD_EXAMPLES PYTHON WALL PIXELS
+install:
+	@[ -n "$$PREFIX" ] || { echo 'make install: PREFIX is empty; expected the folder to install into: make install PREFIX=/opt/dcgn' >&2; exit 2; }
+	@scripts/install-packages build
+	@prefix=$$(realpath -m -- "$$PREFIX") && \
+	cmake -S . -B build/install -G Ninja --no-warn-unused-cli -DCMAKE_INSTALL_PREFIX="$$prefix" \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' \
+	  -DCMAKE_CUDA_FLAGS_RELWITHDEBINFO='-O2 -lineinfo -DNDEBUG' -DCMAKE_UNITY_BUILD=ON \
+	  $(addsuffix =OFF,$(addprefix -DDCGN_,$(without))) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}' && \
+	cmake --build build/install -j $(JOBS) && \
+	cmake --install build/install --prefix "$$prefix" | grep -v '/include/dcgn/'
 
 clean:
 	rm -rf build

@@ -38,7 +38,9 @@ function(dcgn_set_warnings target)
   if(DCGN_WERROR)
     list(APPEND warnings -Werror)
   endif()
+  # Of relocatable code nvcc gives what is in unnamed namespaces a visibility that g++ wonders at.
   list(JOIN warnings "," warnings_for_nvcc)
+  string(APPEND warnings_for_nvcc ",-Wno-attributes")
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;${warnings}>"
                                            "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${warnings_for_nvcc}>")
 endfunction()

@@ -1,4 +1,5 @@
-# Install and export: find_package(dcgn) gives dcgn::dcgn, and where they are built dcgn::stencil, dcgn::vgpu, dcgn::pixels.
+# Install and export: find_package(dcgn) gives dcgn::dcgn and dcgn::device, and where they are built dcgn::stencil, dcgn::vgpu,
+# dcgn::pixels. pkg-config finds dcgn, the core.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dcgn)
@@ -8,6 +9,9 @@ foreach(library IN ITEMS dcgn dcgn_device dcgn_stencil dcgn_vgpu dcgn_pixels)
     install(TARGETS ${library} EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
   endif()
 endforeach()
+if(dcgn_has_cuda) # CMake makes the device link of a program by this property, which it does not export by itself
+  set_property(TARGET dcgn_device APPEND PROPERTY EXPORT_PROPERTIES CUDA_SEPARABLE_COMPILATION)
+endif()
 # These have no public headers for who links them: shared, they are there for the command.
 foreach(library IN ITEMS dcgn_wall dcgn_memnet)
   if(TARGET ${library} AND BUILD_SHARED_LIBS)
@@ -36,4 +40,50 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/dcgnConfig.cmake.in ${
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/dcgnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/dcgnConfig.cmake ${PROJECT_BINARY_DIR}/dcgnConfigVersion.cmake
         DESTINATION ${package_dir})
+
+# dcgn_link_flags(<result> <file of a library>): -l, after -L and the run path if the linker does not search its folder.
+function(dcgn_link_flags result file)
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET file FILENAME name)
+  string(REGEX REPLACE "^lib([^.]+)\\..*$" "-l\\1" flags ${name})
+  if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    string(PREPEND flags "-L${folder} -Wl,-rpath,${folder} ")
+  endif()
+  set(${result} "${flags}" PARENT_SCOPE)
+endfunction()
+
+# Its paths start from its own folder: `cmake --install --prefix` chooses another, and the installed folder can move.
+file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" up "${up}")
+set(dcgn_pc_prefix "\${pcfiledir}/${up}")
+set(dcgn_pc_includedir "\${prefix}")
+cmake_path(APPEND dcgn_pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+set(dcgn_pc_definitions "")
+if(DCGN_EMULATE_IN_BLOCK)
+  string(APPEND dcgn_pc_definitions " -DDCGN_EMULATE_IN_BLOCK")
+endif()
+set(dcgn_pc_device_libs "")
+if(dcgn_has_cuda)
+  set(dcgn_pc_device_libs "-ldcgn_device")
+endif()
+set(dcgn_pc_libs "")
+if(library_type STREQUAL "STATIC_LIBRARY")
+  get_target_property(file Boost::context LOCATION)
+  set(files ${file})
+  if(dcgn_has_openssl)
+    list(APPEND files ${DCGN_OPENSSL_LIBRARY})
+  endif()
+  if(dcgn_has_cuda)
+    get_target_property(file CUDA::cudart LOCATION)
+    list(APPEND files ${file})
+  endif()
+  foreach(file IN LISTS files)
+    dcgn_link_flags(flags ${file})
+    string(APPEND dcgn_pc_libs " ${flags}")
+  endforeach()
+  string(APPEND dcgn_pc_libs " -ldl -pthread")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/dcgn.pc.in ${PROJECT_BINARY_DIR}/dcgn.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/dcgn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -33,7 +33,8 @@ PAGES = [
         "kernels",
         "Kernels",
         [
-            *("gpu/context.hpp", "launch.hpp", "dim3.hpp", "gpu/atomic.hpp", "gpu/relax.hpp", "gpu/clock.hpp"),
+            *("gpu/context.hpp", "launch.hpp", "gpu/launch.hpp", "dim3.hpp"),
+            *("gpu/atomic.hpp", "gpu/relax.hpp", "gpu/clock.hpp"),
         ],
     ),
     ("devices", "Devices", ["device.hpp"]),

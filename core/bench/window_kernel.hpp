@@ -1,4 +1,4 @@
-// The plan of windows of messages. An End has one call more than for round trips (ping_kernel.hpp):
+// The plan of windows of messages. An End has one call more than for round trips (bench/ping_kernel.hpp):
 //   bool window(const unsigned char* out, int sends, unsigned char* in, int receives, std::int64_t bytes);
 // begins all receives, then all sends, and waits for all; message i lies at i * bytes.
 #pragma once

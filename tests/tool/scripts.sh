@@ -65,6 +65,8 @@ rm "$scratch/bin/cuobjdump" "$scratch/bin/nvdisasm"
 mkdir -p "$scratch/ci/.ci" "$scratch/ci/scripts"
 cp "$root/.ci/run" "$scratch/ci/.ci"
 program make 'exit 0'
+program cmake 'exit 0'
+program nvcc 'exit 0'
 cp "$scratch/bin/make" "$scratch/ci/scripts/install-packages"
 last=$(CI_BUDGET_S=0 bash "$scratch/ci/.ci/run" | tail -1)
 expect "ci counts what it left out" grep -Eq '^total +[0-9]+  ok, 2 left out$' <<<"$last"
@@ -72,10 +74,9 @@ program make '[ "$1" != docs ]'
 last=$(CI_BUDGET_S=0 bash "$scratch/ci/.ci/run" | tail -1)
 expect "ci says that a step failed" grep -Eq '^total +[0-9]+  FAILED, 2 left out$' <<<"$last"
 program make '[ "$1" != asan ] || sleep 60'
-program cmake 'exit 0'
 cp "$scratch/bin/make" "$scratch/ci/scripts/check-kernels"
 last=$(CI_BUDGET_S=10 bash "$scratch/ci/.ci/run" | tail -5)
-rm "$scratch/bin/cmake"
+rm "$scratch/bin/cmake" "$scratch/bin/nvcc"
 expect "ci stops what takes too long" grep -Eq '^asan +[0-9]+  left out: no time$' <<<"$last"
 
 # The words of -DDCGN_CUDA and -DDCGN_MPI.

@@ -1,5 +1,6 @@
-// A CPU rank's calls that go on beside those of its program: see message/background.hpp. Each runs on a fiber of the
-// rank's thread, with space of its own for collectives; so they are the same code as the blocking ones, and match them.
+// A CPU rank's calls that go on beside those of its program: see message/engine/background.hpp. Each runs on a fiber of
+// the rank's thread, with space of its own for collectives; so they are the same code as the blocking ones, and match
+// them.
 #pragma once
 
 #include "device/emulated/fiber.hpp"

@@ -1,4 +1,5 @@
-/* The lane protocol (core/include/dcgn/message/cell.hpp, sending.hpp, receiving.hpp) for every interleaving, without end.
+/* The lane protocol (core/include/dcgn/message/cell.hpp, credit.hpp; core/src/message/engine/receiving.hpp: take_off)
+   for every interleaving, without end.
 
    A ring of `ring` cells, one sender, one receiver. Each cell is stored as a whole with its epoch; stores to different
    cells are seen in any order, and so is what the receiver gives back as credit. Positions count cells without end

@@ -1,5 +1,5 @@
 /* How a long message is announced, and how either side gets its buffer back when the job is aborted
-   (core/include/dcgn/message/copying.hpp, sending.hpp, progress.hpp: take_back), for every interleaving.
+   (core/src/message/engine/copying.hpp, sending.hpp, engine.cpp, progress.hpp: take_back), for every interleaving.
 
    One acknowledgement word, used for one message after the other, each in a turn of its own. The receiver reads the
    sender's buffer; or asks the sender to store it in its own, who does, or leaves it to the receiver after all; or has

@@ -3,7 +3,7 @@
 // Each launch's blocks are split into chunks, one a device; a buffer has one address on all devices, and its pages lie
 // where the blocks are that use them (Kim, Lee, Jeong, Kim: Multi-GPU System Design with Memory Networks, 2014, section
 // III). On CUDA, kernels come as CUDA source or PTX and are rewritten when they are loaded; emulated GPUs run kernel
-// objects (launch.hpp). A virtual GPU of a single device runs kernels as they are.
+// objects (gpu/kernel.hpp). A virtual GPU of a single device runs kernels as they are.
 //
 //   dcgn::VirtualGpu gpu({dcgn::Device(0), dcgn::Device(1)});
 //   auto* x = static_cast<float*>(gpu.allocate(n * sizeof(float)));

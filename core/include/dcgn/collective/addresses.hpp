@@ -43,7 +43,8 @@ std::exception_ptr thrown_by(const Act& act) {
 }
 
 // The time in which a rank uses the others' buffers, at its leader. On the host a rank whose job is stopped takes its
-// buffers with it: it waits for those who use them, as for the gateway (see withdraw() in message/progress.hpp).
+// buffers with it: it waits for those who use them, as for the gateway (see withdraw() in
+// core/src/message/engine/progress.hpp).
 template <class Scope>
 class Visit {
  public:

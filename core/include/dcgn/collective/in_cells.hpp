@@ -1,6 +1,7 @@
 // Calls whose messages are a cell each, up to 8 bytes, among few ranks of one process: the threads of a warp or a block
 // of a GPU see to one rank each (message/exchange.hpp). What passes between ranks is what rounds send, so others may
-// take part otherwise. Whatever is out of the ordinary is left to the algorithms of calls.hpp, or made up for by them.
+// take part otherwise. Whatever is out of the ordinary is left to the algorithms of moving.hpp and reducing.hpp, or
+// made up for by them.
 #pragma once
 
 #include <dcgn/collective/buffers.hpp>

@@ -420,8 +420,8 @@ struct Limits {
   std::uint32_t padding;
 };
 
-class Background;  // background.hpp
-class Fragments;   // fragments.hpp
+class Background;  // core/src/message/engine/background.hpp
+class Fragments;   // core/src/message/engine/fragments.hpp
 class Exports;     // exports.hpp
 
 struct alignas(64) Endpoint {

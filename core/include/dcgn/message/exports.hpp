@@ -1,7 +1,7 @@
 // How a CPU rank reads a long message of a GPU's memory right where its sender, a rank of another process, has it: the
 // sender tells which allocation that is and which of its bytes are the message's, and the receiver's process opens the
 // allocation, once for all messages from there, and has its GPU move the bytes (HPDC 2016, section 4.1, where "the
-// receiver drives"). What cannot be told or opened goes in fragments (fragments.hpp).
+// receiver drives"). What cannot be told or opened goes in fragments (core/src/message/engine/fragments.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Quick calls of a thread, a warp or a block of a GPU, for what a lane carries (quick.hpp says what a quick call is).
+// Quick calls of a thread, a warp or a block of a GPU, for what a lane carries (core/src/message/engine/quick.hpp says
+// what a quick call is).
 //
 // Every thread finds out by itself what there is to do, from the rank's state as it stands between calls and from the
 // cells of the message: so nobody waits to be told. A lone warp takes about five cycles for an instruction, and twelve
@@ -232,7 +233,8 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
   if (!good) return false;
   if (ring.size() - (tail - taken) < all) {
-    // As with answers (sending.hpp): the receiver had what it read before it returned the credit.
+    // As with answers (load_answer() in core/src/message/engine/records.hpp): the receiver had what it read before it
+    // returned the credit.
     taken = load_credit(*lane.credit);
     if (!scope.agree(ring.size() - (tail - taken) >= all)) return false;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dcgn/gpu/atomic.hpp>
+#include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>
 #include "message/engine/fragments.hpp"

@@ -1,5 +1,5 @@
-// The shape of a launch. What makes kernels ready for it is in gpu/kernel.hpp, which launch.hpp of that folder has, too:
-// a file that launches kernels includes <dcgn/gpu/launch.hpp>.
+// The shape of a launch. What makes kernels ready for it is in gpu/kernel.hpp, which launch.hpp of that folder has,
+// too: a file that launches kernels includes <dcgn/gpu/launch.hpp>.
 #pragma once
 
 #include <dcgn/dim3.hpp>

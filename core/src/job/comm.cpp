@@ -61,9 +61,7 @@ Comm& Comm::operator=(Comm&& other) noexcept {
 int Comm::rank() const noexcept { return !me_ ? -1 : group_.is_world() ? me_->rank : group_.rank; }
 int Comm::size() const noexcept { return !me_ ? 0 : group_.is_world() ? me_->size : group_.size; }
 std::uint64_t Comm::deadline_ns() const noexcept { return me_ ? me_->limits.deadline_ns : 0; }
-Place Comm::place() const noexcept {
-  return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot};
-}
+Place Comm::place() const noexcept { return !me_ ? Place{} : Place{me_->node, me_->cpu, me_->device, me_->slot}; }
 
 Comm::~Comm() {
   if (!world_) return;

@@ -74,14 +74,13 @@ auto entry_of() {
 
 inline dim3 to_cuda(Dim3 d) { return dim3(d.x, d.y, d.z); }
 
-// More than 48 KiB of shared memory, static and dynamic, must be asked for: here all that the current device has, so that
-// threads which launch at once ask for the same.
+// More than 48 KiB of shared memory, static and dynamic, must be asked for: here all that the current device has, so
+// that threads which launch at once ask for the same.
 inline cudaError_t allow_all_shared(const void* entry) {
   int device = 0, most = 0;
   cudaFuncAttributes has{};
   cudaError_t result = cudaGetDevice(&device);
-  if (result == cudaSuccess)
-    result = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (result == cudaSuccess) result = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (result == cudaSuccess) result = cudaFuncGetAttributes(&has, entry);
   const int free = most - static_cast<int>(has.sharedSizeBytes);
   if (result != cudaSuccess || has.maxDynamicSharedSizeBytes >= free) return result;

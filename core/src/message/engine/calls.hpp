@@ -1,5 +1,4 @@
-// The point-to-point calls, one source for CPU threads and for kernels. Each is made by all threads of a scope with
-// the same arguments; buffers hold what any of those threads wrote before.
+// How the calls of dcgn/message/calls.hpp are carried out, for each scope; instances/ compiles them.
 #pragma once
 
 #include "message/engine/cells.hpp"

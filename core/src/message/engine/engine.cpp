@@ -94,13 +94,10 @@ DCGN_HOST_DEVICE Code Waiter::look(const Waited& w) {
   if (!idle_since_) idle_since_ = now;
   const std::uint64_t waited = now - idle_since_;
   if (waited > idle_after_ns && !is_served()) set_idle(true);
-  if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != surveyed_) {
+  if (is_to_answer(me_, phase)) {
     // Answered at the next look: by then every lane has been looked at since the survey began. What was found before
     // proves nothing, should this thread have been away from the processor in between.
-    if (phase == noticed_) {
-      publish(w, phase, waited);
-      surveyed_ = phase;
-    }
+    if (phase == noticed_) publish(w, phase, waited);
     noticed_ = phase;
   }
   if (gave_up_ != Code::ok) {
@@ -769,8 +766,7 @@ DCGN_HOST_DEVICE bool BlocksScope::await_long(const std::uint32_t& word, std::ui
       if (first) message::raise_alarm(slot_, message::Alarm::deadline);
       says = first && !busy;
     }
-    if (says && phase >= static_cast<std::uint32_t>(message::Phase::survey) &&
-        phase != load_relaxed(slot_.notice->survey))
+    if (says && message::is_to_answer(slot_, phase))
       message::publish(slot_, {.bytes = blocks_}, message::awaits_blocks, blocks_here(), phase, waited);
     met = waited < deadline + 10'000'000'000u;  // else nobody listens
   }

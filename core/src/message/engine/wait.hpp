@@ -41,6 +41,12 @@ DCGN_HOST_DEVICE std::uint64_t activity(const Endpoint& me);
 // As Notice::is_receive where a rank waits for blocks of its own: `requests` of `waits_for.bytes` have come; 0: some.
 inline constexpr std::uint32_t awaits_blocks = 2;
 
+// Whether the phase is a survey that the rank has not answered. It answers once, whatever it waits for later: the
+// watchdog reads what it has been told without a lock.
+DCGN_HOST_DEVICE inline bool is_to_answer(const Endpoint& me, std::uint32_t phase) {
+  return phase >= static_cast<std::uint32_t>(Phase::survey) && phase != load_relaxed(me.notice->survey);
+}
+
 // Answers a survey.
 DCGN_HOST_DEVICE void publish(Endpoint& me, const Envelope& waits_for, std::uint32_t is_receive, std::uint32_t requests,
                               std::uint32_t survey, std::uint64_t waited);
@@ -102,8 +108,7 @@ class Waiter {
     relax();
     const std::uint32_t phase = load_acquire(*me_.phase);
     if (phase == static_cast<std::uint32_t>(Phase::aborted)) return Code::aborted;
-    if (phase >= static_cast<std::uint32_t>(Phase::survey) && phase != load_relaxed(me_.notice->survey))
-      publish(describe(), phase, 0);
+    if (is_to_answer(me_, phase)) publish(describe(), phase, 0);
     return Code::ok;
   }
 
@@ -145,8 +150,7 @@ class Waiter {
 
   Endpoint& me_;
   std::uint32_t pauses_ = 0;
-  std::uint32_t noticed_ = 0;   // the survey that was seen last
-  std::uint32_t surveyed_ = 0;  // and the one that was answered last
+  std::uint32_t noticed_ = 0;  // the survey that was seen last
   std::uint64_t begun_ = 0;
   std::uint64_t idle_since_ = 0;
   std::uint64_t gave_up_at_ = 0;

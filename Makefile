@@ -1,5 +1,6 @@
 # The front door. Every target first installs the packages that it needs (packages.txt), or says which are missing.
 # PRESET=cpu|cuda|asan|tsan chooses the build; without it, cuda where a GPU and nvcc are found, else cpu.
+# MODULE=core, say, has one module's tests built and run.
 
 SHELL := /bin/bash -o pipefail
 PRESET ?= $(shell if { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; } \
@@ -14,6 +15,11 @@ clang_format = $(shell command -v clang-format-14 || echo clang-format)
 
 FUZZ_S ?= 60
 
+modules = $(patsubst %/tests/CMakeLists.txt,%,$(wildcard */tests/CMakeLists.txt))
+ifneq ($(filter-out $(modules),$(MODULE)),)
+  $(error MODULE=$(MODULE): expected one of $(modules))
+endif
+
 .PHONY: help demo test long planted bench tsan asan coverage fuzz format check-format tidy docs install clean
 
 help:
@@ -22,6 +28,7 @@ help:
 	@echo 'make long          the long tests'
 	@echo 'make planted       defects planted one at a time, and which test finds each;  N="03 07" only these'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
+	@echo 'make test MODULE=core   one module: $(modules)'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make coverage      which lines of the library the tests run: a table, and pages'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
@@ -45,8 +52,8 @@ demo:
 test:
 	@scripts/install-packages build tool test
 	@$(configure)
-	@$(build) --target all $(if $(filter %san,$(PRESET)),,all_verify_interface_header_sets)
-	@ctest --preset $(PRESET) -j $(JOBS)
+	@$(build) --target $(if $(MODULE),$(MODULE)/tests/all,all $(if $(filter %san,$(PRESET)),,all_verify_interface_header_sets))
+	@ctest --preset $(PRESET) -j $(JOBS) $(if $(MODULE),-L '^$(MODULE)$$')
 
 long:
 	@scripts/install-packages build tool test
@@ -89,7 +96,7 @@ format:
 
 check-format:
 	@scripts/install-packages lint
-	@scripts/check-house --cycles-warn
+	@scripts/check-house
 	@$(sources) | xargs -r $(clang_format) --dry-run --Werror
 
 # Of a build in which every file is compiled alone, which is never made.

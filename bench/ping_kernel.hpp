@@ -10,8 +10,8 @@
 //   bool lead(end, buffers, rounds), follow(end, buffers, rounds);   the rounds; false: give up
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstdint>

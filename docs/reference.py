@@ -23,18 +23,18 @@ PAGES = [
     (
         "slot",
         "Messages in kernels",
-        ["gpu/comm.hpp", "gpu/typed_messages.hpp", "gpu/scope.hpp", "gpu/blocks_scope.hpp"],
+        ["gpu/comm.hpp", "gpu/typed_messages.hpp", "arch/scope.hpp", "message/blocks_scope.hpp"],
     ),
     ("collectives", "Collectives", ["comm_collectives.hpp", "gpu/collectives.hpp", "operation.hpp", "element.hpp"]),
     ("cart", "Cartesian grids", ["cart.hpp"]),
-    ("datatypes", "Datatypes", ["datatype.hpp", "pack.hpp", "device_datatype.hpp", "gpu/datatype.hpp", "mpi.hpp"]),
+    ("datatypes", "Datatypes", ["datatype.hpp", "pack.hpp", "gpu/device_datatype.hpp", "gpu/datatype.hpp", "mpi.hpp"]),
     ("errors", "Errors", ["error.hpp"]),
     (
         "kernels",
         "Kernels",
         [
-            *("gpu/context.hpp", "launch.hpp", "gpu/launch.hpp", "dim3.hpp"),
-            *("gpu/atomic.hpp", "gpu/relax.hpp", "gpu/clock.hpp"),
+            *("arch/context.hpp", "launch.hpp", "gpu/launch.hpp", "dim3.hpp"),
+            *("arch/atomic.hpp", "arch/relax.hpp", "arch/clock.hpp"),
         ],
     ),
     ("devices", "Devices", ["device.hpp"]),

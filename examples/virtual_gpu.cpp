@@ -1,6 +1,6 @@
 // One GPU made of several. The kernel knows nothing of that: its blocks are split over the devices, and its
 // data have one address on all of them. Real GPUs take CUDA source, or PTX; emulated ones take a kernel object.
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/virtual_gpu.hpp>
 

@@ -8,9 +8,9 @@
 #include "apps/cannon/matrix.hpp"
 #include "apps/cannon/tile.hpp"
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/cart.hpp>
 #include <dcgn/comm.hpp>
-#include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/comm.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // multiplications; meanwhile the next strips are on their way.
 #pragma once
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "apps/mandelbrot/worker_kernel.hpp"
 #include "apps/meeting/meeting.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/gpu/launch.hpp>
 
 #include <algorithm>

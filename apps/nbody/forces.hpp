@@ -4,7 +4,7 @@
 
 #include "apps/nbody/body.hpp"
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 
 #include <algorithm>
 #include <cstddef>

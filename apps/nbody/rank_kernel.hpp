@@ -4,8 +4,8 @@
 #include "apps/nbody/exchange_kernel.hpp"
 #include "apps/nbody/forces.hpp"
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/comm.hpp>
-#include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/operation.hpp>
 

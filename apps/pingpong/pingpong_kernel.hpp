@@ -2,8 +2,8 @@
 // first number, so at the end it tells how many there were.
 #pragma once
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/comm.hpp>
-#include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/comm.hpp>
 
 #include <cstdint>

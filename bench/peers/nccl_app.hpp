@@ -5,7 +5,7 @@
 #include "bench/app_row.hpp"
 #include "bench/peers/app_program.hpp"
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 
 #include <cuda_runtime.h>
 #include <nccl.h>

@@ -4,7 +4,7 @@
 #include "bench/peers/coll_pattern_kernel.hpp"
 #include "bench/peers/nvshmem_start.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <cstdio>
 #include <stdexcept>

@@ -5,7 +5,7 @@
 #include "bench/peers/pattern_kernel.hpp"
 #include "bench/peers/rounds.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <cuda_runtime.h>
 #include <mpi.h>

@@ -3,7 +3,7 @@
 
 #include "core/bench/slot_end_kernel.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <cstdint>
 

@@ -9,8 +9,8 @@
 #include "bench/collective.hpp"
 #include "bench/ping_kernel.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/span.hpp>
 

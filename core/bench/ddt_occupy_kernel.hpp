@@ -1,9 +1,9 @@
 // Others' work on a GPU: kernels one after the other, each of so many blocks for a while.
 #pragma once
 
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // offset, length), one for a warp, made by the host. A baseline: the library itself keeps rules instead of lists.
 #pragma once
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstddef>

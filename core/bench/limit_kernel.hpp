@@ -3,8 +3,8 @@
 
 #include "bench/ping_kernel.hpp"
 
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
 
 #include <cstdint>
 

@@ -3,8 +3,8 @@
 
 #include "core/bench/slot_end_kernel.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <cstdint>
 

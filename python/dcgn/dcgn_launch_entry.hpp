@@ -3,7 +3,7 @@
 
 #include <dcgn_argument.hpp>
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/span.hpp>
 #include <dcgn/virtual_gpu.hpp>
 

@@ -24,7 +24,7 @@ extern "C" void dcgn_python_launch_kernel(dcgn::VirtualGpu& gpu, const dcgn::Lau
   dcgn::python::launch_kernel(&{name}::operator(), gpu, launch, arguments);
 }}
 """
-_PTX_TEXT = """#include <dcgn/gpu/context.hpp>
+_PTX_TEXT = """#include <dcgn/arch/context.hpp>
 #line 1 "{name}"
 {source}
 #line 1 "dcgn.Kernel"

@@ -1,7 +1,7 @@
 #include "finite_kernel.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/gpu/kernel.hpp>
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include "runner.hpp"
 #include "storage.hpp"
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/clock.hpp>
 #include <dcgn/operation.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Kernel objects over several emulated GPUs: blocks, placement, streams.
 #include "corpus.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/virtual_gpu.hpp>
 
 #include <gtest/gtest.h>

@@ -12,10 +12,10 @@
 // promised about other memory that the sender wrote.
 #pragma once
 
+#include <dcgn/call.hpp>
 #include <dcgn/cart.hpp>
-#include <dcgn/collective/group.hpp>
 #include <dcgn/comm_collectives.hpp>
-#include <dcgn/message/call.hpp>
+#include <dcgn/group.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>

@@ -15,8 +15,8 @@
 // wrong at once is thrown at once, the rest by the call that waits, with the name of the collective.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
-#include <dcgn/message/call.hpp>
+#include <dcgn/buffers.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/span.hpp>

@@ -1,4 +1,4 @@
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/message/trace_log.hpp>
 
 #include <chrono>

@@ -10,8 +10,8 @@
 #include "message/engine/meeting.hpp"
 #include "message/engine/rounds.hpp"
 
-#include <dcgn/gpu/blocks_scope.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/scope.hpp>
+#include <dcgn/message/blocks_scope.hpp>
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include <dcgn/device_datatype.hpp>
+#include <dcgn/gpu/device_datatype.hpp>
 
 #include "datatype/leaf_places.hpp"
 

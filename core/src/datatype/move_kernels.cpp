@@ -1,6 +1,6 @@
 #include "datatype/move_kernels.hpp"
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/gpu/kernel.hpp>
 
 #include "datatype/leaf_places.hpp"

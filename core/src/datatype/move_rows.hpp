@@ -1,8 +1,8 @@
 // The kernel that moves long rows between two sides that have them at the same places, but for where these begin.
 #pragma once
 
+#include <dcgn/arch/context.hpp>
 #include <dcgn/datatype/places.hpp>
-#include <dcgn/gpu/context.hpp>
 
 #include "datatype/movers.hpp"
 

@@ -1,8 +1,8 @@
 // The kernels that move words between two sides, each of which says where its words are.
 #pragma once
 
+#include <dcgn/arch/context.hpp>
 #include <dcgn/datatype/places.hpp>
-#include <dcgn/gpu/context.hpp>
 
 #include <algorithm>
 #include <cstddef>

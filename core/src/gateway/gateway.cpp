@@ -3,8 +3,8 @@
 #include "device/processor.hpp"
 #include "transport/mpi_library.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/relax.hpp>
 #include "message/engine/copying.hpp"
 
 #include <algorithm>

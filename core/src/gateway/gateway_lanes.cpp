@@ -2,8 +2,8 @@
 #include "gateway.hpp"
 #include "transport/mpi_library.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/scope.hpp>
 #include "message/engine/copying.hpp"
 #include "message/engine/progress.hpp"
 #include "message/engine/work.hpp"

@@ -3,8 +3,8 @@
 #include "device/emulated/carrier.hpp"
 #include "device/emulated/sanitizer.hpp"
 
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 #include "message/engine/calls.hpp"
 #include "message/engine/goals.hpp"
 #include "message/engine/records.hpp"

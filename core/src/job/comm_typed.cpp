@@ -1,8 +1,8 @@
 // A CPU rank's calls with datatypes: those of bytes, of packed views.
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/comm.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/clock.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include "message/engine/wait.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/scope.hpp>
 
 namespace dcgn {
 

@@ -4,7 +4,7 @@
 #include "job/world_state.hpp"
 #include "message/describe.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/kernel.hpp>
 #include <dcgn/job.hpp>

@@ -4,8 +4,8 @@
 #include "message/describe.hpp"
 #include "trace/ranges.hpp"
 
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/collective/recorded.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 
 namespace dcgn::job {

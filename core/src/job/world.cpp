@@ -3,7 +3,7 @@
 #include "job/world_state.hpp"
 #include "trace/ranges.hpp"
 
-#include <dcgn/collective/buffers.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/world.hpp>
 

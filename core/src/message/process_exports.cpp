@@ -1,6 +1,6 @@
 #include "message/process_exports.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 
 #include <cstring>
 

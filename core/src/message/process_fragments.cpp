@@ -1,8 +1,8 @@
 #include "message/process_fragments.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
 #include "message/engine/records.hpp"
 #include "message/engine/sending.hpp"
 

@@ -1,5 +1,5 @@
 // Payloads between a lane and a GPU's memory, by a thread of the host: through memory of the host.
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include "message/engine/work.hpp"

@@ -1,10 +1,10 @@
 #include "device_clock_kernel.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/gpu/kernel.hpp>
-#include <dcgn/gpu/relax.hpp>
 
 #include <functional>
 #include <memory>

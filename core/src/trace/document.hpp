@@ -2,7 +2,7 @@
 // Times are nanoseconds of the first process's host clock, from the trace's beginning on.
 #pragma once
 
-#include <dcgn/message/call.hpp>
+#include <dcgn/call.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include "trace/process_clock.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <unistd.h>
 

@@ -6,8 +6,8 @@
 #include "trace/html.hpp"
 #include "trace/process_clock.hpp"
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/clock.hpp>
 
 #include <errno.h>
 

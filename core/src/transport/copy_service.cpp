@@ -1,7 +1,7 @@
 #include "copy_service.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/relax.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "host_copier.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 
 #include "datatype/packed_view.hpp"
 #include "exported_buffers.hpp"

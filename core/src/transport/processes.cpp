@@ -2,8 +2,8 @@
 
 #include "mpi_library.hpp"
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/relax.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,8 @@
 #include "typed_copies.hpp"
 
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/relax.hpp>
 
 #include "datatype/host_engine.hpp"
 #include "datatype/packed_view.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/tests/message/script_kernels.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 
 #include <cstdint>
 #include <functional>

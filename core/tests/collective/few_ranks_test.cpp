@@ -2,8 +2,8 @@
 // with operations whose operands must not change places, of elements of 2 to 8 bytes.
 #include "collective_kernels.hpp"
 
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
 
 #include <cstdint>
 #include <string>

@@ -2,8 +2,8 @@
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
 
+#include <dcgn/arch/context.hpp>
 #include <dcgn/gpu/comm.hpp>
-#include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 #include <dcgn/operation.hpp>

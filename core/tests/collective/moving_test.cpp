@@ -1,7 +1,7 @@
 // Collectives that move: every rank knows by itself what it must get.
 #include "collective_kernels.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/job.hpp>
 #include <dcgn/operation.hpp>
 

@@ -3,8 +3,8 @@
 #include "collective_kernels.hpp"
 #include "tests/expect.hpp"
 
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/operation.hpp>
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include "type_tree.hpp"
 
 #include <gtest/gtest.h>
-#include <dcgn/device_datatype.hpp>
 #include <dcgn/gpu/datatype.hpp>
+#include <dcgn/gpu/device_datatype.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/operation.hpp>
 #include <dcgn/pack.hpp>

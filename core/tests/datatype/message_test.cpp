@@ -3,9 +3,9 @@
 #include "memory.hpp"
 #include "type_tree.hpp"
 
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/dcgn.hpp>
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The kernels that the device tests share: small, named, each showing one behaviour.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/context.hpp>
 
 #include <cstdint>
 #include <stdexcept>

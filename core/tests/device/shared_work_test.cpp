@@ -1,7 +1,7 @@
 // Work that threads do while they wait.
 #include "device/shared_work.hpp"
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 
 #include <gtest/gtest.h>
 

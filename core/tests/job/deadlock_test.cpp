@@ -1,7 +1,7 @@
 // Jobs that can never end stop within their deadline and say why. Each is run with threads and in deterministic mode.
 #include "support.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
 

@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/world.hpp>
 

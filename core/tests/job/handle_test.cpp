@@ -2,7 +2,7 @@
 // (handle_cuda_test.cpp has what only CUDA has.)
 #include "handle_kernels.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/gpu/launch.hpp>
 
 #include <utility>

@@ -1,9 +1,9 @@
 // Jobs: what they report, what they refuse, and what comes out of run() when something fails.
 #include "support.hpp"
 
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/device.hpp>
 #include <dcgn/gpu/launch.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/operation.hpp>
 
 #include <atomic>

@@ -1,9 +1,9 @@
 // More jobs that cannot go on (see deadlock_test.cpp), and one that can.
 #include "support.hpp"
 
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/gpu/launch.hpp>
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/gpu/scope.hpp>
 
 #include <atomic>
 #include <chrono>

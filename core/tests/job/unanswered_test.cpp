@@ -2,8 +2,8 @@
 // usable.
 #include "handle_kernels.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/gpu/launch.hpp>
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // waited for. So the tests of collectives are tests of both.
 #pragma once
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/comm.hpp>
-#include <dcgn/gpu/relax.hpp>
 #include <dcgn/status.hpp>
 
 #include <utility>

@@ -1,8 +1,8 @@
 // Messages that a copy engine moves: between ranks of every kind, in every scope, whatever else goes on.
 #include "script_kernels.hpp"
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/gpu/launch.hpp>
-#include <dcgn/gpu/relax.hpp>
 
 #include <chrono>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Ranks outlive kernels; worlds without a job; threads that attach, and those that did not.
 #include "script_kernels.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/world.hpp>
 

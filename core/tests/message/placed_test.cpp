@@ -1,8 +1,8 @@
 // Long messages that their sender stores in the receiver's buffer (Config::place_threads): between slots of two GPUs.
 #include "script_kernels.hpp"
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/gpu/launch.hpp>
-#include <dcgn/gpu/relax.hpp>
 
 #include <cstdint>
 

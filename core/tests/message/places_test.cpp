@@ -2,7 +2,7 @@
 #include "message/engine/calls.hpp"
 #include "message/memory.hpp"
 
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/placement.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // A lane between two threads. `correct` writes its cells with write_cell; `broken` does the same, but stores the epoch
 // that announces the data without release order: ThreadSanitizer must report that one, and not the other.
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/cell.hpp>
 
 #include <cstdint>

@@ -5,10 +5,10 @@
 
 #include "begun.hpp"
 
+#include <dcgn/arch/context.hpp>
 #include <dcgn/comm.hpp>
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/comm.hpp>
-#include <dcgn/gpu/context.hpp>
 
 #include <cstdint>
 #include <optional>

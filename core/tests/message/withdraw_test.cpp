@@ -3,8 +3,8 @@
 #include "message/engine/calls.hpp"
 #include "message/memory.hpp"
 
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/collective/calls.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/placement.hpp>
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // layout that leaves the memory it is said to be in.
 #include "transport/exported_layout.hpp"
 
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/datatype.hpp>
-#include <dcgn/gpu/atomic.hpp>
 
 #include "message/process_exports.hpp"
 #include "strange_layouts.hpp"

@@ -1,9 +1,9 @@
 // What ranks inside kernels do with copies: ask for them, and wait for their words.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/copy_queue.hpp>
 
 #include <cstddef>

@@ -4,10 +4,10 @@
 // with messages.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/thresholds.hpp>
-#include <dcgn/gpu/atomic.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>

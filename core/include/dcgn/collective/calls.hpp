@@ -3,7 +3,7 @@
 // `element` bytes. Compiled once for each scope, in the library; those that compute are in reductions.hpp.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 
 #include <cstdint>

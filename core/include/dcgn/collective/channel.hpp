@@ -1,10 +1,10 @@
 // What the algorithms are written with: messages of one collective call between the ranks of its communicator.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
-#include <dcgn/collective/group.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/tag.hpp>
 #include <dcgn/collective/thresholds.hpp>
+#include <dcgn/group.hpp>
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>

@@ -9,12 +9,12 @@
 // pass over it.
 #pragma once
 
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/collective/addresses.hpp>
 #include <dcgn/collective/in_lanes.hpp>
 #include <dcgn/collective/reducing.hpp>
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/blocks_scope.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/message/blocks_scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/rows.hpp>
 

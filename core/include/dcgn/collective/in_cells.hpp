@@ -4,7 +4,7 @@
 // made up for by them.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/tag.hpp>
 #include <dcgn/collective/thresholds.hpp>

@@ -5,13 +5,13 @@
 // registers, which takes as long as all the rest.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
+#include <dcgn/arch/scope.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/reducing.hpp>
 #include <dcgn/collective/tag.hpp>
 #include <dcgn/collective/thresholds.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/rows.hpp>
 

@@ -1,7 +1,7 @@
 // A public call's event in the rank's trace, while one is recorded. Without, a call asks a word that its port has.
 #pragma once
 
-#include <dcgn/collective/group.hpp>
+#include <dcgn/group.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/trace_log.hpp>

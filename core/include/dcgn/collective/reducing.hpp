@@ -4,8 +4,8 @@
 // `Reducer` is an operation on elements: a Reducer<T, Op> of a kernel's call or a HostReducer of a CPU rank's.
 #pragma once
 
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/addresses.hpp>
-#include <dcgn/collective/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/teams.hpp>

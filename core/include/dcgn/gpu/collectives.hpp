@@ -9,7 +9,7 @@
 // sizes that differ), not_attached (the slot is not of the communicator), deadline, rank_ended, aborted.
 #pragma once
 
-#include <dcgn/collective/buffers.hpp>
+#include <dcgn/buffers.hpp>
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/collective/recorded.hpp>
 #include <dcgn/collective/reductions.hpp>

@@ -24,17 +24,17 @@
 // wrote.
 #pragma once
 
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/cart.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/communicators.hpp>
 #include <dcgn/collective/messages.hpp>
 #include <dcgn/collective/recorded.hpp>
-#include <dcgn/gpu/blocks_scope.hpp>
 #include <dcgn/gpu/collectives.hpp>
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/gpu/typed_messages.hpp>
 #include <dcgn/host_device.hpp>
+#include <dcgn/message/blocks_scope.hpp>
 #include <dcgn/message/calls.hpp>
 #include <dcgn/span.hpp>
 #include <dcgn/status.hpp>

@@ -7,8 +7,8 @@
 // A slot sends and receives with such a handle: typed_messages.hpp.
 #pragma once
 
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/datatype/places.hpp>
-#include <dcgn/gpu/scope.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/span.hpp>
 

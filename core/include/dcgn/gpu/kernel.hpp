@@ -1,7 +1,7 @@
 // A kernel object made ready for either kind of device.
 #pragma once
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/launch.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // What a file that launches kernels includes, beside <dcgn/job.hpp> or <dcgn/device.hpp>.
 #pragma once
 
+#include <dcgn/arch/context.hpp>
 #include <dcgn/gpu/comm.hpp>
-#include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/kernel.hpp>
 #include <dcgn/job.hpp>
 

@@ -2,7 +2,7 @@
 // the same arguments; buffers hold what any of those threads wrote before.
 //
 // What a call does where it finds all that it needs at once is here, and compiled into kernels; the rest is declared
-// here and compiled once, for each scope of dcgn/gpu/scope.hpp and dcgn/gpu/blocks_scope.hpp, in the library.
+// here and compiled once, for each scope of dcgn/arch/scope.hpp and dcgn/message/blocks_scope.hpp, in the library.
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>

@@ -5,7 +5,7 @@
 // of a cell yields its data, no cell is ever cleared, and zeroed memory is an empty lane.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Credit and doorbells: what the two sides of a lane tell each other beside its cells.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/message/endpoint.hpp>
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 // a cell, a credit or an acknowledgement.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/message/arena.hpp>
-#include <dcgn/message/call.hpp>
 #include <dcgn/message/cell.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/gathering.hpp>

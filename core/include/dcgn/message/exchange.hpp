@@ -2,11 +2,11 @@
 // calls of quick_in_block.hpp the threads find out for themselves, here one of the first warp for each rank.
 #pragma once
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/peers.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
+#include <dcgn/peers.hpp>
 
 #include <cstdint>
 

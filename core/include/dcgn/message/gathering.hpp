@@ -2,7 +2,7 @@
 // that they follow without a barrier between; in memory of the slot that they make calls for.
 #pragma once
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 
 #include <cstdint>
 

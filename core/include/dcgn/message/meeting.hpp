@@ -3,11 +3,11 @@
 // says that they wait for those; but there are no lanes to see to, however many they are.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/message/call.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/peers.hpp>
+#include <dcgn/peers.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Payloads: bytes in a lane's cells, and plain copies.
 #pragma once
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 
 #include <cstdint>

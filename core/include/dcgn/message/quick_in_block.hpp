@@ -9,8 +9,8 @@
 // as a GPU's do, so that these calls can be tested under schedules and sanitizers.
 #pragma once
 
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>

@@ -9,10 +9,10 @@
 // afterwards, peer by peer: so each side decides by itself, and deadlines and reports are as for any message.
 #pragma once
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>
-#include <dcgn/message/peers.hpp>
+#include <dcgn/peers.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 // thread finds out for each rank, and writes it down for all.
 #pragma once
 
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>

@@ -2,9 +2,9 @@
 // one caller at a time writes and nobody reads before the kernels and threads have ended.
 #pragma once
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/host_device.hpp>
-#include <dcgn/message/call.hpp>
 
 #include <cstdint>
 

@@ -5,8 +5,8 @@
 #include "cuda_memory.hpp"
 #include "cuda_staging.hpp"
 
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/atomic.hpp>
 
 #include <algorithm>
 #include <array>

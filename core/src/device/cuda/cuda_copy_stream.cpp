@@ -2,7 +2,7 @@
 
 #include "cuda_driver.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 
 namespace dcgn::device {
 

@@ -1,6 +1,6 @@
 #include "cuda_copy_times.hpp"
 
-#include <dcgn/gpu/clock.hpp>
+#include <dcgn/arch/clock.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -4,8 +4,8 @@
 #include "../shared_work.hpp"
 #include "sanitizer.hpp"
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/relax.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -2,9 +2,9 @@
 
 #include "schedule.hpp"
 
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 
 #include "emulated_stream.hpp"
 
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/atomic.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "sanitizer.hpp"
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 
 #include <boost/context/detail/fcontext.hpp>
 

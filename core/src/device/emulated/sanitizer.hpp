@@ -1,7 +1,7 @@
 // What the sanitizers must be told about fibers; nothing in builds without them.
 //
 // ThreadSanitizer sees every fiber as a thread of its own, and a switch between fibers as no synchronisation: what one
-// GPU thread writes and another reads is a race unless a barrier, a word of gpu/atomic.hpp, a launch or a join orders
+// GPU thread writes and another reads is a race unless a barrier, a word of arch/atomic.hpp, a launch or a join orders
 // the two. The scheduler's own data is touched by all fibers of a carrier, one at a time; Unobserved hides it.
 #pragma once
 

@@ -3,8 +3,8 @@
 #include "../processor.hpp"
 #include "sanitizer.hpp"
 
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/error.hpp>
-#include <dcgn/gpu/atomic.hpp>
 
 #include <cstddef>
 #include <utility>

@@ -4,7 +4,7 @@
 
 #include "message/engine/progress.hpp"
 
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/status.hpp>
 

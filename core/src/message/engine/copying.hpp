@@ -2,9 +2,9 @@
 // copy_queue_length of them under way at once, and acknowledged to the sender when they are done.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>
 #include "message/engine/records.hpp"

@@ -14,10 +14,10 @@
 #include "message/engine/wait.hpp"
 #include "message/engine/work.hpp"
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/collective/recorded.hpp>
-#include <dcgn/gpu/blocks_scope.hpp>
-#include <dcgn/gpu/clock.hpp>
 #include <dcgn/gpu/typed_messages.hpp>
+#include <dcgn/message/blocks_scope.hpp>
 #include <dcgn/message/credit.hpp>
 #include <dcgn/message/payload.hpp>
 

@@ -5,9 +5,9 @@
 // is told when they have moved. The larger functions are in engine.cpp.
 #pragma once
 
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include "message/engine/copying.hpp"

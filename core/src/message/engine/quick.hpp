@@ -9,7 +9,7 @@
 // and the last one. So it is at rest between calls, whoever makes the next one.
 #pragma once
 
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/status.hpp>

@@ -4,7 +4,7 @@
 // Bytes in quantity are not moved here but returned as Work for all threads of the call.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>

@@ -2,7 +2,7 @@
 // acknowledgement words. Called by a call's leader alone, as all of sending.hpp, receiving.hpp and progress.hpp.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/message/endpoint.hpp>
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Waiting: deadlines, the abort word, and what a waiting rank tells the watchdog. Called by a call's leader alone.
 #pragma once
 
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include "message/engine/background.hpp"
 #include "message/engine/fragments.hpp"

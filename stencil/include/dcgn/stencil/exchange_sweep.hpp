@@ -2,10 +2,10 @@
 // word; who needs a halo waits for that word. One launch does one stage, or a whole run of them.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/stencil/gpu_sweep.hpp>
 #include <dcgn/stencil/stage.hpp>

@@ -7,10 +7,10 @@
 // What the update does not read of the window is never loaded, as every index is a constant once it is inlined.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/clock.hpp>
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/relax.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/stencil/stage.hpp>
 #include <dcgn/stencil/update.hpp>

@@ -1,9 +1,9 @@
 // A datatype in a device's memory, for kernels of that device.
 #pragma once
 
+#include <dcgn/arch/context.hpp>
 #include <dcgn/datatype.hpp>
 #include <dcgn/device.hpp>
-#include <dcgn/gpu/context.hpp>
 #include <dcgn/gpu/datatype.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/pack.hpp>

@@ -12,8 +12,8 @@
 // A plain __global__ function may hold one too (`dcgn::gpu::Context ctx;`): the CUDA-only form.
 #pragma once
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/dim3.hpp>
-#include <dcgn/gpu/relax.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstddef>
@@ -139,4 +139,4 @@ class Context {
 }  // namespace gpu
 }  // namespace dcgn
 
-#include <dcgn/gpu/context_inline.hpp>
+#include <dcgn/arch/context_inline.hpp>

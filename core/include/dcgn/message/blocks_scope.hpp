@@ -6,10 +6,10 @@
 // blocks than the grid has, or none, every call is refused: invalid_size.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
-#include <dcgn/gpu/context.hpp>
-#include <dcgn/gpu/relax.hpp>
-#include <dcgn/gpu/scope.hpp>
+#include <dcgn/arch/atomic.hpp>
+#include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/endpoint.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dcgn/host_device.hpp>
-#include <dcgn/message/peers.hpp>
+#include <dcgn/peers.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // was received is visible to every thread of the scope.
 #pragma once
 
-#include <dcgn/gpu/context.hpp>
+#include <dcgn/arch/context.hpp>
 #include <dcgn/host_device.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The two ways Context is carried out. Included by context.hpp alone.
 #pragma once
 
-#include <dcgn/gpu/atomic.hpp>
+#include <dcgn/arch/atomic.hpp>
 
 namespace dcgn::gpu {
 

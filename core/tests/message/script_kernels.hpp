@@ -15,6 +15,7 @@
 #include "tests/processes.hpp"
 #include "tests/sanitized.hpp"
 
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/device.hpp>
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/launch.hpp>
@@ -79,7 +80,7 @@ struct Memory {
   DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void add(const Port& me, int at, std::int64_t value) const {
-    if (me.leader()) values[at] += value;
+    if (me.leader() && value) fetch_add(values[at], value);
   }
   DCGN_TEST_ON_PORT
   template <class Port>
@@ -87,21 +88,22 @@ struct Memory {
     if (me.leader()) requests[at] = request;
     me.sync();
   }
-  // Bytes that depend on `seed`.
+  // Bytes that depend on `seed`; all threads of the scope write, and count, together.
   DCGN_TEST_ON_PORT
   template <class Port>
   DCGN_HOST_DEVICE void fill(const Port& me, std::int64_t offset, std::int64_t count, std::int64_t seed) const {
-    if (me.leader())
-      for (std::int64_t i = 0; i < count; ++i) bytes[offset + i] = pattern(seed, i);
+    for (std::int64_t i = me.thread(); i < count; i += me.threads()) bytes[offset + i] = pattern(seed, i);
     me.sync();
   }
-  // Adds to a value how many bytes are not those of `seed`.
+  // Adds to a value how many bytes are not those of `seed` from its byte `first` on.
   DCGN_TEST_ON_PORT
   template <class Port>
-  DCGN_HOST_DEVICE void count_wrong(const Port& me, int at, std::int64_t offset, std::int64_t count,
-                                    std::int64_t seed) const {
-    if (me.leader())
-      for (std::int64_t i = 0; i < count; ++i) values[at] += bytes[offset + i] != pattern(seed, i);
+  DCGN_HOST_DEVICE void count_wrong(const Port& me, int at, std::int64_t offset, std::int64_t count, std::int64_t seed,
+                                    std::int64_t first = 0) const {
+    std::int64_t wrong = 0;
+    for (std::int64_t i = me.thread(); i < count; i += me.threads())
+      wrong += bytes[offset + i] != pattern(seed, first + i);
+    if (wrong) fetch_add(values[at], wrong);
     me.sync();
   }
 };

@@ -49,7 +49,7 @@ struct SendTooMuch {
           m.keep(me, 0, me.irecv(buffer, space, m.rank_of(0), i));
           me.send(nullptr, 0, m.rank_of(0), 9);
           me.wait_all(m.requests, 1, m.statuses);
-          if (me.leader()) check(m, m.statuses[0], i, space);
+          check(me, m, m.statuses[0], i, space);
         } else {
           if (meeting == Meeting::unexpected) {
             me.probe(m.rank_of(0), i);
@@ -59,7 +59,7 @@ struct SendTooMuch {
           }
           // Where the library throws, there is no status.
           if (!me.is_slot()) got.source = m.rank_of(0), got.tag = i, got.bytes = bytes;
-          if (me.leader()) check(m, got, i, space);
+          check(me, m, got, i, space);
         }
         // The next message is not affected.
         const Status next = me.recv(m.bytes + second, 16, any_source, any_tag);
@@ -69,11 +69,13 @@ struct SendTooMuch {
       }
   }
 
-  DCGN_HOST_DEVICE void check(const Memory& m, const Status& got, int i, std::int64_t space) const {
-    m.values[0] +=
-        got.code != Code::truncated || got.source != m.rank_of(0) || got.tag != i || got.bytes != sent_bytes(i);
-    for (std::int64_t b = 0; b < sent_bytes(i); ++b)
-      (b < space ? m.values[1] : m.values[2]) += m.bytes[b] != pattern(b < space ? i : -7, b);
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void check(const Port& me, const Memory& m, const Status& got, int i, std::int64_t space) const {
+    m.add(me, 0,
+          got.code != Code::truncated || got.source != m.rank_of(0) || got.tag != i || got.bytes != sent_bytes(i));
+    m.count_wrong(me, 1, 0, space, i);
+    m.count_wrong(me, 2, space, sent_bytes(i) - space, -7, space);
   }
 };
 

@@ -25,16 +25,16 @@ if(DCGN_FAST_COMPILE_TESTS AND dcgn_has_cuda)
     set(dcgn_tests_of_kernels_only ON)
   endif()
 endif()
-# What tests is not optimised for the CPU, since what it tests is in the libraries, which are: a fifth of the time.
-set(dcgn_test_options ${dcgn_nvcc_options} $<$<COMPILE_LANGUAGE:CXX>:-O0>)
 set(timeout 120)
 if(DCGN_SANITIZE)
   set(timeout 480)
 endif()
 
-# dcgn_label_tests(<label>): all tests of the folder here and of those in it have it, besides their own.
+# dcgn_label_tests(<label>): all tests of the folder here and of those in it have it, besides their own. g++ does not optimise
+# them, which takes a fifth of the time: what they test is in the libraries, and that is optimised.
 macro(dcgn_label_tests label)
   set_property(DIRECTORY APPEND PROPERTY LABELS ${label})
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0>)
   if(dcgn_tests_of_kernels_only)
     set(CMAKE_CUDA_ARCHITECTURES ${dcgn_tests_architectures})
   endif()
@@ -50,7 +50,7 @@ function(dcgn_add_test_program name folder label limit)
   dcgn_add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE GTest::gtest_main ${arg_LIBRARIES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_options(${name} PRIVATE ${dcgn_test_options})
+  target_compile_options(${name} PRIVATE ${dcgn_nvcc_options})
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
   if(arg_EACH_ALONE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)

@@ -61,23 +61,35 @@ said=$(check)
 expect "check-kernels finds a descriptor made of the stack pointer" test $? -eq 1
 rm "$scratch/bin/cuobjdump" "$scratch/bin/nvdisasm"
 
-# .ci/run where no time is left for what may be left out, or too little.
-mkdir -p "$scratch/ci/.ci" "$scratch/ci/scripts"
-cp "$root/.ci/run" "$scratch/ci/.ci"
+# .ci/run: the result of a module that has not changed is kept, and of one that failed it is not.
+ci=$scratch/ci
+mkdir -p "$ci/.ci" "$ci/scripts" "$ci/cmake" "$ci/build/python_env/bin" "$ci"/{stencil,vgpu,pixels,wall,memnet}
+cp "$root/.ci/run" "$ci/.ci"
 program make 'exit 0'
 program cmake 'exit 0'
-program nvcc 'exit 0'
-cp "$scratch/bin/make" "$scratch/ci/scripts/install-packages"
-last=$(CI_BUDGET_S=0 bash "$scratch/ci/.ci/run" | tail -1)
-expect "ci counts what it left out" grep -Eq '^total +[0-9]+  ok, 2 left out$' <<<"$last"
-program make '[ "$1" != docs ]'
-last=$(CI_BUDGET_S=0 bash "$scratch/ci/.ci/run" | tail -1)
-expect "ci says that a step failed" grep -Eq '^total +[0-9]+  FAILED, 2 left out$' <<<"$last"
-program make '[ "$1" != asan ] || sleep 60'
-cp "$scratch/bin/make" "$scratch/ci/scripts/check-kernels"
-last=$(CI_BUDGET_S=10 bash "$scratch/ci/.ci/run" | tail -5)
-rm "$scratch/bin/cmake" "$scratch/bin/nvcc"
-expect "ci stops what takes too long" grep -Eq '^asan +[0-9]+  left out: no time$' <<<"$last"
+for script in scripts/install-packages scripts/check-kernels build/python_env/bin/pip; do cp "$scratch/bin/make" "$ci/$script"; done
+for module in stencil vgpu pixels wall memnet cmake; do touch "$ci/$module/file"; done
+ci_commit() { git -C "$ci" add -A && git -C "$ci" -c user.name=a -c user.email=a@b commit -qm "$1"; }
+git -C "$ci" init -q && echo build >"$ci/.gitignore" && ci_commit first
+ci_run() { CI_CACHE=$scratch/ci_cache bash "$ci/.ci/run"; }
+said=$(ci_run)
+expect "ci passes" grep -Eq '^total +[0-9]+  ok$' <<<"$said"
+expect "ci runs all modules where it has no results" test "$(grep -c '^=== [at]san' <<<"$said")" -eq 12
+said=$(ci_run)
+expect "ci keeps results" grep -Eq '^asan wall +0  ok on 20[-0-9]+, unchanged since$' <<<"$said"
+expect "ci runs the core in any case" test "$(grep '^=== [at]san' <<<"$said" | cut -d: -f1 | paste -sd,)" = "=== tsan core,=== asan core"
+echo new >"$ci/wall/file" && ci_commit second
+program make 'case $* in *asan*wall) exit 1 ;; esac'
+said=$(ci_run)
+expect "ci says that a step failed" grep -Eq '^asan wall +[0-9]+  FAILED$' <<<"$said"
+expect "and that it has failed with it" grep -Eq '^total +[0-9]+  FAILED$' <<<"$said"
+said=$(ci_run)
+expect "ci keeps no result of what failed" grep -q '^=== asan wall' <<<"$said"
+expect "but of what passed" grep -Eq '^tsan wall +0  ok on' <<<"$said"
+program cmake 'exit 1'
+said=$(ci_run)
+expect "ci fails where CUDA is not compiled" grep -Eq '^cuda_all +[0-9]+  FAILED$' <<<"$said"
+rm "$scratch/bin/cmake" "$scratch/bin/make"
 
 # The words of -DDCGN_CUDA and -DDCGN_MPI.
 cat >"$scratch/switch.cmake" <<END

@@ -86,6 +86,9 @@ expect "and that it has failed with it" grep -Eq '^total +[0-9]+  FAILED$' <<<"$
 said=$(ci_run)
 expect "ci keeps no result of what failed" grep -q '^=== asan wall' <<<"$said"
 expect "but of what passed" grep -Eq '^tsan wall +0  ok on' <<<"$said"
+program cmake '[ "$1" != --build ] || [ "$5" != all ] || sleep 9'
+said=$(CI_BUDGET_S=0 ci_run)
+expect "ci counts what it left out" grep -Eq '^total +[0-9]+  FAILED, 1 left out$' <<<"$said"
 program cmake 'exit 1'
 said=$(ci_run)
 expect "ci fails where CUDA is not compiled" grep -Eq '^cuda_all +[0-9]+  FAILED$' <<<"$said"

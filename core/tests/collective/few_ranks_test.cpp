@@ -5,6 +5,7 @@
 #include <dcgn/arch/clock.hpp>
 #include <dcgn/arch/relax.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -89,6 +90,7 @@ struct InTurns {
 template <class Word>
 void expect_turns(const Conditions& c, std::int64_t n, int turns, bool late = false) {
   SCOPED_TRACE(std::to_string(n) + " elements of " + std::to_string(2 * sizeof(Word)) + " bytes");
+  if (sanitized) turns = std::min(turns, 6);
   expect_right(c, 2 * n * static_cast<std::int64_t>(sizeof(Small<Word>)), InTurns<Word>{n, turns, late}, 5 * turns);
 }
 
@@ -152,6 +154,7 @@ struct PartsInTurns {
 
 void expect_parts(const Conditions& c, int ranks, std::int64_t n, int turns, bool late = false) {
   SCOPED_TRACE("parts of " + std::to_string(n) + " words");
+  if (sanitized) turns = std::min(turns, 3);
   expect_right(c, 2 * ranks * n * 4, PartsInTurns{n, turns, late}, 4 * turns);
 }
 

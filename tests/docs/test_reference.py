@@ -10,8 +10,8 @@ sys.path.insert(0, str(ROOT / "docs"))
 import reference  # noqa: E402
 from headers import MODULES, Parser  # noqa: E402
 
-# Of each include/dcgn/ itself: what only includes others, or is said where it is used.
-NO_PAGE = {"dcgn.hpp", "host_device.hpp", "stencil.hpp", "version.hpp"}
+# Of each include/dcgn/ itself: what only includes others, what calls are made of, or what is said where it is used.
+NO_PAGE = {"buffers.hpp", "call.hpp", "dcgn.hpp", "group.hpp", "host_device.hpp", "peers.hpp", "stencil.hpp", "version.hpp"}
 
 PLANTED = """// Planted.
 namespace dcgn {

@@ -1,8 +1,5 @@
-// What a channel does by messages and rounds, compiled once for each scope.
+// What a channel does by messages and rounds, compiled once for each scope and called by all algorithms.
 #pragma once
-
-#include "message/engine/calls.hpp"
-#include "message/engine/rounds.hpp"
 
 #include <dcgn/collective/channel.hpp>
 
@@ -11,13 +8,13 @@
 namespace dcgn::collective {
 
 template <class Scope>
-DCGN_HOST_DEVICE Code Channel<Scope>::send(const void* data, std::int64_t bytes, int to) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::send(const void* data, std::int64_t bytes, int to) const {
   return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), tag(),
                        group_.collective_context());
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code Channel<Scope>::recv(void* data, std::int64_t bytes, int from) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::recv(void* data, std::int64_t bytes, int from) const {
   return message::expect(
       scope_, *port_.me, call_,
       message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), tag(), group_.collective_context()),
@@ -25,7 +22,7 @@ DCGN_HOST_DEVICE Code Channel<Scope>::recv(void* data, std::int64_t bytes, int f
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code Channel<Scope>::exchange(const void* out, std::int64_t out_bytes, int to, void* in,
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange(const void* out, std::int64_t out_bytes, int to, void* in,
                                                std::int64_t in_bytes, int from) const {
   return message::expect(
       scope_, *port_.me, call_,
@@ -35,14 +32,14 @@ DCGN_HOST_DEVICE Code Channel<Scope>::exchange(const void* out, std::int64_t out
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE void Channel<Scope>::copy(void* to, const void* from, std::int64_t bytes) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE void Channel<Scope>::copy(void* to, const void* from, std::int64_t bytes) const {
   if (to == from || bytes <= 0) return;
   message::copy_here(scope_, me(), static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes);
   scope_.sync();
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code Channel<Scope>::rounds(const message::Round& all) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::rounds(const message::Round& all) const {
   const int to = all.to.count(), from = all.from.count();
   Code code = Code::ok;
   for (int begin = 0; begin < (to > from ? to : from) && code == Code::ok; begin += message::most_at_once) {
@@ -57,7 +54,7 @@ DCGN_HOST_DEVICE Code Channel<Scope>::rounds(const message::Round& all) const {
 
 template <class Scope>
 template <bool Empty>
-DCGN_HOST_DEVICE Code Channel<Scope>::one_round(const message::Round& r) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::one_round(const message::Round& r) const {
   if constexpr (message::plans_ahead<Scope>) {
     return in_first_block([&](const auto& c) { return Outcome{c.template one_round<Empty>(r)}; }).code;
   } else {
@@ -73,7 +70,7 @@ DCGN_HOST_DEVICE Code Channel<Scope>::full_round(const message::Round& r) const 
 
 template <class Scope>
 template <int Count>
-DCGN_HOST_DEVICE Code Channel<Scope>::exchange_otherwise(const std::uint64_t (&mine)[Count], std::uint64_t* words,
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange_otherwise(const std::uint64_t (&mine)[Count], std::uint64_t* words,
                                                          std::int64_t stride, std::uint32_t missing) const {
   const bool sent = missing != ~0u;
   Channel bare(*this);  // some send it as cells

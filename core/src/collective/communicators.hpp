@@ -34,15 +34,19 @@ DCGN_HOST_DEVICE inline int sort_members(const Choice* choices, int ranks, int c
 DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Choice* choices, std::int32_t* table);
 
 // Ranks of one color become a communicator, in order of key and, where that is the same, of rank; with a negative color
-// a rank is of none. `check` is run as a Channel's. In a kernel the group's code says what went wrong.
-template <class Scope, class Check>
-[[gnu::noinline]] DCGN_HOST_DEVICE Group split(const Scope& scope, const Member& m, Call call, int color, int key,
-                                               const Check& check) {
+// a rank is of none. A cart's `places` are at least 1 and at most its ranks. In a kernel the group's code says what went
+// wrong. One copy serves the three calls that make communicators.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Group make(const Scope& scope, const Member& m, Call call, int color, int key,
+                                              int places) {
   using Words = std::uint32_t;
   constexpr int words = message::most_communicators / 32;
   Group none;
   none.pair = -1;
-  const Channel c(scope, m, call, check);
+  const Channel c(scope, m, call, [&](Checks& checks) {
+    if (call != Call::cart) return;
+    checks.require(places >= 1 && places <= m.group.size, Code::invalid_size, Flaw::grid, places, m.group.size);
+  });
   none.code = c.code();
   if (none.code != Code::ok) return none;
 
@@ -97,19 +101,17 @@ template <class Scope, class Check>
 
 template <class Scope>
 DCGN_HOST_DEVICE Group split(const Scope& scope, const Member& m, int color, int key) {
-  return split(scope, m, Call::split, color, key, [](Checks&) {});
+  return make(scope, m, Call::split, color, key, 0);
 }
 // The same ranks with contexts of their own.
 template <class Scope>
 DCGN_HOST_DEVICE Group dup(const Scope& scope, const Member& m) {
-  return split(scope, m, Call::dup, 0, m.group.rank, [](Checks&) {});
+  return make(scope, m, Call::dup, 0, m.group.rank, 0);
 }
 // The first `places` ranks, in order.
 template <class Scope>
 DCGN_HOST_DEVICE Group cart(const Scope& scope, const Member& m, int places) {
-  return split(scope, m, Call::cart, m.group.rank < places ? 0 : -1, m.group.rank, [&](Checks& checks) {
-    checks.require(places >= 1 && places <= m.group.size, Code::invalid_size, Flaw::grid, places, m.group.size);
-  });
+  return make(scope, m, Call::cart, m.group.rank < places ? 0 : -1, m.group.rank, places);
 }
 
 // Gives back what this rank has for a communicator, which none of its ranks uses any more. The world's stays.

@@ -1,41 +1,20 @@
-// The calls, compiled for one scope: DCGN_INSTANTIATE(gpu::WarpScope).
+// The collectives' calls, compiled for one scope: DCGN_INSTANTIATE_COLLECTIVES(gpu::WarpScope). They call the messages,
+// which are compiled in message/engine/instances/, so that these units have no second copy of the engine.
 #pragma once
 
 #include "collective/calls.hpp"
 #include "collective/channel.hpp"
 #include "collective/communicators.hpp"
 #include "collective/messages.hpp"
-#include "message/engine/calls.hpp"
 #include "message/engine/compiled.hpp"
-#include "message/engine/meeting.hpp"
-#include "message/engine/rounds.hpp"
 
 #include <dcgn/arch/scope.hpp>
 #include <dcgn/message/blocks_scope.hpp>
 
 #include <cstdint>
 
-#define DCGN_INSTANTIATE_MESSAGES(Scope)                                                                               \
-  namespace message {                                                                                                  \
-  template Argument check_scope(const Scope&);                                                                         \
-  template Code send_any(const Scope&, Endpoint&, Call, SendMode, const void*, std::int64_t, int, int, std::uint32_t); \
-  template Status recv_any(const Scope&, Endpoint&, Call, void*, std::int64_t, int, int, std::uint32_t);               \
-  template Request isend(const Scope&, Endpoint&, SendMode, const void*, std::int64_t, int, int, std::uint32_t);       \
-  template Request irecv(const Scope&, Endpoint&, void*, std::int64_t, int, int, std::uint32_t);                       \
-  template Status sendrecv(const Scope&, Endpoint&, Call, SendMode, const void*, std::int64_t, int, int, void*,        \
-                           std::int64_t, int, int, std::uint32_t);                                                     \
-  template Status probe(const Scope&, Endpoint&, bool, int, int, std::uint32_t, bool&);                                \
-  template Status wait_all(const Scope&, Endpoint&, Call, bool, const Request*, std::int64_t, Status*, bool&);         \
-  template Status wait_any(const Scope&, Endpoint&, Call, bool, const Request*, std::int64_t, std::int64_t&);          \
-  template Code flush(const Scope&, Endpoint&);                                                                        \
-  template bool quick_round<false>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);              \
-  template bool quick_round<true>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);               \
-  template Code expect(const Scope&, Endpoint&, Call, const Status&, std::int64_t);                                    \
-  template Code make_up(const Scope&, const Port&, Call, const Round&, std::int32_t, std::uint32_t);                   \
-  }
-
-#define DCGN_INSTANTIATE_CHANNEL(Scope)                                                                         \
-  namespace collective {                                                                                        \
+#define DCGN_INSTANTIATE_COLLECTIVES(Scope)                                                                           \
+  namespace collective {                                                                                              \
   template Code Channel<Scope>::send(const void*, std::int64_t, int) const;                                     \
   template Code Channel<Scope>::recv(void*, std::int64_t, int) const;                                           \
   template Code Channel<Scope>::exchange(const void*, std::int64_t, int, void*, std::int64_t, int) const;       \
@@ -48,10 +27,6 @@
                                                       std::uint32_t) const;                                     \
   template Code Channel<Scope>::exchange_otherwise<4>(const std::uint64_t (&)[4], std::uint64_t*, std::int64_t, \
                                                       std::uint32_t) const;                                     \
-  }
-
-#define DCGN_INSTANTIATE_COLLECTIVES(Scope)                                                                           \
-  namespace collective {                                                                                              \
   template Code send(const Scope&, const Member&, Call, message::SendMode, const void*, std::int64_t, int, int);      \
   template Status recv(const Scope&, const Member&, void*, std::int64_t, int, int);                                   \
   template Request isend(const Scope&, const Member&, const void*, std::int64_t, int, int);                           \
@@ -73,10 +48,4 @@
   template Group dup(const Scope&, const Member&);                                                                    \
   template Group cart(const Scope&, const Member&, int);                                                              \
   template void release(const Scope&, const Member&);                                                                 \
-  }
-
-// Of a scope within a block.
-#define DCGN_INSTANTIATE_MEETING(Scope)                                                          \
-  namespace message {                                                                            \
-  template Code attend(const Scope&, Endpoint&, Call, Attendance&, std::int32_t, std::uint32_t); \
   }

@@ -1,8 +1,6 @@
 // Messages between the ranks of a communicator: how they are carried out.
 #pragma once
 
-#include "message/engine/calls.hpp"
-
 #include <dcgn/collective/messages.hpp>
 
 #include <cstdint>

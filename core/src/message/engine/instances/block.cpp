@@ -1,10 +1,9 @@
 // The calls of a block: its messages.
-#include "collective/instances.hpp"
+#include "message/engine/instances.hpp"
 
 #if DCGN_COMPILED_HERE
 namespace dcgn {
 DCGN_INSTANTIATE_MESSAGES(gpu::BlockScope)
-DCGN_INSTANTIATE_CHANNEL(gpu::BlockScope)
 DCGN_INSTANTIATE_MEETING(gpu::BlockScope)
 }  // namespace dcgn
 #endif

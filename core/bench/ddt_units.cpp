@@ -3,7 +3,7 @@
 #include "core/bench/ddt_units_kernel.hpp"
 
 #include "datatype/layout.hpp"
-#include "datatype/move_kernels.hpp"
+#include "datatype/move.hpp"
 
 #include <dcgn/gpu/launch.hpp>
 

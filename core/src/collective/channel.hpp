@@ -22,8 +22,8 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange(const void* out, std::int64_t out_bytes, int to, void* in,
-                                               std::int64_t in_bytes, int from) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange(const void* out, std::int64_t out_bytes, int to,
+                                                                 void* in, std::int64_t in_bytes, int from) const {
   return message::expect(
       scope_, *port_.me, call_,
       message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, out, out_bytes, group_.in_world(to),
@@ -70,8 +70,9 @@ DCGN_HOST_DEVICE Code Channel<Scope>::full_round(const message::Round& r) const 
 
 template <class Scope>
 template <int Count>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange_otherwise(const std::uint64_t (&mine)[Count], std::uint64_t* words,
-                                                         std::int64_t stride, std::uint32_t missing) const {
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange_otherwise(const std::uint64_t (&mine)[Count],
+                                                                           std::uint64_t* words, std::int64_t stride,
+                                                                           std::uint32_t missing) const {
   const bool sent = missing != ~0u;
   Channel bare(*this);  // some send it as cells
   bare.root_ = no_root;

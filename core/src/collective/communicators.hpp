@@ -34,8 +34,8 @@ DCGN_HOST_DEVICE inline int sort_members(const Choice* choices, int ranks, int c
 DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Choice* choices, std::int32_t* table);
 
 // Ranks of one color become a communicator, in order of key and, where that is the same, of rank; with a negative color
-// a rank is of none. A cart's `places` are at least 1 and at most its ranks. In a kernel the group's code says what went
-// wrong. One copy serves the three calls that make communicators.
+// a rank is of none. A cart's `places` are at least 1 and at most its ranks. In a kernel the group's code says what
+// went wrong. One copy serves the three calls that make communicators.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Group make(const Scope& scope, const Member& m, Call call, int color, int key,
                                               int places) {

@@ -15,18 +15,18 @@
 
 #define DCGN_INSTANTIATE_COLLECTIVES(Scope)                                                                           \
   namespace collective {                                                                                              \
-  template Code Channel<Scope>::send(const void*, std::int64_t, int) const;                                     \
-  template Code Channel<Scope>::recv(void*, std::int64_t, int) const;                                           \
-  template Code Channel<Scope>::exchange(const void*, std::int64_t, int, void*, std::int64_t, int) const;       \
-  template void Channel<Scope>::copy(void*, const void*, std::int64_t) const;                                   \
-  template Code Channel<Scope>::rounds(const message::Round&) const;                                            \
-  template Code Channel<Scope>::full_round(const message::Round&) const;                                        \
-  template Code Channel<Scope>::one_round<true>(const message::Round&) const;                                   \
-  template Code Channel<Scope>::one_round<false>(const message::Round&) const;                                  \
-  template Code Channel<Scope>::exchange_otherwise<1>(const std::uint64_t (&)[1], std::uint64_t*, std::int64_t, \
-                                                      std::uint32_t) const;                                     \
-  template Code Channel<Scope>::exchange_otherwise<4>(const std::uint64_t (&)[4], std::uint64_t*, std::int64_t, \
-                                                      std::uint32_t) const;                                     \
+  template Code Channel<Scope>::send(const void*, std::int64_t, int) const;                                           \
+  template Code Channel<Scope>::recv(void*, std::int64_t, int) const;                                                 \
+  template Code Channel<Scope>::exchange(const void*, std::int64_t, int, void*, std::int64_t, int) const;             \
+  template void Channel<Scope>::copy(void*, const void*, std::int64_t) const;                                         \
+  template Code Channel<Scope>::rounds(const message::Round&) const;                                                  \
+  template Code Channel<Scope>::full_round(const message::Round&) const;                                              \
+  template Code Channel<Scope>::one_round<true>(const message::Round&) const;                                         \
+  template Code Channel<Scope>::one_round<false>(const message::Round&) const;                                        \
+  template Code Channel<Scope>::exchange_otherwise<1>(const std::uint64_t (&)[1], std::uint64_t*, std::int64_t,       \
+                                                      std::uint32_t) const;                                           \
+  template Code Channel<Scope>::exchange_otherwise<4>(const std::uint64_t (&)[4], std::uint64_t*, std::int64_t,       \
+                                                      std::uint32_t) const;                                           \
   template Code send(const Scope&, const Member&, Call, message::SendMode, const void*, std::int64_t, int, int);      \
   template Status recv(const Scope&, const Member&, void*, std::int64_t, int, int);                                   \
   template Request isend(const Scope&, const Member&, const void*, std::int64_t, int, int);                           \

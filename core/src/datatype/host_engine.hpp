@@ -2,7 +2,7 @@
 #pragma once
 
 #include "datatype/layout.hpp"
-#include "datatype/move_kernels.hpp"
+#include "datatype/move.hpp"
 
 #include <cstddef>
 #include <cstdint>

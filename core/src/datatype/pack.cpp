@@ -4,7 +4,7 @@
 #include "base/checked.hpp"
 #include "datatype/host_engine.hpp"
 #include "datatype/layout.hpp"
-#include "datatype/move_kernels.hpp"
+#include "datatype/move.hpp"
 #include "datatype/node.hpp"
 
 #include <algorithm>

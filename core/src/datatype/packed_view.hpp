@@ -5,7 +5,7 @@
 #include <dcgn/pack.hpp>
 
 #include "datatype/layout.hpp"
-#include "datatype/move_kernels.hpp"
+#include "datatype/move.hpp"
 
 #include <cstddef>
 #include <cstdint>

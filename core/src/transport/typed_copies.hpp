@@ -8,7 +8,7 @@
 
 #include <dcgn/device.hpp>
 
-#include "datatype/move_kernels.hpp"
+#include "datatype/move.hpp"
 
 #include <array>
 #include <cstddef>

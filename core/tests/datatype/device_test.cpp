@@ -8,7 +8,7 @@
 #include <dcgn/pack.hpp>
 
 #include "datatype/layout.hpp"
-#include "datatype/move_kernels.hpp"
+#include "datatype/move.hpp"
 #include "expect.hpp"
 #include "sanitized.hpp"
 

@@ -30,11 +30,11 @@ if(DCGN_SANITIZE)
   set(timeout 480)
 endif()
 
-# dcgn_label_tests(<label>): all tests of the folder here and of those in it have it, besides their own. g++ does not optimise
-# them, which takes a fifth of the time: what they test is in the libraries, and that is optimised.
+# dcgn_label_tests(<label>): all tests of the folder here and of those in it have it, besides their own. The host's compiler
+# does not optimise them, which takes a fifth of the time: what they test is in the libraries, and that is optimised.
 macro(dcgn_label_tests label)
   set_property(DIRECTORY APPEND PROPERTY LABELS ${label})
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0> $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-O0>)
   if(dcgn_tests_of_kernels_only)
     set(CMAKE_CUDA_ARCHITECTURES ${dcgn_tests_architectures})
   endif()

@@ -43,6 +43,8 @@ else()
     # One CUDA runtime in the process, whoever else of its libraries uses it.
     set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
     enable_language(CUDA)
+    # nvcc's -O is the host compiler's alone, and comes behind what a target gives that; so a test can have it without.
+    string(REPLACE "-O2" "-Xcompiler=-O2" CMAKE_CUDA_FLAGS_RELWITHDEBINFO "${CMAKE_CUDA_FLAGS_RELWITHDEBINFO}")
     find_package(CUDAToolkit REQUIRED)
     set(dcgn_has_cuda ON)
     list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)

@@ -308,22 +308,17 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
   return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
 }
 
-// Any receive. Out of line as send_any().
+// A receive that recv_any() does not finish.
 template <class Scope>
-DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
-                                 int from, int tag, std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_otherwise(const Scope& scope, Endpoint& me, Call call, void* data,
+                                                         std::int64_t capacity, int from, int tag,
+                                                         std::uint32_t context) {
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
   if (!scope.broken() && fit(port, data, capacity, from, tag, true)) {
     if constexpr (decides_in_block && Scope::in_block) {
       const bool in_block = calls_in_block(me);
-      if constexpr (Scope::in_warp)
-        if (in_block && from == any_source && size <= small_bytes && tag < 65536 &&
-            receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
-          return status;
-      if (in_block && from == any_source && receive_cells_of_any(scope, port, data, size, tag, context, status))
-        return status;
       if (in_block && from != any_source) {
         if constexpr (Scope::in_warp)
           if ((size <= small_bytes && receive_cell_anew(scope, port, data, size, from, tag, context, status)) ||
@@ -336,6 +331,29 @@ DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, vo
   }
   ReceiveGoal goal{me, data, size, from, tag, context, true};
   return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
+}
+
+// Any receive. Out of line as send_any(). A message from any source is taken here, where little else makes the compiler
+// save registers.
+template <class Scope>
+DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
+                                 int from, int tag, std::uint32_t context) {
+  if constexpr (decides_in_block && Scope::in_block)
+    if (const Port port(me);
+        from == any_source && calls_in_block(me) && !scope.broken() && fit(port, data, capacity, from, tag, true)) {
+      const auto size = static_cast<std::uint64_t>(capacity);
+      Status status;
+      const bool small = size <= small_bytes && tag < 65536;
+      if constexpr (Scope::single) {
+        if (small && receive_cell_by_one(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
+          return status;
+      } else if constexpr (Scope::in_warp) {
+        if (small && receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
+          return status;
+      }
+      if (receive_cells_of_any(scope, port, data, size, tag, context, status)) return status;
+    }
+  return recv_otherwise(scope, me, call, data, capacity, from, tag, context);
 }
 
 template <class Scope>

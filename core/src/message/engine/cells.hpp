@@ -102,6 +102,14 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   return true;
 }
 
+// By a thread, which takes many registers to look at all lanes at once: not its caller's.
+[[gnu::noinline]] DCGN_HOST_DEVICE static inline bool receive_cell_by_one(const gpu::ThreadScope& scope,
+                                                                          const Port& port, void* data,
+                                                                          std::uint32_t capacity, int tag,
+                                                                          std::uint32_t context, Status& status) {
+  return receive_cell_of_few(scope, port, data, capacity, tag, context, status);
+}
+
 // Any eager message that there is room for, of bytes that lie anywhere.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool send_cells(const Scope& scope, const Port& port, const void* data,

@@ -66,20 +66,45 @@ inline constexpr int groups_at_once = decides_in_block ? 5 : 1;
 // beside the bells only when somebody asks.
 DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t first,
                                               const std::uint32_t (&bells)[bell_group]) {
-  std::uint32_t news = 0, found = 0;
-  for (int i = 0; i < bell_group; ++i) news |= static_cast<std::uint32_t>(bells[i] != me.heads[first + i]) << i;
-  for (int i = 0; news; ++i, news >>= 1)
-    if (news & 1) {
-      const std::uint32_t head = me.in[first + i].head();
-      me.heads[first + i] = head;
-      if (static_cast<std::int32_t>(bells[i] - head) > 0) found |= 1u << i;
-    }
+  std::uint32_t heads[bell_group], found = 0;
+  load_group(me.heads + first, heads);
+  bool news = false;
+  for (int i = 0; i < bell_group; ++i) news |= bells[i] != heads[i];
+  if (!news) return 0;
+  for (int i = 0; i < bell_group; ++i) {
+    if (bells[i] == heads[i]) continue;
+    const std::uint32_t head = me.in[first + i].head();
+    me.heads[first + i] = head;
+    if (static_cast<std::int32_t>(bells[i] - head) > 0) found |= 1u << i;
+  }
   return found;
 }
 
+// The same where no bell says so, of places from `first` on that are in [rung, end): by the cells at their lanes'
+// heads.
+DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t first, std::int32_t rung,
+                                              std::int32_t end) {
+  // Their loads are under way together.
+  const Cell* cells[bell_group];
+  std::uint32_t epochs[bell_group], seen[bell_group], found = 0;
+  for (int i = 0; i < bell_group; ++i) {
+    const std::int32_t place = first + i < rung ? rung : first + i;
+    const InLane& lane = me.in[lane_at(me, place < end ? place : end - 1)];
+    const std::uint32_t head = lane.head();
+    cells[i] = &lane.ring.at(head);
+    epochs[i] = place < end && first + i >= rung ? lane.ring.epoch(head) : 0;
+  }
+  for (int i = 0; i < bell_group; ++i) seen[i] = load_relaxed(cells[i]->epoch);
+  for (int i = 0; i < bell_group; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
+  return found;
+}
+
+// Whether each place has a bell.
+DCGN_HOST_DEVICE inline bool has_all_bells(const Endpoint& me) { return me.bells && lanes(me) == places(me); }
+
 // Which of the places of a group, of bell_group from each of `first` on, seem to hold a message: bit i of `found` for
-// place first + i. There is no place before 0.
-template <int Groups>
+// place first + i. There is no place before 0. AllBells: has_all_bells(), which takes fewer registers.
+template <bool AllBells, int Groups>
 DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t (&first)[Groups],
                                          std::uint32_t (&found)[Groups]) {
   const std::int32_t rung = me.bells ? lanes(me) : 0, end = places(me);
@@ -87,27 +112,14 @@ DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t 
   for (int g = 0; g < Groups; ++g)
     if (first[g] >= 0 && first[g] < rung) load_group(me.bells + first[g], bells[g]);
   for (int g = 0; g < Groups; ++g) found[g] = first[g] >= 0 && first[g] < rung ? rung_in(me, first[g], bells[g]) : 0;
-  if (rung == end) return;
-  for (int g = 0; g < Groups; ++g) {
-    if (first[g] < 0 || first[g] + bell_group <= rung || first[g] >= end) continue;
-    // Their loads are under way together.
-    const Cell* cells[bell_group];
-    std::uint32_t epochs[bell_group], seen[bell_group];
-    for (int i = 0; i < bell_group; ++i) {
-      const std::int32_t place = first[g] + i < rung ? rung : first[g] + i;
-      const InLane& lane = me.in[lane_at(me, place < end ? place : end - 1)];
-      const std::uint32_t head = lane.head();
-      cells[i] = &lane.ring.at(head);
-      epochs[i] = place < end && first[g] + i >= rung ? lane.ring.epoch(head) : 0;
-    }
-    for (int i = 0; i < bell_group; ++i) seen[i] = load_relaxed(cells[i]->epoch);
-    for (int i = 0; i < bell_group; ++i) found[g] |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
-  }
+  if constexpr (!AllBells)
+    for (int g = 0; g < Groups; ++g)
+      if (first[g] >= 0 && first[g] + bell_group > rung && first[g] < end) found[g] |= seen_in(me, first[g], rung, end);
 }
 
 DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
   std::uint32_t found[1];
-  full_places<1>(me, {first}, found);
+  full_places<false, 1>(me, {first}, found);
   return found[0];
 }
 

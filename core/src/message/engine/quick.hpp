@@ -149,8 +149,8 @@ DCGN_HOST_DEVICE bool await_bell(const Scope& scope, const Endpoint& me) {
 
 // Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look, each
 // at groups of its own, which together make rows.
-template <class Scope>
-DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
+template <bool AllBells, class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
   const int width = bell_group * static_cast<int>(scope.lookers()), mine = bell_group * static_cast<int>(scope.rank());
   const int rows = (places(me) + width - 1) / width, start = me.next_place, first = start / width;
   const auto choose = [&](int row, std::uint32_t found) {
@@ -167,7 +167,7 @@ DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
       row[k] = first + r + k < rows ? first + r + k : first + r + k - rows;
       group[k] = r + k < rows && mine < width ? row[k] * width + mine : -1;
     }
-    full_places(me, group, found);
+    full_places<AllBells>(me, group, found);
     if (r == 0) {  // those before the start come last
       const int before = start - group[0];
       late = group[0] < 0 || before <= 0 ? 0 : before >= bell_group ? found[0] : found[0] & ((1u << before) - 1);
@@ -265,7 +265,7 @@ template <class Scope>
   int place = -1;
   for (std::uint32_t looks = 0; place < 0 && looks < quick_looks / 4; ++looks) {
     if (by_bells && !await_bell(scope, me)) break;
-    place = find_place(scope, me);
+    place = has_all_bells(me) ? find_place<true>(scope, me) : find_place<false>(scope, me);
     if (place < 0) relax_briefly();
   }
   return place;
@@ -301,8 +301,9 @@ template <class Scope>
 
 // The same for a message that is in the lane whole, within a block.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                           int tag, std::uint32_t context, Status& status) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data,
+                                                             std::uint64_t capacity, int tag, std::uint32_t context,
+                                                             Status& status) {
   Endpoint& me = *port.me;
   int place = -1;
   if (scope.looks() && !Hindrance::of(me).receiving) place = await_place(scope, me);

@@ -12,18 +12,10 @@
 include(GoogleTest)
 
 # For kernels of many calls ptxas takes several times as long over its last optimisations as over all the rest: where time
-# is short, tests do without those. CI, which has no GPU to run them on, does without ptxas, and without the tests of which
-# nvcc compiles nothing. (What is PTX alone the driver compiles whole, when a program begins: for minutes.)
+# is short, tests do without those.
 set(dcgn_nvcc_options "")
-set(dcgn_tests_of_kernels_only OFF)
-if(DCGN_FAST_COMPILE_TESTS AND dcgn_has_cuda)
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
-    set(dcgn_nvcc_options $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
-  endif()
-  if(DCGN_FAST_COMPILE_TESTS STREQUAL PTX)
-    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^([0-9]+).*$" "\\1-virtual" OUTPUT_VARIABLE dcgn_tests_architectures)
-    set(dcgn_tests_of_kernels_only ON)
-  endif()
+if(DCGN_FAST_COMPILE_TESTS AND dcgn_has_cuda AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+  set(dcgn_nvcc_options $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
 endif()
 set(timeout 120)
 if(DCGN_SANITIZE)
@@ -35,9 +27,6 @@ endif()
 macro(dcgn_label_tests label)
   set_property(DIRECTORY APPEND PROPERTY LABELS ${label})
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0> $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-O0>)
-  if(dcgn_tests_of_kernels_only)
-    set(CMAKE_CUDA_ARCHITECTURES ${dcgn_tests_architectures})
-  endif()
 endmacro()
 
 # dcgn_add_test_program(<name> <folder> <label> <timeout> [EACH_ALONE] [PROCESSORS <n>] [LIBRARIES <library>...]
@@ -66,15 +55,12 @@ function(dcgn_add_test_program name folder label limit)
   endif()
 endfunction()
 
-# dcgn_add_test_folder(<folder> [PATH <path>] [GPU] [WITHOUT_KERNELS] [EACH_ALONE] [PROCESSORS <n>]
+# dcgn_add_test_folder(<folder> [PATH <path>] [GPU] [EACH_ALONE] [PROCESSORS <n>]
 # [LIBRARIES <library>...] [DEFINITIONS <definition>...] [EXCEPT <name>...]): the tests of ./<folder>, or of the path, but for
 # <name>_test.cpp and <name>.sh. GPU are those that run on devices: they are compiled eight at a time, others each alone, which
-# a unity build saves little for; EACH_ALONE are these, too. WITHOUT_KERNELS are those of which nvcc compiles nothing.
+# a unity build saves little for; EACH_ALONE are these, too.
 function(dcgn_add_test_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;WITHOUT_KERNELS;EACH_ALONE" "PATH;PROCESSORS" "LIBRARIES;DEFINITIONS;EXCEPT")
-  if(arg_WITHOUT_KERNELS AND dcgn_tests_of_kernels_only)
-    return()
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;EACH_ALONE" "PATH;PROCESSORS" "LIBRARIES;DEFINITIONS;EXCEPT")
   set(path ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
   if(arg_PATH)
     set(path ${arg_PATH})

@@ -36,20 +36,27 @@ class Places : public ::testing::TestWithParam<int> {
     return x;
   }
 
+  // By bells alone, too, where each place has one.
+  int find() {
+    const int place = message::find_place<false>(thread_, rank(0));
+    if (message::has_all_bells(rank(0))) EXPECT_EQ(message::find_place<true>(thread_, rank(0)), place);
+    return place;
+  }
+
   const gpu::ThreadScope thread_{};
   message::RankMemory memory_;
 };
 
 TEST_P(Places, OfThoseWhoHaveSentAreFoundAndNoOthers) {
-  EXPECT_EQ(message::find_place(thread_, rank(0)), -1);
+  EXPECT_EQ(find(), -1);
   for (int from = GetParam() - 1; from >= 0; --from) {
     send(from);
-    EXPECT_EQ(message::find_place(thread_, rank(0)), from);
+    EXPECT_EQ(find(), from);
     for (int first = 0; first < GetParam(); first += message::bell_group)
       EXPECT_EQ(message::full_places(rank(0), first),
                 from / message::bell_group * message::bell_group == first ? 1u << from % message::bell_group : 0u);
     EXPECT_EQ(receive(), from);
-    EXPECT_EQ(message::find_place(thread_, rank(0)), -1);
+    EXPECT_EQ(find(), -1);
   }
 }
 
@@ -66,7 +73,7 @@ TEST_P(Places, AreNotFoundForWhatAReceiveThatNamesItsSourceHasTaken) {
   int x = -1;
   message::recv(thread_, message::Port(rank(0)), message::Call::recv, &x, sizeof x, from, 0, message::user_context);
   EXPECT_EQ(x, from);
-  EXPECT_EQ(message::find_place(thread_, rank(0)), -1);
+  EXPECT_EQ(find(), -1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Places, ::testing::Values(1, 2, 8, 9, 10, 16, 17, 33));

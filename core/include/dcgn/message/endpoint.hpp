@@ -454,6 +454,7 @@ struct alignas(64) Endpoint {
   std::uint64_t arrivals_counted;
   std::uint32_t unexpected_count;
   std::int32_t stalled;         // as in Notice
+  std::uint32_t answered;       // the last survey that was answered
   Arena arrivals{nullptr, 0};   // payloads of unexpected messages
   Arena buffer{nullptr, 0};     // copies made by bsend
   std::uint32_t place_threads;  // of a call whose long messages the sender stores: see is_placed()

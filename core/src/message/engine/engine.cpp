@@ -84,6 +84,7 @@ DCGN_HOST_DEVICE void publish(Endpoint& me, const Envelope& waits_for, std::uint
     }
   }
   for (int i = 0; i < count; ++i) n.unexpected[i] = first[i]->envelope;
+  store_relaxed(me.answered, survey);
   store_release(n.survey, survey);
 }
 

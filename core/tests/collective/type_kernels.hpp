@@ -1,5 +1,6 @@
-// Every operation on every type that it is for, and what floating point makes of a sum: the same bits at all ranks,
-// every time.
+// Every operation on every type that it is for, by slots that call in warps and by CPU ranks.
+#pragma once
+
 #include "collective_kernels.hpp"
 
 #include <dcgn/element.hpp>
@@ -8,11 +9,12 @@
 
 #include <cstdint>
 #include <cstring>
-#include <random>
+#include <memory>
+#include <optional>
 #include <type_traits>
+#include <vector>
 
 namespace dcgn::test {
-namespace {
 
 // Small numbers, zero among them: exact in every type, products too.
 template <class T>
@@ -145,40 +147,4 @@ std::vector<std::vector<unsigned char>> run_in_warps(const Script& script, std::
   return result;
 }
 
-template <class T>
-class Type : public ::testing::Test {};
-using Types =
-    ::testing::Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
-                     std::uint64_t, float, double, half, bfloat16, complex<float>, complex<double>>;
-TYPED_TEST_SUITE(Type, Types);
-
-TYPED_TEST(Type, IsReducedByEveryOperation) { run_in_warps(OfType<TypeParam>{}, elements * 16); }
-
-// Sums of numbers of many magnitudes, which depend on how they are grouped.
-struct UnevenSums {
-  std::int64_t n;
-  DCGN_TEST_ON_PORT
-  template <class Port>
-  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
-    const Buffers b(me, m);
-    float* const x = reinterpret_cast<float*>(m.bytes);
-    const int r = m.role;
-    b.fill(x, n, [=](std::int64_t i) {
-      const auto bits = static_cast<std::uint32_t>((i * 31 + r * 17 + 5) * 2654435761u);
-      return static_cast<float>(bits >> 8) * (bits & 1 ? 1e-6f : bits & 2 ? -1e3f : 1.0f);
-    });
-    b.call([&](auto& rank, const auto&... scope) { return rank.all_reduce(scope..., span_of(x, n), Sum{}); });
-  }
-};
-
-TEST(FloatingPoint, SumsHaveTheSameBitsAtAllRanksAndEveryTime) {
-  for (const std::int64_t n : {100, 20011}) {
-    const auto first = run_in_warps(UnevenSums{n}, n * 4);
-    for (const auto& rank : first) EXPECT_EQ(rank, first.front());
-    const auto again = emulated() ? run_in_warps(UnevenSums{n}, n * 4, 3) : run_in_warps(UnevenSums{n}, n * 4);
-    EXPECT_EQ(again, first);
-  }
-}
-
-}  // namespace
 }  // namespace dcgn::test

@@ -39,7 +39,9 @@ class Places : public ::testing::TestWithParam<int> {
   // By bells alone, too, where each place has one.
   int find() {
     const int place = message::find_place<false>(thread_, rank(0));
-    if (message::has_all_bells(rank(0))) EXPECT_EQ(message::find_place<true>(thread_, rank(0)), place);
+    if (message::has_all_bells(rank(0))) {
+      EXPECT_EQ(message::find_place<true>(thread_, rank(0)), place);
+    }
     return place;
   }
 

@@ -59,6 +59,22 @@ DCGN_HOST_DEVICE inline void load_group(const std::uint32_t* from, std::uint32_t
 #endif
 }
 
+// What the rank has noted beside them: its own, and so from the cache of its multiprocessor.
+DCGN_HOST_DEVICE inline void load_noted(const std::uint32_t* from, std::uint32_t (&group)[bell_group]) {
+#if defined(__CUDA_ARCH__)
+  const auto* const words = reinterpret_cast<const uint4*>(from);
+  for (int i = 0; i < bell_group / 4; ++i) {
+    const uint4 four = words[i];
+    group[4 * i] = four.x;
+    group[4 * i + 1] = four.y;
+    group[4 * i + 2] = four.z;
+    group[4 * i + 3] = four.w;
+  }
+#else
+  for (int i = 0; i < bell_group; ++i) group[i] = from[i];
+#endif
+}
+
 // The first of so many threads of a GPU look at so many groups of bells at once each: at 1280 bells by a warp.
 inline constexpr int groups_at_once = decides_in_block ? 5 : 1;
 
@@ -67,7 +83,7 @@ inline constexpr int groups_at_once = decides_in_block ? 5 : 1;
 DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t first,
                                               const std::uint32_t (&bells)[bell_group]) {
   std::uint32_t heads[bell_group], found = 0;
-  load_group(me.heads + first, heads);
+  load_noted(me.heads + first, heads);
   bool news = false;
   for (int i = 0; i < bell_group; ++i) news |= bells[i] != heads[i];
   if (!news) return 0;
@@ -114,7 +130,8 @@ DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t 
   for (int g = 0; g < Groups; ++g) found[g] = first[g] >= 0 && first[g] < rung ? rung_in(me, first[g], bells[g]) : 0;
   if constexpr (!AllBells)
     for (int g = 0; g < Groups; ++g)
-      if (first[g] >= 0 && first[g] + bell_group > rung && first[g] < end) found[g] |= seen_in(me, first[g], rung, end);
+      if (rung < end && first[g] >= 0 && first[g] + bell_group > rung && first[g] < end)
+        found[g] |= seen_in(me, first[g], rung, end);
 }
 
 DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {

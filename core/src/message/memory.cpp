@@ -176,6 +176,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .arrivals_counted = 0,
                .unexpected_count = 0,
                .stalled = -1,
+               .answered = 0,
                .arrivals = Arena(own.arrivals, capacity.arrivals),
                .buffer = Arena(own.buffer, capacity.buffer),
                .place_threads = config.place_threads ? config.place_threads : std::numeric_limits<std::uint32_t>::max(),

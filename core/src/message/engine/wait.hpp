@@ -155,6 +155,7 @@ class Waiter {
   std::uint64_t begun_ = 0;
   std::uint64_t idle_since_ = 0;
   std::uint64_t gave_up_at_ = 0;
+  [[maybe_unused]] std::uint64_t asked_at_ = 0;  // whether the other one has ended
   Code gave_up_ = Code::ok;
   bool idle_ = false;
   bool ended_seen_ = false;

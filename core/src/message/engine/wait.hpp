@@ -42,8 +42,8 @@ DCGN_HOST_DEVICE std::uint64_t activity(const Endpoint& me);
 inline constexpr std::uint32_t awaits_blocks = 2;
 
 // Whether the phase is a survey that the rank has not answered. It answers once, whatever it waits for later: the
-// watchdog reads what it has been told without a lock. What it has answered is beside the rank's own state: the notice is
-// in the host's memory, and a GPU reads that a microsecond long.
+// watchdog reads what it has been told without a lock. What it has answered is beside the rank's own state: the notice
+// is in the host's memory, and a GPU reads that a microsecond long.
 DCGN_HOST_DEVICE inline bool is_to_answer(const Endpoint& me, std::uint32_t phase) {
   return phase >= static_cast<std::uint32_t>(Phase::survey) && phase != load_relaxed(me.answered);
 }

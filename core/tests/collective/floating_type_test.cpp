@@ -6,8 +6,8 @@ namespace {
 
 template <class T>
 class FloatingType : public ::testing::Test {};
-using Types = ::testing::Types<float, double, half, bfloat16, complex<float>, complex<double>>;
-TYPED_TEST_SUITE(FloatingType, Types);
+using FloatingTypes = ::testing::Types<float, double, half, bfloat16, complex<float>, complex<double>>;
+TYPED_TEST_SUITE(FloatingType, FloatingTypes);
 
 TYPED_TEST(FloatingType, IsReducedByEveryOperation) { run_in_warps(OfType<TypeParam>{}, elements * 16); }
 

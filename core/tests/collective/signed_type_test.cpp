@@ -6,8 +6,8 @@ namespace {
 
 template <class T>
 class SignedType : public ::testing::Test {};
-using Types = ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
-TYPED_TEST_SUITE(SignedType, Types);
+using SignedTypes = ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
+TYPED_TEST_SUITE(SignedType, SignedTypes);
 
 TYPED_TEST(SignedType, IsReducedByEveryOperation) { run_in_warps(OfType<TypeParam>{}, elements * 16); }
 

@@ -6,8 +6,8 @@ namespace {
 
 template <class T>
 class UnsignedType : public ::testing::Test {};
-using Types = ::testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(UnsignedType, Types);
+using UnsignedTypes = ::testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(UnsignedType, UnsignedTypes);
 
 TYPED_TEST(UnsignedType, IsReducedByEveryOperation) { run_in_warps(OfType<TypeParam>{}, elements * 16); }
 

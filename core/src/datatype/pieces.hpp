@@ -38,7 +38,7 @@ Pattern pattern_of(const PieceSide& side);
 bool is_same(const PieceSide& a, const PieceSide& b);
 // Rows that lie far apart, of whose surroundings nothing is read: in order is all that helps.
 bool is_sparse(const PieceSide& side);
-// Whether the ends of rows are better fetched before they are written: see there.
+// Whether the ends of rows are better fetched before they are written: pieces.cpp says why.
 bool is_better_prefetched(const Device& device, const PieceSide& side, std::int64_t bytes);
 // The loop that steps from word to word in memory while the innermost one takes long steps; -1 where none does.
 int loop_along(const PieceSide& side, std::int64_t word_bytes);

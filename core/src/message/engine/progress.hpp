@@ -116,7 +116,7 @@ DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t f
 }
 
 // Whether each place has a bell.
-DCGN_HOST_DEVICE inline bool has_all_bells(const Endpoint& me) { return me.bells && lanes(me) == places(me); }
+DCGN_HOST_DEVICE inline bool has_all_bells(const Endpoint& me) { return me.bells && !me.mute_count; }
 
 // Which of the places of a group, of bell_group from each of `first` on, seem to hold a message: bit i of `found` for
 // place first + i. There is no place before 0. AllBells: has_all_bells(), which takes fewer registers.

@@ -261,11 +261,12 @@ template <class Scope>
 // Looks a while for a place where there is a message. Called by those who look.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
-  const bool by_bells = me.bells && !me.mute_count && lanes(me) <= bell_group * static_cast<int>(scope.lookers());
+  const bool all_bells = has_all_bells(me);
+  const bool by_bells = all_bells && lanes(me) <= bell_group * static_cast<int>(scope.lookers());
   int place = -1;
   for (std::uint32_t looks = 0; place < 0 && looks < quick_looks / 4; ++looks) {
     if (by_bells && !await_bell(scope, me)) break;
-    place = has_all_bells(me) ? find_place<true>(scope, me) : find_place<false>(scope, me);
+    place = all_bells ? find_place<true>(scope, me) : find_place<false>(scope, me);
     if (place < 0) relax_briefly();
   }
   return place;

@@ -25,9 +25,8 @@ launched=$!
 processes=()
 for _ in $(seq 300); do
   processes=()
-  for candidate in /proc/[0-9]*; do
-    [ "$(readlink "$candidate/exe")" = "$(readlink -f "$program")" ] &&
-      ls -l "$candidate/fd" | grep -q memfd:dcgn && processes+=("${candidate#/proc/}")
+  for candidate in $(pgrep -f "lost $folder"); do # of this job, and not of another test's by the same program
+    ls -l "/proc/$candidate/fd" 2>/dev/null | grep -q memfd:dcgn && processes+=("$candidate")
   done
   [ ${#processes[@]} -eq 3 ] && break
   sleep 0.1

@@ -1,6 +1,6 @@
 # The front door. Every target first installs the packages that it needs (packages.txt), or says which are missing.
 # PRESET=cpu|cuda|asan|tsan chooses the build; without it, cuda where a GPU and nvcc are found, else cpu.
-# MODULE=core, say, has one module's tests built and run.
+# MODULE="core stencil", say, has the tests of these modules alone built and run.
 
 SHELL := /bin/bash -o pipefail
 PRESET ?= $(shell if { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; } \
@@ -17,18 +17,21 @@ FUZZ_S ?= 60
 
 modules = $(patsubst %/tests/CMakeLists.txt,%,$(wildcard */tests/CMakeLists.txt))
 ifneq ($(filter-out $(modules),$(MODULE)),)
-  $(error MODULE=$(MODULE): expected one of $(modules))
+  $(error MODULE=$(MODULE): expected some of $(modules))
 endif
+empty :=
+space := $(empty) $(empty)
 
-.PHONY: help demo test long planted bench tsan asan coverage fuzz format check-format tidy docs install clean
+.PHONY: help demo build test long planted bench tsan asan coverage fuzz format check-format tidy docs install clean
 
 help:
 	@echo 'make demo          build the dcgn command and run its main job; pictures in build/demo/'
 	@echo 'make test          build all and run every test but the long ones, on the GPUs too if there are any'
+	@echo 'make build         what make test builds, and no test is run'
 	@echo 'make long          the long tests'
 	@echo 'make planted       defects planted one at a time, and which test finds each;  N="03 07" only these'
 	@echo 'make bench         measure beside the peers that are built; BENCH="p2p ..." names the measurements'
-	@echo 'make test MODULE=core   one module: $(modules)'
+	@echo 'make test MODULE="core vgpu"   some modules: $(modules)'
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make coverage      which lines of the library the tests run: a table, and pages'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
@@ -49,11 +52,13 @@ demo:
 	cd build/demo && ../$(PRESET)/bin/dcgn demo mandelbrot
 	@echo && echo 'The pictures:' && ls -1 $(CURDIR)/build/demo/*.png
 
-test:
+build:
 	@scripts/install-packages build tool test
 	@$(configure)
-	@$(build) --target $(if $(MODULE),$(MODULE)/tests/all,all $(if $(filter %san,$(PRESET)),,all_verify_interface_header_sets))
-	@ctest --preset $(PRESET) -j $(JOBS) $(if $(MODULE),-L '^$(MODULE)$$')
+	@$(build) --target $(or $(addsuffix /tests/all,$(MODULE)),all $(if $(filter %san,$(PRESET)),,all_verify_interface_header_sets))
+
+test: build
+	@ctest --preset $(PRESET) -j $(JOBS) $(if $(MODULE),-L '^($(subst $(space),|,$(strip $(MODULE))))$$')
 
 long:
 	@scripts/install-packages build tool test

@@ -66,7 +66,6 @@ ci=$scratch/ci
 mkdir -p "$ci/.ci" "$ci/scripts" "$ci/cmake" "$ci/build/python_env/bin" "$ci"/{stencil,vgpu,memnet}
 cp "$root/.ci/run" "$ci/.ci"
 program make 'exit 0'
-program cmake 'exit 0'
 for script in scripts/install-packages scripts/check-kernels build/python_env/bin/pip; do cp "$scratch/bin/make" "$ci/$script"; done
 for module in stencil vgpu memnet cmake; do touch "$ci/$module/file"; done
 ci_commit() { git -C "$ci" add -A && git -C "$ci" -c user.name=a -c user.email=a@b commit -qm "$1"; }
@@ -86,13 +85,14 @@ expect "and that it has failed with it" grep -Eq '^total +[0-9]+  FAILED$' <<<"$
 said=$(ci_run)
 expect "ci keeps no result of what failed" grep -q '^=== asan memnet' <<<"$said"
 expect "but of what passed" grep -Eq '^tsan memnet +0  ok on' <<<"$said"
-program cmake '[ "$1" != --build ] || [ "$5" != all ] || sleep 9'
+program make 'case $* in *cuda*) sleep 9 ;; esac'
 said=$(CI_BUDGET_S=0 ci_run)
-expect "ci counts what it left out" grep -Eq '^total +[0-9]+  FAILED, 1 left out$' <<<"$said"
-program cmake 'exit 1'
+expect "ci fails where no time is left" grep -Eq '^compile cuda +[0-9]+  FAILED: no time was left$' <<<"$said"
+program make 'case $* in *cuda*) echo "x.cpp:1: error: y"; exit 2 ;; esac'
 said=$(ci_run)
-expect "ci fails where CUDA is not compiled" grep -Eq '^cuda_all +[0-9]+  FAILED$' <<<"$said"
-rm "$scratch/bin/cmake" "$scratch/bin/make"
+expect "ci fails where CUDA is not compiled" grep -Eq '^compile cuda +[0-9]+  FAILED$' <<<"$said"
+expect "and says why at its end" grep -q '^x.cpp:1: error: y$' <<<"$(sed -n '/^=== from compile cuda/,$p' <<<"$said")"
+rm "$scratch/bin/make"
 
 # The words of -DDCGN_CUDA and -DDCGN_MPI.
 cat >"$scratch/switch.cmake" <<END

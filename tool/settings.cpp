@@ -23,6 +23,7 @@ std::vector<Setting> settings_in_force() {
   add("DCGN_EMULATED_GPUS", gpus ? gpus : "2 where there is no other GPU");
   add("DCGN_EMULATED_SMS", multiprocessors ? multiprocessors : "16");
   add("DCGN_DEADLINE", fmt::format("{} s", c.deadline_s));
+  add("DCGN_GRACE", fmt::format("{} s", c.grace_s));
   add("DCGN_EAGER_BYTES",
       c.eager_bytes
           ? fmt::to_string(*c.eager_bytes)

@@ -51,6 +51,10 @@ struct Config {
   // Seconds that a call may wait without anything happening before the job is stopped with a report. DCGN_DEADLINE
   double deadline_s = detail::setting("DCGN_DEADLINE", 60.0, 1e-3);
 
+  // Seconds that a job which is stopped waits for its kernels to return. Those that do not are left running, and the
+  // report names them. DCGN_GRACE
+  double grace_s = detail::setting("DCGN_GRACE", 10.0, 1e-3);
+
   // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a lane. Where it is not
   // set: 512 between ranks in host memory, where a rendezvous is as fast from 256 bytes on when both sides are ready
   // and eager sends let the sender go on; 2048 between those of two processes that share memory, 1024 of others; 4096

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -379,7 +380,8 @@ Report Job::run() {
     world->abort({Code::out_of_resources, "the system gives no thread for " + bodies[started].name + ": " + e.what()});
     for (; started < bodies.size(); ++started) runners->end(bodies[started].name);
   }
-  const std::set<std::string> stuck = runners->wait(*world, std::chrono::seconds(10));
+  const double grace_s = world->config().grace_s;
+  const std::set<std::string> stuck = runners->wait(*world, std::chrono::duration<double>(grace_s));
   for (std::thread& t : threads) stuck.empty() ? t.join() : t.detach();
   for (const Body& body : bodies)
     if (body.device && stuck.contains(body.name)) body.device->keep_memory();
@@ -398,7 +400,10 @@ Report Job::run() {
 
   if (world->aborted()) {
     std::string text = world->verdict().text;
-    for (const std::string& name : stuck) text += "\n" + name + " did not stop within 10 s and was left running";
+    char grace[32];
+    std::snprintf(grace, sizeof grace, "%g s", grace_s);
+    for (const std::string& name : stuck)
+      text += "\n" + name + " did not stop within " + grace + " and was left running";
     const std::exception_ptr error = runners->error();
     if (error && stuck.empty()) std::rethrow_exception(error);
     throw Error(world->verdict().code, "job", text);

@@ -173,6 +173,8 @@ Config checked(Config config) {
   };
   if (!(config.deadline_s > 0 && config.deadline_s <= 1e9))
     refuse("deadline_s", std::to_string(config.deadline_s), "more than 0 and at most 1e9 seconds");
+  if (!(config.grace_s > 0 && config.grace_s <= 1e9))
+    refuse("grace_s", std::to_string(config.grace_s), "more than 0 and at most 1e9 seconds");
   const auto at_most = [&](const char* member, std::uint64_t value, std::uint64_t most) {
     if (value > most) refuse(member, std::to_string(value), "at most " + std::to_string(most));
   };

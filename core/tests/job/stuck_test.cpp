@@ -157,6 +157,7 @@ TEST(Stuck, ARankThatDoesNotStopIsLeftRunning) {
     static std::atomic<bool> let_go, gone;
     let_go = gone = false;
     Config config = config_of({{.cpus = 2}}, long_deadline);
+    config.grace_s = 0.5;
     if (scheduled) config.seed = 1;
     Job job(config);
     job.cpu([](Comm& comm) {
@@ -166,7 +167,7 @@ TEST(Stuck, ARankThatDoesNotStopIsLeftRunning) {
     });
     const Stopped s = run_to_error(job);
     EXPECT_TRUE(contains(s.what, "enough"));
-    EXPECT_TRUE(contains(s.what, "rank 0 (CPU 0, node 0) did not stop within 10 s and was left running"));
+    EXPECT_TRUE(contains(s.what, "rank 0 (CPU 0, node 0) did not stop within 0.5 s and was left running"));
     let_go = true;
     while (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

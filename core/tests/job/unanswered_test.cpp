@@ -164,13 +164,15 @@ TEST_P(Unanswered, AKernelThatIsLeftRunningKeepsItsMemory) {
   auto* const words = static_cast<std::uint64_t*>(device.allocate_host(2 * sizeof(std::uint64_t)));
   kept.push_back(words);
   {
-    Job job(two_slots(GetParam(), deadline_s));
+    Config config = two_slots(GetParam(), deadline_s);
+    config.grace_s = 0.5;
+    Job job(config);
     const DeviceBuffer<std::uint64_t> counter(device, 1 << 20);
     device.fill(counter.data(), 0, counter.size_bytes());
     job.gpu(one_warp, CountUntilTold{}, words, counter.data());
     const Stopped s = run_to_error(job);
     EXPECT_EQ(s.code, Code::deadline) << s.what;
-    EXPECT_TRUE(contains(s.what, "GPU 0 of node 0 did not stop within 10 s and was left running")) << s.what;
+    EXPECT_TRUE(contains(s.what, "GPU 0 of node 0 did not stop within 0.5 s and was left running")) << s.what;
   }
   store_release(words[0], std::uint64_t{1});
   const auto start = std::chrono::steady_clock::now();

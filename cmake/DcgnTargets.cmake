@@ -22,17 +22,15 @@ function(dcgn_kernel_sources target)
   set_source_files_properties(${files} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CUDA SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# dcgn_unite_folders(<target>): in a unity build, the files of a folder are one unit, so that they share its names and no
-# others. The library's own kernels, *_kernels.cpp, and instances/ stay alone: one of them takes as long as a folder.
+# dcgn_unite_folders(<target>): in a unity build, the files of a folder are one unit, with those of its instances/, so that
+# they share its names and no others. The library's own kernels, *_kernels.cpp, stay alone: one of them takes as long as a
+# folder.
 function(dcgn_unite_folders target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources EXCLUDE REGEX "_kernels?\\.cpp$")
-  set(alone ${sources})
-  list(FILTER alone INCLUDE REGEX "/instances/")
-  set_source_files_properties(${alone} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  list(FILTER sources EXCLUDE REGEX "/instances/")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
+    string(REGEX REPLACE "/instances$" "" folder "${folder}")
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     string(MAKE_C_IDENTIFIER "${folder}" group)
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})

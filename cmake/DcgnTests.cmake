@@ -143,11 +143,17 @@ macro(dcgn_find_launchers)
   math(EXPR process_timeout "3 * ${timeout}")
 endmacro()
 
-# dcgn_add_process_test(<name> <launcher> <processes> <program> <filter> [<wrapper>...]): after dcgn_find_launchers().
+# dcgn_add_process_test(<name> <launcher> <processes> <program> <filter> [LONG] [<wrapper>...]): after
+# dcgn_find_launchers(). LONG: for `make long` alone.
 function(dcgn_add_process_test name mpi count program filter)
+  cmake_parse_arguments(PARSE_ARGV 5 arg LONG "" "")
+  set(label cpu)
+  if(arg_LONG)
+    set(label long)
+  endif()
   set(test process.${name}.${mpi}.${count})
-  add_test(NAME ${test} COMMAND ${DCGN_MPIRUN_${mpi}} -n ${count} ${ARGN} $<TARGET_FILE:${program}>
+  add_test(NAME ${test} COMMAND ${DCGN_MPIRUN_${mpi}} -n ${count} ${arg_UNPARSED_ARGUMENTS} $<TARGET_FILE:${program}>
                                 --gtest_filter=${filter})
-  set_tests_properties(${test} PROPERTIES LABELS cpu TIMEOUT ${process_timeout} PROCESSORS 2
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${process_timeout} PROCESSORS 2
                                           ENVIRONMENT "${process_environment}")
 endfunction()

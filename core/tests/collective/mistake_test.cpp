@@ -313,7 +313,7 @@ struct AnotherRootAmongMany {
 TEST(Mistake, AnotherRootIsNoticedBySomebodyWhoHasNothingToDoWithIt) {
   for (const auto without : {message::without_quick, message::without_rounds})
     for (const bool reduces : {false, true})
-      for (const auto& [root, bytes] : {std::pair{1, 4}, {10, 8}, {2, 1}, {10, 3000}, {1, 6000}}) {
+      for (const auto& [root, bytes] : {std::pair{10, 8}, {2, 1}, {1, 6000}}) {
         SCOPED_TRACE(std::to_string(without) + (reduces ? " reduce" : " broadcast") + " of " + std::to_string(bytes) +
                      ", root " + std::to_string(root));
         Config config{.nodes = {{.cpus = 10, .gpus = 1, .slots = 10}}};

@@ -95,7 +95,7 @@ TEST(DevicePack, RandomTypesAsByHand) {
 #if defined(__SANITIZE_THREAD__)
   const int trees = 200;  // every thread of a block is one to it
 #else
-  const int trees = 20000 / fewer;
+  const int trees = 6000 / fewer;
 #endif
   for (int seed = 0; seed < trees; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed) + 1000000);

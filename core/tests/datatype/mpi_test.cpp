@@ -221,7 +221,7 @@ bool is_beyond(const TypeTree& tree) {
 }
 
 TEST(AsMpi, RandomTypes) {
-  const int trees = sanitized ? 2000 : 20000;
+  const int trees = sanitized ? 2000 : 8000;
   int compared = 0, seed = 0;
   for (; compared < trees; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));

@@ -66,7 +66,7 @@ void expect_as_by_hand(std::mt19937_64& random, const TypeTree& tree) {
 }
 
 TEST(Pack, RandomTypesAsByHand) {
-  const int trees = sanitized ? 2000 : 20000;
+  const int trees = sanitized ? 2000 : 8000;
   for (int seed = 0; seed < trees; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     const TypeTree tree = random_tree(random, static_cast<int>(pick(random, 1, 5)), 1500);

@@ -102,36 +102,7 @@ struct SendGoal {
   Record* record = nullptr;
   Request request{};
 
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) {
-    unsigned char* copy = nullptr;
-    if (mode == SendMode::buffered && bytes) {
-      copy = static_cast<unsigned char*>(me.buffer.allocate(bytes));
-      no_room = !copy;
-      if (no_room) return Code::out_of_resources;
-    }
-    record = new_send(me, data, bytes, peer, tag, context);
-    if (!record) {
-      if (copy) me.buffer.free(copy);
-      return Code::out_of_resources;
-    }
-    record->flags = mode == SendMode::synchronous ? Record::synchronous
-                    : mode == SendMode::buffered  ? Record::buffered
-                                                  : 0;
-    if (bytes && is_device_memory(me, data)) record->flags |= Record::on_device;
-    if (mode == SendMode::buffered) record->buffer = copy;
-    request = request_of(me, record);
-    if (copy) {
-      work.move = Work::Move::copy;
-      work.after = After::buffered;
-      work.to = copy;
-      work.from = static_cast<const unsigned char*>(data);
-      work.bytes = bytes;
-      work.record = record;
-    } else {
-      start_send(me, record, work);
-    }
-    return Code::ok;
-  }
+  DCGN_HOST_DEVICE Code begin(Work& work);
   DCGN_HOST_DEVICE bool done(Result& result, Work&) {
     return settled(me, record, request, blocking && mode != SendMode::buffered, result);
   }
@@ -163,15 +134,7 @@ struct ReceiveGoal {
   Record* record = nullptr;
   Request request{};
 
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) {
-    record = new_receive(me, data, capacity, peer, tag, context);
-    if (!record) return Code::out_of_resources;
-    if (blocking) record->flags |= Record::waited;
-    if (capacity && is_device_memory(me, data)) record->flags |= Record::on_device;
-    request = request_of(me, record);
-    start_receive(me, record, work);
-    return Code::ok;
-  }
+  DCGN_HOST_DEVICE Code begin(Work& work);
   DCGN_HOST_DEVICE bool done(Result& result, Work&) { return settled(me, record, request, blocking, result); }
   DCGN_HOST_DEVICE Waited waited() const {
     if (!record) return {{peer, tag, context, 0, capacity}, true, 0, 0};
@@ -187,23 +150,8 @@ struct ExchangeGoal {
   Result received{};
   bool receive_done = false;
 
-  [[gnu::noinline]] DCGN_HOST_DEVICE Code begin(Work& work) { return send.begin(work); }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work& work) {
-    if (!receive.record) {
-      result.status.code = receive.begin(work);
-      return result.status.code != Code::ok;
-    }
-    if (!receive_done) {
-      if (!receive.done(received, work)) return false;
-      receive_done = true;
-    }
-    // A buffered send frees its record when it is complete, any other one waits to be collected.
-    Record* sent = record_of(send.me, send.request);
-    if (sent && sent->state != State::complete) return false;
-    if (sent) free_record(send.me, sent);
-    result = received;
-    return true;
-  }
+  DCGN_HOST_DEVICE Code begin(Work& work);
+  DCGN_HOST_DEVICE bool done(Result& result, Work& work);
   DCGN_HOST_DEVICE Waited waited() const { return receive.record && !receive_done ? receive.waited() : send.waited(); }
   DCGN_HOST_DEVICE int source() const { return receive.peer; }
 };
@@ -214,14 +162,7 @@ struct ProbeGoal {
   Envelope wanted;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work&) {
-    Record* before;
-    const Record* u = find_unexpected(me, wanted, &before);
-    if (!u) return false;
-    result.status = status_of(*u);
-    result.index = 0;
-    return true;
-  }
+  DCGN_HOST_DEVICE bool done(Result& result, Work&);
   DCGN_HOST_DEVICE Waited waited() const { return {wanted, true, 0, 0}; }
   DCGN_HOST_DEVICE int source() const { return wanted.peer; }
 };
@@ -241,39 +182,8 @@ struct AllGoal {
   std::int64_t next = 0;  // all before are complete
 
   DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work&) {
-    for (; next < count; ++next) {
-      const Record* r = record_of(me, requests[next]);
-      if (r && r->state != State::complete) return false;
-    }
-    result.index = count;
-    for (std::int64_t i = 0; i < count; ++i) {
-      Record* r = record_of(me, requests[i]);
-      Status status;
-      status.code = requests[i].code();
-      if (r) {
-        status = status_of(*r);
-        free_record(me, r);
-      }
-      if (result.status.code == Code::ok) {  // the first error, or the last status
-        result.status = status;
-        result.capacity = r ? r->capacity : 0;
-      }
-      if (statuses) statuses[i] = status;
-    }
-    return true;
-  }
-  DCGN_HOST_DEVICE Waited waited() const {
-    Waited w;
-    for (std::int64_t i = count; i-- > next;) {
-      const Record* r = record_of(me, requests[i]);
-      if (!r || r->state == State::complete) continue;
-      const std::uint32_t open = w.requests + 1;
-      w = waited_for(*r);
-      w.requests = open;
-    }
-    return w;
-  }
+  DCGN_HOST_DEVICE bool done(Result& result, Work&);
+  DCGN_HOST_DEVICE Waited waited() const;
   DCGN_HOST_DEVICE int source() const {
     const Record* r = next < count ? record_of(me, requests[next]) : nullptr;
     return r ? r->envelope.peer : any_source;
@@ -287,21 +197,7 @@ struct AnyGoal {
   std::int64_t count;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
-  [[gnu::noinline]] DCGN_HOST_DEVICE bool done(Result& result, Work&) {
-    bool active = false;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t at = (me.next_choice + i) % count;
-      Record* r = record_of(me, requests[at]);
-      if (!r) continue;
-      active = true;
-      if (r->state != State::complete) continue;
-      collect(me, r, result);
-      result.index = at;
-      me.next_choice = static_cast<std::uint32_t>(at + 1);
-      return true;
-    }
-    return !active;
-  }
+  DCGN_HOST_DEVICE bool done(Result& result, Work&);
   DCGN_HOST_DEVICE Waited waited() const {
     AllGoal all{me, requests, count, nullptr};
     return all.waited();
@@ -315,21 +211,8 @@ struct FlushGoal {
   Endpoint& me;
 
   DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result&, Work&) {
-#if !defined(__CUDA_ARCH__)
-    if (me.fragments && me.fragments->held()) return false;
-#endif
-    return !me.queued && !me.announced.first && !me.streaming.first && !me.copies.under_way.first;
-  }
-  DCGN_HOST_DEVICE Waited waited() const {
-    const Record* r = me.announced.first ? me.announced.first : me.streaming.first ? me.streaming.first : nullptr;
-    if (!r && me.queued) r = me.queued->first;
-    if (!r) r = me.copies.under_way.first;
-#if !defined(__CUDA_ARCH__)
-    if (!r && me.fragments && me.fragments->held()) return {*me.fragments->held(), false, 0, 0};
-#endif
-    return r ? waited_for(*r) : Waited{};
-  }
+  DCGN_HOST_DEVICE bool done(Result&, Work&);
+  DCGN_HOST_DEVICE Waited waited() const;
   DCGN_HOST_DEVICE int source() const { return any_source; }
 };
 

@@ -2,7 +2,7 @@
 //
 // step() looks at the lanes into the rank, at its sends that wait for room and at the acknowledgements it expects, and
 // does one thing. Bytes in quantity are not moved here but returned as Work for all threads of the call; finish()
-// is told when they have moved. The larger functions are in engine.cpp.
+// is told when they have moved. The larger functions are in progress.cpp.
 #pragma once
 
 #include <dcgn/arch/clock.hpp>

@@ -59,7 +59,7 @@ class Waiter {
   DCGN_HOST_DEVICE explicit Waiter(Endpoint& me) : me_(me) {}
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
-  DCGN_HOST_DEVICE ~Waiter() {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE ~Waiter() {
     if (begun_) me_.statistics.wait_ns += now_ns() - begun_;
     rested();
     set_idle(false);
@@ -140,10 +140,9 @@ class Waiter {
   }
 
   DCGN_HOST_DEVICE void set_idle(bool idle) {
-    if (idle == idle_) return;
-    idle_ = idle;
-    store_release(me_.notice->idle, idle ? 1u : 0u);
+    if (idle != idle_) tell_idle(idle);
   }
+  DCGN_HOST_DEVICE void tell_idle(bool idle);
 
   DCGN_HOST_DEVICE void publish(const Waited& w, std::uint32_t survey, std::uint64_t waited) {
     message::publish(me_, w.envelope, w.is_receive, w.requests, survey, waited);

@@ -1,0 +1,12 @@
+// The engine as one unit, so that nvcc inlines its parts into each other.
+#include "message/engine/arena.cpp"
+#include "message/engine/blocks_scope.cpp"
+#include "message/engine/calls.cpp"
+#include "message/engine/copying.cpp"
+#include "message/engine/goals.cpp"
+#include "message/engine/payload.cpp"
+#include "message/engine/progress.cpp"
+#include "message/engine/quick_request.cpp"
+#include "message/engine/receiving.cpp"
+#include "message/engine/sending.cpp"
+#include "message/engine/wait.cpp"

@@ -1,0 +1,111 @@
+// One step of a rank, and its end.
+#include "message/engine/compiled.hpp"
+
+#include "message/engine/progress.hpp"
+
+#include "message/engine/calls.hpp"
+#include "message/engine/copying.hpp"
+#include "message/engine/receiving.hpp"
+#include "message/engine/sending.hpp"
+
+#include <dcgn/arch/clock.hpp>
+#include <dcgn/arch/relax.hpp>
+
+#include <cstdint>
+
+#if DCGN_COMPILED_HERE
+
+namespace dcgn::message {
+
+DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
+  const std::int32_t end = places(me);
+  for (std::int32_t looked = -(me.next_place % bell_group); looked < (all ? end : 1);) {
+    const std::int32_t start = me.next_place, first = start / bell_group * bell_group;
+    std::uint32_t found = full_places(me, first) >> (start - first);
+    for (std::int32_t place = start; found; ++place, found >>= 1)
+      if (found & 1 && poll_lane(me, lane_at(me, place), work)) {
+        me.next_place = place_after(me, place);
+        return true;
+      }
+    looked += bell_group;
+    me.next_place = first + bell_group < end ? first + bell_group : 0;
+  }
+  return false;
+}
+
+DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
+  if (source >= 0 && poll_lane(me, lane_of(me, source), work)) return true;
+  if (me.announced.first && advance_announced(me, work)) return true;
+  if (me.queued && advance_queued(me, work)) return true;
+  if (me.streaming.first && advance_streaming(me, work)) return true;
+  if (me.copies.under_way.first && advance_copies(me, work)) return true;
+#if !defined(__CUDA_ARCH__)
+  if (me.fragments && me.fragments->advance(me)) return true;
+#endif
+  return poll_others(me, all || source < 0, work);
+}
+
+DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Work& now, Work& next) {
+  if (now.after != After::pulled && now.after != After::placed) return;
+  for (int i = 0; i < 8 && next.move == Work::Move::nothing && step(me, source, true, next); ++i) continue;
+}
+
+DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
+  Record* r = work.record;
+  if (work.move == Work::Move::take) take_off(*work.lane, work.position + work.cells - work.lane->head());
+  switch (work.after) {
+    case After::nothing:
+    case After::stored: break;
+    case After::sent:
+    case After::received: complete(me, r); break;
+    case After::piece_sent:
+    case After::piece_received:
+      if (r->moved == r->envelope.bytes && !r->order) complete(me, r);
+      break;
+    case After::pulled:
+      acknowledge(*work.lane, r->ack, ack_pulled);
+      complete(me, r);
+      break;
+    case After::placed: {
+      OutLane& lane = lane_to(me, r->envelope.peer);
+#if !defined(__CUDA_ARCH__)
+      store_release(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_pulled));  // for withdraw()
+#endif
+      tell_placed(me, lane, r);
+      break;
+    }
+    case After::unstored:
+      me.arrivals.free(work.stored->buffer);
+      discard(me, work.stored);
+      complete(me, r);
+      break;
+    case After::buffered:
+      r->flags &= ~Record::on_device;
+      start_send(me, r, next);
+      break;
+  }
+}
+
+DCGN_HOST_DEVICE void withdraw(Endpoint& me) {
+  drain_copies(me);
+#if !defined(__CUDA_ARCH__)
+  if (me.fragments) me.fragments->drain();
+  for (Record* r = me.announced.first; r; r = r->next)
+    take_back(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)], r->ack);
+  for (std::uint32_t i = 0; i < me.records_used; ++i) {
+    const Record& r = me.records[i];
+    if (r.state == State::streaming && r.flags & Record::is_receive && r.flags & Record::placed)
+      take_back(lane_from(me, r.envelope.peer).acks[ack_index(r.ack)], r.ack);
+  }
+  if (!me.lent) return;
+  // The gateway says that it has a buffer before it looks at the phase a last time: so if it did not find the job
+  // aborted then, it is seen to have one here.
+  static_cast<void>(load_in_order(*me.phase));
+  const std::uint64_t since = now_ns();
+  while (load_in_order(*me.lent) && now_ns() - since < 10'000'000'000u) relax();
+#endif
+}
+
+}  // namespace dcgn::message
+
+#endif

@@ -1,0 +1,100 @@
+// Requests and announcements that a call's leader begins alone.
+#include "message/engine/compiled.hpp"
+
+#include "message/engine/quick_request.hpp"
+
+#include "message/engine/goals.hpp"
+#include "message/engine/quick.hpp"
+#include "message/engine/receiving.hpp"
+#include "message/engine/sending.hpp"
+
+#include <dcgn/message/credit.hpp>
+
+#include <cstdint>
+
+#if DCGN_COMPILED_HERE
+
+namespace dcgn::message {
+
+DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
+                                    int tag, std::uint32_t context) {
+  OutLane& lane = me.out[to - me.first];
+  if (has_ended(me, lane) || !begin_quick(me)) return {};
+  Header h;
+  if (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
+      (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
+    end_quick(me);
+    return {};
+  }
+  h.kind = Kind::pull;
+  h.readable = lane.reach == Reach::direct;
+  h.placeable = h.readable && lane.records && is_placed(me, threads, bytes);
+  h.context = context;
+  h.tag = tag;
+  h.bytes = bytes;
+  h.address = reinterpret_cast<std::uintptr_t>(data);
+  std::uint64_t& word = lane.acks[ack_index(h.ack)];
+  write_header(lane.ring, lane.tail(), h);
+  put(lane, header_cells(h.kind));
+  ++lane.sent;
+  Announced result;
+  result.state = Announced::State::pending;
+  for (std::uint32_t looks = 0; looks < quick_answer_looks && result.state == Announced::State::pending; ++looks) {
+    const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
+    if (answer == ack_pulled) result.state = Announced::State::received;
+    if (answer > ack_pulled) break;
+    relax_briefly();
+  }
+  if (result.state == Announced::State::received) {
+    free_ack(me, h.ack);
+    ++me.statistics.sent_messages;
+    me.statistics.sent_bytes += bytes;
+  } else {  // goes on as an ordinary send
+    Record* r = take_record(me);
+    r->envelope = {to, tag, context, 0, bytes};
+    r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+    r->ack = h.ack;
+    r->state = State::announced;
+    me.announced.append(r);
+    result.index = static_cast<std::uint32_t>(r - me.records);
+    result.generation = r->generation;
+  }
+  ++me.statistics.activity;
+  end_quick(me);
+  return result;
+}
+
+DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
+                                    int tag, std::uint32_t context) {
+  if (has_ended(me, me.out[to - me.first]) || !begin_quick(me)) return {};
+  Request request;
+  if (Record* const r = new_send(me, data, bytes, to, tag, context)) {
+    request = request_of(me, r);
+    me.threads = threads;
+    Work nothing;
+    start_send(me, r, nothing);
+    begin_copy(me, to, bytes);
+  }
+  end_quick(me);
+  return request;
+}
+
+DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, void* data, std::uint64_t capacity,
+                                       int from, int tag, std::uint32_t context) {
+  if (!begin_quick(me)) return {};
+  Request request;
+  Record* const r = me.unexpected_count ? nullptr : new_receive(me, data, capacity, from, tag, context);
+  if (r) {
+    request = request_of(me, r);
+    r->state = State::posted;
+    me.posted.append(r);
+    me.threads = threads;
+    begin_copy(me, from, capacity);
+  }
+  end_quick(me);
+  return request;
+}
+
+}  // namespace dcgn::message
+
+#endif

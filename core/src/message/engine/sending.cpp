@@ -1,0 +1,214 @@
+// Sends: into the lane, announced, stored in the receiver's buffer, or piece by piece.
+#include "message/engine/compiled.hpp"
+
+#include "message/engine/sending.hpp"
+
+#include "message/engine/records.hpp"
+#include "message/engine/work.hpp"
+
+#include <dcgn/message/credit.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+#if DCGN_COMPILED_HERE
+
+namespace dcgn::message {
+
+DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+  const std::uint64_t bytes = r->envelope.bytes;
+  const std::uint32_t extra = extra_cells(me, lane);
+  Header h;
+  h.context = r->envelope.context;
+  h.tag = r->envelope.tag;
+  h.bytes = bytes;
+  h.elements = r->envelope.elements;
+  const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(lane, me.threads);
+  if (!announce) {
+    const bool in_header =
+        fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device) && !h.elements;
+    h.kind = in_header ? Kind::small : Kind::eager;
+    const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
+    const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);
+    if (!has_room(lane, all)) return false;
+    if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
+    if (extra) write_peer(lane.ring, tail + 1, r->envelope.peer);
+    write_header(lane.ring, tail, h);
+    work.position = payload_begin(tail + extra, cells);
+    put(lane, all);
+    if (cells) {
+      work.move = Work::Move::push;
+      work.after = After::sent;
+      work.from = r->buffer;
+      work.bytes = bytes;
+      work.ring = lane.ring;
+      work.cells = cells;
+      work.record = r;
+    } else {
+      complete(me, r);
+    }
+  } else {
+    const Reach reach = reach_of(me, lane, r);
+    h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
+    h.readable = reach == Reach::direct;
+    h.placeable = h.readable && lane.records && is_placed(me, me.threads, bytes);
+    const std::uint32_t cells = header_cells(h.kind);
+    if (!has_room(lane, cells + extra) || !take_ack(me, r->ack)) return false;
+    h.ack = r->ack;
+    h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
+#if !defined(__CUDA_ARCH__)
+    if (me.exports && h.kind == Kind::offer && is_near(me, r->envelope.peer))
+      me.exports->tell(lane_of(me, r->envelope.peer), *r);
+#endif
+    if (extra) write_peer(lane.ring, lane.tail() + cells, r->envelope.peer);
+    write_header(lane.ring, lane.tail(), h);
+    put(lane, cells + extra);
+    r->state = State::announced;
+    me.announced.append(r);
+  }
+  ++lane.sent;
+  ++me.statistics.activity;
+  return true;
+}
+
+DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Work& work) {
+  OutLane& lane = lane_to(me, r->envelope.peer);
+  r->state = State::queued;
+  if (!lane.first && advance_send(me, lane, r, work)) return;
+  r->next = nullptr;
+  (lane.first ? lane.last->next : lane.first) = r;
+  lane.last = r;
+  lane.advance(0);
+  if (!lane.queued) {
+    lane.queued = 1;
+    lane.next_queued = me.queued;
+    me.queued = &lane;
+  }
+}
+
+DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work) {
+  OutLane** link = &me.queued;
+  while (*link) {
+    OutLane& lane = **link;
+    Record* r = lane.first;
+    Record* next = r->next;  // advance_send may put the record into another list
+    if (advance_send(me, lane, r, work)) {
+      lane.first = next;
+      if (!next) {
+        lane.last = nullptr;
+        lane.queued = 0;
+        lane.advance(0);
+        *link = lane.next_queued;
+      }
+      return true;
+    }
+    link = &lane.next_queued;
+  }
+  return false;
+}
+
+DCGN_HOST_DEVICE void place(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+  r->state = State::streaming;
+  r->flags |= Record::placed;
+  if (!is_placed(me, me.threads, r->envelope.bytes)) return tell_placed(me, lane, r);
+  std::uint64_t& word = lane.acks[ack_index(r->ack)];
+  const Record& there = lane.records[r->address];
+#if defined(__CUDA_ARCH__)
+  static_cast<void>(load_acquire(word));  // what the receiver says there, once and from where it is
+  work.to = reinterpret_cast<unsigned char*>(load_relaxed(*reinterpret_cast<const std::uint64_t*>(&there.buffer)));
+  const std::uint64_t capacity = load_relaxed(there.capacity);
+#else
+  // Not where the receiver has taken its buffer back, which it does only when the job is aborted.
+  const std::uint64_t asked = ack_word(r->ack, ack_accepted + ack_place + r->address);
+  if (compare_exchange(word, asked, ack_word(r->ack, ack_pulling)) != asked) return;
+  work.to = there.buffer;
+  const std::uint64_t capacity = there.capacity;
+#endif
+  r->moved = r->envelope.bytes;
+  work.move = Work::Move::copy;
+  work.after = After::placed;
+  work.from = r->buffer;
+  work.bytes = least(r->envelope.bytes, capacity);
+  work.record = r;
+}
+
+DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work) {
+  Record* before = nullptr;
+  for (Record* r = me.announced.first; r; before = r, r = r->next) {
+    OutLane& lane = lane_to(me, r->envelope.peer);
+    const std::uint64_t ack = ack_answer(r->ack, load_answer(lane.acks[ack_index(r->ack)]));
+    if (ack < ack_pulled || (ack > ack_pulled && r->flags & Record::placed)) continue;
+    me.announced.remove(before, r);
+    ++me.statistics.activity;
+    if (ack >= ack_accepted + ack_place) {
+      r->address = ack - ack_accepted - ack_place;
+      place(me, lane, r, work);
+      return true;
+    }
+    free_ack(me, r->ack);
+    if (ack == ack_pulled) {
+      complete(me, r);
+    } else {
+      r->state = State::streaming;
+      r->address = ack - ack_accepted;
+      r->order = 0;
+      me.streaming.append(r);
+    }
+    return true;
+  }
+  return false;
+}
+
+DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work) {
+  Record* before = nullptr;
+  for (Record* r = me.streaming.first; r; before = r, r = r->next) {
+    OutLane& lane = lane_to(me, r->envelope.peer);
+    if (r->flags & Record::placed) {
+      if (!has_room(lane, 1)) continue;
+      me.streaming.remove(before, r);
+      tell_placed(me, lane, r);
+      return true;
+    }
+#if !defined(__CUDA_ARCH__)
+    if (me.fragments) {
+      const Fragments::Sent sent = me.fragments->send(me, lane_of(me, r->envelope.peer), r);
+      if (sent == Fragments::Sent::yes) {
+        if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
+        ++me.statistics.activity;
+        return true;
+      }
+      if (sent == Fragments::Sent::not_yet) continue;
+    }
+#endif
+    const std::uint32_t extra = extra_cells(me, lane);
+    const std::uint64_t left = r->envelope.bytes - r->moved;
+    const std::uint64_t piece = least(left, largest_unit(lane.ring));
+    const std::uint32_t cells = payload_cells(piece);
+    const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);
+    if (!has_room(lane, all)) continue;
+    Header h;
+    h.kind = Kind::data;
+    h.record = static_cast<std::uint32_t>(r->address);
+    h.bytes = piece;
+    if (extra) write_peer(lane.ring, tail + 1, r->envelope.peer);
+    write_header(lane.ring, tail, h);
+    put(lane, all);
+    work.move = Work::Move::push;
+    work.after = After::piece_sent;
+    work.from = r->buffer + r->moved;
+    work.bytes = piece;
+    work.ring = lane.ring;
+    work.position = payload_begin(tail + extra, cells);
+    work.cells = cells;
+    work.record = r;
+    r->moved += piece;
+    if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
+    ++me.statistics.activity;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace dcgn::message
+
+#endif

@@ -11,9 +11,11 @@
 
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -58,8 +60,7 @@ bool WorldState::survey(std::chrono::milliseconds within) {
     bool all = true;
     for (int r = home_.first_rank; r < home_.end_rank() && all; ++r)
       all = memory_.ended(r) || load_acquire(memory_.notice(r).survey) == survey_;
-    if (all || std::chrono::steady_clock::now() > until || aborted() || closing_.load(std::memory_order_relaxed))
-      return all;
+    if (all || std::chrono::steady_clock::now() > until || aborted() || closing_.stop_requested()) return all;
     std::this_thread::sleep_for(1ms);
   }
 }
@@ -219,8 +220,12 @@ bool WorldState::proven_deadlock() {
 
 void WorldState::watch() {
   auto next_survey = std::chrono::steady_clock::now();
-  while (!closing_.load(std::memory_order_acquire) && !aborted()) {
-    std::this_thread::sleep_for(look_every);
+  // Sleeps until the world is closed, which need not wait for the next look.
+  std::mutex mutex;
+  std::condition_variable_any closed;
+  std::unique_lock lock(mutex);
+  while (!closing_.stop_requested() && !aborted()) {
+    closed.wait_for(lock, closing_.get_token(), look_every, [] { return false; });
     if (alarmed()) {
       decide_alarm();
     } else if (watch_ && watch_->asked()) {

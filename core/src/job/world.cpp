@@ -293,7 +293,7 @@ WorldState::WorldState(Config config)
 
 WorldState::~WorldState() {
   if (gateway_) gateway_->finish();  // while the watchdog answers the other processes
-  closing_.store(true, std::memory_order_release);
+  closing_.request_stop();
   watchdog_.join();
   gateway_.reset();
   write_trace(true);

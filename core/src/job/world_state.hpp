@@ -25,6 +25,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -139,7 +140,7 @@ class WorldState : public std::enable_shared_from_this<WorldState> {
   std::vector<PackedRequests> packed_requests_;  // [rank here]
   Verdict verdict_;
   std::atomic<bool> aborted_{false};
-  std::atomic<bool> closing_{false};
+  std::stop_source closing_;
   std::uint32_t survey_ = static_cast<std::uint32_t>(message::Phase::survey);
   std::unique_ptr<transport::Gateway> gateway_;
   std::thread watchdog_;

@@ -42,13 +42,13 @@ TEST_P(DeterministicProgram, MatchesTheOracle) {
     GTEST_SKIP() << "this machine's devices are not emulated";
   run_seeds(static_cast<std::uint64_t>(GetParam()) * 25, 25, true);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, DeterministicProgram, ::testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, DeterministicProgram, ::testing::Range(0, sanitized ? 3 : 8));
 
 class ThreadedProgram : public ::testing::TestWithParam<int> {};
 TEST_P(ThreadedProgram, MatchesTheOracle) {
   run_seeds(100000 + static_cast<std::uint64_t>(GetParam()) * 10, 10, false);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, ThreadedProgram, ::testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Seeds, ThreadedProgram, ::testing::Range(0, sanitized ? 3 : 5));
 
 TEST(RandomProgram, MatchesTheOracleOverProcesses) {
   if (processes() == 1) GTEST_SKIP() << "run by mpirun: core/tests/process";

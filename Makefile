@@ -1,4 +1,5 @@
-# The front door. Every target first installs the packages that it needs (packages.txt), or says which are missing.
+# The front door. Every target first installs the packages that it needs (packages.txt), or says which are missing: what is
+# built may find the libraries elsewhere, by CMAKE_PREFIX_PATH.
 # PRESET=cpu|cuda|asan|tsan chooses the build; without it, cuda where a GPU and nvcc are found, else cpu.
 # MODULE="core stencil", say, has the tests of these modules alone built and run.
 
@@ -45,7 +46,7 @@ help:
 # Without the measurements, which take the compiler longest, unless they are built already.
 demo: flags = $(shell grep -qs '^DCGN_BUILD_BENCH:BOOL=ON' build/$(PRESET)/CMakeCache.txt || echo -DDCGN_BUILD_BENCH=OFF)
 demo:
-	@scripts/install-packages build tool
+	@scripts/install-packages --try build tool
 	@$(configure)
 	@$(build) --target dcgn_command
 	@mkdir -p build/demo
@@ -53,7 +54,7 @@ demo:
 	@echo && echo 'The pictures:' && ls -1 $(CURDIR)/build/demo/*.png
 
 build:
-	@scripts/install-packages build tool test
+	@scripts/install-packages --try build tool test
 	@$(configure)
 	@$(build) --target $(or $(addsuffix /tests/all,$(MODULE)),all $(if $(filter %san,$(PRESET)),,all_verify_interface_header_sets))
 
@@ -61,17 +62,17 @@ test: build
 	@ctest --preset $(PRESET) -j $(JOBS) $(if $(MODULE),-L '^($(subst $(space),|,$(strip $(MODULE))))$$')
 
 long:
-	@scripts/install-packages build tool test
+	@scripts/install-packages --try build tool test
 	@$(configure)
 	@$(build)
 	@ctest --test-dir build/$(PRESET) -L '^long$$' -j $(JOBS) --output-on-failure --no-tests=error
 
 planted:
-	@scripts/install-packages build test
+	@scripts/install-packages --try build test
 	@core/tests/planted/run.sh $(N)
 
 bench:
-	@scripts/install-packages build tool mpi
+	@scripts/install-packages --try build tool mpi
 	@$(configure)
 	@$(build)
 	@for name in $(BENCH); do \
@@ -86,11 +87,11 @@ tsan asan:
 	@$(MAKE) --no-print-directory test PRESET=$@
 
 coverage:
-	@scripts/install-packages build tool test coverage
+	@scripts/install-packages --try build tool test coverage
 	@$(MAKE) --no-print-directory test PRESET=$@; tests=$$?; JOBS=$(JOBS) scripts/coverage build/$@ && exit $$tests
 
 fuzz:
-	@scripts/install-packages build test stencil pixels fuzz
+	@scripts/install-packages --try build test stencil pixels fuzz
 	@cmake --preset fuzz --log-level=WARNING
 	@cmake --build --preset fuzz -j $(JOBS) --target fuzz
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_S)
@@ -106,7 +107,7 @@ check-format:
 
 # Of a build in which every file is compiled alone, which is never made.
 tidy:
-	@scripts/install-packages build tool test lint
+	@scripts/install-packages --try build tool test lint
 	@cmake --preset $(PRESET) -B build/tidy -DCMAKE_UNITY_BUILD=OFF --log-level=WARNING
 	@cmake --build build/tidy --target dcgn_commit dcgn_lines
 	@scripts/tidy build/tidy
@@ -121,7 +122,7 @@ install: export PREFIX := $(PREFIX)
 install: without = BUILD_STENCIL BUILD_VGPU BUILD_MEMNET BUILD_TOOL BUILD_TESTS BUILD_BENCH BUILD_EXAMPLES PYTHON WALL PIXELS
 install:
 	@[ -n "$$PREFIX" ] || { echo 'make install: PREFIX is empty; expected the folder to install into: make install PREFIX=/opt/dcgn' >&2; exit 2; }
-	@scripts/install-packages build
+	@scripts/install-packages --try build
 	@prefix=$$(realpath -m -- "$$PREFIX") && \
 	cmake -S . -B build/install -G Ninja --no-warn-unused-cli -DCMAKE_INSTALL_PREFIX="$$prefix" \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' \

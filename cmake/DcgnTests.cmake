@@ -44,12 +44,18 @@ function(dcgn_add_test_program name folder label limit)
   if(arg_EACH_ALONE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
-  gtest_discover_tests(
-    ${name}
-    TEST_PREFIX ${folder}.
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${label} TIMEOUT ${limit} PROCESSORS ${arg_PROCESSORS})
+  if(dcgn_has_cuda AND label STREQUAL gpu)
+    # As one: each process that starts CUDA pays a second for it, and what else runs on the GPUs keeps kernels waiting.
+    add_test(NAME ${folder} COMMAND ${name})
+    set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT 1200 RESOURCE_LOCK gpus)
+  else()
+    gtest_discover_tests(
+      ${name}
+      TEST_PREFIX ${folder}.
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${label} TIMEOUT ${limit} PROCESSORS ${arg_PROCESSORS})
+  endif()
   if(label STREQUAL gpu)
     set_property(GLOBAL APPEND PROPERTY dcgn_gpu_programs ${name}) # for scripts/gpu
   endif()

@@ -32,6 +32,17 @@ rm -rf "$scratch/fetch/.gpu-packages" # which it may make
 expect "a failed fetch removes nothing" diff "$scratch/before" <(find "$scratch/fetch")
 expect "a failed fetch leaves no temporary folder" test -z "$(find "$scratch" -mindepth 1 -maxdepth 1 -name 'tmp.*')"
 
+# scripts/install-packages where nothing can be installed, and as one who is not root.
+program dpkg-query 'exit 1'
+program sudo 'exit 1'
+said=$("$root/scripts/install-packages" docs 2>&1)
+expect "packages that cannot be installed are an error" test $? -eq 1
+expect "which names them" grep -Eq 'mkdocs' <<<"$said"
+said=$("$root/scripts/install-packages" --try docs 2>&1)
+expect "with --try they are not" test $? -eq 0
+expect "but are named" grep -Eq '^install-packages: .*(mkdocs|only root)' <<<"$said"
+rm "$scratch/bin/dpkg-query" "$scratch/bin/sudo"
+
 # scripts/tidy without anything to look at.
 mkdir "$scratch/empty"
 said=$("$root/scripts/tidy" "$scratch/empty" 2>&1)
@@ -66,6 +77,7 @@ ci=$scratch/ci
 mkdir -p "$ci/.ci" "$ci/scripts" "$ci/cmake" "$ci/build/python_env/bin" "$ci"/{stencil,vgpu,memnet}
 cp "$root/.ci/run" "$ci/.ci"
 program make 'exit 0'
+program ctest 'exit 0'
 for script in scripts/install-packages scripts/check-kernels build/python_env/bin/pip; do cp "$scratch/bin/make" "$ci/$script"; done
 for module in stencil vgpu memnet cmake; do touch "$ci/$module/file"; done
 ci_commit() { git -C "$ci" add -A && git -C "$ci" -c user.name=a -c user.email=a@b commit -qm "$1"; }
@@ -92,7 +104,7 @@ program make 'case $* in *cuda*) echo "x.cpp:1: error: y"; exit 2 ;; esac'
 said=$(ci_run)
 expect "ci fails where CUDA is not compiled" grep -Eq '^compile cuda +[0-9]+  FAILED$' <<<"$said"
 expect "and says why at its end" grep -q '^x.cpp:1: error: y$' <<<"$(sed -n '/^=== from compile cuda/,$p' <<<"$said")"
-rm "$scratch/bin/make"
+rm "$scratch/bin/make" "$scratch/bin/ctest"
 
 # The words of -DDCGN_CUDA and -DDCGN_MPI.
 cat >"$scratch/switch.cmake" <<END

@@ -326,7 +326,7 @@ class OnLink : public ::testing::TestWithParam<Link> {
           if (sanitized && direct == scheduled) continue;  // half of them: each of the two, each way to run
           Conditions s = conditions();
           s.scope = scope;
-          s.block = scope == ScopeKind::warp ? 33 : 64;
+          s.block = scope == ScopeKind::warp ? 33 : sanitized ? 40 : 64;
           if (scope == ScopeKind::blocks) s.blocks = 3;
           s.config.direct = direct;
           if (scheduled) s.config.seed = 7;

@@ -88,7 +88,7 @@ void all_to_all(Comm& comm, std::size_t most) {
 
 TEST_F(Processes, ReceiveFromAnySourceHereAndElsewhere) {
   for (const bool direct : {true, false})
-    for (const std::size_t most : {20000u, 3000000u}) {
+    for (const std::size_t most : {20000u, sanitized ? 200000u : 3000000u}) {
       Config c = with({.cpus = 1 + this_process() % 2});
       c.direct = direct;
       Job job(c);
@@ -146,7 +146,7 @@ TEST_F(Processes, TruncateWhatIsTooLong) {
 // itself where it takes such memory, as that of emulated GPUs is taken by any; else staged.
 TEST_F(Processes, CpuRanksSendAndReceiveMemoryOfGpus) {
   if (processes() > Device::count()) GTEST_SKIP() << "there are but " << Device::count() << " GPUs";
-  constexpr std::size_t most = 3'000'001;
+  constexpr std::size_t fragment = sanitized ? 1 << 16 : 1 << 20, most = 2 * fragment + fragment / 2 + 1;
   struct Way {
     bool share, cuda_aware, p2p;
   };
@@ -155,7 +155,7 @@ TEST_F(Processes, CpuRanksSendAndReceiveMemoryOfGpus) {
     config.share = way.share;
     config.cuda_aware = way.cuda_aware;
     config.p2p = way.p2p;
-    config.fragment_bytes = 1 << 20;
+    config.fragment_bytes = fragment;
     if (Device(0).kind() == DeviceKind::emulated) config.copy_engine_bytes = 0;  // acts as if it had an engine
     World world(config);
     Comm comm = world.attach();

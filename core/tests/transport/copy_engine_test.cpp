@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(, Engine, ::testing::Bool(), [](const auto& p) { return
 TEST_P(Engine, CopiesBetweenAnyTwoPlacesOfAnySizeAtAnyAddress) {
   for (const Kind to : kinds())
     for (const Kind from : kinds())
-      for (const std::size_t size : {1, 3, 16, 4097, 262'143, (2 << 20) + 1, 9'000'001})
+      for (const std::size_t size : {1, 3, 16, 4097, 262'143, (2 << 20) + 1, sanitized ? 0 : 9'000'001})
         check_copy(to, size % 13, from, size % 7, size,
                    [&](void* t, const void* f, std::size_t n) { engine_.copy(t, f, n); });
 }
@@ -77,7 +77,7 @@ TEST_P(Engine, WritesTheWordWhereverItIsWhenTheBytesHaveArrived) {
     SCOPED_TRACE("word: " + to_string(word_kind));
     for (const Kind to : kinds())
       for (const Kind from : kinds())
-        for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{3'000'001}}) {
+        for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{sanitized ? 300'001 : 3'000'001}}) {
           const Memory words(word_kind, Bytes(12, 0xee));
           check_copy(to, 2, from, 1, size, [&](void* t, const void* f, std::size_t n) {
             auto* word = reinterpret_cast<std::uint32_t*>(words.data() + 4);
@@ -139,7 +139,8 @@ TEST_P(Engine, ServesSeveralThreadsAtOnce) {
     threads.emplace_back([this, t] {
       const auto all = kinds();
       for (unsigned i = 0; i < 12; ++i)
-        check_copy(all[(t + i) % all.size()], t, all[(t + i / 4) % all.size()], i, 2'500'000 + 1001 * t,
+        check_copy(all[(t + i) % all.size()], t, all[(t + i / 4) % all.size()], i,
+                   (sanitized ? 250'000 : 2'500'000) + 1001 * t,
                    [&](void* to, const void* from, std::size_t n) { engine_.copy(to, from, n); });
     });
   for (std::thread& t : threads) t.join();

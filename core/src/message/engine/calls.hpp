@@ -86,7 +86,7 @@ template <class Goal>
   const auto describe = [&] { return goal.waited(); };
   Waiter waiter(me);
   while (work.move == Work::Move::nothing) {
-    if (step(me, goal.source(), waiter.patient(), work)) {
+    if (step(me, goal.source(), waiter.is_thorough(), work)) {
       waiter.progressed();
     } else {
       result.status.code = once ? waiter.poll(describe) : waiter.pause(describe);

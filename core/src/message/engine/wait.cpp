@@ -73,12 +73,12 @@ DCGN_HOST_DEVICE Code Waiter::look(const Waited& w) {
   if (!idle_since_) idle_since_ = now;
   const std::uint64_t waited = now - idle_since_;
   if (waited > idle_after_ns && !is_served()) set_idle(true);
-  if (is_to_answer(me_, phase)) {
-    // Answered at the next look: by then every lane has been looked at since the survey began. What was found before
-    // proves nothing, should this thread have been away from the processor in between.
-    if (phase == noticed_) publish(w, phase, waited);
-    noticed_ = phase;
-  }
+  // A survey is answered at the next look: by then every lane has been looked at since it began. What was found before
+  // proves nothing, should this thread have been away from the processor in between.
+  const bool asked = is_to_answer(me_, phase);
+  if (asked && phase == noticed_) publish(w, phase, waited);
+  to_answer_ = asked && phase != noticed_;
+  if (asked) noticed_ = phase;
   if (gave_up_ != Code::ok) {
     // The watchdog has been told, and aborts the job once it knows what everybody waits for. Should it be gone:
     return now - gave_up_at_ > 10'000'000'000u ? gave_up_ : Code::ok;

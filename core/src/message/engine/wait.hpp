@@ -65,8 +65,12 @@ class Waiter {
     set_idle(false);
   }
 
-  // Whether it has been a while: time to look at every lane.
-  DCGN_HOST_DEVICE bool patient() const { return pauses_ % look_every == look_every - 1; }
+  // Whether to look at every lane now: before the answer to a survey, and before a wait is given up because its rank
+  // has ended. Otherwise who waits for one rank looks at a few others at a time: a GPU's thread takes a tenth of a
+  // millisecond to look at a thousand lanes, and so would its message.
+  DCGN_HOST_DEVICE bool is_thorough() const {
+    return (to_answer_ || ended_seen_) && pauses_ % look_every == look_every - 1;
+  }
 
   // Something was done; the deadline counts from here.
   DCGN_HOST_DEVICE void progressed() {
@@ -156,6 +160,7 @@ class Waiter {
   std::uint64_t gave_up_at_ = 0;
   [[maybe_unused]] std::uint64_t asked_at_ = 0;  // whether the other one has ended
   Code gave_up_ = Code::ok;
+  bool to_answer_ = false;  // a survey has been seen, and is answered at the next look
   bool idle_ = false;
   bool ended_seen_ = false;
 };

@@ -121,6 +121,7 @@ TEST(Reducing, SlotsInEveryScope) {
 TEST(Reducing, CpuRanksAndSlotsOfTwoGpus) {
   for (const ScopeKind scope : all_scopes)
     for (const bool direct : {true, false}) {
+      if (sanitized && direct != (scope == ScopeKind::thread || scope == ScopeKind::block)) continue;
       Conditions c = mixed(2, 2, scope);
       c.config.direct = direct;
       expect_reductions(c, 5);

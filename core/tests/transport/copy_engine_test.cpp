@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(, Engine, ::testing::Bool(), [](const auto& p) { return
 TEST_P(Engine, CopiesBetweenAnyTwoPlacesOfAnySizeAtAnyAddress) {
   for (const Kind to : kinds())
     for (const Kind from : kinds())
-      for (const std::size_t size : {1, 3, 16, 4097, 262'143, (2 << 20) + 1, sanitized ? 0 : 9'000'001})
+      for (const std::size_t size : {1, 3, 16, 4097, 262'143, (2 << 20) + 1, sanitized ? 3'000'001 : 9'000'001})
         check_copy(to, size % 13, from, size % 7, size,
                    [&](void* t, const void* f, std::size_t n) { engine_.copy(t, f, n); });
 }

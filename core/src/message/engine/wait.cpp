@@ -85,8 +85,7 @@ DCGN_HOST_DEVICE Code Waiter::look(const Waited& w) {
   }
   if (waited > me_.limits.deadline_ns) return give_up(Code::deadline, Alarm::deadline, now);
 #if defined(__CUDA_ARCH__)
-  // The word that says who has ended is in the host's memory. Where a thousand slots read it at every look, each read
-  // takes the others' time on the bus, a tenth of a millisecond in all.
+  // The word that says who has ended is in the host's memory: a GPU asks once a millisecond.
   constexpr std::uint64_t ask_every_ns = 1'000'000;
   if (!ended_seen_ && now - (asked_at_ > idle_since_ ? asked_at_ : idle_since_) < ask_every_ns) return Code::ok;
   asked_at_ = now;

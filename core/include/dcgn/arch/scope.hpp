@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace dcgn::detail {
 
@@ -41,6 +42,16 @@ DCGN_HOST_DEVICE int first_of_warp([[maybe_unused]] const gpu::Context& context,
 #endif
   ((words = context.shuffle(words, first)), ...);
   return context.shuffle(found, first);
+}
+
+// A scope as a call hands it on to a function that is not inlined: one within a block as a copy, so that the caller's
+// own, and whatever that is a part of, stay in registers. A scope of several blocks has a state that its calls change.
+template <class Scope>
+using Kept = std::conditional_t<Scope::in_block, const Scope, const Scope&>;
+
+template <class Scope>
+DCGN_HOST_DEVICE Kept<Scope> kept(const Scope& scope) {
+  return scope;
 }
 
 // A scope's lead() where barriers cost little.

@@ -12,14 +12,11 @@
 #include <dcgn/collective/reducing.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace dcgn::collective {
 
-// Calls that may be a matter of cells are inlined up to there; the rest has a copy of scope and member, so that these
-// stay in registers before.
-template <class Scope>
-using Kept = std::conditional_t<exchanges_cells<Scope>, const Scope, const Scope&>;
+// Calls that may be a matter of cells are inlined up to there; the rest has a copy of scope and member.
+using detail::Kept;
 
 // A call whose arguments have been looked at, once all have told their addresses: visit(channel, places) where all can
 // be reached, else otherwise(channel).

@@ -34,14 +34,15 @@ class Collectives {
   // No rank leaves before all have entered.
   template <class Scope>
   DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return by(scope, Call::barrier, any_source, 0, 0, [&](const auto& s) { return collective::barrier(s, member()); });
+    return by(scope, Call::barrier, any_source, 0, 0,
+              [&](const auto& s) { return collective::barrier(detail::kept(s), member()); });
   }
 
   // The root's buffer to all.
   template <class Scope, MessageBuffer Buffer>
   DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
     return by(scope, Call::broadcast, root, size_of(buffer), bytes_of(buffer), [&](const auto& s) {
-      return collective::broadcast(s, member(), as_span(buffer).data(),
+      return collective::broadcast(detail::kept(s), member(), as_span(buffer).data(),
                                    static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
     });
   }
@@ -99,7 +100,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
     return by(scope, Call::gather, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::gather(s, member(), collective::input(in), collective::output(out),
+      return collective::gather(detail::kept(s), member(), collective::input(in), collective::output(out),
                                 collective::element_bytes<In>, root);
     });
   }
@@ -108,7 +109,7 @@ class Collectives {
   DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in, Out&& out, Counts counts, Counts displacements,
                                 int root) const {
     return by(scope, Call::gatherv, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::gatherv(s, member(), collective::input(in), collective::output(out),
+      return collective::gatherv(detail::kept(s), member(), collective::input(in), collective::output(out),
                                  collective::parts(counts, displacements), collective::element_bytes<In>, root);
     });
   }
@@ -116,7 +117,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
     return by(scope, Call::scatter, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
-      return collective::scatter(s, member(), collective::input(in), collective::output(out),
+      return collective::scatter(detail::kept(s), member(), collective::input(in), collective::output(out),
                                  collective::element_bytes<In>, root);
     });
   }
@@ -124,15 +125,16 @@ class Collectives {
   DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in, Counts counts, Counts displacements, Out&& out,
                                  int root) const {
     return by(scope, Call::scatterv, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
-      return collective::scatterv(s, member(), collective::input(in), collective::parts(counts, displacements),
-                                  collective::output(out), collective::element_bytes<In>, root);
+      return collective::scatterv(detail::kept(s), member(), collective::input(in),
+                                  collective::parts(counts, displacements), collective::output(out),
+                                  collective::element_bytes<In>, root);
     });
   }
   // As gather and gatherv, to every rank.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
     return by(scope, Call::all_gather, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_gather(s, member(), collective::input(in), collective::output(out),
+      return collective::all_gather(detail::kept(s), member(), collective::input(in), collective::output(out),
                                     collective::element_bytes<In>);
     });
   }
@@ -140,7 +142,7 @@ class Collectives {
   DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in, Out&& out, Counts counts,
                                     Counts displacements) const {
     return by(scope, Call::all_gatherv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_gatherv(s, member(), collective::input(in), collective::output(out),
+      return collective::all_gatherv(detail::kept(s), member(), collective::input(in), collective::output(out),
                                      collective::parts(counts, displacements), collective::element_bytes<In>);
     });
   }
@@ -148,7 +150,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
     return by(scope, Call::all_to_all, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_to_all(s, member(), collective::input(in), collective::output(out),
+      return collective::all_to_all(detail::kept(s), member(), collective::input(in), collective::output(out),
                                     collective::element_bytes<In>);
     });
   }
@@ -157,7 +159,7 @@ class Collectives {
   DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in, Counts send_counts, Counts send_displacements,
                                     Out&& out, Counts recv_counts, Counts recv_displacements) const {
     return by(scope, Call::all_to_allv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_to_allv(s, member(), collective::input(in),
+      return collective::all_to_allv(detail::kept(s), member(), collective::input(in),
                                      collective::parts(send_counts, send_displacements), collective::output(out),
                                      collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
     });

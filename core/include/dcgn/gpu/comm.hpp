@@ -118,9 +118,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
       recorded.end(scope, port_, message::Call::recv, from, s.tag, s.bytes);
       return s;
     }
-    s = group_.is_world()
-            ? message::recv_any(scope, *port_.me, message::Call::recv, data, capacity, from, tag, message::user_context)
-            : collective::recv(scope, member(), data, capacity, from, tag);
+    s = group_.is_world() ? message::recv_any(detail::kept(scope), *port_.me, message::Call::recv, data, capacity, from,
+                                              tag, message::user_context)
+                          : collective::recv(detail::kept(scope), member(), data, capacity, from, tag);
     const bool came = s.code == Code::ok || s.code == Code::truncated;
     recorded.end_late(scope, port_, group_, message::Call::recv, came ? s.source : from, came ? s.tag : tag,
                       came ? s.bytes : capacity);
@@ -146,9 +146,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                        int tag = 0) const {
     const Recorded recorded(scope, port_, group_, message::Call::isend, to, tag, bytes);
-    const Request request = group_.is_world() ? message::isend(scope, port_, message::SendMode::standard, data, bytes,
-                                                               to, tag, message::user_context)
-                                              : collective::isend(scope, member(), data, bytes, to, tag);
+    const Request request = group_.is_world() ? message::isend(detail::kept(scope), port_, message::SendMode::standard,
+                                                               data, bytes, to, tag, message::user_context)
+                                              : collective::isend(detail::kept(scope), member(), data, bytes, to, tag);
     recorded.names(request);
     return request;
   }
@@ -160,9 +160,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE Request irecv_bytes(const Scope& scope, void* data, std::int64_t capacity, int from,
                                        int tag = 0) const {
     const Recorded recorded(scope, port_, group_, message::Call::irecv, from, tag, capacity);
-    const Request request = group_.is_world()
-                                ? message::irecv(scope, port_, data, capacity, from, tag, message::user_context)
-                                : collective::irecv(scope, member(), data, capacity, from, tag);
+    const Request request =
+        group_.is_world() ? message::irecv(detail::kept(scope), port_, data, capacity, from, tag, message::user_context)
+                          : collective::irecv(detail::kept(scope), member(), data, capacity, from, tag);
     recorded.names(request);
     return request;
   }
@@ -173,7 +173,8 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
     Recorded recorded(scope, port_, group_, message::Call::test);
     recorded.names(request);
     bool done = false;
-    const Status s = here(message::wait_all(scope, port_, message::Call::test, true, &request, 1, nullptr, done));
+    const Status s =
+        here(message::wait_all(detail::kept(scope), port_, message::Call::test, true, &request, 1, nullptr, done));
     if (status) *status = s;
     if (done)
       recorded.got(port_, group_, s);
@@ -187,7 +188,8 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
     const Recorded recorded(scope, port_, group_, message::Call::wait);
     recorded.names(request);
     bool done = false;
-    const Status s = here(message::wait_all(scope, port_, message::Call::wait, false, &request, 1, nullptr, done));
+    const Status s =
+        here(message::wait_all(detail::kept(scope), port_, message::Call::wait, false, &request, 1, nullptr, done));
     recorded.got(port_, group_, s);
     return s;
   }
@@ -198,7 +200,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
     const Recorded recorded(scope, port_, group_, message::Call::wait_all);
     if (requests.data() && requests.size() == 1) recorded.names(requests[0]);
     bool done = false;
-    const Status s = message::wait_all(scope, port_, message::Call::wait_all, false, requests.data(),
+    const Status s = message::wait_all(detail::kept(scope), port_, message::Call::wait_all, false, requests.data(),
                                        static_cast<std::int64_t>(requests.size()), statuses, done);
     if (!group_.is_world() && statuses && done && scope.leader())
       for (std::size_t i = 0; i < requests.size(); ++i) statuses[i] = here(statuses[i]);
@@ -208,7 +210,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Span<const Request> requests, std::int64_t& index) const {
     const Recorded recorded(scope, port_, group_, message::Call::wait_any);
-    const Status s = here(message::wait_any(scope, port_, message::Call::wait_any, false, requests.data(),
+    const Status s = here(message::wait_any(detail::kept(scope), port_, message::Call::wait_any, false, requests.data(),
                                             static_cast<std::int64_t>(requests.size()), index));
     recorded.got(port_, group_, s);
     if (index >= 0) recorded.names(requests[static_cast<std::size_t>(index)]);
@@ -261,24 +263,24 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Slot split(const Scope& scope, int color, int key) const {
     const Recorded recorded(scope, port_, group_, message::Call::split);
-    return Slot(port_, collective::split(scope, member(), color, key));
+    return Slot(port_, collective::split(detail::kept(scope), member(), color, key));
   }
   template <class Scope>
   DCGN_HOST_DEVICE Slot dup(const Scope& scope) const {
     const Recorded recorded(scope, port_, group_, message::Call::dup);
-    return Slot(port_, collective::dup(scope, member()));
+    return Slot(port_, collective::dup(detail::kept(scope), member()));
   }
   template <class Scope>
   DCGN_HOST_DEVICE Slot cart(const Scope& scope, const Cart& grid) const {
     const Recorded recorded(scope, port_, group_, message::Call::cart);
-    return Slot(port_, collective::cart(scope, member(), grid.size()));
+    return Slot(port_, collective::cart(detail::kept(scope), member(), grid.size()));
   }
   DCGN_HOST_DEVICE Code code() const { return group_.code; }
   // Gives back what the slot has for the communicator, once all that was sent in it has been received; other copies of
   // this Slot are of no use then. Until it is called a communicator stays, from one kernel to the next.
   template <class Scope>
   DCGN_HOST_DEVICE void release(const Scope& scope) {
-    collective::release(scope, member());
+    collective::release(detail::kept(scope), member());
     if (!group_.is_world()) group_ = {.pair = -1};
   }
 
@@ -286,7 +288,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   template <class Scope>
   DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
     const Recorded recorded(scope, port_, group_, message::Call::finish);
-    return message::flush(scope, port_);
+    return message::flush(detail::kept(scope), port_);
   }
 
  private:
@@ -314,9 +316,10 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
       recorded.end(scope, port_, call, to, tag, bytes);
       return Code::ok;
     }
-    const Code code = group_.is_world()
-                          ? message::send_any(scope, *port_.me, call, mode, data, bytes, to, tag, message::user_context)
-                          : collective::send(scope, member(), call, mode, data, bytes, to, tag);
+    const Code code =
+        group_.is_world()
+            ? message::send_any(detail::kept(scope), *port_.me, call, mode, data, bytes, to, tag, message::user_context)
+            : collective::send(detail::kept(scope), member(), call, mode, data, bytes, to, tag);
     recorded.end_late(scope, port_, group_, call, to, tag, bytes);
     return code;
   }
@@ -324,8 +327,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE Status probe_as(const Scope& scope, message::Call call, int from, int tag, bool& found) const {
     Recorded recorded(scope, port_, group_, call, from, tag);
     const bool once = call == message::Call::iprobe;
-    const Status s = group_.is_world() ? message::probe(scope, port_, once, from, tag, message::user_context, found)
-                                       : collective::probe(scope, member(), once, from, tag, found);
+    const Status s = group_.is_world()
+                         ? message::probe(detail::kept(scope), port_, once, from, tag, message::user_context, found)
+                         : collective::probe(detail::kept(scope), member(), once, from, tag, found);
     if (found)
       recorded.got(port_, group_, s);
     else if (once)
@@ -337,10 +341,11 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
                                       std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
                                       int from, int recv_tag) const {
     const Recorded recorded(scope, port_, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
-    const Status s = group_.is_world() ? message::sendrecv(scope, port_, call, mode, out, bytes, to, send_tag, in,
-                                                           capacity, from, recv_tag, message::user_context)
-                                       : collective::sendrecv(scope, member(), call, mode, out, bytes, to, send_tag, in,
-                                                              capacity, from, recv_tag);
+    const Status s = group_.is_world()
+                         ? message::sendrecv(detail::kept(scope), port_, call, mode, out, bytes, to, send_tag, in,
+                                             capacity, from, recv_tag, message::user_context)
+                         : collective::sendrecv(detail::kept(scope), member(), call, mode, out, bytes, to, send_tag, in,
+                                                capacity, from, recv_tag);
     if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(port_, group_, s);
     return s;
   }

@@ -145,7 +145,7 @@ void RankMemory::lay_out(Layout& layout) {
     rank.events = own.take<TraceEvent>(events_of(config_) + 1);
     if (has_copier_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (bells) {
-      const std::size_t words = (lanes_ + bell_group - 1) / bell_group * bell_group;
+      const std::size_t words = (lanes_ + bell_row - 1) / bell_row * bell_row;
       rank.bells = near.take<std::uint32_t>(words, 64);
       rank.heads = own.take<std::uint32_t>(words, 64);
       rank.mute = own.take<std::int32_t>(lanes_);

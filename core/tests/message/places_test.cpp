@@ -38,9 +38,10 @@ class Places : public ::testing::TestWithParam<int> {
 
   // By bells alone, too, where each place has one.
   int find() {
-    const int place = message::find_place<false>(thread_, rank(0));
+    const auto search = message::Search::of(thread_, rank(0));
+    const int place = message::find_place<false>(thread_, rank(0), search);
     if (message::has_all_bells(rank(0))) {
-      EXPECT_EQ(message::find_place<true>(thread_, rank(0)), place);
+      EXPECT_EQ(message::find_place<true>(thread_, rank(0), search), place);
     }
     return place;
   }

@@ -98,10 +98,13 @@ DCGN_HOST_DEVICE bool recv_at_once([[maybe_unused]] const Scope& scope, [[maybe_
   if constexpr (decides_in_block && Scope::in_block)
     if (calls_in_block(*port.me)) {
       const auto size = static_cast<std::uint64_t>(capacity);
-      if constexpr (!Scope::in_warp)
+      if constexpr (!Scope::in_warp) {
         return receive_words(scope, port, data, size, from, tag, context, status);
-      else if (size <= small_bytes)
+      } else if (size <= small_bytes) {
+        if constexpr (!Scope::single)  // a thread would take too many of its caller's registers
+          if (from == any_source) return receive_cell_of_few(scope, port, data, size, tag, context, status);
         return receive_cell(scope, port, data, size, from, tag, context, status);
+      }
     }
   return false;
 }

@@ -410,8 +410,9 @@ enum Without : std::uint32_t {
 
 // With more ranks than this, bells say who has sent.
 inline constexpr int few_ranks = 8;
-// Bells lie in groups of so many words, the last one filled up with zeros.
-inline constexpr int bell_group = 8;
+// Bells lie in groups of so many words, one for a thread to look at, and these in rows, one for a warp. The last row is
+// filled up with zeros.
+inline constexpr int bell_group = 8, bell_row = 32 * bell_group;
 
 // Settings shared by the ranks of a world.
 struct Limits {
@@ -444,7 +445,7 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
   // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
-  const std::uint32_t* bells;  // [lanes(), rounded up to bell_group], by the senders; null where there are few
+  const std::uint32_t* bells;  // [lanes(), rounded up to bell_row], by the senders; null where there are few
   std::uint32_t* heads;        // [the same], what has been taken of each
   const std::int32_t* mute;    // with bells: the lanes whose senders cannot reach them
   std::int32_t mute_count;

@@ -208,6 +208,65 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   return wanted;
 }
 
+// A message of one cell from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of
+// them in one go. The first one after the last that was received from comes first.
+template <class Scope>
+DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                          int tag, std::uint32_t context, Status& status) {
+  constexpr int each = Scope::single ? few_ranks : 1;
+  Endpoint& me = *port.me;
+  if ((port.size > each * static_cast<int>(scope.size())) | (port.near != port.size) |
+      !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !is_plain(data, capacity) |
+      (Hindrance::of(me).receiving != 0))
+    return false;
+  const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
+  const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
+  const Cell* cells[each];
+  std::uint32_t epochs[each];
+  for (int k = 0; k < each; ++k) {
+    const InLane& lane = port.in[mine + k < port.size ? place(mine + k) : 0];
+    const Stand stand = Stand::of(lane);
+    cells[k] = stand.cell;
+    epochs[k] = stand.epoch;
+    if (!stand.row) {  // behind the last cell of the ring, or credit is due
+      const std::uint32_t head = lane.ring.position(stand.cell, stand.epoch);
+      cells[k] = &lane.ring.at(head);
+      epochs[k] = lane.ring.epoch(head);
+    }
+    if (mine + k >= port.size) epochs[k] = ~0u;  // never
+  }
+  int chosen = -1;
+  std::uint32_t d[3]{};
+  for (std::uint32_t looks = 0; chosen < 0 && looks < quick_looks; ++looks) {
+    std::uint32_t words[each][3];
+    bool found[each];
+    for (int k = 0; k < each; ++k) found[k] = read_cell(*cells[k], epochs[k], words[k]);
+    for (int k = each; k-- > 0;)
+      if (found[k]) {
+        chosen = mine + k;
+        for (int w = 0; w < 3; ++w) d[w] = words[k][w];
+      }
+    chosen = scope.first_found(chosen, d[0], d[1], d[2]);
+    if (chosen < 0) relax_briefly();
+  }
+  const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
+  if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
+  const int from = place(chosen);
+  InLane& lane = port.in[from];
+  const Stand now = Stand::of(lane);
+  if (!now.row) return false;
+  scope.sync();  // all have seen how things stand
+  if (scope.leader()) {
+    store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
+    now.step(lane, 1);
+    lane.quick_bytes += capacity;
+    me.next_place = from + 1 < port.size ? from + 1 : 0;
+  }
+  status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
+  scope.sync();
+  return true;
+}
+
 // Whether all of a payload is whole words that can be read and written where they lie.
 DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
   return ((reinterpret_cast<std::uintptr_t>(data) | bytes) & 3) == 0;

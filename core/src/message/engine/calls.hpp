@@ -318,13 +318,15 @@ template <class Scope>
   Status status;
   if (!scope.broken() && fit(port, data, capacity, from, tag, true)) {
     if constexpr (decides_in_block && Scope::in_block) {
-      const bool in_block = calls_in_block(me);
-      if (in_block && from != any_source) {
-        if constexpr (Scope::in_warp)
-          if ((size <= small_bytes && receive_cell_anew(scope, port, data, size, from, tag, context, status)) ||
-              receive_words(scope, port, data, size, from, tag, context, status))
-            return status;
-        if (receive_cells(scope, port, data, size, from, -1, tag, context, status)) return status;
+      if (calls_in_block(me) && from != any_source) {
+        if (Scope::in_warp && size <= small_bytes) reopen_lane_from(scope, port, from);
+        if (await_head(scope, port, from)) {
+          if constexpr (Scope::in_warp)
+            if ((size <= small_bytes && receive_cell(scope, port, data, size, from, tag, context, status)) ||
+                receive_words(scope, port, data, size, from, tag, context, status))
+              return status;
+          if (receive_cells(scope, port, data, size, from, tag, context, status)) return status;
+        }
       }
     }
     if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
@@ -343,13 +345,11 @@ DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, vo
         from == any_source && calls_in_block(me) && !scope.broken() && fit(port, data, capacity, from, tag, true)) {
       const auto size = static_cast<std::uint64_t>(capacity);
       Status status;
-      const bool small = size <= small_bytes && tag < 65536;
+      const bool small = size <= small_bytes;
       if constexpr (Scope::single) {
-        if (small && receive_cell_by_one(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
-          return status;
+        if (small && receive_cell_by_one(scope, port, data, size, tag, context, status)) return status;
       } else if constexpr (Scope::in_warp) {
-        if (small && receive_cell_of_few(scope, port, data, static_cast<std::uint32_t>(size), tag, context, status))
-          return status;
+        if (small && receive_cell_of_few(scope, port, data, size, tag, context, status)) return status;
       }
       if (receive_cells_of_any(scope, port, data, size, tag, context, status)) return status;
     }

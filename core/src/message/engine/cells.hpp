@@ -35,77 +35,38 @@ DCGN_HOST_DEVICE bool send_cell_anew(const Scope& scope, const Port& port, const
          send_cell(scope, port, data, bytes, to, tag, context);
 }
 
-// As receive_cell(), likewise.
+// Opens the lane from this rank again where it is closed: its sender may be waiting for that.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_cell_anew(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                        int from, int tag, std::uint32_t context, Status& status) {
-  const auto open = [](InLane& lane) { return_credit(lane); };
-  return reopen(scope, port.in[port.lane(from)], Hindrance::of(*port.me).receiving, open) &&
-         receive_cell(scope, port, data, capacity, from, tag, context, status);
+DCGN_HOST_DEVICE void reopen_lane_from(const Scope& scope, const Port& port, int from) {
+  reopen(scope, port.in[port.lane(from)], Hindrance::of(*port.me).receiving, [](InLane& lane) { return_credit(lane); });
 }
 
-// A message of one cell from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of
-// them in one go. The first one after the last that was received from comes first.
+// Waits a while for whatever comes next from this rank; false where nothing does. All threads look: what they do then
+// finds it at its first look.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint32_t capacity,
-                                          int tag, std::uint32_t context, Status& status) {
-  constexpr int each = Scope::single ? few_ranks : 1;
-  Endpoint& me = *port.me;
-  if (!is_plain(data, capacity) | (Hindrance::of(me).receiving != 0) |
-      (port.size > each * static_cast<int>(scope.size())) | (port.near != port.size))
-    return false;
-  const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
-  const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
-  const Cell* cells[each];
-  std::uint32_t epochs[each];
-  for (int k = 0; k < each; ++k) {
-    const InLane& lane = port.in[mine + k < port.size ? place(mine + k) : 0];
-    const Stand stand = Stand::of(lane);
-    cells[k] = stand.cell;
-    epochs[k] = stand.epoch;
-    if (!stand.row) {  // behind the last cell of the ring, or credit is due
-      const std::uint32_t head = lane.ring.position(stand.cell, stand.epoch);
-      cells[k] = &lane.ring.at(head);
-      epochs[k] = lane.ring.epoch(head);
-    }
-    if (mine + k >= port.size) epochs[k] = ~0u;  // never
-  }
-  int chosen = -1;
-  std::uint32_t d[3]{};
-  for (std::uint32_t looks = 0; chosen < 0 && looks < quick_looks; ++looks) {
-    std::uint32_t words[each][3];
-    bool found[each];
-    for (int k = 0; k < each; ++k) found[k] = read_cell(*cells[k], epochs[k], words[k]);
-    for (int k = each; k-- > 0;)
-      if (found[k]) {
-        chosen = mine + k;
-        for (int w = 0; w < 3; ++w) d[w] = words[k][w];
-      }
-    chosen = scope.first_found(chosen, d[0], d[1], d[2]);
-    if (chosen < 0) relax_briefly();
-  }
-  const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
-  if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
-  const int from = place(chosen);
-  InLane& lane = port.in[from];
-  const Stand now = Stand::of(lane);
-  if (!now.row) return false;
-  scope.sync();  // all have seen how things stand
-  if (scope.leader()) {
-    store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-    now.step(lane, 1);
-    lane.quick_bytes += capacity;
-    me.next_place = place_after(me, from);
-  }
-  status = {from, static_cast<int>(d[2] >> 16), capacity, Code::ok};
+DCGN_HOST_DEVICE bool await_head(const Scope& scope, const Port& port, int from) {
+  const InLane& lane = port.in[port.lane(from)];
+  const std::uint32_t hindrance = Hindrance::of(*port.me).receiving | (Scope::in_warp ? 0 : lane.far);
+  const std::uint32_t head = lane.head();
+  const Cell& cell = lane.ring.at(head);
+  const std::uint32_t epoch = lane.ring.epoch(head);
   scope.sync();
-  return true;
+  if (hindrance) return false;
+  std::uint32_t d[3], looks = 0;
+  bool found = false;
+  do {
+    found = read_cell(cell, epoch, d);
+    if constexpr (Scope::in_warp) found = scope.vote(found);
+    if (found) break;
+    relax_briefly();
+  } while (++looks != 3 * quick_looks);
+  return scope.agree(found);
 }
 
 // By a thread, which takes many registers to look at all lanes at once: not its caller's.
 [[gnu::noinline]] DCGN_HOST_DEVICE static inline bool receive_cell_by_one(const gpu::ThreadScope& scope,
                                                                           const Port& port, void* data,
-                                                                          std::uint32_t capacity, int tag,
+                                                                          std::uint64_t capacity, int tag,
                                                                           std::uint32_t context, Status& status) {
   return receive_cell_of_few(scope, port, data, capacity, tag, context, status);
 }
@@ -141,11 +102,11 @@ template <class Scope>
   return true;
 }
 
-// Any message that is in the lane whole. `place`: where it was found by a receive from any source, else -1.
+// Any message that is in the lane whole.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool receive_cells(const Scope& scope, const Port& port, void* data,
-                                                      std::uint64_t capacity, int from, int place, int tag,
-                                                      std::uint32_t context, Status& status) {
+                                                      std::uint64_t capacity, int from, int tag, std::uint32_t context,
+                                                      Status& status) {
   Endpoint& me = *port.me;
   InLane& lane = port.in[port.lane(from)];
   const Stand now = Stand::of(lane);
@@ -183,7 +144,6 @@ template <class Scope>
   }
   if (taken && scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
-    if (place >= 0) me.next_place = place_after(me, place);
     lane.advance(all);
     ++lane.quick_messages;
     lane.quick_bytes += h.bytes;

@@ -24,7 +24,7 @@ DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
     std::uint32_t found = full_places(me, first) >> (start - first);
     for (std::int32_t place = start; found; ++place, found >>= 1)
       if (found & 1 && poll_lane(me, lane_at(me, place), work)) {
-        me.next_place = place_after(me, place);
+        note_taken(me, place);
         return true;
       }
     looked += bell_group;

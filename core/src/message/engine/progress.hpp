@@ -32,6 +32,12 @@ DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_
   return place + 1 == places(me) ? 0 : place + 1;
 }
 
+// A message has been taken from this place: the next search begins behind it, and its bell is no news.
+DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t place) {
+  me.next_place = place_after(me, place);
+  if (me.bells && place < lanes(me)) me.heads[place] = me.in[place].head();
+}
+
 // Waits for a message that begins with this cell; false where none has come in a while.
 DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, std::uint32_t (&d)[3]) {
   std::uint32_t looks = 0;
@@ -75,23 +81,29 @@ DCGN_HOST_DEVICE inline void load_noted(const std::uint32_t* from, std::uint32_t
 #endif
 }
 
-// The first of so many threads of a GPU look at so many groups of bells at once each: at 1280 bells by a warp.
-inline constexpr int groups_at_once = decides_in_block ? 5 : 1;
+// The lowest bit that is set, of a word that is not 0.
+DCGN_HOST_DEVICE inline int first_bit(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return __ffs(static_cast<int>(word)) - 1;
+#else
+  return __builtin_ctz(word);
+#endif
+}
 
 // Which of a group, from `first` on, have rung since their messages were last taken. What has been taken is noted
 // beside the bells only when somebody asks.
 DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t first,
                                               const std::uint32_t (&bells)[bell_group]) {
-  std::uint32_t heads[bell_group], found = 0;
-  load_noted(me.heads + first, heads);
-  bool news = false;
-  for (int i = 0; i < bell_group; ++i) news |= bells[i] != heads[i];
-  if (!news) return 0;
-  for (int i = 0; i < bell_group; ++i) {
-    if (bells[i] == heads[i]) continue;
-    const std::uint32_t head = me.in[first + i].head();
-    me.heads[first + i] = head;
-    if (static_cast<std::int32_t>(bells[i] - head) > 0) found |= 1u << i;
+  std::uint32_t noted[bell_group], news = 0, found = 0;
+  load_noted(me.heads + first, noted);
+  for (int i = 0; i < bell_group; ++i) news |= static_cast<std::uint32_t>(bells[i] != noted[i]) << i;
+  for (; news; news &= news - 1) {
+    const int at = first_bit(news);
+    std::uint32_t bell = bells[0];
+    for (int i = 1; i < bell_group; ++i) bell = i == at ? bells[i] : bell;
+    const std::uint32_t head = me.in[first + at].head();
+    me.heads[first + at] = head;
+    found |= static_cast<std::uint32_t>(static_cast<std::int32_t>(bell - head) > 0) << at;
   }
   return found;
 }
@@ -118,26 +130,19 @@ DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t f
 // Whether each place has a bell.
 DCGN_HOST_DEVICE inline bool has_all_bells(const Endpoint& me) { return me.bells && !me.mute_count; }
 
-// Which of the places of a group, of bell_group from each of `first` on, seem to hold a message: bit i of `found` for
-// place first + i. There is no place before 0. AllBells: has_all_bells(), which takes fewer registers.
-template <bool AllBells, int Groups>
-DCGN_HOST_DEVICE inline void full_places(const Endpoint& me, const std::int32_t (&first)[Groups],
-                                         std::uint32_t (&found)[Groups]) {
+// Which of the places of a group, from `first` on, seem to hold a message: bit i for place first + i. AllBells:
+// has_all_bells(), which takes fewer registers.
+template <bool AllBells = false>
+DCGN_HOST_DEVICE std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
   const std::int32_t rung = me.bells ? lanes(me) : 0, end = places(me);
-  std::uint32_t bells[Groups][bell_group];
-  for (int g = 0; g < Groups; ++g)
-    if (first[g] >= 0 && first[g] < rung) load_group(me.bells + first[g], bells[g]);
-  for (int g = 0; g < Groups; ++g) found[g] = first[g] >= 0 && first[g] < rung ? rung_in(me, first[g], bells[g]) : 0;
-  if constexpr (!AllBells)
-    for (int g = 0; g < Groups; ++g)
-      if (rung < end && first[g] >= 0 && first[g] + bell_group > rung && first[g] < end)
-        found[g] |= seen_in(me, first[g], rung, end);
-}
-
-DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
-  std::uint32_t found[1];
-  full_places<false, 1>(me, {first}, found);
-  return found[0];
+  std::uint32_t found = 0;
+  if (AllBells || first < rung) {
+    std::uint32_t bells[bell_group];
+    load_group(me.bells + first, bells);
+    found = rung_in(me, first, bells);
+  }
+  if (!AllBells && rung < end && first + bell_group > rung && first < end) found |= seen_in(me, first, rung, end);
+  return found;
 }
 
 // Looks at a few places in turn, or at all, and takes one message.

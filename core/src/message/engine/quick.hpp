@@ -128,55 +128,73 @@ DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, cons
   return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
 }
 
-// Waits for a bell to say what has not been noted; false where none has in a while. Called by those who look, where
-// each has no more than a group to look at: what is noted stays in registers, and a look takes little longer than a
-// load.
-template <class Scope>
-DCGN_HOST_DEVICE bool await_bell(const Scope& scope, const Endpoint& me) {
-  const int mine = bell_group * static_cast<int>(scope.rank());
-  const bool looks = mine < lanes(me);
-  std::uint32_t noted[bell_group]{}, bells[bell_group]{};
-  if (looks) load_group(me.heads + mine, noted);
-  for (std::uint32_t k = 0; k < quick_looks / 4; ++k) {
-    if (looks) load_group(me.bells + mine, bells);
-    std::uint32_t news = 0;
-    for (int i = 0; i < bell_group; ++i) news |= bells[i] ^ noted[i];
-    if (scope.first_found(news ? 0 : -1) >= 0) return true;
-    relax_briefly();
+// How those who look share the places: rows of 2^shift, of which each has bell_group in a row from `mine` on. Row
+// `first` comes first.
+struct Search {
+  int shift, mine, rows, start, first;
+
+  template <class Scope>
+  DCGN_HOST_DEVICE static Search of(const Scope& scope, const Endpoint& me) {
+    int shift = 0;
+    while (1 << shift < bell_group * static_cast<int>(scope.lookers())) ++shift;
+    return {shift, bell_group * static_cast<int>(scope.rank()), (places(me) + (1 << shift) - 1) >> shift, me.next_place,
+            me.next_place >> shift};
   }
-  return false;
+  DCGN_HOST_DEVICE int row(int k) const { return first + k < rows ? first + k : first + k - rows; }
+  // This thread's first place in row k; -1 where it has none.
+  DCGN_HOST_DEVICE int group(int k) const { return mine < 1 << shift ? (row(k) << shift) + mine : -1; }
+};
+
+// A warp looks at so many rows at once: at 1280 bells.
+inline constexpr int rows_at_once = decides_in_block ? 5 : 1;
+
+// Which of so many rows, from row r on, have bells that differ from what is noted of them: bit k for row r + k. No more
+// is found out: who waits looks here again and again, and a lone warp takes long for each instruction.
+template <int Rows, class Scope>
+DCGN_HOST_DEVICE std::uint32_t rows_with_news(const Scope& scope, const Endpoint& me, const Search& search, int r) {
+  std::uint32_t bells[Rows][bell_group], news = 0;
+  int group[Rows];
+  for (int k = 0; k < Rows; ++k) {
+    const int row = search.row(r + k < search.rows ? r + k : r);
+    group[k] = (row << search.shift) + (search.mine & ((1 << search.shift) - 1));
+    load_group(me.bells + group[k], bells[k]);
+  }
+  for (int k = 0; k < Rows; ++k) {
+    std::uint32_t noted[bell_group], differ = 0;
+    load_noted(me.heads + group[k], noted);
+    for (int i = 0; i < bell_group; ++i) differ |= bells[k][i] ^ noted[i];
+    news |= static_cast<std::uint32_t>(scope.first_found(differ ? 0 : -1) >= 0) << k;
+  }
+  return news;
 }
 
-// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look, each
-// at groups of its own, which together make rows.
+// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look: the
+// places from `start` on come first.
 template <bool AllBells, class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me) {
-  const int width = bell_group * static_cast<int>(scope.lookers()), mine = bell_group * static_cast<int>(scope.rank());
-  const int rows = (places(me) + width - 1) / width, start = me.next_place, first = start / width;
-  const auto choose = [&](int row, std::uint32_t found) {
-    int place = -1;
-    for (int i = bell_group; i-- > 0;)
-      if (found >> i & 1) place = row * width + mine + i;
-    return scope.first_found(place);
+DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me, const Search& search) {
+  const auto choose = [&](int k, std::uint32_t found) {
+    return scope.first_found(found ? search.group(k) + first_bit(found) : -1);
   };
-  std::uint32_t late = 0;
-  for (int r = 0; r < rows; r += groups_at_once) {
-    int row[groups_at_once], group[groups_at_once];
-    std::uint32_t found[groups_at_once];
-    for (int k = 0; k < groups_at_once; ++k) {
-      row[k] = first + r + k < rows ? first + r + k : first + r + k - rows;
-      group[k] = r + k < rows && mine < width ? row[k] * width + mine : -1;
+  std::uint32_t late = 0;  // what there is before the start, in its row: it comes last
+  for (int r = 0; r < search.rows; r += rows_at_once) {
+    std::uint32_t news = (1u << rows_at_once) - 1;
+    if constexpr (AllBells)
+      news = search.rows - r == 1 ? rows_with_news<1>(scope, me, search, r)
+                                  : rows_with_news<rows_at_once>(scope, me, search, r);
+    for (; news; news &= news - 1) {
+      const int k = r + first_bit(news);
+      if (k >= search.rows) break;
+      const int group = search.group(k);
+      std::uint32_t found = group < 0 ? 0 : full_places<AllBells>(me, group);
+      if (k == 0 && group >= 0) {
+        const int before = search.start - group;
+        late = before <= 0 ? 0 : before >= bell_group ? found : found & ((1u << before) - 1);
+        found &= ~late;
+      }
+      if (const int place = choose(k, found); place >= 0) return place;
     }
-    full_places<AllBells>(me, group, found);
-    if (r == 0) {  // those before the start come last
-      const int before = start - group[0];
-      late = group[0] < 0 || before <= 0 ? 0 : before >= bell_group ? found[0] : found[0] & ((1u << before) - 1);
-      found[0] &= ~late;
-    }
-    for (int k = 0; k < groups_at_once; ++k)
-      if (const int place = r + k < rows ? choose(row[k], found[k]) : -1; place >= 0) return place;
   }
-  return choose(first, late);
+  return choose(0, late);
 }
 
 // What the planner of a receive found: a message and where it is. 0 steps: nothing for a quick call.
@@ -259,17 +277,19 @@ template <class Scope>
 }
 
 // Looks a while for a place where there is a message. Called by those who look.
-template <class Scope>
+template <bool AllBells, class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
-  const bool all_bells = has_all_bells(me);
-  const bool by_bells = all_bells && lanes(me) <= bell_group * static_cast<int>(scope.lookers());
-  int place = -1;
-  for (std::uint32_t looks = 0; place < 0 && looks < quick_looks / 4; ++looks) {
-    if (by_bells && !await_bell(scope, me)) break;
-    place = all_bells ? find_place<true>(scope, me) : find_place<false>(scope, me);
-    if (place < 0) relax_briefly();
+  const Search search = Search::of(scope, me);
+  for (std::uint32_t looks = 0; looks < quick_looks / 2; ++looks) {
+    if (const int place = find_place<AllBells>(scope, me, search); place >= 0) return place;
+    relax_briefly();
   }
-  return place;
+  return -1;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
+  return has_all_bells(me) ? await_place<true>(scope, me) : await_place<false>(scope, me);
 }
 
 // Any message, from anybody.
@@ -315,14 +335,12 @@ template <class Scope>
     return false;
   }
   const int from = port.first + lane;
-  if constexpr (Scope::in_warp) {
-    if (receive_cell(scope, port, data, capacity, from, tag, context, status)) {
-      if (scope.leader()) me.next_place = place_after(me, place);
-      scope.sync();
-      return true;
-    }
-  }
-  return receive_cells(scope, port, data, capacity, from, place, tag, context, status);
+  bool taken = false;
+  if constexpr (Scope::in_warp) taken = receive_cell(scope, port, data, capacity, from, tag, context, status);
+  if (!taken && !receive_cells(scope, port, data, capacity, from, tag, context, status)) return false;
+  if (scope.leader()) note_taken(me, place);
+  scope.sync();
+  return true;
 }
 
 }  // namespace dcgn::message

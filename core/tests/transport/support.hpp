@@ -17,10 +17,11 @@ using Bytes = std::vector<unsigned char>;
 // Bytes that repeat nowhere near, so that one in the wrong place is seen.
 inline Bytes pattern(std::size_t size, unsigned seed) {
   Bytes bytes(size);
-  std::uint32_t x = seed * 2654435761u + 1;
-  for (unsigned char& b : bytes) {
-    x = x * 1664525u + 1013904223u;
-    b = static_cast<unsigned char>(x >> 24);
+  std::uint64_t x = seed * 2654435761u + 1;
+  for (std::size_t at = 0; at < size; at += sizeof x) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t word = x ^ x >> 32;
+    std::memcpy(bytes.data() + at, &word, std::min(sizeof word, size - at));
   }
   return bytes;
 }

@@ -7,7 +7,7 @@ namespace {
 constexpr int most_selves = 6;
 
 DCGN_HOST_DEVICE std::int64_t self_bytes(int i) {
-  constexpr std::int64_t all[most_selves] = {0, 1, 8, 13, 513, sanitized ? 9000 : 70000};
+  constexpr std::int64_t all[most_selves] = {0, 1, 8, 13, 513, sanitized ? 9000 : 30000};
   return all[i];
 }
 

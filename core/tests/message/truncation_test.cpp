@@ -8,7 +8,7 @@ constexpr int cut_sizes = 9;
 constexpr int cut_rooms = 4;  // of the buffer's length
 
 DCGN_HOST_DEVICE std::int64_t sent_bytes(int i) {
-  constexpr std::int64_t all[cut_sizes] = {1, 7, 8, 9, 13, 84, 512, 5000, sanitized ? 9000 : 60000};
+  constexpr std::int64_t all[cut_sizes] = {1, 7, 8, 9, 13, 84, 512, 5000, sanitized ? 9000 : 30000};
   return all[i];
 }
 DCGN_HOST_DEVICE std::int64_t room(int i, int which) {

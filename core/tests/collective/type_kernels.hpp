@@ -32,12 +32,39 @@ DCGN_HOST_DEVICE T element(int rank, std::int64_t i) {
 
 constexpr std::int64_t elements = 61;
 
+// One of the operations, by its number: the collective is compiled once for each type, not once for each operation.
+template <class T>
+struct Chosen {
+  static constexpr bool is_complex = std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>;
+  static constexpr int count = is_complex ? 5 : std::is_integral_v<T> ? 10 : 7;
+  int number;
+
+  DCGN_HOST_DEVICE T operator()(const T& a, const T& b) const {
+    switch (number) {
+      case 0: return Sum{}(a, b);
+      case 1: return Product{}(a, b);
+      case 2: return LogicalAnd{}(a, b);
+      case 3: return LogicalOr{}(a, b);
+      case 4: return LogicalXor{}(a, b);
+    }
+    if constexpr (!is_complex) switch (number) {
+        case 5: return Min{}(a, b);
+        case 6: return Max{}(a, b);
+      }
+    if constexpr (std::is_integral_v<T>) switch (number) {
+        case 7: return BitAnd{}(a, b);
+        case 8: return BitOr{}(a, b);
+        case 9: return BitXor{}(a, b);
+      }
+    return T();
+  }
+};
+
 template <class T>
 struct OfType {
-  template <class Op>
   struct Result {
     int ranks;
-    Op op;
+    Chosen<T> op;
     DCGN_HOST_DEVICE T operator()(std::int64_t i) const {
       T sum = element<T>(0, i);
       for (int r = 1; r < ranks; ++r) sum = op(sum, element<T>(r, i));
@@ -46,37 +73,16 @@ struct OfType {
   };
 
   DCGN_TEST_ON_PORT
-  template <class Port, class Op>
-  DCGN_HOST_DEVICE void reduce(const Port& me, const Memory& m, Op op) const {
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
     const Buffers b(me, m);
     T* const x = reinterpret_cast<T*>(m.bytes);
     const int r = m.role;
-    b.fill(x, elements, [=](std::int64_t i) { return element<T>(r, i); });
-    b.call([&](auto& rank, const auto&... scope) { return rank.all_reduce(scope..., span_of(x, elements), op); });
-    b.check(x, elements, Result<Op>{m.roles, op});
-  }
-
-  DCGN_TEST_ON_PORT
-  template <class Port>
-  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
-    reduce(me, m, Sum{});
-    reduce(me, m, Product{});
-    reduce(me, m, LogicalXor{});
-    if constexpr (!std::is_same_v<T, complex<float>> && !std::is_same_v<T, complex<double>>) {
-      reduce(me, m, Min{});
-      reduce(me, m, Max{});
-    } else {
-      reduce(me, m, LogicalAnd{});
-      reduce(me, m, LogicalOr{});
-    }
-    if constexpr (std::is_integral_v<T>) {
-      reduce(me, m, BitAnd{});
-      reduce(me, m, BitOr{});
-      reduce(me, m, BitXor{});
-    }
-    if constexpr (std::is_same_v<T, std::int32_t> || std::is_same_v<T, half>) {
-      reduce(me, m, LogicalAnd{});
-      reduce(me, m, LogicalOr{});
+    for (int number = 0; number < Chosen<T>::count; ++number) {
+      const Chosen<T> op{number};
+      b.fill(x, elements, [=](std::int64_t i) { return element<T>(r, i); });
+      b.call([&](auto& rank, const auto&... scope) { return rank.all_reduce(scope..., span_of(x, elements), op); });
+      b.check(x, elements, Result{m.roles, op});
     }
   }
 };

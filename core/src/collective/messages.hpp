@@ -29,8 +29,7 @@ DCGN_HOST_DEVICE Code send(const Scope& scope, const Member& m, Call call, messa
                            std::int64_t bytes, int to, int tag) {
   const Code code = check_peer(scope, m, call, to, false);
   if (code != Code::ok) return code;
-  return message::send_any(scope, *m.port.me, call, mode, data, bytes, m.group.in_world(to), tag,
-                           m.group.user_context());
+  return message::send(scope, m.port, call, mode, data, bytes, m.group.in_world(to), tag, m.group.user_context());
 }
 
 template <class Scope>
@@ -38,8 +37,8 @@ DCGN_HOST_DEVICE Status recv(const Scope& scope, const Member& m, void* data, st
                              int tag) {
   const Code code = check_peer(scope, m, Call::recv, from, true);
   if (code != Code::ok) return failed(code);
-  return status_in(m.group, message::recv_any(scope, *m.port.me, Call::recv, data, capacity,
-                                              peer_in_world(m.group, from), tag, m.group.user_context()));
+  return status_in(m.group, message::recv(scope, m.port, Call::recv, data, capacity, peer_in_world(m.group, from), tag,
+                                          m.group.user_context()));
 }
 
 template <class Scope>

@@ -67,7 +67,7 @@ class Context {
 
   // The same, flattened with x fastest.
   DCGN_HOST_DEVICE unsigned thread_rank() const;
-  DCGN_HOST_DEVICE unsigned block_rank() const { return grid_dim().linear(block_index()); }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE unsigned block_rank() const { return grid_dim().linear(block_index()); }
   DCGN_HOST_DEVICE unsigned num_threads() const { return block_dim().volume(); }
   DCGN_HOST_DEVICE unsigned num_blocks() const { return grid_dim().volume(); }
   DCGN_HOST_DEVICE unsigned lane() const { return thread_rank() % warp_size; }

@@ -37,10 +37,21 @@ template <class Scope>
                                                  const void* data, std::int64_t bytes, int to, int tag,
                                                  std::uint32_t context);
 
-// Any receive. Out of line as send_any().
+// Receives. Out of line as send_any().
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data,
-                                                   std::int64_t capacity, int from, int tag, std::uint32_t context);
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data,
+                                                    std::int64_t capacity, int from, int tag, std::uint32_t context);
+
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, void* data,
+                                                        std::int64_t capacity, int tag, std::uint32_t context);
+
+template <class Scope>
+DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
+                                 int from, int tag, std::uint32_t context) {
+  return from == any_source ? recv_from_any(scope, me, call, data, capacity, tag, context)
+                            : recv_from(scope, me, call, data, capacity, from, tag, context);
+}
 
 template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,

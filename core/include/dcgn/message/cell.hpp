@@ -158,7 +158,8 @@ DCGN_HOST_DEVICE inline std::uint32_t small_word(std::uint32_t context, std::int
          static_cast<std::uint32_t>(tag) << 16;
 }
 
-DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t position, const Header& h) {
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t position,
+                                                                 const Header& h) {
   const auto kind = static_cast<std::uint32_t>(h.kind);
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
@@ -235,7 +236,7 @@ DCGN_HOST_DEVICE inline bool read_rest(const Ring& ring, std::uint32_t position,
 }
 
 // Reads the header at `position` if all of its cells are there.
-DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool read_header(const Ring& ring, std::uint32_t position, Header& h) {
   std::uint32_t d[3];
   if (!read_cell(ring.at(position), ring.epoch(position), d)) return false;
   h = decode(d);

@@ -308,11 +308,10 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
   return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
 }
 
-// A receive that recv_any() does not finish.
+// `from` is any_source where recv_from_any() has found nothing.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_otherwise(const Scope& scope, Endpoint& me, Call call, void* data,
-                                                         std::int64_t capacity, int from, int tag,
-                                                         std::uint32_t context) {
+DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
+                                  int from, int tag, std::uint32_t context) {
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
@@ -335,14 +334,14 @@ template <class Scope>
   return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
 }
 
-// Any receive. Out of line as send_any(). A message from any source is taken here, where little else makes the compiler
-// save registers.
+// What waits for many ranks is inlined here, all but what is out of the ordinary: each function called in between would
+// save its caller's registers.
 template <class Scope>
-DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
-                                 int from, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
+                                      int tag, std::uint32_t context) {
   if constexpr (decides_in_block && Scope::in_block)
     if (const Port port(me);
-        from == any_source && calls_in_block(me) && !scope.broken() && fit(port, data, capacity, from, tag, true)) {
+        calls_in_block(me) && !scope.broken() && fit(port, data, capacity, any_source, tag, true)) {
       const auto size = static_cast<std::uint64_t>(capacity);
       Status status;
       const bool small = size <= small_bytes;
@@ -353,7 +352,7 @@ DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, vo
       }
       if (receive_cells_of_any(scope, port, data, size, tag, context, status)) return status;
     }
-  return recv_otherwise(scope, me, call, data, capacity, from, tag, context);
+  return recv_from(scope, me, call, data, capacity, any_source, tag, context);
 }
 
 template <class Scope>

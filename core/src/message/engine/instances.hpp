@@ -15,7 +15,8 @@
   namespace message {                                                                                                  \
   template Argument check_scope(const Scope&);                                                                         \
   template Code send_any(const Scope&, Endpoint&, Call, SendMode, const void*, std::int64_t, int, int, std::uint32_t); \
-  template Status recv_any(const Scope&, Endpoint&, Call, void*, std::int64_t, int, int, std::uint32_t);               \
+  template Status recv_from(const Scope&, Endpoint&, Call, void*, std::int64_t, int, int, std::uint32_t);              \
+  template Status recv_from_any(const Scope&, Endpoint&, Call, void*, std::int64_t, int, std::uint32_t);               \
   template Request isend(const Scope&, Endpoint&, SendMode, const void*, std::int64_t, int, int, std::uint32_t);       \
   template Request irecv(const Scope&, Endpoint&, void*, std::int64_t, int, int, std::uint32_t);                       \
   template Status sendrecv(const Scope&, Endpoint&, Call, SendMode, const void*, std::int64_t, int, int, void*,        \

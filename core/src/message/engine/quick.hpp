@@ -278,7 +278,7 @@ template <class Scope>
 
 // Looks a while for a place where there is a message. Called by those who look.
 template <bool AllBells, class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
+DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
   const Search search = Search::of(scope, me);
   for (std::uint32_t looks = 0; looks < quick_looks / 2; ++looks) {
     if (const int place = find_place<AllBells>(scope, me, search); place >= 0) return place;
@@ -287,9 +287,10 @@ template <bool AllBells, class Scope>
   return -1;
 }
 
+// The same where some place has no bell.
 template <class Scope>
-DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
-  return has_all_bells(me) ? await_place<true>(scope, me) : await_place<false>(scope, me);
+[[gnu::noinline]] DCGN_HOST_DEVICE int await_any_place(const Scope& scope, const Endpoint& me) {
+  return await_place<false>(scope, me);
 }
 
 // Any message, from anybody.
@@ -303,7 +304,7 @@ template <class Scope>
   const bool begun = !scope.looks() || begin_quick(me);
   const bool able = begun && !me.open;
   if (from == any_source) {
-    if (scope.looks() && able) place = await_place(scope, me);
+    if (scope.looks() && able) place = await_any_place(scope, me);
     if (place >= 0) plan.lane = lane_at(me, place);
   }
   if (scope.leader() && able && plan.lane >= 0 && plan.lane < me.near) {
@@ -322,12 +323,12 @@ template <class Scope>
 
 // The same for a message that is in the lane whole, within a block.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data,
-                                                             std::uint64_t capacity, int tag, std::uint32_t context,
-                                                             Status& status) {
+DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                           int tag, std::uint32_t context, Status& status) {
   Endpoint& me = *port.me;
   int place = -1;
-  if (scope.looks() && !Hindrance::of(me).receiving) place = await_place(scope, me);
+  if (scope.looks() && !Hindrance::of(me).receiving)
+    place = has_all_bells(me) ? await_place<true>(scope, me) : await_any_place(scope, me);
   if constexpr (!Scope::in_warp) place = scope.publish(place);  // the lanes of a warp know it
   const int lane = place < 0 ? port.near : lane_at(me, place);
   if (lane == port.near) {

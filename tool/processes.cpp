@@ -27,7 +27,7 @@ struct Start {
   char why[512] = {};
 };
 
-std::string text_of(const NodeShape& n) {
+std::string shape_text(const NodeShape& n) {
   return fmt::format("{} CPU ranks and {} GPUs of {} slots", n.cpus, n.gpus, n.slots);
 }
 
@@ -37,7 +37,7 @@ std::optional<Error> first_mistake(const std::optional<Error>& mine, const std::
   for (std::size_t p = 1; p < all.size(); ++p) {
     const std::string who = fmt::format("process {}", p);
     if (all[p].code != Code::ok) return Error(all[p].code, who, all[p].why);
-    const std::string theirs = text_of(all[p].node), ours = text_of(all[0].node);
+    const std::string theirs = shape_text(all[p].node), ours = shape_text(all[0].node);
     if (theirs != ours)
       return Error(Code::configuration, who, fmt::format("{}: expected {}, as process 0 has", theirs, ours));
   }

@@ -33,7 +33,7 @@ struct SimRunArguments {
 };
 
 // An error's line without what it begins with.
-std::string text_of(const Error& error) {
+std::string message_of(const Error& error) {
   const std::string text = error.what(), prefix = fmt::format("dcgn: {}: ", error.operation());
   return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
 }
@@ -146,7 +146,7 @@ Inputs inputs_of(const Configuration& c) {
   try {
     inputs.record = std::make_unique<base::OutputFile>(c.plan.record);
   } catch (const Error& error) {
-    throw Error(error.code(), "configuration", c.places.find("requests.record")->second + ": " + text_of(error));
+    throw Error(error.code(), "configuration", c.places.find("requests.record")->second + ": " + message_of(error));
   }
   return inputs;
 }

@@ -253,7 +253,7 @@ Json document_of(const TraceArguments& arguments, const Document& document, cons
           {"critical_path", path}};
 }
 
-Document read(const std::string& name) {
+Document read_document(const std::string& name) {
   errno = 0;
   std::ifstream file(name, std::ios::binary);
   if (!file)
@@ -268,7 +268,7 @@ int run(TraceArguments& a) {
   a.json.open();
   std::optional<base::OutputFile> page;
   if (!a.output.empty()) page.emplace(a.output);
-  const Document document = read(a.file);
+  const Document document = read_document(a.file);
   const Analysis analysis = trace::analyse(document);
   if (page) {
     std::ostringstream text;

@@ -24,7 +24,7 @@ namespace {
 
 using bench::StencilRow, bench::StencilWork;
 
-struct StencilArguments {
+struct StencilBenchArguments {
   std::vector<std::string> equations = {"cahn-hilliard", "jacobi"};
   std::string sizes, devices, modes = "all", exchange = "stage", peers = "none";
   std::int64_t steps = 0;
@@ -40,7 +40,7 @@ std::vector<std::string> usual_sizes(const std::string& equation, bool real) {
               : std::vector<std::string>{"128x128", "24x24x24"};
 }
 
-std::vector<int> device_counts(const StencilArguments& a, int available) {
+std::vector<int> device_counts(const StencilBenchArguments& a, int available) {
   std::vector<int> counts;
   if (a.devices.empty()) {
     for (int n = 1; n <= available; n *= 2) counts.push_back(n);
@@ -55,7 +55,7 @@ std::vector<int> device_counts(const StencilArguments& a, int available) {
 }
 
 // What is measured: equations and grids. Jacobi's are planes; others are left to the other equation.
-std::vector<std::pair<std::string, std::vector<std::int64_t>>> work_of(const StencilArguments& a, bool real) {
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> work_of(const StencilBenchArguments& a, bool real) {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> work;
   for (const std::string& equation : a.equations)
     for (const std::string& text : a.sizes.empty() ? usual_sizes(equation, real) : split(a.sizes, ',')) {
@@ -81,7 +81,7 @@ void line(const StencilRow& r) {
 // One size by all forms over all numbers of devices.
 class Comparison {
  public:
-  Comparison(const StencilArguments& a, BenchDocument& document, double copy_gb_per_s)
+  Comparison(const StencilBenchArguments& a, BenchDocument& document, double copy_gb_per_s)
       : a_(a), document_(document), copy_(copy_gb_per_s) {}
 
   void measure(StencilWork work, const std::vector<std::string>& modes, const std::vector<std::string>& peers) {
@@ -110,13 +110,13 @@ class Comparison {
     if (!document_.quiet()) line(row);
   }
 
-  const StencilArguments& a_;
+  const StencilBenchArguments& a_;
   BenchDocument& document_;
   double copy_;
   std::map<std::string, double> alone_;  // a step on one device, by form
 };
 
-void tell_largest(const StencilArguments& a, const std::vector<int>& counts, BenchDocument& document) {
+void tell_largest(const StencilBenchArguments& a, const std::vector<int>& counts, BenchDocument& document) {
   nlohmann::ordered_json table = nlohmann::ordered_json::array();
   for (const int devices : counts)
     for (const int dims : {2, 3}) {
@@ -132,7 +132,7 @@ void tell_largest(const StencilArguments& a, const std::vector<int>& counts, Ben
   document["largest"] = table;
 }
 
-int run(StencilArguments& a) {
+int run(StencilBenchArguments& a) {
   const bool real = !a.cpus && Device::count() > 0 && Device(0).kind() == DeviceKind::cuda;
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::vector<int> counts = device_counts(a, a.cpus ? processors : Device::count());
@@ -187,7 +187,7 @@ constexpr const char* stencil_description =
 }  // namespace
 
 void add_bench_stencil(CLI::App& parent, Action& chosen) {
-  const auto a = std::make_shared<StencilArguments>();
+  const auto a = std::make_shared<StencilBenchArguments>();
   CLI::App* app = parent.add_subcommand("stencil", stencil_description);
   app->add_option("EQUATION", a->equations, "Which: cahn-hilliard, jacobi [both]")
       ->check(word_of({"cahn-hilliard", "jacobi"}))

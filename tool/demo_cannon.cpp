@@ -41,7 +41,7 @@ struct CannonArguments {
   bool check = false;
 };
 
-Json to_json(const cannon::Options& o, const cannon::Outcome& outcome, std::optional<std::int64_t> wrong) {
+Json document_of(const cannon::Options& o, const cannon::Outcome& outcome, std::optional<std::int64_t> wrong) {
   Json ranks = Json::array();
   for (const RankReport& r : outcome.ranks)
     ranks.push_back({{"rank", r.rank},
@@ -103,7 +103,7 @@ int run(CannonArguments& a) {
   if (!here.first()) return exit_ok;
   std::optional<std::int64_t> wrong;
   if (a.check) wrong = cannon::count_wrong(o.size, outcome.c);
-  a.json.write(to_json(o, outcome, wrong).dump(2));
+  a.json.write(document_of(o, outcome, wrong).dump(2));
   if (!a.json.on_stdout()) {
     print_report(o, outcome);
     if (wrong) fmt::print("check: {} of {} rows are wrong\n", *wrong, o.size);

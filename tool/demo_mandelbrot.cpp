@@ -57,8 +57,8 @@ void set_region(const MandelbrotArguments& a, mandelbrot::Task& task) {
                  a.center[1] + half_height};
 }
 
-Json to_json(const mandelbrot::Options& o, const mandelbrot::Outcome& outcome, const MandelbrotArguments& a,
-             std::optional<std::int64_t> wrong) {
+Json document_of(const mandelbrot::Options& o, const mandelbrot::Outcome& outcome, const MandelbrotArguments& a,
+                 std::optional<std::int64_t> wrong) {
   const mandelbrot::Task& t = o.task;
   const double pixels = static_cast<double>(t.width) * t.height;
   Json ranks = Json::array();
@@ -166,7 +166,7 @@ int run(MandelbrotArguments& a) {
   std::optional<std::int64_t> wrong;
   if (a.check) wrong = mandelbrot::count_wrong(o.task, outcome.pixels);
 
-  a.json.write(to_json(o, outcome, a, wrong).dump(2));
+  a.json.write(document_of(o, outcome, a, wrong).dump(2));
   if (!a.json.on_stdout()) {
     print_report(o, outcome);
     fmt::print("{}: the set\n{}: who computed which strip\n", a.output, a.owners);

@@ -87,8 +87,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Json to_json(const NbodyArguments& a, const nbody::Outcome& outcome, const std::vector<std::string>& files,
-             std::optional<std::int64_t> wrong) {
+Json document_of(const NbodyArguments& a, const nbody::Outcome& outcome, const std::vector<std::string>& files,
+                 std::optional<std::int64_t> wrong) {
   const nbody::Options& o = a.options;
   Json ranks = Json::array(), energies = Json::array();
   for (const nbody::RankWork& w : outcome.ranks) {
@@ -188,7 +188,7 @@ int run(NbodyArguments& a) {
   std::optional<std::int64_t> wrong;
   if (a.check) wrong = count_wrong(outcome.film.back(), nbody::reference(o), tolerance) + outcome.stale;
 
-  a.json.write(to_json(a, outcome, files, wrong).dump(2));
+  a.json.write(document_of(a, outcome, files, wrong).dump(2));
   if (!a.json.on_stdout()) {
     print_report(a, outcome);
     if (!files.empty()) fmt::print("{}{}: the bodies\n", files.front(), files.size() > 1 ? " to " + files.back() : "");

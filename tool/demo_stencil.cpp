@@ -181,7 +181,7 @@ class Recorder {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-Json to_json(const StencilArguments& a, const Outcome& outcome, const Recorder& recorder) {
+Json document_of(const StencilArguments& a, const Outcome& outcome, const Recorder& recorder) {
   const simulation::Options& o = a.options;
   const double steps_per_s = static_cast<double>(outcome.steps) / outcome.stepping_s;
   Json records = Json::array();
@@ -306,7 +306,7 @@ int run_demo_stencil(StencilArguments& a) {
   if (!here.first()) return exit_ok;
   recorder->finish();
   const int plotted = a.plot.empty() ? exit_ok : plot({"--output=" + a.plot, a.csv_name()});
-  a.json.write(to_json(a, outcome, *recorder).dump(2));
+  a.json.write(document_of(a, outcome, *recorder).dump(2));
   if (!a.json.on_stdout()) print_report(a, outcome, *recorder);
   return plotted;
 }

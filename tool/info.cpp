@@ -80,7 +80,7 @@ const char* to_string(DeviceKind kind) {
   return "";
 }
 
-Json to_json(const InfoArguments& a, const Placement& placement) {
+Json document_of(const InfoArguments& a, const Placement& placement) {
   Json document = {{"version", version},
                    {"build", {{"type", build_type}, {"compiler", build_compiler}, {"sanitizers", build_sanitizers}}}};
   for (const Part& part : build_parts) document["build"]["parts"][part.name] = part.state;
@@ -209,7 +209,7 @@ int run(InfoArguments& a) {
   const Placement placement({a.shape.shape()});
   settings_in_force();  // throws what is wrong with them before anything is printed
   a.json.open();
-  if (a.json.given()) a.json.write(to_json(a, placement).dump(2));
+  if (a.json.given()) a.json.write(document_of(a, placement).dump(2));
   if (!a.json.on_stdout()) print_all(a, placement);
   return exit_ok;
 }

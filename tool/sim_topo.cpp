@@ -34,7 +34,7 @@ constexpr const char* short_forms =
     "nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so dDFLY, dFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, "
     "overlay";
 
-Configuration read(const TopoArguments& a) {
+Configuration read_topology(const TopoArguments& a) {
   // A file's name may have a colon, too.
   const std::string text = memnet::configuration_of(a.what);
   if (!text.empty()) return memnet::parse_configuration(text, a.what, a.settings, false);
@@ -66,7 +66,7 @@ nlohmann::ordered_json graph_of(const Topology& topology) {
 }
 
 int run(TopoArguments& a) {
-  const Configuration c = read(a);
+  const Configuration c = read_topology(a);
   expect_different("sim", {{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   a.svg.open();

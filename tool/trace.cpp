@@ -57,26 +57,26 @@ struct TraceArguments {
   JsonOption json;
 };
 
-struct Place {
+struct EventPlace {
   std::size_t rank, event;
 };
 
-const Event& event_at(const Document& document, const Place& place) {
+const Event& event_at(const Document& document, const EventPlace& place) {
   return document.ranks[place.rank].events[place.event];
 }
 
 std::uint64_t duration(const Event& e) { return e.end_ns - e.begin_ns; }
 
-std::uint64_t waited(const Analysis& a, const Event& e, const Place& place) {
+std::uint64_t waited(const Analysis& a, const Event& e, const EventPlace& place) {
   const trace::Wait& wait = a.waits[place.rank][place.event];
   return wait.until_ns ? wait.until_ns - e.begin_ns : 0;
 }
 
-std::vector<Place> slowest_calls(const Document& document, std::size_t most) {
-  std::vector<Place> all;
+std::vector<EventPlace> slowest_calls(const Document& document, std::size_t most) {
+  std::vector<EventPlace> all;
   for (std::size_t r = 0; r < document.ranks.size(); ++r)
     for (std::size_t i = 0; i < document.ranks[r].events.size(); ++i) all.push_back({r, i});
-  const auto slower = [&](const Place& a, const Place& b) {
+  const auto slower = [&](const EventPlace& a, const EventPlace& b) {
     return duration(event_at(document, a)) > duration(event_at(document, b));
   };
   const std::size_t some = std::min(most, all.size());
@@ -177,7 +177,7 @@ void print_collectives(const Analysis& a) {
 void print_slowest(const Document& document, const Analysis& a) {
   Table table(
       {{"slowest", left}, {"rank"}, {"peer"}, {"tag"}, {"bytes"}, {"time"}, {"of it waiting"}, {"for rank"}, {"from"}});
-  for (const Place& place : slowest_calls(document, 10)) {
+  for (const EventPlace& place : slowest_calls(document, 10)) {
     const Event& e = event_at(document, place);
     const trace::Wait& wait = a.waits[place.rank][place.event];
     const auto known = [](std::int32_t number) { return number >= 0 ? fmt::to_string(number) : "."; };
@@ -224,7 +224,7 @@ Json document_of(const TraceArguments& arguments, const Document& document, cons
                            {"bytes", c.bytes},
                            {"in_calls_ns", c.in_calls_ns},
                            {"waiting_ns", c.waiting_ns}});
-  for (const Place& place : slowest_calls(document, 10)) {
+  for (const EventPlace& place : slowest_calls(document, 10)) {
     const Event& e = event_at(document, place);
     slowest.push_back({{"call", message::to_string(e.call)},
                        {"rank", place.rank},

@@ -45,14 +45,14 @@ struct VgpuRewriteArguments {
   JsonOption json;
 };
 
-Json to_json(const std::vector<ptx::ParameterReport>& parameters) {
+Json document_of(const std::vector<ptx::ParameterReport>& parameters) {
   Json all = Json::array();
   for (const ptx::ParameterReport& p : parameters)
     all.push_back({{"name", p.name}, {"offset", p.offset}, {"bytes", p.bytes}, {"alignment", p.alignment}});
   return all;
 }
 
-Json to_json(const ptx::MemoryUse& memory) {
+Json document_of(const ptx::MemoryUse& memory) {
   Json pointers = Json::array();
   for (const ptx::PointerUse& p : memory.pointers)
     pointers.push_back({{"offset", p.offset},
@@ -62,7 +62,7 @@ Json to_json(const ptx::MemoryUse& memory) {
   return {{"pointers", pointers}, {"writes_elsewhere", memory.writes_elsewhere}};
 }
 
-Json to_json(const ptx::KernelReport& k) {
+Json document_of(const ptx::KernelReport& k) {
   Json reasons = Json::array();
   for (const ptx::Reason& r : k.reasons)
     reasons.push_back(
@@ -73,10 +73,10 @@ Json to_json(const ptx::KernelReport& k) {
           {"asked", k.asked},
           {"reasons", reasons},
           {"remarks", k.remarks},
-          {"parameters", to_json(k.parameters)},
-          {"added_parameters", to_json(k.added)},
+          {"parameters", document_of(k.parameters)},
+          {"added_parameters", document_of(k.added)},
           {"record_bytes", k.record_bytes},
-          {"memory", to_json(k.memory)},
+          {"memory", document_of(k.memory)},
           {"changes",
            {{"block_index", k.changes.block_index},
             {"grid_size", k.changes.grid_size},
@@ -86,7 +86,7 @@ Json to_json(const ptx::KernelReport& k) {
             {"variables", k.changes.variables}}}};
 }
 
-Json to_json(const ptx::VariableReport& v) {
+Json document_of(const ptx::VariableReport& v) {
   Json addresses = Json::array();
   for (const auto& a : v.addresses) addresses.push_back({{"symbol", a.symbol}, {"offset", a.offset}});
   Json one = {
@@ -101,8 +101,8 @@ Json to_json(const ptx::VariableReport& v) {
 
 Json document_of(const VgpuRewriteArguments& a, const ptx::Module& module, const ptx::Rewritten& rewritten) {
   Json kernels = Json::array(), variables = Json::array();
-  for (const ptx::KernelReport& k : rewritten.kernels) kernels.push_back(to_json(k));
-  for (const ptx::VariableReport& v : rewritten.variables) variables.push_back(to_json(v));
+  for (const ptx::KernelReport& k : rewritten.kernels) kernels.push_back(document_of(k));
+  for (const ptx::VariableReport& v : rewritten.variables) variables.push_back(document_of(v));
   return {{"what", "vgpu rewrite"},
           {"file", a.file},
           {"version", fmt::format("{}.{}", module.version.major, module.version.minor)},

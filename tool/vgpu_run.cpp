@@ -56,19 +56,20 @@ struct RunArguments {
   JsonOption json;
 };
 
-[[noreturn]] void refuse(Code code, const std::string& why) { throw Error(code, "vgpu", why); }
+[[noreturn]] void refuse_run(Code code, const std::string& why) { throw Error(code, "vgpu", why); }
 
 // How many GPUs the driver has here. The driver itself is asked: it is what the program will need.
 int count_gpus() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (!library) refuse(Code::unsupported, fmt::format("no CUDA driver on this machine ({}), expected one", dlerror()));
+  if (!library)
+    refuse_run(Code::unsupported, fmt::format("no CUDA driver on this machine ({}), expected one", dlerror()));
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));
   int found = 0;
   const int error = init && count ? init(0) : -1;
   if (error != 0 || count(&found) != 0 || found == 0)
-    refuse(Code::unsupported,
-           fmt::format("the CUDA driver has no GPU to work with (cuInit says {}), expected one", error));
+    refuse_run(Code::unsupported,
+               fmt::format("the CUDA driver has no GPU to work with (cuInit says {}), expected one", error));
   return found;
 }
 
@@ -76,8 +77,8 @@ int number_in(const std::string& text, const std::string& whole, int there) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0 || value >= there)
-    refuse(Code::configuration, fmt::format("--gpus {}: {}, expected numbers of GPUs from 0 to {}, or how many", whole,
-                                            text.empty() ? "nothing" : text, there - 1));
+    refuse_run(Code::configuration, fmt::format("--gpus {}: {}, expected numbers of GPUs from 0 to {}, or how many",
+                                                whole, text.empty() ? "nothing" : text, there - 1));
   return value;
 }
 
@@ -89,7 +90,7 @@ std::vector<int> gpus_of(const std::string& text, int there) {
     return gpus;
   }
   const int count = text.empty() ? there : number_in(text, text, there + 1);
-  if (count == 0) refuse(Code::configuration, fmt::format("--gpus {}: expected at least one", text));
+  if (count == 0) refuse_run(Code::configuration, fmt::format("--gpus {}: expected at least one", text));
   for (int i = 0; i < count; ++i) gpus.push_back(i);
   return gpus;
 }
@@ -105,10 +106,10 @@ std::string library_path() {
     if (fs::exists(file, ignored)) return file.string();
     tried += (tried.empty() ? "" : ", ") + file.string();
   }
-  refuse(Code::unsupported,
-         fmt::format("no libdcgn_vgpu_driver.so ({}): expected it where dcgn was built or installed", tried));
+  refuse_run(Code::unsupported,
+             fmt::format("no libdcgn_vgpu_driver.so ({}): expected it where dcgn was built or installed", tried));
 #else
-  refuse(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
+  refuse_run(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
 #endif
 }
 
@@ -117,7 +118,7 @@ class ReportFolder {
  public:
   ReportFolder() : path_((fs::temp_directory_path() / "dcgn_vgpu_XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
-      refuse(Code::io, fmt::format("{}: {}: expected a new folder", path_, std::strerror(errno)));
+      refuse_run(Code::io, fmt::format("{}: {}: expected a new folder", path_, std::strerror(errno)));
   }
   ReportFolder(const ReportFolder&) = delete;
   ReportFolder& operator=(const ReportFolder&) = delete;
@@ -169,9 +170,9 @@ void pass_on(int signal) {
 // Its exit code; as shells have it, 128 and the signal's number where a signal ended it.
 int run_program(const std::vector<std::string>& command, const auto& before) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) refuse(Code::io, fmt::format("no pipe: {}", std::strerror(errno)));
+  if (pipe2(ends, O_CLOEXEC) != 0) refuse_run(Code::io, fmt::format("no pipe: {}", std::strerror(errno)));
   const pid_t child = fork();
-  if (child < 0) refuse(Code::io, fmt::format("no process: {}", std::strerror(errno)));
+  if (child < 0) refuse_run(Code::io, fmt::format("no process: {}", std::strerror(errno)));
   if (child == 0) {
     before();
     std::vector<char*> words;
@@ -198,7 +199,8 @@ int run_program(const std::vector<std::string>& command, const auto& before) {
   }
   program_process = 0;
   if (failed)
-    refuse(Code::io, fmt::format("{}: {}: expected a program that can be run", command.front(), std::strerror(error)));
+    refuse_run(Code::io,
+               fmt::format("{}: {}: expected a program that can be run", command.front(), std::strerror(error)));
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -206,16 +208,17 @@ int run(RunArguments& a, std::vector<std::string> command) {
   if (!command.empty() && command.front() == "--")
     command.erase(command.begin());
   else if (!command.empty() && command.front().front() == '-')
-    refuse(Code::configuration, fmt::format("{}: expected an option of dcgn vgpu run", command.front()));
-  if (command.empty()) refuse(Code::configuration, "no program: expected its name and arguments behind the options");
+    refuse_run(Code::configuration, fmt::format("{}: expected an option of dcgn vgpu run", command.front()));
+  if (command.empty())
+    refuse_run(Code::configuration, "no program: expected its name and arguments behind the options");
   const std::string library = library_path();
   const std::vector<int> gpus = gpus_of(a.gpus, count_gpus());
   a.json.open();
   std::optional<base::OutputFile> report;
   if (!a.report.empty()) report.emplace(a.report);
   if (report && a.json.output && report->same_file(*a.json.output))
-    refuse(Code::configuration,
-           fmt::format("--json {}: expected another file than --report {}", a.json.file, a.report));
+    refuse_run(Code::configuration,
+               fmt::format("--json {}: expected another file than --report {}", a.json.file, a.report));
   const ReportFolder folder;
   const int code = run_program(command, [&] { set_up(a, gpus, library, folder.path()); });
   const nlohmann::ordered_json processes = read_vgpu_reports(folder.path());

@@ -7,6 +7,8 @@ SHELL := /bin/bash -o pipefail
 PRESET ?= $(shell if { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; } \
 	&& { command -v nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } >/dev/null 2>&1; then echo cuda; else echo cpu; fi)
 JOBS ?= $(shell nproc)
+# Tests wait for a good part of their time.
+TESTS_AT_ONCE ?= $(shell expr $(JOBS) \* 3 / 2)
 BENCH ?= p2p
 
 configure = cmake --preset $(PRESET) $(flags) --log-level=WARNING && cmake -B build/$(PRESET) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}'
@@ -59,7 +61,7 @@ build:
 	@$(build) --target $(or $(addsuffix /tests/all,$(MODULE)),all $(if $(filter cpu,$(PRESET)),all_verify_interface_header_sets))
 
 test: build
-	@ctest --preset $(PRESET) -j $(JOBS) $(if $(MODULE),-L '^($(subst $(space),|,$(strip $(MODULE))))$$')
+	@ctest --preset $(PRESET) -j $(TESTS_AT_ONCE) $(if $(MODULE),-L '^($(subst $(space),|,$(strip $(MODULE))))$$')
 
 long:
 	@scripts/install-packages --try build tool test

@@ -37,15 +37,17 @@ template <class Scope>
                                                  const void* data, std::int64_t bytes, int to, int tag,
                                                  std::uint32_t context);
 
-// Receives. Out of line as send_any().
+// A receive from this rank, or from any source where recv_from_any() has found nothing. Out of line as send_any().
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data,
                                                     std::int64_t capacity, int from, int tag, std::uint32_t context);
 
+// A receive from any source. Likewise.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, void* data,
                                                         std::int64_t capacity, int tag, std::uint32_t context);
 
+// Either of them.
 template <class Scope>
 DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
                                  int from, int tag, std::uint32_t context) {

@@ -308,7 +308,6 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
   return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
 }
 
-// `from` is any_source where recv_from_any() has found nothing.
 template <class Scope>
 DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
                                   int from, int tag, std::uint32_t context) {

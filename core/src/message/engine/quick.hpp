@@ -287,7 +287,7 @@ DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
   return -1;
 }
 
-// The same where some place has no bell.
+// The same where a place may have no bell, by one function: who waits here does not wait for nanoseconds.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_any_place(const Scope& scope, const Endpoint& me) {
   return await_place<false>(scope, me);

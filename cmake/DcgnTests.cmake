@@ -6,8 +6,8 @@
 #   *.sh           a script, run with the path of the dcgn command as its argument
 # DCGN_TEST_FILES is for core/tests/planted/run.sh: of the first kind only those that this regular expression names as
 # FOLDER/NAME of FOLDER/NAME_test.cpp, and explore/.
-# Labels: `gpu` for tests that run on whatever devices the machine has, `cpu` for those that need none, `long`; and the
-# module's name, by dcgn_label_tests().
+# Labels: `gpu` for tests that run on whatever devices the machine has, one of them at a time; `cpu` for those that run
+# beside each other and see no GPU, only emulated ones; `long`; and the module's name, by dcgn_label_tests().
 
 include(GoogleTest)
 
@@ -17,6 +17,13 @@ set(dcgn_nvcc_options "")
 if(DCGN_FAST_COMPILE_TESTS AND dcgn_has_cuda AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
   set(dcgn_nvcc_options $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
 endif()
+set(properties_of_cpu "")
+set(properties_of_gpu "")
+if(dcgn_has_cuda)
+  set(properties_of_cpu ENVIRONMENT_MODIFICATION CUDA_VISIBLE_DEVICES=set:)
+  set(properties_of_gpu RESOURCE_LOCK gpus)
+endif()
+set(properties_of_long ${properties_of_gpu})
 set(timeout 120)
 if(DCGN_SANITIZE)
   set(timeout 480)
@@ -28,6 +35,18 @@ macro(dcgn_label_tests label)
   set_property(DIRECTORY APPEND PROPERTY LABELS ${label})
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0> $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-O0>)
 endmacro()
+
+# dcgn_add_test(<name> <label> [TIMEOUT <s>] [ENVIRONMENT <variable>...] [PROPERTIES <property> <value>...]
+# COMMAND <argument>...)
+function(dcgn_add_test name label)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "COMMAND;ENVIRONMENT;PROPERTIES")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${timeout})
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} ${properties_of_${label}} ${arg_PROPERTIES})
+  set_property(TEST ${name} PROPERTY ENVIRONMENT ${arg_ENVIRONMENT})
+endfunction()
 
 # dcgn_add_test_program(<name> <folder> <label> <timeout> [EACH_ALONE] [PROCESSORS <n>] [LIBRARIES <library>...]
 # [DEFINITIONS <definition>...] SOURCES <source>...): PROCESSORS that a test keeps busy; EACH_ALONE is each file compiled.
@@ -45,16 +64,15 @@ function(dcgn_add_test_program name folder label limit)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   if(dcgn_has_cuda AND label STREQUAL gpu)
-    # As one: each process that starts CUDA pays a second for it, and what else runs on the GPUs keeps kernels waiting.
-    add_test(NAME ${folder} COMMAND ${name})
-    set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT 1200 RESOURCE_LOCK gpus)
+    # As one: each process that starts CUDA pays a second for it.
+    dcgn_add_test(${folder} gpu TIMEOUT 1200 COMMAND ${name})
   else()
     gtest_discover_tests(
       ${name}
       TEST_PREFIX ${folder}.
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS ${label} TIMEOUT ${limit} PROCESSORS ${arg_PROCESSORS})
+      PROPERTIES LABELS ${label} TIMEOUT ${limit} PROCESSORS ${arg_PROCESSORS} ${properties_of_${label}})
   endif()
   if(label STREQUAL gpu)
     set_property(GLOBAL APPEND PROPERTY dcgn_gpu_programs ${name}) # for scripts/gpu
@@ -111,20 +129,16 @@ function(dcgn_add_test_folder folder)
   foreach(source IN LISTS planted_sources)
     cmake_path(GET source STEM name)
     dcgn_add_executable(${name} ${source})
-    add_test(NAME ${folder}.${name}.correct COMMAND ${name} correct)
-    set_tests_properties(${folder}.${name}.correct PROPERTIES LABELS cpu TIMEOUT ${timeout} FAIL_REGULAR_EXPRESSION
-                                                              "ThreadSanitizer")
+    dcgn_add_test(${folder}.${name}.correct cpu PROPERTIES FAIL_REGULAR_EXPRESSION "ThreadSanitizer" COMMAND ${name} correct)
     if(DCGN_SANITIZE STREQUAL thread)
-      add_test(NAME ${folder}.${name}.broken COMMAND ${name} broken)
-      set_tests_properties(${folder}.${name}.broken PROPERTIES LABELS cpu TIMEOUT ${timeout} PASS_REGULAR_EXPRESSION
-                                                               "ThreadSanitizer: data race")
+      dcgn_add_test(${folder}.${name}.broken cpu PROPERTIES PASS_REGULAR_EXPRESSION "ThreadSanitizer: data race"
+                    COMMAND ${name} broken)
     endif()
   endforeach()
   if(DCGN_BUILD_TOOL)
     foreach(script IN LISTS scripts)
       cmake_path(GET script STEM name)
-      add_test(NAME ${folder}.${name} COMMAND bash ${script} $<TARGET_FILE:dcgn_command>)
-      set_tests_properties(${folder}.${name} PROPERTIES LABELS cpu TIMEOUT ${timeout})
+      dcgn_add_test(${folder}.${name} cpu COMMAND bash ${script} $<TARGET_FILE:dcgn_command>)
     endforeach()
   endif()
 endfunction()
@@ -157,9 +171,7 @@ function(dcgn_add_process_test name mpi count program filter)
   if(arg_LONG)
     set(label long)
   endif()
-  set(test process.${name}.${mpi}.${count})
-  add_test(NAME ${test} COMMAND ${DCGN_MPIRUN_${mpi}} -n ${count} ${arg_UNPARSED_ARGUMENTS} $<TARGET_FILE:${program}>
-                                --gtest_filter=${filter})
-  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${process_timeout} PROCESSORS 2
-                                          ENVIRONMENT "${process_environment}")
+  dcgn_add_test(process.${name}.${mpi}.${count} ${label} TIMEOUT ${process_timeout} PROPERTIES PROCESSORS 2
+                ENVIRONMENT ${process_environment}
+                COMMAND ${DCGN_MPIRUN_${mpi}} -n ${count} ${arg_UNPARSED_ARGUMENTS} $<TARGET_FILE:${program}> --gtest_filter=${filter})
 endfunction()

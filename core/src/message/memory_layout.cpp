@@ -196,7 +196,9 @@ void RankMemory::check_ranks(std::int64_t ranks, bool shared) {
   const std::uint64_t each = sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair), most = available_memory() / 2;
   const std::uint64_t ends = static_cast<std::uint64_t>(ranks) + 1;
   if (ends <= most / each / ends) return;
-  const double needed = static_cast<double>(ends) * static_cast<double>(ends) * static_cast<double>(each);
+  // Rounded up: what is too much is never none.
+  const double needed =
+      static_cast<double>(ends) * static_cast<double>(ends) * static_cast<double>(each) + (1 << 20) - 1;
   throw Error(Code::out_of_resources, "world",
               std::to_string(ranks) + " ranks in " + (shared ? "processes that share memory" : "one process") +
                   " need " + std::to_string(static_cast<std::uint64_t>(needed / (1 << 20))) +

@@ -46,7 +46,8 @@ class Buffer {
 
 Bytes bytes_of(std::int64_t seed, std::int64_t count) {
   Bytes bytes(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(seed, static_cast<std::int64_t>(i));
+  unsigned char* const at = bytes.data();
+  for (std::int64_t i = 0; i < count; ++i) at[i] = pattern(seed, i);
   return bytes;
 }
 

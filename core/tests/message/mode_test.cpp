@@ -22,7 +22,7 @@ struct SendThenTell {
     m.note(me, 0, me.probe(other, 1).code);
     bool found = false;
     if (synchronous) {
-      for (int i = 0; i < 500 / fewer; ++i) {
+      for (int i = 0; i < 50; ++i) {
         me.iprobe(other, 2, found);
         m.add(me, 1, found);  // the send has returned, though nothing received its message
       }

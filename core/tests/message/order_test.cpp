@@ -4,7 +4,7 @@
 namespace dcgn::test {
 namespace {
 
-constexpr int ordered_messages = sanitized ? 24 : 120;
+constexpr int ordered_messages = sanitized ? 24 : 48;
 
 // Sizes on both sides of every threshold, in an order that alternates between the protocols.
 DCGN_HOST_DEVICE std::int64_t ordered_bytes(int i) {

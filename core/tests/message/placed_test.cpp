@@ -92,7 +92,7 @@ struct ExchangePlaced {
 };
 
 TEST_F(Placed, WindowsBothWays) {
-  in_all_ways(20, [](const Conditions& conditions) {
+  in_all_ways(8, [](const Conditions& conditions) {
     Conditions c = conditions;
     const unsigned threads = c.scope == ScopeKind::thread ? 1 : c.block * c.blocks;
     const Lengths all{message::place_each * threads};
@@ -105,13 +105,12 @@ TEST_F(Placed, WindowsBothWays) {
       EXPECT_EQ(value_at(o, role, 1), 0) << "wrong statuses";
       EXPECT_EQ(value_at(o, role, 2), 1);
       std::int64_t wrong = 0;
-      for (int i = 0; i < messages; ++i)
-        for (std::int64_t b = 0; b < all.stride() - i % 4; ++b) {
-          const unsigned char got =
-              o.roles[static_cast<std::size_t>(role)].bytes[static_cast<std::size_t>(all.in(i) + b)];
-          wrong += got !=
-                   (b < all.capacity(i) ? pattern(-1 - (1 - role), all.out(i) + b) : pattern(-1 - role, all.in(i) + b));
-        }
+      const unsigned char* const bytes = o.roles[static_cast<std::size_t>(role)].bytes.data();
+      for (int i = 0; i < messages; ++i) {
+        const std::int64_t in = all.in(i), out = all.out(i), came = all.capacity(i), end = all.stride() - i % 4;
+        for (std::int64_t b = 0; b < end; ++b)
+          wrong += bytes[in + b] != (b < came ? pattern(-1 - (1 - role), out + b) : pattern(-1 - role, in + b));
+      }
       EXPECT_EQ(wrong, 0);
     }
   });
@@ -143,7 +142,7 @@ struct TakeTurns {
 };
 
 TEST_F(Placed, BlockingCallsInTurn) {
-  in_all_ways(20, [](const Conditions& conditions) {
+  in_all_ways(8, [](const Conditions& conditions) {
     Conditions c = conditions;
     const std::int64_t bytes = 2 * message::place_each * (c.scope == ScopeKind::thread ? 1 : c.block * c.blocks);
     c.bytes = 2 * bytes;

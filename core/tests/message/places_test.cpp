@@ -63,6 +63,16 @@ TEST_P(Places, OfThoseWhoHaveSentAreFoundAndNoOthers) {
   }
 }
 
+// What a receive notes beside a bell is what it took, and no more.
+TEST_P(Places, AreFoundAgainForTheNextMessage) {
+  const int from = GetParam() - 1;
+  for (int round = 0; round < 3; ++round) {
+    send(from);
+    ASSERT_EQ(find(), from) << "message " << round;
+    EXPECT_EQ(receive(), from);
+  }
+}
+
 TEST_P(Places, TakeTurns) {
   for (int round = 0; round < 3; ++round)
     for (int from = 0; from < GetParam(); ++from) send(from);

@@ -171,7 +171,8 @@ class ScriptMemory {
       : device_(device), bytes_(static_cast<std::size_t>(setup.bytes)) {
     const std::size_t lines = bytes_ / sizeof(Line) + 1;
     host_.resize(lines + extra / sizeof(Line));
-    for (std::size_t i = 0; i < bytes_; ++i) base(host_.data())[i] = pattern(-1 - role, static_cast<std::int64_t>(i));
+    unsigned char* const bytes = base(host_.data());
+    for (std::int64_t i = 0; i < setup.bytes; ++i) bytes[i] = pattern(-1 - role, i);
     if (device_) {
       copy_.emplace(*device_, host_.size());
       copy_->upload(host_.data());

@@ -16,8 +16,8 @@ fail() {
   echo "$1"
   failures=$((failures + 1))
 }
-# left: what the system has of ours by name.
-left() { find /dev/shm /tmp -maxdepth 1 -iname '*dcgn*' -newer "$folder/start" 2>/dev/null; }
+# left: what the system has of ours by name; folders are other tests'.
+left() { find /dev/shm /tmp -maxdepth 1 -not -type d -iname '*dcgn*' -newer "$folder/start" 2>/dev/null; }
 
 touch "$folder/start"
 bash "$here/launch.sh" -n 3 "$program" lost "$folder" >"$folder/output" 2>&1 &

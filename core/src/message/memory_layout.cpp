@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace dcgn::message {
 
@@ -37,13 +39,18 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool receiver_in_host,
 
 constexpr std::uint32_t gateway_shift = 10;  // of the ring of a lane between a rank and the gateway
 
-// Bytes that programs can have without others being sent to swap.
+// Bytes that programs can have without others being sent to swap. In a process with more than one C++ library, as
+// Python's may have, streams read lines and no numbers.
 std::uint64_t available_memory() {
+  constexpr std::string_view name = "MemAvailable:";
   std::ifstream file("/proc/meminfo");
-  std::string word;
-  std::uint64_t kib = 0;
-  while (file >> word)
-    if (word == "MemAvailable:" && file >> kib) return kib << 10;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    std::uint64_t kib = 0;
+    const std::size_t digits = std::min(line.find_first_not_of(' ', name.size()), line.size());
+    std::from_chars(line.data() + digits, line.data() + line.size(), kib);
+    if (kib) return kib << 10;
+  }
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 

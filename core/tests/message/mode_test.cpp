@@ -84,13 +84,14 @@ struct BufferMany {
 TEST_P(Mode, BufferedSendReturnsWithoutAReceiver) {
   in_all_ways([](const Conditions& c) {
     for (const std::int64_t bytes : {0, 5, 700, 20000}) {
-      const Outcome o = run_script(c, BufferMany{20, bytes});
+      constexpr int count = sanitized ? 6 : 20;
+      const Outcome o = run_script(c, BufferMany{count, bytes});
       ASSERT_EQ(o.error, "") << bytes;
       EXPECT_EQ(value_at(o, 0, 0), 0) << bytes;
       EXPECT_EQ(code_at(o, 0, 1), Code::ok) << bytes;
       EXPECT_EQ(value_at(o, 1, 0), 0) << bytes;
       EXPECT_EQ(value_at(o, 1, 1), 0) << bytes;
-      EXPECT_EQ(value_at(o, 1, 2), 20) << bytes;
+      EXPECT_EQ(value_at(o, 1, 2), count) << bytes;
     }
   });
 }

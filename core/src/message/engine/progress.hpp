@@ -130,18 +130,16 @@ DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t f
 // Whether each place has a bell.
 DCGN_HOST_DEVICE inline bool has_all_bells(const Endpoint& me) { return me.bells && !me.mute_count; }
 
-// Which of the places of a group, from `first` on, seem to hold a message: bit i for place first + i. AllBells:
-// has_all_bells(), which takes fewer registers.
-template <bool AllBells = false>
-DCGN_HOST_DEVICE std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
+// Which of the places of a group, from `first` on, seem to hold a message: bit i for place first + i.
+DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
   const std::int32_t rung = me.bells ? lanes(me) : 0, end = places(me);
   std::uint32_t found = 0;
-  if (AllBells || first < rung) {
+  if (first < rung) {
     std::uint32_t bells[bell_group];
     load_group(me.bells + first, bells);
     found = rung_in(me, first, bells);
   }
-  if (!AllBells && rung < end && first + bell_group > rung && first < end) found |= seen_in(me, first, rung, end);
+  if (rung < end && first + bell_group > rung && first < end) found |= seen_in(me, first, rung, end);
   return found;
 }
 

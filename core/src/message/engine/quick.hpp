@@ -148,53 +148,75 @@ struct Search {
 // A warp looks at so many rows at once: at 1280 bells.
 inline constexpr int rows_at_once = decides_in_block ? 5 : 1;
 
-// Which of so many rows, from row r on, have bells that differ from what is noted of them: bit k for row r + k. No more
-// is found out: who waits looks here again and again, and a lone warp takes long for each instruction.
-template <int Rows, class Scope>
-DCGN_HOST_DEVICE std::uint32_t rows_with_news(const Scope& scope, const Endpoint& me, const Search& search, int r) {
-  std::uint32_t bells[Rows][bell_group], news = 0;
-  int group[Rows];
-  for (int k = 0; k < Rows; ++k) {
-    const int row = search.row(r + k < search.rows ? r + k : r);
-    group[k] = (row << search.shift) + (search.mine & ((1 << search.shift) - 1));
-    load_group(me.bells + group[k], bells[k]);
-  }
-  for (int k = 0; k < Rows; ++k) {
-    std::uint32_t noted[bell_group], differ = 0;
-    load_noted(me.heads + group[k], noted);
-    for (int i = 0; i < bell_group; ++i) differ |= bells[k][i] ^ noted[i];
-    news |= static_cast<std::uint32_t>(scope.first_found(differ ? 0 : -1) >= 0) << k;
-  }
-  return news;
-}
+// The bells of so many rows, of each the group that is this thread's. Who waits looks again and again, and a lone warp
+// takes long for each instruction: a look only finds out in which rows there is news.
+template <int Rows>
+struct Look {
+  std::uint32_t bells[Rows][bell_group];
+  std::uint32_t news = 0;  // bit k: some bell of row `first` + k differs from what is noted of it
 
-// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look: the
-// places from `start` on come first.
-template <bool AllBells, class Scope>
-DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me, const Search& search) {
-  const auto choose = [&](int k, std::uint32_t found) {
-    return scope.first_found(found ? search.group(k) + first_bit(found) : -1);
-  };
-  std::uint32_t late = 0;  // what there is before the start, in its row: it comes last
-  for (int r = 0; r < search.rows; r += rows_at_once) {
-    std::uint32_t news = (1u << rows_at_once) - 1;
-    if constexpr (AllBells)
-      news = search.rows - r == 1 ? rows_with_news<1>(scope, me, search, r)
-                                  : rows_with_news<rows_at_once>(scope, me, search, r);
-    for (; news; news &= news - 1) {
-      const int k = r + first_bit(news);
-      if (k >= search.rows) break;
-      const int group = search.group(k);
-      std::uint32_t found = group < 0 ? 0 : full_places<AllBells>(me, group);
-      if (k == 0 && group >= 0) {
-        const int before = search.start - group;
-        late = before <= 0 ? 0 : before >= bell_group ? found : found & ((1u << before) - 1);
-        found &= ~late;
-      }
-      if (const int place = choose(k, found); place >= 0) return place;
+  template <class Scope>
+  DCGN_HOST_DEVICE Look(const Scope& scope, const Endpoint& me, const Search& search, int first) {
+    const int mine = search.mine & ((1 << search.shift) - 1);
+    int group[Rows];
+    for (int k = 0; k < Rows; ++k) {
+      group[k] = (search.row(first + k < search.rows ? first + k : first) << search.shift) + mine;
+      load_group(me.bells + group[k], bells[k]);
+    }
+    for (int k = 0; k < Rows; ++k) {
+      std::uint32_t noted[bell_group], differ = 0;
+      load_noted(me.heads + group[k], noted);
+      for (int i = 0; i < bell_group; ++i) differ |= bells[k][i] ^ noted[i];
+      news |= static_cast<std::uint32_t>(scope.first_found(differ ? 0 : -1) >= 0) << k;
     }
   }
-  return choose(0, late);
+  // Those that have rung of a row of which this thread's begin at place `group`.
+  DCGN_HOST_DEVICE std::uint32_t rung(const Endpoint& me, int group) const {
+    if constexpr (Rows == 1) {
+      return rung_in(me, group, bells[0]);
+    } else {  // there are not the registers to keep them all
+      std::uint32_t its[bell_group];
+      load_group(me.bells + group, its);
+      return rung_in(me, group, its);
+    }
+  }
+};
+
+// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look: the
+// places from `start` on come first. AllBells: has_all_bells().
+template <bool AllBells, class Scope>
+DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me, const Search& search) {
+  std::uint32_t late = 0;  // what there is before the start, in its row: it comes last
+  const auto choose = [&](int r, std::uint32_t found) {
+    const int group = search.group(r);
+    if (r == 0 && group >= 0) {
+      const int before = search.start - group;
+      late = before <= 0 ? 0 : before >= bell_group ? found : found & ((1u << before) - 1);
+      found &= ~late;
+    }
+    return scope.first_found(found ? group + first_bit(found) : -1);
+  };
+  const auto choose_of = [&](const auto& look, int first) {
+    for (std::uint32_t news = look.news; news; news &= news - 1) {
+      const int k = first_bit(news), r = first + k, group = search.group(r);
+      if (r >= search.rows) break;
+      if (const int place = choose(r, group < 0 ? 0 : look.rung(me, group)); place >= 0) return place;
+    }
+    return -1;
+  };
+  if constexpr (!AllBells) {
+    for (int r = 0; r < search.rows; ++r) {
+      const int group = search.group(r);
+      if (const int place = choose(r, group < 0 ? 0 : full_places(me, group)); place >= 0) return place;
+    }
+  } else if (search.rows == 1) {
+    if (const int place = choose_of(Look<1>(scope, me, search, 0), 0); place >= 0) return place;
+  } else {
+    for (int r = 0; r < search.rows; r += rows_at_once)
+      if (const int place = choose_of(Look<rows_at_once>(scope, me, search, r), r); place >= 0) return place;
+  }
+  const int group = search.group(0);
+  return scope.first_found(late ? group + first_bit(late) : -1);
 }
 
 // What the planner of a receive found: a message and where it is. 0 steps: nothing for a quick call.

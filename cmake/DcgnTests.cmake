@@ -29,11 +29,16 @@ if(DCGN_SANITIZE)
   set(timeout 480)
 endif()
 
-# dcgn_label_tests(<label>): all tests of the folder here and of those in it have it, besides their own. The host's compiler
-# does not optimise them, which takes a fifth of the time: what they test is in the libraries, and that is optimised.
+# dcgn_label_tests(<label> [COMPUTE]): all tests of the folder here and of those in it have it, besides their own. The
+# host's compiler optimises little of those that compute, as emulated kernels do, and nothing of others, which saves it half
+# of its time: what they test is in the libraries, and that is optimised.
 macro(dcgn_label_tests label)
   set_property(DIRECTORY APPEND PROPERTY LABELS ${label})
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0> $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-O0>)
+  set(level -O0)
+  if("${ARGN}" STREQUAL "COMPUTE")
+    set(level -O1)
+  endif()
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:${level}> $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-O0>)
 endmacro()
 
 # dcgn_add_test(<name> <label> [TIMEOUT <s>] [ENVIRONMENT <variable>...] [PROPERTIES <property> <value>...]

@@ -186,7 +186,7 @@ struct EveryKindInTurn {
 TEST(Blocks, CallsOfEveryKindFollowOneAnotherWithNoBarrierBetween) {
   constexpr Shape shapes[] = {{{1, 3}, 5}, {{3, 2}, 33}, {{2, 5}, 4}};
   constexpr int rounds = 30;
-  for (std::uint64_t seed = 0; seed < 48 / fewer; ++seed) {
+  for (std::uint64_t seed = 0; seed < 24 / fewer; ++seed) {
     const Shape shape = shapes[seed % 3];
     SCOPED_TRACE("seed " + std::to_string(seed));
     Config config;

@@ -94,7 +94,7 @@ std::vector<unsigned char> windows_received(int role, std::int64_t size) {
 }
 
 TEST_P(Copied, WindowsOfMoreMessagesThanMayBeUnderWay) {
-  in_all_ways(20, [](const Conditions& conditions) {
+  in_all_ways(10, [](const Conditions& conditions) {
     Conditions c = conditions;
     c.bytes = 2 * messages * stride;
     const Outcome o = run_script(c, ExchangeWindows{});

@@ -84,7 +84,7 @@ struct Buffers {
 };
 
 // The longest take as long as all others together: one in four of them, and under a sanitizer a few of all.
-bool skips(int turn, std::int64_t bytes) { return turn % (sanitized ? 11 : bytes > 1 << 17 ? 4 : 1) != 0; }
+bool skips(int turn, std::int64_t bytes) { return turn % (sanitized ? 11 : bytes > 1 << 17 ? 8 : 1) != 0; }
 
 constexpr std::int64_t all_sizes[] = {0, 1, 5, 8, 9, 100, 511, 513, 5000, 70001, sanitized ? 1 << 18 : longest - 100};
 

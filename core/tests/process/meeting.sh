@@ -21,9 +21,9 @@ expect() {
   [ "$found" -eq "$count" ] || fail "$*: $found lines match '$pattern', expected $count, in:
 $output"
 }
-# meet COUNT PATTERN VARIABLES...: the same beside others, at a port of its own.
+# meet COUNT PATTERN VARIABLES...: the same beside others, at a port of its own: rank 0 takes one of 16.
 meet() {
-  MASTER_PORT=$((MASTER_PORT + 10))
+  MASTER_PORT=$((MASTER_PORT + 20))
   at_once expect "$@"
 }
 
@@ -41,7 +41,7 @@ meet 1 'MASTER_PORT=70000: expected a port' "RANK=1 WORLD_SIZE=2 MASTER_PORT=700
 meet 2 'MASTER_ADDR=nobody.invalid: .*; expected the name or IPv4 address' "RANK="{0,1}" WORLD_SIZE=2 MASTER_ADDR=nobody.invalid"
 meet 1 'RANK, WORLD_SIZE and MASTER_ADDR are not set' "DCGN_MPI=tcp"
 meet 2 'RANK=1 and WORLD_SIZE=3, rank 0 has WORLD_SIZE=2; expected the same' "RANK=0 WORLD_SIZE=2" "RANK=1 WORLD_SIZE=3"
-meet 1 "rank 0 does not answer rank 1 within 1 s at MASTER_ADDR=localhost at port $((MASTER_PORT + 11))" \
+meet 1 "rank 0 does not answer rank 1 within 1 s at MASTER_ADDR=localhost at port $((MASTER_PORT + 21))" \
   "RANK=1 WORLD_SIZE=2 DCGN_DEADLINE=1"
 meet 2 'there are ranks 0, 2 of 3 after 3 s, and not 1;' "RANK="{0,2}" WORLD_SIZE=3 DCGN_DEADLINE=3"
 meet 3 'RANK=1, as another one does; expected each of 0 to 2 once' "RANK="{0,1,1}" WORLD_SIZE=3"
@@ -56,7 +56,7 @@ one_dies() {
   )
   [[ $output == *"process 1 has gone while all met"* ]] || fail "process 1 was killed while all met; rank 0 says: $output"
 }
-MASTER_PORT=$((MASTER_PORT + 10))
+MASTER_PORT=$((MASTER_PORT + 20))
 at_once one_dies
 
 # Who has the secret, and on one host whose process it is.

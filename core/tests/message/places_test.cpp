@@ -22,15 +22,15 @@ class Places : public ::testing::TestWithParam<int> {
     return config;
   }
   Endpoint& rank(int r) { return *memory_.endpoint(r); }
-  void send(int from) {
+  void send(int from, int tag = 0) {
     const int x = from;
     ASSERT_EQ(message::send(thread_, message::Port(rank(from)), message::Call::send, message::SendMode::standard, &x,
-                            sizeof x, 0, 0, message::user_context),
+                            sizeof x, 0, tag, message::user_context),
               Code::ok);
   }
-  int receive() {
+  int receive(int tag = 0) {
     int x = -1;
-    const Status s = message::recv(thread_, message::Port(rank(0)), message::Call::recv, &x, sizeof x, any_source, 0,
+    const Status s = message::recv(thread_, message::Port(rank(0)), message::Call::recv, &x, sizeof x, any_source, tag,
                                    message::user_context);
     EXPECT_EQ(s.source, x);
     return x;
@@ -63,13 +63,21 @@ TEST_P(Places, OfThoseWhoHaveSentAreFoundAndNoOthers) {
   }
 }
 
-// What a receive notes beside a bell is what it took, and no more.
+// What is noted beside a bell is what was taken, and no more: of a message that is received, and of one that is kept
+// because another one was asked for.
 TEST_P(Places, AreFoundAgainForTheNextMessage) {
   const int from = GetParam() - 1;
   for (int round = 0; round < 3; ++round) {
     send(from);
     ASSERT_EQ(find(), from) << "message " << round;
     EXPECT_EQ(receive(), from);
+    send(from, 1);
+    send(from);
+    EXPECT_EQ(receive(), from);
+    send(from);
+    ASSERT_EQ(find(), from) << "behind the one that was kept " << round;
+    EXPECT_EQ(receive(), from);
+    EXPECT_EQ(receive(1), from);
   }
 }
 

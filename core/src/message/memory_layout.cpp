@@ -39,8 +39,8 @@ std::uint32_t lane_shift(const Config& config, int ranks, bool receiver_in_host,
 
 constexpr std::uint32_t gateway_shift = 10;  // of the ring of a lane between a rank and the gateway
 
-// Bytes that programs can have without others being sent to swap. In a process with more than one C++ library, as
-// Python's may have, streams read lines and no numbers.
+// Bytes that programs can have without others being sent to swap. By from_chars: where a stream was asked for the
+// number, a machine's Python got 0.
 std::uint64_t available_memory() {
   constexpr std::string_view name = "MemAvailable:";
   std::ifstream file("/proc/meminfo");

@@ -8,7 +8,7 @@ PRESET ?= $(shell if { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; } \
 	&& { command -v nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } >/dev/null 2>&1; then echo cuda; else echo cpu; fi)
 JOBS ?= $(shell nproc)
 # Tests wait for a good part of their time.
-TESTS_AT_ONCE ?= $(shell expr $(JOBS) \* 3 / 2)
+TESTS_AT_ONCE ?= $(shell expr $(JOBS) \* 2)
 BENCH ?= p2p
 
 configure = cmake --preset $(PRESET) $(flags) --log-level=WARNING && cmake -B build/$(PRESET) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}'

@@ -72,7 +72,7 @@ const std::vector<Mode> modes{Mode::borders_first, Mode::shift, Mode::graph, Mod
 
 TEST(Bitwise, LayersOfCahnHilliardInAllModes) {
   const Expectation<float, 1, CahnHilliard> expected({.extents = {21, 70}}, CahnHilliard(), Scheme::midpoint, 0.01,
-                                                     sanitized ? 20 : 1000);
+                                                     sanitized ? 20 : 250);
   for (const Where where : places)
     for (const int ranks : some<int>({1, 2, 4, 8, 3}))
       for (const Mode mode : modes) expected.hold({1, ranks}, where, mode);

@@ -130,7 +130,7 @@ TEST(Physics, FreeEnergyNeverRises) {
 // Between the two phases lies an interface whose energy is (2 sqrt 2 / 3) sqrt K for each length of it.
 TEST(Physics, AFlatStripeHasTheEnergyOfItsTwoInterfaces) {
   if (sanitized) GTEST_SKIP() << "one rank's arithmetic, and much of it";
-  constexpr std::int64_t nx = 96, ny = 4;
+  constexpr std::int64_t nx = 48, ny = 2;
   constexpr double spacing = 0.5;
   const cahn_hilliard::Update<double, 2> update({}, spacing);
   const Array<double> u = cells_of<double>({nx, ny}, [](const Box::Cell& at) {

@@ -38,7 +38,7 @@ help:
 	@echo 'make tsan, asan    the tests under the thread sanitizer, under the address and undefined-behaviour ones'
 	@echo 'make coverage      which lines of the library the tests run: a table, and pages'
 	@echo 'make fuzz          what reads input gets strange input, FUZZ_S ($(FUZZ_S)) seconds each; needs clang'
-	@echo 'make format        clang-format all sources;  make check-format  only look, and whether #include goes the way of the house'
+	@echo 'make format        clang-format all sources;  make check-format  only look, and run scripts/check-house'
 	@echo 'make tidy          clang-tidy'
 	@echo 'make docs          the guide, in build/docs/'
 	@echo 'make install       the library alone, PREFIX=/opt/dcgn: built in build/install, without tests and command'

@@ -66,6 +66,11 @@ class House(unittest.TestCase):
         code, text = said({"shed/tool.cpp": ""})
         self.assertEqual((code, text), (1, "shed/tool.cpp:1: no row of CONTRIBUTING.md names its folder shed/\n"))
 
+    def test_a_source_that_is_too_long_is_found(self) -> None:
+        self.assertEqual(said({"wing/src/long.cpp": "\n" * 500, "wing/src/table.hpp": "\n" * 501}), (0, ""))
+        code, text = said({"wing/src/long.cpp": "\n" * 501})
+        self.assertEqual((code, text), (1, "wing/src/long.cpp:501: 501 lines, expected at most 500\n"))
+
     def test_a_cycle_of_public_headers_is_found(self) -> None:
         code, text = said({"core/include/dcgn/comm.hpp": "#include <dcgn/gpu/slot.hpp>\n"})
         self.assertEqual(code, 1)

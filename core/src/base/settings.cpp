@@ -31,6 +31,7 @@ constexpr std::string_view prefix = "DCGN_";
 constexpr std::uint64_t most_copy_engine_bytes = 1u << 30;
 
 constexpr std::array known_keys = {"deadline",
+                                   "grace",
                                    "eager_bytes",
                                    "lane_bytes",
                                    "unexpected_bytes",

@@ -18,6 +18,8 @@ using Element = std::remove_const_t<std::remove_pointer_t<decltype(as_span(std::
 
 template <class Buffer, class Other>
 concept AlikeTo = MessageBuffer<Buffer> && std::is_same_v<Element<Buffer>, Element<Other>>;
+template <class Buffer, class Other>
+concept LastingAlikeTo = LastingBuffer<Buffer> && AlikeTo<Buffer, Other>;
 
 // Usable in kernels where it is marked so.
 template <class Op, class T>

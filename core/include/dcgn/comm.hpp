@@ -98,13 +98,13 @@ class Comm : public CommCollectives {
   std::int64_t eager_limit(int to) const;
 
   // Begins a send or a receive; the buffer belongs to it until it has been waited for, and must last as long, even
-  // where an exception leaves the kernel: the other rank may be at it.
-  template <MessageBuffer Buffer>
-  Request isend(const Buffer& buffer, int to, int tag = 0) {
+  // where an exception leaves the kernel: the other rank may be at it. No temporary is taken, but for spans.
+  template <LastingBuffer Buffer>
+  Request isend(Buffer&& buffer, int to, int tag = 0) {
     return isend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
   }
   Request isend_bytes(const void* data, std::int64_t bytes, int to, int tag = 0);
-  template <MessageBuffer Buffer>
+  template <LastingBuffer Buffer>
   Request irecv(Buffer&& buffer, int from, int tag = 0) {
     return irecv_bytes(as_span(buffer).data(), bytes_of(buffer), from, tag);
   }

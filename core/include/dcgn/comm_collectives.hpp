@@ -191,79 +191,80 @@ class CommCollectives {
   }
 
   // ---- non-blocking
-  // As their blocking forms, which see; each returns once it has begun.
+  // As their blocking forms, which see; each returns once it has begun, and its buffers last until it has been waited
+  // for.
   Request ibarrier() { return barrier_any(When::later); }
-  template <MessageBuffer Buffer>
+  template <LastingBuffer Buffer>
   Request ibroadcast(Buffer&& buffer, int root) {
     return ibroadcast_bytes(as_span(buffer).data(), static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
   }
   Request ibroadcast_bytes(void* data, std::int64_t bytes, int root) {
     return broadcast_any(When::later, data, bytes, root);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  Request ireduce(const In& in, Out&& out, const Op& op, int root) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out, class Op>
+  Request ireduce(In&& in, Out&& out, const Op& op, int root) {
     return reduce_any(When::later, collective::input(in), collective::output(out), root, reducer<In>(When::later, op));
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  Request iall_reduce(const In& in, Out&& out, const Op& op) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out, class Op>
+  Request iall_reduce(In&& in, Out&& out, const Op& op) {
     return all_reduce_any(When::later, collective::input(in), collective::output(out), reducer<In>(When::later, op));
   }
-  template <MessageBuffer Buffer, class Op>
+  template <LastingBuffer Buffer, class Op>
   Request iall_reduce(Buffer&& buffer, const Op& op) {
     return iall_reduce(buffer, buffer, op);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  Request ireduce_scatter(const In& in, Out&& out, const Op& op) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out, class Op>
+  Request ireduce_scatter(In&& in, Out&& out, const Op& op) {
     return reduce_scatter_any(When::later, collective::input(in), collective::output(out),
                               reducer<In>(When::later, op));
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  Request ireduce_scatterv(const In& in, Counts counts, Out&& out, const Op& op) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out, class Op>
+  Request ireduce_scatterv(In&& in, Counts counts, Out&& out, const Op& op) {
     return reduce_scatterv_any(When::later, collective::input(in), collective::parts(counts, {}),
                                collective::output(out), reducer<In>(When::later, op));
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  Request iscan(const In& in, Out&& out, const Op& op) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out, class Op>
+  Request iscan(In&& in, Out&& out, const Op& op) {
     return scan_any(When::later, collective::input(in), collective::output(out), false, reducer<In>(When::later, op));
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  Request iexclusive_scan(const In& in, Out&& out, const Op& op) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out, class Op>
+  Request iexclusive_scan(In&& in, Out&& out, const Op& op) {
     return scan_any(When::later, collective::input(in), collective::output(out), true, reducer<In>(When::later, op));
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request igather(const In& in, Out&& out, int root) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request igather(In&& in, Out&& out, int root) {
     return gather_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>, root);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request igatherv(const In& in, Out&& out, Counts counts, Counts displacements, int root) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request igatherv(In&& in, Out&& out, Counts counts, Counts displacements, int root) {
     return gatherv_any(When::later, collective::input(in), collective::output(out),
                        collective::parts(counts, displacements), collective::element_bytes<In>, root);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request iscatter(const In& in, Out&& out, int root) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request iscatter(In&& in, Out&& out, int root) {
     return scatter_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>,
                        root);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request iscatterv(const In& in, Counts counts, Counts displacements, Out&& out, int root) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request iscatterv(In&& in, Counts counts, Counts displacements, Out&& out, int root) {
     return scatterv_any(When::later, collective::input(in), collective::parts(counts, displacements),
                         collective::output(out), collective::element_bytes<In>, root);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request iall_gather(const In& in, Out&& out) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request iall_gather(In&& in, Out&& out) {
     return all_gather_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request iall_gatherv(const In& in, Out&& out, Counts counts, Counts displacements) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request iall_gatherv(In&& in, Out&& out, Counts counts, Counts displacements) {
     return all_gatherv_any(When::later, collective::input(in), collective::output(out),
                            collective::parts(counts, displacements), collective::element_bytes<In>);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request iall_to_all(const In& in, Out&& out) {
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request iall_to_all(In&& in, Out&& out) {
     return all_to_all_any(When::later, collective::input(in), collective::output(out), collective::element_bytes<In>);
   }
-  template <MessageBuffer In, collective::AlikeTo<In> Out>
-  Request iall_to_allv(const In& in, Counts send_counts, Counts send_displacements, Out&& out, Counts recv_counts,
+  template <LastingBuffer In, collective::LastingAlikeTo<In> Out>
+  Request iall_to_allv(In&& in, Counts send_counts, Counts send_displacements, Out&& out, Counts recv_counts,
                        Counts recv_displacements) {
     return all_to_allv_any(When::later, collective::input(in), collective::parts(send_counts, send_displacements),
                            collective::output(out), collective::parts(recv_counts, recv_displacements),

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace dcgn {
 
@@ -77,5 +78,13 @@ template <class Buffer>
 concept MessageBuffer = requires(Buffer& b) {
   requires std::is_trivially_copyable_v<std::remove_pointer_t<decltype(as_span(b).data())>>;
 };
+
+// The same for a call that returns before it is done with the buffer: no temporary that has its objects itself, as a
+// vector or a number does. A temporary span is one, for as a constant it leads to the same objects.
+template <class Buffer>
+concept LastingBuffer = MessageBuffer<Buffer> &&
+    (std::is_lvalue_reference_v<Buffer> || (std::is_trivially_destructible_v<Buffer> &&
+                                            std::is_same_v<decltype(as_span(std::declval<Buffer&>()).data()),
+                                                           decltype(as_span(std::declval<const Buffer&>()).data())>));
 
 }  // namespace dcgn

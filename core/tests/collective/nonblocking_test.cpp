@@ -86,14 +86,15 @@ TEST(NonBlocking, ManyAreUnderWayAtOnce) {
   EXPECT_EQ(run(
                 ranks(4),
                 [](Comm& comm) {
-                  std::vector<Longs> sums(count), all(count);
+                  std::vector<Longs> sums(count), mine(count), all(count);
                   std::vector<Request> requests;
                   for (int i = 0; i < count; ++i) {
                     const std::size_t k = static_cast<std::size_t>(i);
                     sums[k].assign(static_cast<std::size_t>(i * 37 % 600), comm.rank() + i);
+                    mine[k] = {comm.rank() * 100 + i};
                     all[k].resize(4);
                     requests.push_back(comm.iall_reduce(sums[k], Sum{}));
-                    requests.push_back(comm.iall_gather(Longs{comm.rank() * 100 + i}, all[k]));
+                    requests.push_back(comm.iall_gather(mine[k], all[k]));
                     if (i % 8 == 3) requests.push_back(comm.ibarrier());
                   }
                   if (comm.rank() % 2) std::swap(requests.front(), requests.back());

@@ -137,9 +137,10 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
         message::eager_limit(message::lane_to(*port_.me, group_.in_world(to)), scope.size()));
   }
 
-  // Begins a send or a receive; the buffer belongs to it until it has been waited for, by the same scope.
-  template <class Scope, MessageBuffer Buffer>
-  DCGN_HOST_DEVICE Request isend(const Scope& scope, const Buffer& buffer, int to, int tag = 0) const {
+  // Begins a send or a receive; the buffer belongs to it until it has been waited for, by the same scope. No
+  // temporary is taken, but for spans.
+  template <class Scope, LastingBuffer Buffer>
+  DCGN_HOST_DEVICE Request isend(const Scope& scope, Buffer&& buffer, int to, int tag = 0) const {
     return isend_bytes(scope, as_span(buffer).data(), bytes_of(buffer), to, tag);
   }
   template <class Scope>
@@ -152,7 +153,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
     recorded.names(request);
     return request;
   }
-  template <class Scope, MessageBuffer Buffer>
+  template <class Scope, LastingBuffer Buffer>
   DCGN_HOST_DEVICE Request irecv(const Scope& scope, Buffer&& buffer, int from, int tag = 0) const {
     return irecv_bytes(scope, as_span(buffer).data(), bytes_of(buffer), from, tag);
   }

@@ -62,6 +62,24 @@ class House(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("wing/src/wing.cpp:1: includes core/src/base/file.hpp", text)
 
+    def test_an_include_upwards_is_found_however_it_is_written(self) -> None:
+        for words in ("<wing/src/x.hpp>", '/* why */ "wing/src/x.hpp"', '"../../../wing/src/x.hpp"'):
+            code, text = said({"core/src/base/file.cpp": f"#include {words}\n", "wing/src/x.hpp": ""})
+            self.assertEqual((code, text.count("\n")), (1, 1), words)
+
+    def test_an_arrow_that_goes_up_is_the_only_fault_where_it_closes_a_cycle(self) -> None:
+        code, text = said({"core/include/dcgn/comm.hpp": "#include <dcgn/wing.hpp>\n"})
+        self.assertEqual(code, 1)
+        self.assertEqual(
+            text,
+            "core/include/dcgn/comm.hpp:1: includes wing/include/dcgn/wing.hpp, and core/include/dcgn/ may not include from "
+            "wing/include/dcgn/\n",
+        )
+
+    def test_a_folder_with_nothing_but_what_the_build_reads_is_found(self) -> None:
+        for name in ("CMakeLists.txt", "tool.c", "tool.cuh"):
+            self.assertEqual(said({f"shed/{name}": ""})[0], 1, name)
+
     def test_a_folder_without_a_row_is_found(self) -> None:
         code, text = said({"shed/tool.cpp": ""})
         self.assertEqual((code, text), (1, "shed/tool.cpp:1: no row of CONTRIBUTING.md names its folder shed/\n"))

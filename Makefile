@@ -41,7 +41,8 @@ help:
 	@echo 'make format        clang-format all sources;  make check-format  only look, and run scripts/check-house'
 	@echo 'make tidy          clang-tidy'
 	@echo 'make docs          the guide, in build/docs/'
-	@echo 'make install       the library alone, PREFIX=/opt/dcgn: built in build/install, without tests and command'
+	@echo 'make install       the core alone, PREFIX=/opt/dcgn: built in build/install, without tests and command'
+	@echo 'flags=-DNAME=VALUE  an option for CMake, as in make install PREFIX=/opt/dcgn flags=-DDCGN_CUDA=ON'
 	@echo 'make clean         remove build/'
 	@echo 'PRESET=cpu|cuda    where not the one that fits this machine ($(PRESET))'
 
@@ -73,12 +74,16 @@ planted:
 	@scripts/install-packages --try build test
 	@core/tests/planted/run.sh $(N)
 
+measurements = p2p coll apps ddt stencil vgpu pixels ablation gates
 bench:
+	@for name in $(filter-out $(measurements),$(BENCH)); do \
+	  echo "make bench: BENCH=$(BENCH): expected some of $(measurements), without $$name" >&2; exit 2; done
 	@scripts/install-packages --try build tool mpi
 	@$(configure)
 	@$(build)
 	@for name in $(BENCH); do \
-	  case $$name in apps) program=nbody ;; coll) program=coll ;; ddt) program=ddt ;; *) program=p2p ;; esac; \
+	  case $$name in vgpu | pixels | ablation | gates) build/$(PRESET)/bin/dcgn bench $$name || exit; continue ;; esac; \
+	  case $$name in apps) program=nbody ;; stencil) program=jacobi ;; *) program=$$name ;; esac; \
 	  peers=$$(ls build/$(PRESET)/bin | sed -n "s/^dcgn_peer_\(.*\)_$$program\(\.py\)\?$$/\1/p"); \
 	  python3 -c 'import torch' 2>/dev/null || peers=$$(grep -vx torch <<<"$$peers"); \
 	  peers=$$(paste -sd, <<<"$$peers"); \
@@ -124,12 +129,13 @@ install: export PREFIX := $(PREFIX)
 install: without = BUILD_STENCIL BUILD_VGPU BUILD_MEMNET BUILD_TOOL BUILD_TESTS BUILD_BENCH BUILD_EXAMPLES PYTHON WALL PIXELS
 install:
 	@[ -n "$$PREFIX" ] || { echo 'make install: PREFIX is empty; expected the folder to install into: make install PREFIX=/opt/dcgn' >&2; exit 2; }
+	@mkdir -p -- "$$PREFIX" 2>/dev/null && [ -w "$$PREFIX" ] || { echo "make install: PREFIX=$$PREFIX: expected a folder that can be written" >&2; exit 2; }
 	@scripts/install-packages --try build
 	@prefix=$$(realpath -m -- "$$PREFIX") && \
 	cmake -S . -B build/install -G Ninja --no-warn-unused-cli -DCMAKE_INSTALL_PREFIX="$$prefix" \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' \
 	  -DCMAKE_CUDA_FLAGS_RELWITHDEBINFO='-O2 -lineinfo -DNDEBUG' -DCMAKE_UNITY_BUILD=ON \
-	  $(addsuffix =OFF,$(addprefix -DDCGN_,$(without))) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}' && \
+	  $(addsuffix =OFF,$(addprefix -DDCGN_,$(without))) $(flags) | sed -n '/Decagon/,/Configuring/{/Configuring/!p}' && \
 	cmake --build build/install -j $(JOBS) && \
 	cmake --install build/install --prefix "$$prefix" | grep -v '/include/dcgn/'
 

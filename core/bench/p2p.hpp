@@ -54,8 +54,10 @@ constexpr unsigned most_threads(ScopeKind kind) {
   switch (kind) {
     case ScopeKind::block: return 512;
     case ScopeKind::blocks: return 1024;
-    default: return 32;
+    case ScopeKind::thread:
+    case ScopeKind::warp: return 32;
   }
+  return 32;
 }
 
 struct Scope {

@@ -37,12 +37,13 @@ std::string describe(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::App* sub : where->get_subcommands([](const CLI::App*) { return true; }))
     choices.push_back(sub->get_name());
   if (!strangers.empty()) {
-    // An option says more than the value that was meant for it.
+    // A word that is none of the choices has what follows for its own. Elsewhere an option says more than the value
+    // that was meant for it.
     const auto option = std::find_if(strangers.begin(), strangers.end(), [](const auto& s) { return s[0] == '-'; });
-    const std::string& stranger = option != strangers.end() ? *option : strangers.front();
+    const bool is_choice = !choices.empty() && strangers.front()[0] != '-';
+    const std::string& stranger = is_choice || option == strangers.end() ? strangers.front() : *option;
     text =
-        stranger + ": expected " +
-        (choices.empty() || stranger[0] == '-' ? "an option of " + name : fmt::format("{}", fmt::join(choices, ", ")));
+        stranger + ": expected " + (is_choice ? fmt::format("{}", fmt::join(choices, ", ")) : "an option of " + name);
   } else if (!choices.empty()) {
     text = fmt::format("{}: expected one more word: {}", name, fmt::join(choices, ", "));
   }

@@ -64,8 +64,12 @@ int run(int argc, char** argv) {
                          "  dcgn doctor                     whether it all works, and what to do where not\n"
                          "  dcgn demo mandelbrot            the main job, and two pictures of it\n"
                          "  dcgn demo pingpong --between cpu,slot\n"
+#if defined(DCGN_HAS_BENCH)
                          "  dcgn bench p2p --peers mpi      latency and bandwidth beside MPI\n"
+#endif
+#if defined(DCGN_HAS_BENCH) && defined(DCGN_HAS_MEMNET)
                          "  dcgn sim topo sFBFLY:4          a network of memory cubes, which sim run simulates\n"
+#endif
                          "  dcgn trace job.json -o job.html what a job did, which DCGN_TRACE=job.json recorded\n"
                          "  dcgn demo mandelbrot --help     every level explains itself\n\n") +
              exit_codes_help);

@@ -10,17 +10,17 @@ namespace dcgn::tool {
 
 std::vector<std::int64_t> parse_cells(const char* who, const std::string& text, const char* option) {
   std::vector<std::string> parts = split(text, 'x');
-  std::string wrong = parts.size() == 2 || parts.size() == 3 ? "" : fmt::format("{} numbers", parts.size());
+  std::string wrong;
+  if (parts.size() != 2 && parts.size() != 3)
+    wrong = fmt::format("expected two or three numbers, as in {}",
+                        std::string_view(option) == "--parts" ? "2x2 or 1x2x2" : "1024x1024 or 128x128x128");
   const CLI::Validator extent = whole_number(1, 1 << 20);
   std::vector<std::int64_t> extents;
   for (std::string& part : parts) {
     if (wrong.empty()) wrong = extent(part);
     if (wrong.empty()) extents.push_back(std::stoll(part));
   }
-  if (!wrong.empty())
-    throw Error(Code::configuration, who,
-                fmt::format("{} {}: {}, expected two or three, as in {}", option, text, wrong,
-                            std::string_view(option) == "--parts" ? "2x2 or 1x2x2" : "1024x1024 or 128x128x128"));
+  if (!wrong.empty()) throw Error(Code::configuration, who, fmt::format("{} {}: {}", option, text, wrong));
   return extents;
 }
 

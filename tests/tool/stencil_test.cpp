@@ -92,12 +92,12 @@ TEST(DemoStencil, MistakesAreNamedInOneLine) {
     EXPECT_TRUE(contains(r.err, expected));
     EXPECT_TRUE(dcgn::test::is_one_line(r.err)) << r.err;
   };
-  refused("--size 10", 2, "--size 10: 1 numbers, expected two or three");
+  refused("--size 10", 2, "--size 10: expected two or three numbers");
   refused("--size 10x0", 2, "--size 10x0: '0': expected a whole number from 1 to 1048576");
   refused("--png every=x", 2, "'every=x': expected every=STEPS, as in every=100");
   refused("--size 16x16 --dt 1", 2, "a time step of 1 is too long for midpoint");
   refused("--size 16x16 --parts 3x1 --ranks 2", 2, "3");
-  refused("--size 16x16 --parts 2 --ranks 2", 2, "--parts 2: 1 numbers, expected two or three, as in 2x2");
+  refused("--size 16x16 --parts 2 --ranks 2", 2, "--parts 2: expected two or three numbers, as in 2x2");
   refused("--size 16x16 --M 0", 2, "a time step of inf follows from B 1, K 1, M 0, ");
   refused("--size 16x16 --K -1", 2, "expected other parameters, or a dt");
   refused("--size 16x16 --steps 1 --output none/a", 3, "none/a.csv: cannot be written");

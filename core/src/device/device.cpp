@@ -1,5 +1,6 @@
 // Device and Stream over their backends, and the choice of the kind of device.
 #include "backend.hpp"
+#include "base/text.hpp"
 
 #include "emulated/emulated_device.hpp"
 #if defined(DCGN_HAS_CUDA)
@@ -37,9 +38,9 @@ int number_from_environment(const char* name, int low, int high, int unset) {
   int value = 0;
   const auto [rest, error] = std::from_chars(text, end, value);
   if (error != std::errc() || rest != end || value < low || value > high)
-    throw Error(Code::configuration, name,
-                "'" + std::string(text) + "' is not a whole number from " + std::to_string(low) + " to " +
-                    std::to_string(high));
+    throw Error(Code::configuration, "configuration",
+                std::string(name) + "=" + base::printable(text) + ": expected a whole number from " +
+                    std::to_string(low) + " to " + std::to_string(high));
   return value;
 }
 

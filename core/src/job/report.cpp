@@ -17,7 +17,7 @@ std::string to_string(const Report& report) {
                   static_cast<unsigned long long>(r.received_bytes), r.wait_s);
     text += line;
     if (r.open_receives)
-      text += "       " + std::to_string(r.open_receives) + " receives were begun and never matched\n";
+      text += "       receives that were begun and never matched: " + std::to_string(r.open_receives) + "\n";
     if (!r.failure.empty()) text += "       " + r.failure + "\n";
   }
   return text;

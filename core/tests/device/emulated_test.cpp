@@ -158,7 +158,8 @@ TEST(Environment, NumbersAreWholeAndInRange) {
   for (const char* bad : {"", "65", "-1", "three", "3 ", " 3", "3.0", "0x3", "+3", "99999999999999999999"}) {
     const Error error = error_of([&] { number(bad); });
     EXPECT_EQ(error.code(), Code::configuration) << bad;
-    EXPECT_EQ(error.what(), "dcgn: DCGN_TEST_NUMBER: '" + std::string(bad) + "' is not a whole number from 0 to 64");
+    EXPECT_EQ(error.what(),
+              "dcgn: configuration: DCGN_TEST_NUMBER=" + std::string(bad) + ": expected a whole number from 0 to 64");
   }
 }
 
@@ -182,9 +183,10 @@ TEST(EnvironmentDeathTest, SaysHowManyEmulatedDevicesThereAre) {
   EXPECT_EXIT(count_devices("DCGN_EMULATED_GPUS", "5"), ended, "5 devices, 16 multi");
   EXPECT_EXIT(count_devices("DCGN_EMULATED_GPUS", "0"), ended, "0 devices");
   EXPECT_EXIT(count_devices("DCGN_EMULATED_GPUS", "65"), ended,
-              "configuration: dcgn: DCGN_EMULATED_GPUS: '65' is not a whole number from 0 to 64");
+              "configuration: dcgn: configuration: DCGN_EMULATED_GPUS=65: expected a whole number from 0 to 64");
   EXPECT_EXIT(count_devices("DCGN_EMULATED_SMS", "3"), ended, "3 devices, 3 multi");
-  EXPECT_EXIT(count_devices("DCGN_EMULATED_SMS", "0"), ended, "configuration: dcgn: DCGN_EMULATED_SMS: '0'");
+  EXPECT_EXIT(count_devices("DCGN_EMULATED_SMS", "0"), ended,
+              "configuration: dcgn: configuration: DCGN_EMULATED_SMS=0: expected");
 }
 
 }  // namespace

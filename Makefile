@@ -77,7 +77,7 @@ planted:
 measurements = p2p coll apps ddt stencil vgpu pixels ablation gates
 bench:
 	@for name in $(filter-out $(measurements),$(BENCH)); do \
-	  echo "make bench: BENCH=$(BENCH): expected some of $(measurements), without $$name" >&2; exit 2; done
+	  echo "make bench: BENCH=$$name: expected some of $(measurements)" >&2; exit 2; done
 	@scripts/install-packages --try build tool mpi
 	@$(configure)
 	@$(build)

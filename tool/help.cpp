@@ -40,10 +40,9 @@ std::string describe(const CLI::App& app, const CLI::ParseError& error) {
     // A word that is none of the choices has what follows for its own. Elsewhere an option says more than the value
     // that was meant for it.
     const auto option = std::find_if(strangers.begin(), strangers.end(), [](const auto& s) { return s[0] == '-'; });
-    const bool is_choice = !choices.empty() && strangers.front()[0] != '-';
-    const std::string& stranger = is_choice || option == strangers.end() ? strangers.front() : *option;
-    text =
-        stranger + ": expected " + (is_choice ? fmt::format("{}", fmt::join(choices, ", ")) : "an option of " + name);
+    const bool is_word = !choices.empty() && strangers.front()[0] != '-';
+    const std::string& stranger = is_word || option == strangers.end() ? strangers.front() : *option;
+    text = stranger + ": expected " + (is_word ? fmt::format("{}", fmt::join(choices, ", ")) : "an option of " + name);
   } else if (!choices.empty()) {
     text = fmt::format("{}: expected one more word: {}", name, fmt::join(choices, ", "));
   }

@@ -13,10 +13,10 @@ table=$(dirname "$0")/../../docs/guide/settings.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for name in $guide; do
-  ! env "$name=1" "$1" info 2>&1 | grep "no such setting"
+  if env "$name=1" "$1" info 2>&1 | grep "no such setting"; then exit 1; fi
 done
 for name in $(sed -n 's/^| `\(DCGN_[A-Z0-9_]*\)` | `.*/\1/p' "$table"); do
   key=${name#DCGN_}
   echo "${key,,} = 1" >"$work/settings.toml"
-  ! DCGN_CONFIG=$work/settings.toml "$1" info 2>&1 | grep "unknown key"
+  if DCGN_CONFIG=$work/settings.toml "$1" info 2>&1 | grep "unknown key"; then exit 1; fi
 done

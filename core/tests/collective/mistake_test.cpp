@@ -15,7 +15,6 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dcgn::test {

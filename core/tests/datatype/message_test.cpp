@@ -10,10 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <numeric>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>

@@ -4,7 +4,6 @@
 #include <dcgn/dcgn.hpp>
 
 #include <cstdint>
-#include <initializer_list>
 
 namespace dcgn::test {
 

@@ -112,7 +112,8 @@ DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t f
 // heads.
 DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t first, std::int32_t rung,
                                               std::int32_t end) {
-  // Their loads are under way together.
+  // Their loads are under way together, and each is of another address: where a cell is in the host's memory, several
+  // loads of one that are under way at once take 15 % to 25 % of the link's bandwidth from copies (H100, by the page).
   const Cell* cells[bell_group];
   std::uint32_t epochs[bell_group], seen[bell_group], found = 0;
   for (int i = 0; i < bell_group; ++i) {
@@ -122,7 +123,7 @@ DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t f
     cells[i] = &lane.ring.at(head);
     epochs[i] = place < end && first + i >= rung ? lane.ring.epoch(head) : 0;
   }
-  for (int i = 0; i < bell_group; ++i) seen[i] = load_relaxed(cells[i]->epoch);
+  for (int i = 0; i < bell_group; ++i) seen[i] = epochs[i] ? load_relaxed(cells[i]->epoch) : 0;
   for (int i = 0; i < bell_group; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
   return found;
 }

@@ -35,17 +35,14 @@ int tag_of(std::uint32_t receiving) { return 1 + static_cast<int>(receiving); }
 
 bool Gateway::take_from(int rank) {
   InLane& lane = me_.in[rank];
-  message::Header h;
-  std::int32_t to = 0;
-  const std::uint32_t head = lane.head();
-  if (!message::read_header(lane.ring, head, h)) return false;
-  const std::uint32_t last = head + message::header_cells(h.kind);  // of the cells that come before the payload
-  if (!message::read_peer(lane.ring, last, to)) return false;
-  const bool has_payload = h.kind == message::Kind::eager || h.kind == message::Kind::data;
-  const std::uint32_t cells = has_payload ? message::payload_cells(h.bytes) : 0;
+  message::Rx rx(lane);
+  message::Incoming found;
+  if (!rx.peek(found)) return false;
+  const message::Header& h = found.header;
+  const message::Reservation& place = found.place;
+  const std::int32_t to = found.rank;
   const auto take = [&](unsigned char* into) {
-    return message::take_cells(scope, *me_.phase,
-                               message::Payload(lane.ring, message::payload_begin(last, cells), cells, h.bytes), into);
+    return message::take_cells(scope, *me_.phase, message::Payload(lane.ring, place.begin, place.cells, h.bytes), into);
   };
   Header wire{};
   wire.context = h.context;
@@ -104,7 +101,7 @@ bool Gateway::take_from(int rank) {
     }
     case message::Kind::placed: break;
   }
-  message::take_off(lane, last - head + message::message_cells(last, cells));
+  rx.release(place.all);
   return true;
 }
 
@@ -145,11 +142,9 @@ bool Gateway::deliver(int rank) {
 
 bool Gateway::deliver(int rank, Arrival& a) {
   OutLane& lane = me_.out[rank];
-  const std::uint32_t header = message::header_cells(a.header.kind) + 1;
-  const std::uint32_t cells = message::payload_cells(a.payload.size());
-  const std::uint32_t tail = lane.tail(), last = tail + header - 1;  // of the cells that come before the payload
-  const std::uint32_t all = last - tail + message::message_cells(last, cells);
-  if (!message::has_room(lane, all)) return false;
+  message::Tx tx(lane);
+  message::Reservation place;
+  if (!tx.reserve(a.header.kind, a.payload.size(), place)) return false;
   if (a.header.kind == message::Kind::offer) {
     if (!message::take_ack(me_, a.header.ack)) return false;
     Receiving& r = receivings_.emplace_back();
@@ -161,13 +156,10 @@ bool Gateway::deliver(int rank, Arrival& a) {
     r.bytes = a.header.bytes;
     r.fragment = a.fragment;
   }
-  message::write_peer(lane.ring, last, a.from);
-  message::write_header(lane.ring, tail, a.header);
-  if (cells)
-    message::push_cells(scope,
-                        message::Payload(lane.ring, message::payload_begin(last, cells), cells, a.payload.size()),
+  tx.put(place, a.header, a.from);
+  if (place.cells)
+    message::push_cells(scope, message::Payload(lane.ring, place.begin, place.cells, a.payload.size()),
                         a.payload.data());
-  message::put(lane, all);
   if (a.header.kind != message::Kind::placed) ++lane.sent;
   return true;
 }
@@ -260,23 +252,20 @@ bool Gateway::advance(Receiving& r) {
 // Through the lane, as far as there is room.
 bool Gateway::pass_on(Receiving& r) {
   OutLane& lane = me_.out[r.rank];
+  message::Tx tx(lane);
   bool any = false;
   while (r.passed < r.arrived) {
     const std::uint64_t left = r.arrived - r.passed;
-    const std::uint64_t piece = std::min(left, message::largest_unit(lane.ring));
-    const std::uint32_t cells = message::payload_cells(piece);
-    const std::uint32_t tail = lane.tail(), all = 1 + message::message_cells(tail + 1, cells);
-    if (!message::has_room(lane, all)) break;
     message::Header h;
     h.kind = message::Kind::data;
     h.record = r.record;
-    h.bytes = piece;
-    message::write_peer(lane.ring, tail + 1, r.from);
-    message::write_header(lane.ring, tail, h);
-    message::push_cells(scope, message::Payload(lane.ring, message::payload_begin(tail + 1, cells), cells, piece),
+    h.bytes = std::min(left, message::largest_unit(lane.ring));
+    message::Reservation place;
+    if (!tx.reserve(h.kind, h.bytes, place)) break;
+    tx.put(place, h, r.from);
+    message::push_cells(scope, message::Payload(lane.ring, place.begin, place.cells, h.bytes),
                         r.staged.data() + (r.in_staged - left));
-    message::put(lane, all);
-    r.passed += piece;
+    r.passed += h.bytes;
     any = true;
   }
   return any;

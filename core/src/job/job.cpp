@@ -190,11 +190,10 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       total += in_lane;
       if (in_lane)
         line([&] {
-          message::Header first;
-          std::int32_t from = 0;
-          if (memory.host_resident(rank) && message::read_header(in.ring, in.head(), first) &&
-              message::read_peer(in.ring, in.head() + message::header_cells(first.kind), from))
-            return world.describe_message({from, first.tag, first.context, 0, first.bytes}) + " at rank " +
+          message::Incoming first;
+          const message::Header& h = first.header;
+          if (memory.host_resident(rank) && message::Rx::peek(in, first))
+            return world.describe_message({first.rank, h.tag, h.context, 0, h.bytes}) + " at rank " +
                    std::to_string(rank) +
                    (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from other processes" : "");
           return messages(in_lane) + " from ranks of other processes, in memory of its GPU, at rank " +
@@ -219,10 +218,11 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       if (!in_lane) continue;
       total += in_lane;
       line([&] {
-        message::Header first;
-        if (memory.host_resident(rank) && message::read_header(in.ring, in.head(), first))
-          return world.describe_message({from, first.tag, first.context, 0, first.bytes}) + " at rank " +
-                 std::to_string(rank) + (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from there" : "");
+        message::Incoming first;
+        const message::Header& h = first.header;
+        if (memory.host_resident(rank) && message::Rx::peek(in, first))
+          return world.describe_message({from, h.tag, h.context, 0, h.bytes}) + " at rank " + std::to_string(rank) +
+                 (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from there" : "");
         return messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank);
       });
     }

@@ -53,7 +53,9 @@ Fragments::Sent ProcessFragments::send(Endpoint& me, std::int32_t lane, Record* 
   const Peer* const peer = peers_[static_cast<std::size_t>(lane)];
   if (!peer) return Sent::elsewhere;
   OutLane& out = me.out[lane];
-  if (!has_room(out, 1)) return Sent::not_yet;
+  Tx tx(out);
+  Reservation in_lane;
+  if (!tx.reserve(Kind::data, 0, in_lane)) return Sent::not_yet;
   const int gpu = peer->gpus_reach ? copier_.gpu_of(r->buffer + r->moved) : -1;
   const std::size_t place = static_cast<std::size_t>(gpu) + 1;
   const FragmentPool& pool = own_[place];
@@ -83,8 +85,7 @@ Fragments::Sent ProcessFragments::send(Endpoint& me, std::int32_t lane, Record* 
   for (std::size_t before = 0; before < place; ++before) h.context += own_[before].count;
   h.record = static_cast<std::uint32_t>(r->address);
   h.bytes = piece;
-  write_header(out.ring, out.tail(), h);
-  put(out, 1);
+  tx.put(in_lane, h, r->envelope.peer);
   r->moved += piece;
   ++r->order;
   return Sent::yes;

@@ -1,4 +1,4 @@
-/* The lane protocol (core/include/dcgn/message/cell.hpp, credit.hpp; core/src/message/engine/receiving.hpp: take_off)
+/* The lane protocol (core/include/dcgn/message/cell.hpp, fifo.hpp)
    for every interleaving, without end.
 
    A ring of `ring` cells, one sender, one receiver. Each cell is stored as a whole with its epoch; stores to different

@@ -106,11 +106,6 @@ inline constexpr std::uint32_t line_cells = 8, aligned_cells = 32;
 DCGN_HOST_DEVICE inline std::uint32_t payload_begin(std::uint32_t position, std::uint32_t cells) {
   return cells < aligned_cells ? position + 1 : (position + line_cells) & ~(line_cells - 1);
 }
-// From the header to the end of the payload.
-DCGN_HOST_DEVICE inline std::uint32_t message_cells(std::uint32_t position, std::uint32_t cells) {
-  return payload_begin(position, cells) + cells - position;
-}
-
 DCGN_HOST_DEVICE inline std::uint32_t header_cells(Kind kind) {
   switch (kind) {
     case Kind::small:
@@ -158,8 +153,9 @@ DCGN_HOST_DEVICE inline std::uint32_t small_word(std::uint32_t context, std::int
          static_cast<std::uint32_t>(tag) << 16;
 }
 
+// With `release` an eager header, too, is ordered behind what its thread has seen.
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void write_header(const Ring& ring, std::uint32_t position,
-                                                                 const Header& h) {
+                                                                 const Header& h, bool release = false) {
   const auto kind = static_cast<std::uint32_t>(h.kind);
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
@@ -168,10 +164,11 @@ DCGN_HOST_DEVICE inline std::uint32_t small_word(std::uint32_t context, std::int
   switch (h.kind) {
     case Kind::small:
       write_cell(ring.at(position), low(h.address), high(h.address), small_word(h.context, h.tag, h.bytes),
-                 ring.epoch(position));
+                 ring.epoch(position), release);
       return;
     case Kind::eager:
-      write_cell(ring.at(position), static_cast<std::uint32_t>(h.tag), low(h.bytes), word, ring.epoch(position));
+      write_cell(ring.at(position), static_cast<std::uint32_t>(h.tag), low(h.bytes), word, ring.epoch(position),
+                 release);
       return;
     case Kind::data:
     case Kind::placed:

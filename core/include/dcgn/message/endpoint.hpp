@@ -9,8 +9,8 @@
 #include <dcgn/arch/atomic.hpp>
 #include <dcgn/call.hpp>
 #include <dcgn/message/arena.hpp>
-#include <dcgn/message/cell.hpp>
 #include <dcgn/message/copy_queue.hpp>
+#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/gathering.hpp>
 #include <dcgn/message/trace_log.hpp>
 #include <dcgn/status.hpp>
@@ -96,103 +96,8 @@ DCGN_HOST_DEVICE inline std::uint64_t ack_answer(std::uint32_t ack, std::uint64_
   return word >> 48 == ack >> ack_index_bits ? word << 16 >> 16 : ack_none;
 }
 
-// Cells that the receiver has taken, in memory that the sender reads cheaply.
-struct alignas(64) Credit {
-  std::uint32_t taken;
-};
-
-// How the receiver of a large message comes to the sender's memory.
-enum class Reach : std::uint32_t {
-  none,    // not at all: the message goes through the lane
-  engine,  // by a copy engine
-  direct,  // its threads read there, or a copy engine
-};
-
 // Bytes for each thread of a call, as is_placed() has them.
 inline constexpr std::uint32_t place_each = 256;
-
-// As OutLane::engine_from and InLane::engine_from: no message is so long that a copy engine moves it.
-inline constexpr std::uint32_t engine_never = 0xffffffff;
-
-// A lane at this position goes so many cells further; the single cells of quick calls since the last time are counted.
-template <class Lane>
-DCGN_HOST_DEVICE void move_lane(Lane& lane, std::uint32_t position, std::uint32_t cells) {
-  lane.quick_messages += position - lane.settled;
-  lane.settled = position + cells;
-  lane.next = &lane.ring.at(lane.settled);
-  lane.epoch = lane.ring.epoch(lane.settled);
-}
-
-// Fields that never change come first, then what quick calls read and write, 32 bytes of it.
-struct alignas(32) OutLane {
-  Ring ring;
-  std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
-  Credit* credit;
-  // Bytes, more for each thread of the call, and the most of all; longer messages go by rendezvous.
-  std::uint32_t eager, eager_each, eager_most;
-  std::uint64_t* acks;  // my acknowledgement words, where this lane's receiver can reach them
-  Reach reach;
-  std::uint32_t quick;        // 0 where calls are never quick
-  std::uint32_t engine_from;  // with Reach::engine: shorter messages go through the lane
-  const Record* records;      // the receiver's, where this side can store into its buffers as it can into mine
-
-  alignas(32) Cell* next;     // where the next cell goes
-  std::uint32_t epoch;        // and its epoch
-  std::uint32_t room;         // cells that can be written from there on in a row: 0 while sends are queued
-  std::uint64_t quick_bytes;  // sent by quick calls; the others are in Statistics
-  std::uint32_t settled;      // the tail when it was last moved by advance(): single cells were written since
-  std::uint32_t taken;        // the credit as last read
-
-  Record* first;  // sends that wait for room, in order
-  Record* last;
-  OutLane* next_queued;
-  std::uint32_t queued;
-  std::uint64_t sent;            // messages, not by quick calls
-  std::uint64_t quick_messages;  // by quick calls, those of a single cell since advance() apart
-
-  // Cells written. A quick call may have left `next` behind the last cell of the ring.
-  DCGN_HOST_DEVICE std::uint32_t tail() const { return ring.position(next, epoch); }
-  DCGN_HOST_DEVICE std::uint32_t free_cells() const { return ring.size() - (tail() - taken); }
-  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (tail() - settled); }
-
-  // So many cells have been written, or what quick calls must know has changed otherwise.
-  DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
-    move_lane(*this, tail(), cells);
-    const std::uint32_t free = ring.size() - (settled - taken), row = ring.row(settled);
-    room = first || !quick ? 0 : free < row ? free : row;
-  }
-};
-
-struct alignas(32) InLane {
-  Ring ring;
-  std::uint32_t batch;  // cells after which the sender is told
-  Credit* credit;
-  std::uint64_t* acks;                                    // the sender's acknowledgement words
-  std::uint32_t engine_from, engine_each, engine_beside;  // see copy_engine_limit()
-  std::int32_t process;  // whose memory the sender's addresses are of, where the system copies from there; 0: this one
-  std::uint32_t far;  // 1 where the ring is across PCIe: each look at a cell takes a microsecond, one after the other
-
-  alignas(32) const Cell* next;  // where the next cell comes
-  std::uint32_t epoch;           // and its epoch
-  std::uint32_t due;             // cells that can be taken from there on in a row before the sender must be told
-  std::uint64_t quick_bytes;     // received by quick calls
-  std::uint32_t settled;         // the head when it was last moved by advance(): single cells were taken since
-  std::uint32_t returned;        // cells taken of which the sender knows
-
-  std::uint64_t received;        // messages taken out of the lane, not by quick calls
-  std::uint64_t quick_messages;  // by quick calls, those of a single cell since advance() apart
-
-  // Cells taken. A quick call may have left `next` behind the last cell of the ring.
-  DCGN_HOST_DEVICE std::uint32_t head() const { return ring.position(next, epoch); }
-  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (head() - settled); }
-
-  // So many cells have been taken, or what quick calls must know has changed otherwise.
-  DCGN_HOST_DEVICE void advance(std::uint32_t cells) {
-    move_lane(*this, head(), cells);
-    const std::uint32_t left = batch - (settled - returned), row = ring.row(settled);
-    due = left == 0 || left > batch ? 0 : left - 1 < row ? left - 1 : row;
-  }
-};
 
 struct List {
   Record* first = nullptr;
@@ -495,11 +400,6 @@ DCGN_HOST_DEVICE inline std::int32_t lane_of(const Endpoint& me, std::int32_t ra
 }
 DCGN_HOST_DEVICE inline OutLane& lane_to(Endpoint& me, std::int32_t rank) { return me.out[lane_of(me, rank)]; }
 DCGN_HOST_DEVICE inline InLane& lane_from(Endpoint& me, std::int32_t rank) { return me.in[lane_of(me, rank)]; }
-// How many cells a lane's headers have beside their own.
-DCGN_HOST_DEVICE inline std::uint32_t extra_cells(const Endpoint& me, const OutLane& lane) {
-  return &lane - me.out == me.near;
-}
-
 // A rank as its callers hold it: with what never changes at hand.
 struct Port {
   Endpoint* me;
@@ -525,37 +425,11 @@ struct Port {
   DCGN_HOST_DEVICE operator Endpoint&() const { return *me; }
 };
 
-// The longest message that a call of so many threads sends eagerly.
-DCGN_HOST_DEVICE inline std::uint64_t eager_limit(const OutLane& lane, std::uint32_t threads) {
-  const std::uint64_t limit = lane.eager + static_cast<std::uint64_t>(lane.eager_each) * threads;
-  return limit < lane.eager_most ? limit : lane.eager_most;
-}
-
-// From how many bytes on a copy engine moves what a call of so many threads receives, where these could, too. `waited`:
-// the call waits for this message, and has nothing else to do.
-DCGN_HOST_DEVICE inline std::uint64_t copy_engine_limit(const InLane& lane, std::uint32_t threads, bool waited) {
-  if (lane.engine_from == engine_never) return ~std::uint64_t{0};
-  // Several blocks share a link that one does not fill.
-  const std::uint64_t each = threads > 1024 ? 2 * lane.engine_each : lane.engine_each;
-  const std::uint64_t limit = lane.engine_from + each * threads;
-  return waited || limit < lane.engine_beside ? limit : lane.engine_beside;
-}
-
 // Whether a message is so long, for a call of so many threads, that its sender stores it in the receiver's buffer where
 // both can. That takes a journey more than a pull, and spares the link the requests for what is read: messages both
 // ways at once get 359 GB/s each rather than 334 (H200), and one way 367 rather than 373.
 DCGN_HOST_DEVICE inline bool is_placed(const Endpoint& me, std::uint32_t threads, std::uint64_t bytes) {
   return threads >= me.place_threads && bytes >= std::uint64_t{place_each} * threads;
-}
-
-// Whether a receiver fetches a message of this length, which is too long to be eager, from where it is.
-DCGN_HOST_DEVICE inline bool is_pulled(const OutLane& lane, std::uint64_t bytes) {
-  switch (lane.reach) {
-    case Reach::none: return false;
-    case Reach::engine: return bytes >= lane.engine_from;
-    case Reach::direct: return true;
-  }
-  return false;
 }
 
 // Whether a host thread's message lies where the thread must not touch it.

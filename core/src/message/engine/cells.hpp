@@ -52,15 +52,12 @@ DCGN_HOST_DEVICE bool await_head(const Scope& scope, const Port& port, int from)
   const std::uint32_t epoch = lane.ring.epoch(head);
   scope.sync();
   if (hindrance) return false;
-  std::uint32_t d[3], looks = 0;
-  bool found = false;
-  do {
-    found = read_cell(cell, epoch, d);
-    if constexpr (Scope::in_warp) found = scope.vote(found);
-    if (found) break;
-    relax_briefly();
-  } while (++looks != 3 * quick_looks);
-  return scope.agree(found);
+  std::uint32_t d[3];
+  return scope.agree(spin(3 * quick_looks, [&] {
+    const bool found = read_cell(cell, epoch, d);
+    if constexpr (Scope::in_warp) return scope.vote(found);
+    return found;
+  }));
 }
 
 // By a thread, which takes many registers to look at all lanes at once: not its caller's.
@@ -80,10 +77,10 @@ template <class Scope>
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
   const Ring ring = lane.ring;
   const bool small = fits_small(context, tag, bytes);
-  const std::uint32_t tail = ring.position(now.cell, now.epoch), free = ring.size() - (tail - lane.taken),
-                      cells = small ? 0 : payload_cells(bytes), all = message_cells(tail, cells);
+  const std::uint32_t tail = ring.position(now.cell, now.epoch), free = ring.size() - (tail - lane.taken);
+  const Reservation place(tail, small ? Kind::small : Kind::eager, 0, small ? 0 : bytes);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
-  if ((hindrance != 0) | (now.row == 0) | (free < all)) return false;
+  if ((hindrance != 0) | (now.row == 0) | (free < place.all)) return false;
   if (scope.leader()) {
     Header h;
     h.kind = small ? Kind::small : Kind::eager;
@@ -91,13 +88,12 @@ template <class Scope>
     h.tag = tag;
     h.bytes = bytes;
     if (small) h.address = load_small(data, bytes);
-    write_header(ring, tail, h);
-    put(lane, all);
+    Tx(lane).put(place, h, 0);
     ++lane.quick_messages;
     lane.quick_bytes += bytes;
   }
-  if (cells)
-    push_cells(scope, Payload(ring, payload_begin(tail, cells), cells, bytes), static_cast<const unsigned char*>(data));
+  if (place.cells)
+    push_cells(scope, Payload(ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data));
   scope.sync();  // the buffer is the caller's again
   return true;
 }
@@ -119,14 +115,12 @@ template <class Scope>
   scope.sync();
   if (hindrance) return false;
   // Each thread looks at the header and, in case, at the cell that it would take of a payload.
-  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
-  bool found, here;
-  for (;;) {
+  std::uint32_t d[3]{}, mine[3]{};
+  bool here = false;
+  const bool found = spin(quick_looks, [&] {
     here = read_cell(ring.at(own), ring.epoch(own), mine);
-    found = read_cell(ring.at(head), ring.epoch(head), d);
-    if (found || ++looks == quick_looks) break;
-    relax_briefly();
-  }
+    return read_cell(ring.at(head), ring.epoch(head), d);
+  });
   const Header h = decode(d);
   const bool wanted = found && (h.kind == Kind::small || h.kind == Kind::eager) && h.context == context &&
                       (tag == any_tag || tag == h.tag) && h.bytes <= capacity;

@@ -50,8 +50,9 @@ DCGN_HOST_DEVICE void begin_copy(Endpoint& me, std::int32_t source, std::uint64_
   const std::int32_t index = lane_of(me, source);
   const InLane& lane = me.in[index];
   if (bytes < copy_engine_limit(lane, me.threads, false)) return;
-  Header h;
-  if (!read_header(lane.ring, lane.head(), h) || h.kind != Kind::pull) return;
+  Incoming found;
+  const Header& h = found.header;
+  if (!Rx::peek(lane, found) || h.kind != Kind::pull) return;
   Record* before;
   const Record* const r = find_posted(me, source, h, &before);
   Work nothing;

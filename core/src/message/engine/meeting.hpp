@@ -24,16 +24,6 @@ struct MeetingGoal {
   }
 };
 
-// Looks at something for a while.
-template <class Look>
-DCGN_HOST_DEVICE bool look_briefly(const Look& look) {
-  for (std::uint32_t looks = 1; !look(); ++looks) {
-    if (looks == quick_looks) return false;
-    relax_briefly();
-  }
-  return true;
-}
-
 // Comes to the meeting: a member returns when its turn is over, the leader when all others have come.
 template <class Scope>
 DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attendance& attendance, std::int32_t tag,
@@ -42,17 +32,18 @@ DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attend
   if (scope.leader()) attendance.begin();
   bool met = false;
   if constexpr (Scope::single) {
-    met = look_briefly([&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
+    met = spin(quick_looks, [&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
   } else if (scope.looks()) {
     // Where many threads look, all do at the same words, or each at its own.
     const auto step = static_cast<int>(scope.lookers()), mine = static_cast<int>(scope.rank());
     const bool shared = decides_in_block && calls_in_block(me);
     if (!shared)
-      met = look_briefly([&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
+      met = spin(quick_looks, [&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
     else if (attendance.leads())
-      met = look_briefly([&] { return scope.vote_of_lookers(attendance.have_come(mine < step ? mine : 0, step)); });
+      met =
+          spin(quick_looks, [&] { return scope.vote_of_lookers(attendance.have_come(mine < step ? mine : 0, step)); });
     else if (scope.leader())
-      met = look_briefly([&] { return attendance.is_over(); });
+      met = spin(quick_looks, [&] { return attendance.is_over(); });
   }
   if (scope.broadcast(met)) return Code::ok;
   MeetingGoal goal{attendance, tag, context};

@@ -52,7 +52,7 @@ DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Work& 
 
 DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
   Record* r = work.record;
-  if (work.move == Work::Move::take) take_off(*work.lane, work.position + work.cells - work.lane->head());
+  if (work.move == Work::Move::take) Rx(*work.lane).release_to(work.position + work.cells);
   switch (work.after) {
     case After::nothing:
     case After::stored: break;

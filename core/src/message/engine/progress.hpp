@@ -9,7 +9,7 @@
 #include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/spin.hpp>
 #include "message/engine/copying.hpp"
 #include "message/engine/fragments.hpp"
 #include "message/engine/receiving.hpp"
@@ -38,17 +38,9 @@ DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t place) {
   if (me.bells && place < lanes(me)) me.heads[place] = me.in[place].head();
 }
 
-// Waits for a message that begins with this cell; false where none has come in a while.
-DCGN_HOST_DEVICE inline bool await_first(const Cell& cell, std::uint32_t epoch, std::uint32_t (&d)[3]) {
-  std::uint32_t looks = 0;
-  while (!read_cell(cell, epoch, d)) {
-    if (++looks == quick_looks) return false;
-    relax_briefly();
-  }
-#if !defined(__CUDA_ARCH__)
-  if (looks) detail::relax_reset_host();
-#endif
-  return true;
+// Waits for the next message of a lane; false where none has come in a while.
+DCGN_HOST_DEVICE inline bool await_message(const InLane& lane, Incoming& found) {
+  return spin(quick_looks, [&] { return Rx::peek(lane, found); });
 }
 
 // A group of bells.

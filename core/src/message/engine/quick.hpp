@@ -62,19 +62,16 @@ DCGN_HOST_DEVICE inline void end_quick([[maybe_unused]] Endpoint& me) {
   if (!calls_in_block(me)) give_flag(me.busy);
 }
 
-// What the planner of a send found: how many cells it takes, 0 where it is not for a quick call, and where they go.
-struct Departure {
-  std::uint32_t all, tail;
-};
-
-DCGN_HOST_DEVICE inline Departure plan_send(Endpoint& me, OutLane& lane, std::uint32_t threads, std::uint64_t bytes,
-                                            int tag, std::uint32_t context) {
-  if (has_ended(me, lane) || !begin_quick(me)) return {0, 0};
-  const std::uint32_t tail = lane.tail(),
-                      all = fits_small(context, tag, bytes) ? 1 : message_cells(tail, payload_cells(bytes));
-  if (bytes <= eager_limit(lane, threads) && !lane.first && has_room(lane, all)) return {all, tail};
+// Where an eager message goes; nowhere if it is not for a quick call.
+DCGN_HOST_DEVICE inline Reservation plan_send(Endpoint& me, OutLane& lane, std::uint32_t threads, Kind kind,
+                                              std::uint64_t bytes) {
+  if (has_ended(me, lane) || !begin_quick(me)) return {};
+  Reservation place;
+  if (bytes <= eager_limit(lane, threads) && !lane.first &&
+      Tx(lane).reserve(kind, kind == Kind::small ? 0 : bytes, place))
+    return place;
   end_quick(me);
-  return {0, 0};
+  return {};
 }
 
 // Any eager message.
@@ -82,29 +79,24 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_send_eager(const Scope& scope, Endpoint& me, OutLane& lane,
                                                          const void* data, std::uint64_t bytes, int tag,
                                                          std::uint32_t context) {
-  Departure plan{0, 0};
-  if (scope.leader()) plan = plan_send(me, lane, scope.size(), bytes, tag, context);
-  plan = scope.publish(plan);  // and what the threads wrote to the buffer is visible to all of them
-  if (!plan.all) return false;
+  Header h;
+  h.kind = fits_small(context, tag, bytes) ? Kind::small : Kind::eager;
+  Reservation place;
+  if (scope.leader()) place = plan_send(me, lane, scope.size(), h.kind, bytes);
+  place = scope.publish(place);  // and what the threads wrote to the buffer is visible to all of them
+  if (!place.all) return false;
   const Ring ring = lane.ring;
-  const bool small = fits_small(context, tag, bytes);
   if (scope.leader()) {
-    const bool release = me.without & without_relaxed;
-    if (small) {
-      const std::uint64_t payload = load_small(data, bytes);
-      write_cell(ring.at(plan.tail), static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32),
-                 small_word(context, tag, bytes), ring.epoch(plan.tail), release);
-    } else {
-      write_cell(ring.at(plan.tail), static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
-                 static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(plan.tail), release);
-    }
-    put(lane, plan.all);
+    h.context = context;
+    h.tag = tag;
+    h.bytes = bytes;
+    if (h.kind == Kind::small) h.address = load_small(data, bytes);
+    Tx(lane).put(place, h, 0, me.without & without_relaxed);
     ++lane.quick_messages;
     lane.quick_bytes += bytes;
   }
-  if (const std::uint32_t cells = small ? 0 : payload_cells(bytes))
-    push_cells(scope, Payload(ring, payload_begin(plan.tail, cells), cells, bytes),
-               static_cast<const unsigned char*>(data));
+  if (place.cells)
+    push_cells(scope, Payload(ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data));
   if (scope.leader()) end_quick(me);
   scope.sync();  // the buffer is the caller's again
   return true;
@@ -219,77 +211,59 @@ DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me, const Se
   return scope.first_found(late ? group + first_bit(late) : -1);
 }
 
-// What the planner of a receive found: a message and where it is. 0 steps: nothing for a quick call.
+// The message that a quick receive takes; its place is empty where there is none for it.
 struct Arrival {
-  Kind kind = Kind::small;
-  std::uint32_t steps = 0;  // 1: it can be taken; 2: and credit is due then
+  Incoming message;
   std::int32_t lane = 0;
-  std::int32_t tag = 0;
-  std::uint32_t head = 0;
-  std::uint32_t ack = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t address = 0;  // of a pull; the payload of a small message
+  std::uint32_t credit_due = 0;
 };
 
-// Completes the plan once the first cell is here.
-DCGN_HOST_DEVICE inline void judge(Arrival& a, const Endpoint& me, InLane& lane, const std::uint32_t (&d)[3],
-                                   std::uint64_t capacity, int tag, std::uint32_t context, std::uint32_t threads) {
-  Header h = decode(d);
-  if ((tag != any_tag && tag != h.tag) || h.context != context) return;
-  const std::uint32_t head = lane.head();
-  std::uint32_t cells = header_cells(h.kind);
+// Whether a quick call can take this message. A pull is begun with that.
+DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InLane& lane, const Header& h, std::uint64_t capacity,
+                                              int tag, std::uint32_t context, std::uint32_t threads) {
+  if ((tag != any_tag && tag != h.tag) || h.context != context || h.bytes > capacity) return false;
   switch (h.kind) {
-    case Kind::small: break;
-    case Kind::eager: cells = message_cells(head, payload_cells(h.bytes)); break;
+    case Kind::small:
+    case Kind::eager: return true;
     case Kind::pull:
-      // What a copy engine or the system should fetch or the sender store is none of a quick call's business.
-      if (!read_rest(lane.ring, head, h) || !h.readable || lane.process ||
-          h.bytes >= copy_engine_limit(lane, threads, true) || (h.placeable && is_placed(me, threads, h.bytes)))
-        return;
-      break;
+      // Not if a copy engine or the system fetches it, or the sender stores it.
+      return h.readable && !lane.process && h.bytes < copy_engine_limit(lane, threads, true) &&
+             !(h.placeable && is_placed(me, threads, h.bytes)) && begin_pull(lane, h.ack);
     case Kind::offer:
     case Kind::data:
-    case Kind::placed: return;
+    case Kind::placed: return false;
   }
-  if (h.bytes > capacity || (h.kind == Kind::pull && !begin_pull(lane, h.ack))) return;
-  a.kind = h.kind;
-  a.steps = head + cells - lane.returned >= lane.batch ? 2 : 1;
-  a.tag = h.tag;
-  a.head = head;
-  a.ack = h.ack;
-  a.bytes = h.bytes;
-  a.address = h.address;
+  return false;
 }
 
-// The message has been planned for; all threads take it.
+// All threads take the message. `place`: where the rank looked for any source; -1: it looked at one lane.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, const Arrival& plan,
                                                    void* data, int place) {
-  const std::uint32_t payload = plan.kind == Kind::eager ? payload_cells(plan.bytes) : 0;
-  const std::uint32_t begin = payload_begin(plan.head, payload);
+  const Header& h = plan.message.header;
+  const Reservation& cells = plan.message.place;
   if (scope.leader()) {
-    if (plan.kind == Kind::small) store_small(data, plan.bytes, plan.address);
+    if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
     if (place >= 0) me.next_place = place_after(me, place);
-    lane.advance(payload ? begin + payload - plan.head : header_cells(plan.kind));
+    lane.advance(cells.all);
     ++lane.quick_messages;
-    lane.quick_bytes += plan.bytes;
+    lane.quick_bytes += h.bytes;
   }
   bool taken = true;
-  if (payload)
-    taken =
-        take_cells(scope, *me.phase, Payload(lane.ring, begin, payload, plan.bytes), static_cast<unsigned char*>(data));
-  if (plan.kind == Kind::pull) {
-    copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(plan.address),
-               plan.bytes);
+  if (cells.cells)
+    taken = take_cells(scope, *me.phase, Payload(lane.ring, cells.begin, cells.cells, h.bytes),
+                       static_cast<unsigned char*>(data));
+  if (h.kind == Kind::pull) {
+    copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(h.address), h.bytes);
     if (scope.leader()) {
-      if (plan.steps == 2) return_credit(lane);
+      if (plan.credit_due) return_credit(lane);
       end_quick(me);
     }
-    scope.sync();                                                 // all have read their share
-    if (scope.leader()) acknowledge(lane, plan.ack, ack_pulled);  // is no business of the rank's any more
+    scope.sync();                                              // all have read their share
+    if (scope.leader()) acknowledge(lane, h.ack, ack_pulled);  // is no business of the rank's any more
     return !scope.broken();
   }
-  if (plan.steps == 2) {
+  if (plan.credit_due) {
     scope.sync();  // all have taken their share
     if (scope.leader()) return_credit(lane);
   }
@@ -302,11 +276,12 @@ template <class Scope>
 template <bool AllBells, class Scope>
 DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
   const Search search = Search::of(scope, me);
-  for (std::uint32_t looks = 0; looks < quick_looks / 2; ++looks) {
-    if (const int place = find_place<AllBells>(scope, me, search); place >= 0) return place;
-    relax_briefly();
-  }
-  return -1;
+  int place = -1;
+  spin(quick_looks / 2, [&] {
+    place = find_place<AllBells>(scope, me, search);
+    return place >= 0;
+  });
+  return place;
 }
 
 // The same where a place may have no bell, by one function: who waits here does not wait for nanoseconds.
@@ -329,17 +304,19 @@ template <class Scope>
     if (scope.looks() && able) place = await_any_place(scope, me);
     if (place >= 0) plan.lane = lane_at(me, place);
   }
+  Reservation& found = plan.message.place;
   if (scope.leader() && able && plan.lane >= 0 && plan.lane < me.near) {
     InLane& lane = me.in[plan.lane];
-    const std::uint32_t head = lane.head();
-    std::uint32_t d[3];
-    if (await_first(lane.ring.at(head), lane.ring.epoch(head), d))
-      judge(plan, me, lane, d, capacity, tag, context, scope.size());
+    if (!await_message(lane, plan.message) ||
+        !begin_quick_take(me, lane, plan.message.header, capacity, tag, context, scope.size()))
+      found = {};
+    plan.credit_due = found.position + found.all - lane.returned >= lane.batch;
   }
-  if (scope.leader() && begun && !plan.steps) end_quick(me);
+  if (scope.leader() && begun && !found.all) end_quick(me);
   plan = scope.publish(plan);
-  if (!plan.steps || !quick_take(scope, me, me.in[plan.lane], plan, data, place)) return false;
-  status = {me.first + plan.lane, plan.tag, static_cast<std::int64_t>(plan.bytes), Code::ok};
+  if (!found.all || !quick_take(scope, me, me.in[plan.lane], plan, data, place)) return false;
+  const Header& h = plan.message.header;
+  status = {me.first + plan.lane, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
   return true;
 }
 

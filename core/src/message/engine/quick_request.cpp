@@ -8,7 +8,7 @@
 #include "message/engine/receiving.hpp"
 #include "message/engine/sending.hpp"
 
-#include <dcgn/message/credit.hpp>
+#include <dcgn/message/fifo.hpp>
 
 #include <cstdint>
 
@@ -20,8 +20,10 @@ DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const v
                                     int tag, std::uint32_t context) {
   OutLane& lane = me.out[to - me.first];
   if (has_ended(me, lane) || !begin_quick(me)) return {};
+  Tx tx(lane);
+  Reservation place;
   Header h;
-  if (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !has_room(lane, header_cells(Kind::pull)) ||
+  if (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !tx.reserve(Kind::pull, 0, place) ||
       (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
     end_quick(me);
     return {};
@@ -34,17 +36,15 @@ DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const v
   h.bytes = bytes;
   h.address = reinterpret_cast<std::uintptr_t>(data);
   std::uint64_t& word = lane.acks[ack_index(h.ack)];
-  write_header(lane.ring, lane.tail(), h);
-  put(lane, header_cells(h.kind));
+  tx.put(place, h, to);
   ++lane.sent;
   Announced result;
   result.state = Announced::State::pending;
-  for (std::uint32_t looks = 0; looks < quick_answer_looks && result.state == Announced::State::pending; ++looks) {
+  spin(quick_answer_looks, [&] {
     const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
     if (answer == ack_pulled) result.state = Announced::State::received;
-    if (answer > ack_pulled) break;
-    relax_briefly();
-  }
+    return answer >= ack_pulled;
+  });
   if (result.state == Announced::State::received) {
     free_ack(me, h.ack);
     ++me.statistics.sent_messages;

@@ -40,14 +40,12 @@ DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work
 
 DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
   InLane& lane = me.in[index];
-  Header h;
-  const std::uint32_t head = lane.head();
-  if (!read_header(lane.ring, head, h)) return false;
-  const bool in_cells = h.kind == Kind::eager || (h.kind == Kind::data && !h.readable);
-  const std::uint32_t cells = in_cells ? payload_cells(h.bytes) : 0;
-  std::uint32_t last = head + header_cells(h.kind) - 1;  // of the cells that come before the payload
-  std::int32_t source = me.first + index;
-  if (index == me.near && !read_peer(lane.ring, ++last, source)) return false;
+  Rx rx(lane);
+  Incoming found;
+  if (!rx.peek(found)) return false;
+  const Header& h = found.header;
+  const Reservation& place = found.place;
+  const std::int32_t source = lane.names_rank ? found.rank : me.first + index;
   Record* r = nullptr;
   if (h.kind == Kind::placed) {
     r = &me.records[h.record];
@@ -55,7 +53,7 @@ DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
       read_after_all(me, lane, r, work);
     } else {
 #if defined(__CUDA_ARCH__)
-      static_cast<void>(load_acquire(lane.ring.at(head).epoch));  // what is in the buffer, too
+      static_cast<void>(load_acquire(lane.ring.at(place.position).epoch));  // what is in the buffer, too
 #endif
       complete(me, r);
     }
@@ -80,7 +78,7 @@ DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
       switch (h.kind) {
         case Kind::small: receive_small(me, r, h.address, work); break;
         case Kind::eager:
-          if (!cells) {
+          if (!place.cells) {
             complete(me, r);
             break;
           }
@@ -96,15 +94,15 @@ DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
       }
     }
   }
-  if (cells) {
+  if (place.cells) {
     work.move = Work::Move::take;
     work.ring = lane.ring;
-    work.position = payload_begin(last, cells);
-    work.cells = cells;
+    work.position = place.begin;
+    work.cells = place.cells;
     work.record = r;
     work.lane = &lane;
   } else {
-    take_off(lane, last + 1 - head);
+    rx.release(place.all);
   }
   me.stalled = -1;
   ++me.statistics.activity;

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
-#include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>
+#include <dcgn/message/fifo.hpp>
 #include "message/engine/copying.hpp"
 #include "message/engine/fragments.hpp"
 #include "message/engine/records.hpp"
@@ -17,12 +17,6 @@
 #include <cstring>
 
 namespace dcgn::message {
-
-// Takes cells off the lane and, a quarter of the ring at a time, tells the sender.
-DCGN_HOST_DEVICE inline void take_off(InLane& lane, std::uint32_t cells) {
-  lane.advance(cells);
-  if (lane.settled - lane.returned >= lane.batch) return_credit(lane);
-}
 
 // Whether a message from another process had better come in fragments than be read by a thread here.
 DCGN_HOST_DEVICE inline bool is_for_fragments([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const InLane& lane,

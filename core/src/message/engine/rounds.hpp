@@ -81,17 +81,13 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, 
   const std::uint32_t turn = turn_of(crew), own = p.begin + (turn < p.cells ? turn : 0);
   const Cell &header = p.ring.at(p.position), &own_cell = p.ring.at(own);
   const std::uint32_t epoch = p.ring.epoch(p.position), own_epoch = p.ring.epoch(own);
-  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
+  std::uint32_t d[3]{}, mine[3]{};
   bool here = false;
-  for (;;) {
+  const bool came = spin(quick_looks, [&] {
     if (p.cells) here = read_cell(own_cell, own_epoch, mine);
-    if (read_cell(header, epoch, d)) break;
-    if (++looks == quick_looks) return false;
-    relax_briefly();
-  }
-#if !defined(__CUDA_ARCH__)
-  if (looks) detail::relax_reset_host();
-#endif
+    return read_cell(header, epoch, d);
+  });
+  if (!came) return false;
   if (small) {
     if (d[2] != small_word(context, static_cast<std::int32_t>(tag), bytes)) return false;
     if (crew.leader()) store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
@@ -144,17 +140,13 @@ template <int Most>
 DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InLane, Most>& b, std::uint32_t word) {
   Passage p[Most];
   for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
-  std::uint32_t d[Most][3]{}, found = 0, looks = 0, done = 0;
-  for (;;) {
+  std::uint32_t d[Most][3]{}, found = 0, done = 0;
+  spin(quick_looks, [&] {
     for (int i = 0; i < Most; ++i)
       found |= static_cast<std::uint32_t>(read_cell(p[i].ring.at(p[i].position), p[i].ring.epoch(p[i].position), d[i]))
                << i;
-    if (found == (1u << Most) - 1 || ++looks == quick_looks) break;
-    relax_briefly();
-  }
-#if !defined(__CUDA_ARCH__)
-  if (looks) detail::relax_reset_host();
-#endif
+    return found == (1u << Most) - 1;
+  });
   for (int i = 0; i < Most; ++i)
     if (b.lanes[i] && (found >> i & 1) && d[i][2] == word) {
       p[i].settle(b[i], 0);

@@ -6,7 +6,7 @@
 #include "message/engine/records.hpp"
 #include "message/engine/work.hpp"
 
-#include <dcgn/message/credit.hpp>
+#include <dcgn/message/fifo.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -15,9 +15,26 @@
 
 namespace dcgn::message {
 
+namespace {
+
+// The next bytes of a send go into the cells that were reserved for them.
+DCGN_HOST_DEVICE void push_next(Work& work, const OutLane& lane, const Reservation& place, Record* r,
+                                std::uint64_t bytes) {
+  work.move = Work::Move::push;
+  work.from = r->buffer + r->moved;
+  work.bytes = bytes;
+  work.ring = lane.ring;
+  work.position = place.begin;
+  work.cells = place.cells;
+  work.record = r;
+}
+
+}  // namespace
+
 DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
   const std::uint64_t bytes = r->envelope.bytes;
-  const std::uint32_t extra = extra_cells(me, lane);
+  Tx tx(lane);
+  Reservation place;
   Header h;
   h.context = r->envelope.context;
   h.tag = r->envelope.tag;
@@ -28,22 +45,12 @@ DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work&
     const bool in_header =
         fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device) && !h.elements;
     h.kind = in_header ? Kind::small : Kind::eager;
-    const std::uint32_t cells = h.kind == Kind::small ? 0 : payload_cells(bytes);
-    const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);
-    if (!has_room(lane, all)) return false;
-    if (h.kind == Kind::small && bytes) memcpy(&h.address, r->buffer, bytes);
-    if (extra) write_peer(lane.ring, tail + 1, r->envelope.peer);
-    write_header(lane.ring, tail, h);
-    work.position = payload_begin(tail + extra, cells);
-    put(lane, all);
-    if (cells) {
-      work.move = Work::Move::push;
+    if (!tx.reserve(h.kind, in_header ? 0 : bytes, place)) return false;
+    if (in_header && bytes) memcpy(&h.address, r->buffer, bytes);
+    tx.put(place, h, r->envelope.peer);
+    if (place.cells) {
+      push_next(work, lane, place, r, bytes);
       work.after = After::sent;
-      work.from = r->buffer;
-      work.bytes = bytes;
-      work.ring = lane.ring;
-      work.cells = cells;
-      work.record = r;
     } else {
       complete(me, r);
     }
@@ -52,17 +59,14 @@ DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work&
     h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
     h.readable = reach == Reach::direct;
     h.placeable = h.readable && lane.records && is_placed(me, me.threads, bytes);
-    const std::uint32_t cells = header_cells(h.kind);
-    if (!has_room(lane, cells + extra) || !take_ack(me, r->ack)) return false;
+    if (!tx.reserve(h.kind, 0, place) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
 #if !defined(__CUDA_ARCH__)
     if (me.exports && h.kind == Kind::offer && is_near(me, r->envelope.peer))
       me.exports->tell(lane_of(me, r->envelope.peer), *r);
 #endif
-    if (extra) write_peer(lane.ring, lane.tail() + cells, r->envelope.peer);
-    write_header(lane.ring, lane.tail(), h);
-    put(lane, cells + extra);
+    tx.put(place, h, r->envelope.peer);
     r->state = State::announced;
     me.announced.append(r);
   }
@@ -180,28 +184,17 @@ DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work) {
       if (sent == Fragments::Sent::not_yet) continue;
     }
 #endif
-    const std::uint32_t extra = extra_cells(me, lane);
-    const std::uint64_t left = r->envelope.bytes - r->moved;
-    const std::uint64_t piece = least(left, largest_unit(lane.ring));
-    const std::uint32_t cells = payload_cells(piece);
-    const std::uint32_t tail = lane.tail(), all = extra + message_cells(tail + extra, cells);
-    if (!has_room(lane, all)) continue;
     Header h;
     h.kind = Kind::data;
     h.record = static_cast<std::uint32_t>(r->address);
-    h.bytes = piece;
-    if (extra) write_peer(lane.ring, tail + 1, r->envelope.peer);
-    write_header(lane.ring, tail, h);
-    put(lane, all);
-    work.move = Work::Move::push;
+    h.bytes = least(r->envelope.bytes - r->moved, largest_unit(lane.ring));
+    Tx tx(lane);
+    Reservation place;
+    if (!tx.reserve(h.kind, h.bytes, place)) continue;
+    tx.put(place, h, r->envelope.peer);
+    push_next(work, lane, place, r, h.bytes);
     work.after = After::piece_sent;
-    work.from = r->buffer + r->moved;
-    work.bytes = piece;
-    work.ring = lane.ring;
-    work.position = payload_begin(tail + extra, cells);
-    work.cells = cells;
-    work.record = r;
-    r->moved += piece;
+    r->moved += h.bytes;
     if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
     ++me.statistics.activity;
     return true;

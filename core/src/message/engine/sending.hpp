@@ -4,9 +4,9 @@
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
-#include <dcgn/message/credit.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>
+#include <dcgn/message/fifo.hpp>
 #include "message/engine/fragments.hpp"
 #include "message/engine/records.hpp"
 #include "message/engine/work.hpp"
@@ -42,13 +42,11 @@ DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work);
 // Tells the receiver that what `r` announced is in its buffer, or that it has to read it after all; later where the
 // lane has no room.
 DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r) {
-  if (!has_room(lane, 1)) return me.streaming.append(r);
   Header h;
   h.kind = Kind::placed;
   h.record = static_cast<std::uint32_t>(r->address);
   h.readable = r->moved != r->envelope.bytes;
-  write_header(lane.ring, lane.tail(), h);
-  put(lane, 1);
+  if (!Tx(lane).send(h, r->envelope.peer)) return me.streaming.append(r);
   if (h.readable) {
     r->state = State::announced;
     me.announced.append(r);

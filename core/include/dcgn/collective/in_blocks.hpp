@@ -69,7 +69,7 @@ DCGN_HOST_DEVICE inline unsigned blocks_that_move(const gpu::BlocksScope& scope,
 // Whether the others make the call so, too, when the first block knows, which always comes to that.
 DCGN_HOST_DEVICE inline bool goes_on(const BlockRings& rings, const std::uint32_t& phase) {
   std::uint32_t verdict = 0;
-  const bool known = message::spin_until_aborted(phase, [&] {
+  const bool known = message::await(phase, [&] {
     verdict = load_relaxed(rings.verdict);
     return verdict != 0;
   });

@@ -2,6 +2,7 @@
 // calls of quick_in_block.hpp the threads find out for themselves, here one of the first warp for each rank.
 #pragma once
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
@@ -77,15 +78,16 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
       store_if(sends, &out.quick_bytes, sent + last_bytes);
       if (sends && bell) store_relaxed(*bell, out.ring.position(to.cell + Cells, to.epoch));
       if (scope.leader()) begin();
-      std::uint32_t d[Cells][3]{};
+      std::uint32_t d[Cells][3]{}, looks = 0;
       bool here = !receives;
-      spin(quick_looks, [&] {
+      for (;;) {
         if (!here) {
           here = true;
           for (int i = 0; i < Cells; ++i) here = static_cast<int>(read_cell(from.cell[i], from.epoch, d[i])) & here;
         }
-        return scope.vote_of_lookers(here);
-      });
+        if (scope.vote_of_lookers(here) || ++looks == quick_looks) break;
+        relax_briefly();
+      }
       bool came = receives & here;
       CellRow<Cells> got = row;
       for (int i = 0; i < Cells; ++i) {

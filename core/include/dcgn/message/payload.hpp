@@ -1,8 +1,8 @@
 // Payloads: bytes in a lane's cells, and plain copies.
 #pragma once
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/spin.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -263,7 +263,11 @@ DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsi
 // Reads one cell that must be about to come; false where the job is aborted meanwhile.
 DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
                                         const std::uint32_t& phase) {
-  return spin_until_aborted(phase, [&] { return read_cell(ring.at(at), ring.epoch(at), d); });
+  for (std::uint32_t looks = 1; !read_cell(ring.at(at), ring.epoch(at), d); ++looks) {
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  return true;
 }
 
 // The whole words of a cell that is in no wide group; of one behind the payload's last, none.
@@ -280,15 +284,16 @@ DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, st
 DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, const std::uint32_t& phase,
                                         unsigned char* to, bool at_once) {
   std::uint32_t d[4][3];
-  const bool came = spin_until_aborted(phase, [&] {
+  for (std::uint32_t looks = 1;; ++looks) {
     bool here = true;
     for (std::uint32_t k = 0; k < 4; ++k) {
       const std::uint32_t at = share.at + 32 * k;
       here = read_cell(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
     }
-    return here;
-  });
-  if (!came) return false;
+    if (here) break;
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
   for (std::uint32_t v = 0; v < 3; ++v) {
     FourWords four;
     for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];

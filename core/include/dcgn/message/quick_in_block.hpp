@@ -9,9 +9,10 @@
 // as a GPU's do, so that these calls can be tested under schedules and sanitizers.
 #pragma once
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
-#include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fifo.hpp>
+#include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>
 #include <dcgn/message/spin.hpp>
 #include <dcgn/message/two_words.hpp>
@@ -184,8 +185,11 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
   if (!good) return false;
   // All find the cell at the same look, and have read the lane's state by then.
-  std::uint32_t d[3]{};
-  if (!spin(quick_looks, [&] { return scope.vote(read_cell(*now.cell, now.epoch, d)); })) return false;
+  std::uint32_t d[3]{}, looks = 0;
+  while (!scope.vote(read_cell(*now.cell, now.epoch, d))) {
+    if (++looks == quick_looks) return false;
+    relax_briefly();
+  }
   const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
   store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
   store_two_if(mine, &lane.next, reinterpret_cast<std::uintptr_t>(now.cell + 1),
@@ -225,7 +229,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   }
   int chosen = -1;
   std::uint32_t d[3]{};
-  spin(quick_looks, [&] {
+  for (std::uint32_t looks = 0; chosen < 0 && looks < quick_looks; ++looks) {
     std::uint32_t words[each][3];
     bool found[each];
     for (int k = 0; k < each; ++k) found[k] = read_cell(*cells[k], epochs[k], words[k]);
@@ -235,8 +239,8 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
         for (int w = 0; w < 3; ++w) d[w] = words[k][w];
       }
     chosen = scope.first_found(chosen, d[0], d[1], d[2]);
-    return chosen >= 0;
-  });
+    if (chosen < 0) relax_briefly();
+  }
   const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
   if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
   const int from = place(chosen);
@@ -328,12 +332,14 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
                     is_words(data, 0) & (data != nullptr) & (hindrance == 0);
   scope.sync();
   if (!good) return false;
-  std::uint32_t d[3]{}, mine[3]{};
-  bool here = false;
-  const bool found = spin(quick_looks, [&] {
+  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
+  bool found, here;
+  for (;;) {
     here = read_cell(own_cell, own_epoch, mine);
-    return read_cell(header_cell, header_epoch, d);
-  });
+    found = read_cell(header_cell, header_epoch, d);
+    if (found || ++looks == quick_looks) break;
+    relax_briefly();
+  }
   const std::uint32_t bytes = d[1], cells = payload_cells(bytes), begin = payload_begin(head, cells),
                       all = begin + cells - head;
   const bool wanted = found & (d[2] == (static_cast<std::uint32_t>(Kind::eager) | context << 16)) &

@@ -6,10 +6,11 @@
 // thread finds out for each rank, and writes it down for all.
 #pragma once
 
+#include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
+#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
-#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/payload.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
@@ -73,10 +74,11 @@ struct RowPlace {
     if (all <= now.row) return true;
     if (lane.queued || all > ring.size()) return false;
     const auto fits = [&] { return ring.size() - (position - lane.taken) >= all; };
-    return fits() || spin(quick_looks, [&] {
-             lane.taken = load_credit(*lane.credit);
-             return fits();
-           });
+    for (std::uint32_t looks = 0; !fits() && looks < quick_looks; ++looks) {
+      if (looks) relax_briefly();
+      lane.taken = load_credit(*lane.credit);
+    }
+    return fits();
   }
   // The lane's accounts, once the message has passed.
   DCGN_HOST_DEVICE void pass(OutLane& lane, std::uint32_t bytes) const {
@@ -145,10 +147,15 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   if (sent) to.pass(*out, sent);
   if (rank == 0) begin();
   bool here = !received;
-  if (!here) {
-    std::uint32_t d[3];
-    here = spin(quick_looks, [&] { return read_cell(from.header(), from.header_epoch(), d); }) &&
-           ((d[2] == kind) & (d[0] == word) & (d[1] == received));
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (std::uint32_t looks = 0, d[3]; !here && looks < quick_looks; ++looks) {
+    if (read_cell(from.header(), from.header_epoch(), d)) {
+      here = (d[2] == kind) & (d[0] == word) & (d[1] == received);
+      break;
+    }
+    relax_briefly();
   }
   Exchange result{Exchange::State::some, received ? 1u << whose : 0};
   if (!scope.agree(here)) return result;
@@ -260,6 +267,16 @@ DCGN_HOST_DEVICE inline void push_to_all(const Hands& hands, const Row* rows, st
       });
 }
 
+// Looks until all that `look` looks for is there; false where the job is aborted meanwhile.
+template <class Look>
+DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
+  for (std::uint32_t looks = 1; !look(); ++looks) {
+    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    relax_briefly();
+  }
+  return true;
+}
+
 // Takes one payload; false where the job is aborted.
 DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigned char* to, std::uint32_t bytes,
                                       const std::uint32_t& phase) {
@@ -270,7 +287,7 @@ DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigne
       [&](std::uint32_t share) {
         std::uint32_t d[4][3];
         const std::uint32_t first = PayloadWords::cell(share);
-        const bool came = spin_until_aborted(phase, [&] {
+        const bool came = await(phase, [&] {
           bool here = true;
           for (std::uint32_t c = 0; c < 4; ++c)
             here = static_cast<int>(read_cell(row.at(first + 32 * c), row.epoch(first + 32 * c), d[c])) & here;
@@ -281,7 +298,7 @@ DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigne
       },
       [&](std::uint32_t cell) {
         std::uint32_t d[3];
-        const bool came = spin_until_aborted(phase, [&] { return read_cell(row.at(cell), row.epoch(cell), d); });
+        const bool came = await(phase, [&] { return read_cell(row.at(cell), row.epoch(cell), d); });
         if (came) payload.store_cell(to, cell, d);
         return came;
       });
@@ -299,7 +316,7 @@ DCGN_HOST_DEVICE bool fold_cells(const Row* rows, int self, int count, std::uint
 #endif
   for (int begin = 0; begin < count; begin += at_once) {
     std::uint32_t d[at_once][Cells][3]{};
-    const bool came = spin_until_aborted(phase, [&] {
+    const bool came = await(phase, [&] {
       bool here = true;
       for (int i = 0; i < at_once; ++i) {
         const int k = begin + i;

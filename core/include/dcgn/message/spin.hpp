@@ -1,9 +1,8 @@
 // How a call waits for a cell or a word for a while, without the rank's progress.
 #pragma once
 
-#include <dcgn/arch/atomic.hpp>
 #include <dcgn/arch/relax.hpp>
-#include <dcgn/message/endpoint.hpp>
+#include <dcgn/host_device.hpp>
 
 #include <cstdint>
 
@@ -18,35 +17,21 @@ inline constexpr std::uint32_t quick_answer_looks = 2048;
 inline constexpr std::uint32_t quick_looks = 32, quick_answer_looks = 32;
 #endif
 
-// Calls look() until it returns true; returns false where give_up(calls so far) says so first.
-template <class Look, class GiveUp>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool spin(const Look& look, const GiveUp& give_up) {
+// Calls look() until it returns true, at most so many times; false where it never did.
+template <class Look>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool spin(std::uint32_t most, const Look& look) {
   std::uint32_t looks = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
   while (!look()) {
-    if (give_up(++looks)) return false;
+    if (++looks == most) return false;
     relax_briefly();
   }
 #if !defined(__CUDA_ARCH__)
   if (looks) detail::relax_reset_host();
 #endif
   return true;
-}
-
-// Looks at most so many times.
-template <class Look>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool spin(std::uint32_t most, const Look& look) {
-  return spin(look, [&](std::uint32_t looks) { return looks == most; });
-}
-
-// For what must be about to come: false where the job is aborted meanwhile. `phase`: the rank's word.
-template <class Look>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool spin_until_aborted(const std::uint32_t& phase, const Look& look) {
-  return spin(look, [&](std::uint32_t looks) {
-    return looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted);
-  });
 }
 
 }  // namespace dcgn::message

@@ -87,8 +87,8 @@ endfunction()
 
 # dcgn_add_test_folder(<folder> [PATH <path>] [GPU] [EACH_ALONE] [PROCESSORS <n>]
 # [LIBRARIES <library>...] [DEFINITIONS <definition>...] [EXCEPT <name>...]): the tests of ./<folder>, or of the path, but for
-# <name>_test.cpp and <name>.sh. GPU are those that run on devices: they are compiled eight at a time, others each alone, which
-# a unity build saves little for; EACH_ALONE are these, too.
+# <name>_test.cpp and <name>.sh. GPU are those that run on devices. They are compiled eight at a time, which halves the time
+# of the compiler, unless EACH_ALONE.
 function(dcgn_add_test_folder folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "GPU;EACH_ALONE" "PATH;PROCESSORS" "LIBRARIES;DEFINITIONS;EXCEPT")
   set(path ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
@@ -96,12 +96,12 @@ function(dcgn_add_test_folder folder)
     set(path ${arg_PATH})
   endif()
   set(label cpu)
-  set(each_alone EACH_ALONE)
+  set(each_alone "")
+  if(arg_EACH_ALONE)
+    set(each_alone EACH_ALONE)
+  endif()
   if(arg_GPU)
     set(label gpu)
-    if(NOT arg_EACH_ALONE)
-      set(each_alone "")
-    endif()
   endif()
   set(options ${each_alone} LIBRARIES ${arg_LIBRARIES} DEFINITIONS ${arg_DEFINITIONS})
   if(arg_PROCESSORS)

@@ -27,7 +27,7 @@ Configuration parse(const std::string& content, const std::vector<std::string>& 
   return parse_configuration(content, "net.toml", settings);
 }
 
-std::string error_of(const std::string& content, const std::vector<std::string>& settings = {}) {
+std::string mistake_in(const std::string& content, const std::vector<std::string>& settings = {}) {
   try {
     parse(content, settings);
   } catch (const Error& error) {
@@ -114,7 +114,7 @@ TEST(Config, WorkloadsOfTheUsersOwn) {
   EXPECT_EQ(w.launches, 3);
   EXPECT_EQ(w.imbalance, 2);
   EXPECT_EQ(request_count(w), (1 << 20) / 128 + (1 << 19) / 32);
-  EXPECT_NE(error_of("[system]\norganisation = \"GMN\"\nworkload = \"BP\"\n[workload]\nread = 1\n")
+  EXPECT_NE(mistake_in("[system]\norganisation = \"GMN\"\nworkload = \"BP\"\n[workload]\nread = 1\n")
                 .find("net.toml:3: system.workload"),
             std::string::npos);
 }
@@ -228,18 +228,18 @@ TEST(Config, MistakesNameFileLineAndKey) {
   };
   for (const auto& mistake : mistakes) {
     SCOPED_TRACE(mistake.content);
-    const std::string error = error_of(mistake.content);
+    const std::string error = mistake_in(mistake.content);
     EXPECT_EQ(error.rfind(std::string("dcgn: configuration: ") + mistake.place, 0), 0U) << error;
     EXPECT_NE(error.find(mistake.expected), std::string::npos) << error;
   }
 }
 
 TEST(Config, MistakesInSettingsNameThem) {
-  EXPECT_NE(error_of(mesh_text, {"router.vcs=1"}).find("--set: unknown key router.vcs"), std::string::npos);
-  EXPECT_NE(error_of(mesh_text, {"router.stages=0"}).find("--set: router.stages = 0: expected"), std::string::npos);
-  EXPECT_NE(error_of(cubes_text, {"traffic.load=1"}).find("net.toml:3: [requests] beside [traffic] of --set"),
+  EXPECT_NE(mistake_in(mesh_text, {"router.vcs=1"}).find("--set: unknown key router.vcs"), std::string::npos);
+  EXPECT_NE(mistake_in(mesh_text, {"router.stages=0"}).find("--set: router.stages = 0: expected"), std::string::npos);
+  EXPECT_NE(mistake_in(cubes_text, {"traffic.load=1"}).find("net.toml:3: [requests] beside [traffic] of --set"),
             std::string::npos);
-  EXPECT_NE(error_of(mesh_text, {"stages"}).find("--set stages: expected key=value"), std::string::npos);
+  EXPECT_NE(mistake_in(mesh_text, {"stages"}).find("--set stages: expected key=value"), std::string::npos);
 }
 
 TEST(Config, AFileThatIsNotThereIsNamed) {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace dcgn::test {
+namespace dcgn::test::compression {
 namespace {
 
 using pixels::Compression, pixels::CompressionCost, pixels::Moved, pixels::Options, pixels::Path;
@@ -158,4 +158,4 @@ TEST_F(PixelCompression, OfOneEndAloneIsRefused) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::compression

@@ -2,7 +2,7 @@
 #include "pixels/tests/support.hpp"
 #include "tests/expect.hpp"
 
-namespace dcgn::test {
+namespace dcgn::test::errors {
 namespace {
 
 using pixels::Compression, pixels::Path;
@@ -224,4 +224,4 @@ TEST_F(PixelErrors, OfOptions) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::errors

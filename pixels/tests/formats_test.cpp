@@ -2,7 +2,7 @@
 // changes.
 #include "pixels/tests/support.hpp"
 
-namespace dcgn::test {
+namespace dcgn::test::formats {
 namespace {
 
 using pixels::Options, pixels::Path;
@@ -171,4 +171,4 @@ TEST_F(PixelFormats, PixelsTravelAsWhatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::formats

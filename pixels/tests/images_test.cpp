@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-namespace dcgn::test {
+namespace dcgn::test::images {
 namespace {
 
 using pixels::Path;
@@ -382,4 +382,4 @@ TEST_F(PixelImages, AllOfAnImageIsTheDefaultAndNoneIsNothing) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::images

@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-namespace dcgn::test {
+namespace dcgn::test::messages {
 namespace {
 
 using pixels::ImageRequest, pixels::Moved, pixels::Options, pixels::Path;
@@ -262,4 +262,4 @@ TEST_F(PixelMessages, AroundARingOverProcesses) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::messages

@@ -3,7 +3,7 @@
 
 #include <map>
 
-namespace dcgn::test {
+namespace dcgn::test::state {
 namespace {
 
 using pixels::Path;
@@ -144,4 +144,4 @@ TEST_F(PixelState, IsAsItWasAfterEveryCall) {
 }
 
 }  // namespace
-}  // namespace dcgn::test
+}  // namespace dcgn::test::state

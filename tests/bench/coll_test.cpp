@@ -6,6 +6,7 @@
 #include "bench/peers/coll_rounds.hpp"
 #include "core/bench/coll_part.hpp"
 #include "core/bench/coll_peer.hpp"
+#include "scopes.hpp"
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
 
@@ -19,7 +20,8 @@
 #include <vector>
 
 using namespace dcgn::bench;
-using dcgn::test::contains, dcgn::test::error_of;
+using dcgn::test::block, dcgn::test::contains, dcgn::test::error_of, dcgn::test::thread, dcgn::test::two_blocks,
+    dcgn::test::warp;
 
 namespace {
 
@@ -130,9 +132,6 @@ TEST(Collective, WhatDidNotComeIsCounted) {
   EXPECT_EQ(samples.wrong, 1u);
 }
 
-const Scope thread{.kind = ScopeKind::thread}, warp{.kind = ScopeKind::warp},
-    block{.kind = ScopeKind::block, .threads = 64}, two_blocks{.kind = ScopeKind::blocks, .blocks = 2, .threads = 32};
-
 void expect_sound(const CollWork& work) {
   const Row row = measure_collective(work);
   SCOPED_TRACE(row.measure + " " + row.path + " " + row.scope);
@@ -203,7 +202,7 @@ TEST(Coll, ARowHasItsBusBandwidth) {
 
 // ---- peers
 
-peer::CollArguments parse(std::vector<std::string> words) {
+peer::CollArguments parse_coll(std::vector<std::string> words) {
   words.insert(words.begin(), "program");
   std::vector<char*> argv;
   argv.reserve(words.size());
@@ -212,7 +211,7 @@ peer::CollArguments parse(std::vector<std::string> words) {
 }
 
 TEST(CollPeer, IsToldItsRounds) {
-  const peer::CollArguments a = parse({"--ranks", "4", "--seconds", "0.5", "all_gather:64", "barrier:0"});
+  const peer::CollArguments a = parse_coll({"--ranks", "4", "--seconds", "0.5", "all_gather:64", "barrier:0"});
   EXPECT_EQ(a.ranks, 4);
   EXPECT_EQ(a.seconds, 0.5);
   ASSERT_EQ(a.rounds.size(), 2u);
@@ -233,7 +232,7 @@ TEST(CollPeer, MistakesNameTheValue) {
       {{"--ranks"}, "--ranks: expected a value"},
   };
   for (const auto& [words, said] : mistakes) try {
-      parse(words);
+      parse_coll(words);
       ADD_FAILURE() << said;
     } catch (const std::runtime_error& e) {
       EXPECT_NE(std::string(e.what()).find(said), std::string::npos) << e.what();
@@ -255,7 +254,7 @@ TEST(CollPeer, StandsBesideItsRanksAlone) {
                        "--peers ucx: expected nccl, torch, nvshmem, mpi"));
 }
 
-std::vector<Row> run_with(const std::string& launcher, const std::vector<std::int64_t>& sizes) {
+std::vector<Row> run_coll(const std::string& launcher, const std::vector<std::int64_t>& sizes) {
   ::setenv("DCGN_MPIRUN", (launcher + " #").c_str(), 1);  // the launcher's own arguments become a comment
   return run_coll_peer("mpi", {.ops = {Collective::all_gather}, .sizes = sizes, .ranks = 3, .seconds = 0.5});
 }
@@ -263,15 +262,15 @@ std::vector<Row> run_with(const std::string& launcher, const std::vector<std::in
 TEST(CollPeer, RowsThatWereNotAskedForAndNoneAreRefused) {
   Row row{.whose = "a peer", .measure = "all_gather", .path = "3 CPUs", .bytes = 12, .p50_us = 0.5, .ranks = 3};
   const auto echo = [](const Row& r) { return "echo '" + nlohmann::ordered_json::array({to_json(r)}).dump() + "'"; };
-  const std::vector<Row> rows = run_with(echo(row), {8});
+  const std::vector<Row> rows = run_coll(echo(row), {8});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].p50_us, 0.5);
   EXPECT_EQ(rows[0].ranks, 3);
-  EXPECT_TRUE(contains(error_of([&] { run_with(echo(row), {64}); }).what(),
+  EXPECT_TRUE(contains(error_of([&] { run_coll(echo(row), {64}); }).what(),
                        "a row of all_gather of 12 bytes by 3 ranks that was not asked for"));
   row.ranks = 2;
-  EXPECT_TRUE(contains(error_of([&] { run_with(echo(row), {8}); }).what(), "12 bytes by 2 ranks"));
-  EXPECT_TRUE(contains(error_of([&] { run_with("echo '[]'", {8}); }).what(), "printed no rows"));
+  EXPECT_TRUE(contains(error_of([&] { run_coll(echo(row), {8}); }).what(), "12 bytes by 2 ranks"));
+  EXPECT_TRUE(contains(error_of([&] { run_coll("echo '[]'", {8}); }).what(), "printed no rows"));
 }
 
 TEST(CollPeer, TheProgramIsToldWhatToMeasure) {

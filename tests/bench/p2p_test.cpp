@@ -1,6 +1,7 @@
 // The measurements on the devices that there are: what they deliver is right, and their figures hang together.
 #include "core/bench/p2p.hpp"
 
+#include "scopes.hpp"
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
 
@@ -15,11 +16,9 @@
 #include <vector>
 
 using namespace dcgn::bench;
+using dcgn::test::block, dcgn::test::thread, dcgn::test::two_blocks, dcgn::test::warp;
 
 namespace {
-
-const Scope thread{.kind = ScopeKind::thread}, warp{.kind = ScopeKind::warp},
-    block{.kind = ScopeKind::block, .threads = 64}, two_blocks{.kind = ScopeKind::blocks, .blocks = 2, .threads = 48};
 
 // Those that this machine has the GPUs for.
 std::vector<Path> paths() {

@@ -13,7 +13,7 @@ using namespace dcgn::bench;
 using dcgn::test::Mailbox;
 
 namespace {
-struct End {
+struct PingEnd {
   Mailbox& to;
   Mailbox& from;
   std::int64_t corrupt = -1;  // a byte of large messages that arrives wrong
@@ -41,9 +41,10 @@ Samples measure_with(std::int64_t corrupt_first, std::int64_t corrupt_second) {
   Samples samples{};
   const Plan plan{bytes, 1'000'000};
   std::thread second([&] {
-    follow(End{back, there, corrupt_second}, {memory.data() + 2 * bytes, memory.data() + 3 * bytes, control[1]}, plan);
+    follow(PingEnd{back, there, corrupt_second}, {memory.data() + 2 * bytes, memory.data() + 3 * bytes, control[1]},
+           plan);
   });
-  lead(End{there, back, corrupt_first}, {memory.data(), memory.data() + bytes, control[0]}, plan, samples);
+  lead(PingEnd{there, back, corrupt_first}, {memory.data(), memory.data() + bytes, control[0]}, plan, samples);
   second.join();
   return samples;
 }

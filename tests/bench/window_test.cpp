@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t bytes = 40'000;
 constexpr int in_window = 5;
 
-struct End {
+struct WindowEnd {
   Mailbox& to;
   Mailbox& from;
   int damaged = -1;        // message of each window that arrives wrong
@@ -59,11 +59,11 @@ Samples measure_with(bool both_ways, Fault first, Fault second) {
   std::uint64_t control[2][2] = {};
   Samples samples{};
   std::thread other([&] {
-    follow(End{back, there, second.damaged, second.exchanged},
+    follow(WindowEnd{back, there, second.damaged, second.exchanged},
            Buffers{memory.data() + 2 * extent, memory.data() + 3 * extent, control[1]}, plan);
   });
-  lead(End{there, back, first.damaged, first.exchanged}, Buffers{memory.data(), memory.data() + extent, control[0]},
-       plan, samples);
+  lead(WindowEnd{there, back, first.damaged, first.exchanged},
+       Buffers{memory.data(), memory.data() + extent, control[0]}, plan, samples);
   other.join();
   return samples;
 }

@@ -8,18 +8,13 @@
 #include <fstream>
 #include <string>
 
-using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::document_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
 using nlohmann::json;
 
 namespace {
 
 // The document on stdout, where nothing else may be.
-json document_of(const Result& r) {
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.err, "");
-  return json::parse(r.out);
-}
-
 TEST(Nbody, MovesTheSameBodiesOnAnyRanks) {
   const struct {
     const char* arguments;

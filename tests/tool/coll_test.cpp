@@ -9,18 +9,13 @@
 #include <sstream>
 #include <string>
 
-using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::document_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
 using nlohmann::json;
 
 namespace {
 
 // The document on stdout, where nothing else may be.
-json document_of(const Result& r) {
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.err, "");
-  return json::parse(r.out);
-}
-
 class BenchColl : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,8 @@
 #include "command.hpp"
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -31,12 +33,6 @@ class Scratch {
   std::string name_;
 };
 
-std::string content_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
 const std::string& scratch_folder() {
@@ -49,7 +45,19 @@ Result run_dcgn(const std::string& arguments, const std::string& environment, co
   const std::string command = "cd '" + folder + "' && env -u DCGN_SEED -u DCGN_EMULATED_GPUS " + environment + " '" +
                               DCGN_COMMAND + "' " + arguments + " >'" + output + "' 2>.err";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(folder + "/.out"), content_of(folder + "/.err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(".out"), content_of(".err")};
+}
+
+std::string content_of(const std::string& name) {
+  std::ostringstream text;
+  text << std::ifstream(scratch_folder() + "/" + name).rdbuf();
+  return text.str();
+}
+
+nlohmann::json document_of(const Result& result) {
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  return nlohmann::json::parse(result.out);
 }
 
 bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }

@@ -1,6 +1,8 @@
 // Runs the built command as a user would.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 
 namespace dcgn::test {
@@ -16,6 +18,12 @@ Result run_dcgn(const std::string& arguments, const std::string& environment = "
 
 // The folder in which run_dcgn() runs; removed when the program ends.
 const std::string& scratch_folder();
+
+// What a file of that name holds in scratch_folder(); empty where there is none.
+std::string content_of(const std::string& name);
+
+// The JSON on stdout of a command that went well and had nothing to say on stderr: expects that.
+nlohmann::json document_of(const Result& result);
 
 // One line, and no more.
 bool is_one_line(const std::string& text);

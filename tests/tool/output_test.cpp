@@ -12,18 +12,12 @@
 #include <string>
 #include <vector>
 
-using dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::document_of, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
 using nlohmann::json;
 
 namespace {
 
 // The document on stdout, where nothing else may be.
-json document_of(const Result& r) {
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.err, "");
-  return json::parse(r.out);
-}
-
 void expect_png(const std::string& name) {
   std::ifstream file(scratch_folder() + "/" + name, std::ios::binary);
   char signature[8] = {};

@@ -1,5 +1,6 @@
 // `dcgn sim`: runs, sweeps, topologies and figures as a user types them; short ones.
 #include "command.hpp"
+#include "tests/expect.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,21 +8,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::contains, dcgn::test::content_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
 
 namespace {
-
-std::string content_of(const std::string& name) {
-  std::ostringstream text;
-  text << std::ifstream(scratch_folder() + "/" + name).rdbuf();
-  return text.str();
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // The part of a document that runs repeat: from "rows" on.
 std::string rows_of(const std::string& document) {
@@ -44,16 +37,16 @@ TEST_F(Sim, RunPrintsATableAndWritesWhatIsAsked) {
   EXPECT_EQ(r.err, "");
   for (const char* part : {"small mesh", "latency, cycles", "p99", "throughput", "hops", "channel load", "energy",
                            "saturated     no", "busiest channels", "# commit"})
-    EXPECT_TRUE(has(r.out, part)) << part << "\n" << r.out;
+    EXPECT_TRUE(contains(r.out, part)) << part << "\n" << r.out;
   const std::string json = content_of("run.json");
   for (const char* part : {"\"what\": \"sim run\"", "\"machine\"", "\"commit\"", "\"command\"", "\"date\"", "\"rows\"",
                            "\"latency_p99\"", "\"loads\"", "\"saturated\": false"})
-    EXPECT_TRUE(has(json, part)) << part;
+    EXPECT_TRUE(contains(json, part)) << part;
   const std::string csv = content_of("run.csv");
   EXPECT_EQ(csv.rfind("load,offered,throughput,throughput_gbytes,packets,latency_mean,latency_p50,latency_p99,", 0), 0U)
       << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
-  EXPECT_TRUE(has(content_of("links.svg"), "</svg>"));
+  EXPECT_TRUE(contains(content_of("links.svg"), "</svg>"));
 }
 
 TEST_F(Sim, JsonOnStdoutIsAlone) {
@@ -68,7 +61,7 @@ TEST_F(Sim, RowsDoNotDependOnThreads) {
   const Result four = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --threads 4 --json");
   ASSERT_EQ(one.code, 0) << one.err;
   EXPECT_EQ(rows_of(one.out), rows_of(four.out));
-  EXPECT_TRUE(has(one.out, "\"load\": 0.3"));
+  EXPECT_TRUE(contains(one.out, "\"load\": 0.3"));
   const Result other = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --set run.seed=2 --json");
   EXPECT_NE(rows_of(one.out), rows_of(other.out));
   // A point is what a run gives.
@@ -82,8 +75,8 @@ TEST_F(Sim, SaturationIsFlaggedAndFound) {
   const Result r = run_dcgn(
       "sim sweep mesh.toml --load 0.2,1 --saturation --resolution 0.05 --set traffic.pattern=bit_complement --json");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "\"saturated\": true"));
-  EXPECT_TRUE(has(r.out, "\"saturated\": false"));
+  EXPECT_TRUE(contains(r.out, "\"saturated\": true"));
+  EXPECT_TRUE(contains(r.out, "\"saturated\": false"));
   // Each half's eight nodes send all over the four channels between the halves.
   const std::size_t at = r.out.find("\"saturation\": {\n  \"found\": true,\n  \"load\": ");
   ASSERT_NE(at, std::string::npos) << r.out;
@@ -97,14 +90,14 @@ TEST_F(Sim, WithoutSaturationNoneIsSaid) {
       "sim sweep mesh.toml --load 0.2 --saturation --resolution 0.3 --set traffic.pattern=neighbour --set "
       "topology.kind=torus --json");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "\"found\": false")) << r.out;
+  EXPECT_TRUE(contains(r.out, "\"found\": false")) << r.out;
   const Result refused = run_dcgn("sim sweep mesh.toml --saturation --resolution 1");
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(refused.out, "");
-  EXPECT_TRUE(has(refused.err, "--resolution 1: expected")) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "--resolution 1: expected")) << refused.err;
   const Result alone = run_dcgn("sim sweep mesh.toml --load 0.2 --resolution 0.1");
   EXPECT_EQ(alone.code, 2);
-  EXPECT_TRUE(has(alone.err, "--saturation")) << alone.err;
+  EXPECT_TRUE(contains(alone.err, "--saturation")) << alone.err;
 }
 
 TEST_F(Sim, ClosedLoopsAndSystemsRun) {
@@ -112,24 +105,24 @@ TEST_F(Sim, ClosedLoopsAndSystemsRun) {
       << "[topology]\nkind = \"sFBFLY\"\n[requests]\ncount = 50\nrecord = \"asked.trace\"\n";
   const Result r = run_dcgn("sim run gmn.toml --json gmn.json");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "request to reply")) << r.out;
-  EXPECT_TRUE(has(content_of("gmn.json"), "\"requests\": 200,"));
+  EXPECT_TRUE(contains(r.out, "request to reply")) << r.out;
+  EXPECT_TRUE(contains(content_of("gmn.json"), "\"requests\": 200,"));
   EXPECT_TRUE(std::filesystem::exists(scratch_folder() + "/asked.trace"));
   const Result again =
       run_dcgn("sim run gmn.toml --set requests.trace=asked.trace --set requests.record=x --set requests.window=64");
   EXPECT_EQ(again.code, 2) << again.out;  // requests.count means nothing beside a trace
-  EXPECT_TRUE(has(again.err, "requests.count")) << again.err;
+  EXPECT_TRUE(contains(again.err, "requests.count")) << again.err;
   std::ofstream(scratch_folder() + "/replay.toml")
       << "[topology]\nkind = \"sFBFLY\"\n[requests]\ntrace = \"asked.trace\"\n";
   const Result replayed = run_dcgn("sim run replay.toml --json");
   ASSERT_EQ(replayed.code, 0) << replayed.err;
-  EXPECT_TRUE(has(replayed.out, "\"requests\": 200,"));
+  EXPECT_TRUE(contains(replayed.out, "\"requests\": 200,"));
   std::ofstream(scratch_folder() + "/umn.toml")
       << "[system]\norganisation = \"GMN\"\nworkload = \"BP\"\nsample_requests = 50\n";
   const Result system = run_dcgn("sim run umn.toml --csv umn.csv");
   ASSERT_EQ(system.code, 0) << system.err;
-  EXPECT_TRUE(has(system.out, "assumed")) << system.out;
-  EXPECT_TRUE(has(content_of("umn.csv"), "\nGMN,BP,total,"));
+  EXPECT_TRUE(contains(system.out, "assumed")) << system.out;
+  EXPECT_TRUE(contains(content_of("umn.csv"), "\nGMN,BP,total,"));
 }
 
 TEST_F(Sim, TracesOfPacketsAreReplayed) {
@@ -146,9 +139,9 @@ TEST_F(Sim, TracesOfPacketsAreReplayed) {
   const Result r = run_dcgn("sim run packets.toml --json");
   ASSERT_EQ(r.code, 0) << r.err;
   // Three routers of four stages, three flits: 2 + 5 * 3 + 2 cycles.
-  EXPECT_TRUE(has(r.out, "\"latency_mean\": 19.0")) << r.out;
-  EXPECT_TRUE(has(r.out, "\"cycles\": 29,")) << r.out;
-  EXPECT_TRUE(has(run_dcgn("sim run packets.toml").out, "packets.trace"));
+  EXPECT_TRUE(contains(r.out, "\"latency_mean\": 19.0")) << r.out;
+  EXPECT_TRUE(contains(r.out, "\"cycles\": 29,")) << r.out;
+  EXPECT_TRUE(contains(run_dcgn("sim run packets.toml").out, "packets.trace"));
 }
 
 // Before the header and the work, by the configuration's file, line and key.
@@ -174,14 +167,14 @@ TEST_F(Sim, TracesThatDoNotFitAreRefused) {
     EXPECT_NE(r.code, 0);
     EXPECT_EQ(r.out, "");
     EXPECT_TRUE(is_one_line(r.err)) << r.err;
-    EXPECT_TRUE(has(r.err, one.error)) << r.err;
+    EXPECT_TRUE(contains(r.err, one.error)) << r.err;
   }
 }
 
 TEST_F(Sim, TheHostIsPredicted) {
   const Result r = run_dcgn("sim host --csv host.csv");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "predicted")) << r.out;
+  EXPECT_TRUE(contains(r.out, "predicted")) << r.out;
   EXPECT_EQ(content_of("host.csv").rfind("what,measured,model,unit,deviation,calibrates\n", 0), 0U);
 }
 
@@ -189,11 +182,11 @@ TEST_F(Sim, TopologiesAreSummedUpAndDrawn) {
   const Result r = run_dcgn("sim topo sFBFLY:4 --svg sfbfly.svg --json topo.json");
   ASSERT_EQ(r.code, 0) << r.err;
   for (const char* part : {"routers              16", "channels             24", "bisection            16 channels"})
-    EXPECT_TRUE(has(r.out, part)) << r.out;
-  EXPECT_TRUE(has(content_of("sfbfly.svg"), "gpu 3"));
-  EXPECT_TRUE(has(content_of("topo.json"), "\"graph\""));
+    EXPECT_TRUE(contains(r.out, part)) << r.out;
+  EXPECT_TRUE(contains(content_of("sfbfly.svg"), "gpu 3"));
+  EXPECT_TRUE(contains(content_of("topo.json"), "\"graph\""));
   EXPECT_EQ(run_dcgn("sim topo mesh.toml --csv topo.csv").code, 0);
-  EXPECT_TRUE(has(content_of("topo.csv"), "\n4x4 mesh,16,24,0,16,16,5,6,"));
+  EXPECT_TRUE(contains(content_of("topo.csv"), "\n4x4 mesh,16,24,0,16,16,5,6,"));
   EXPECT_EQ(run_dcgn("sim topo dFBFLY:8").code, 2);
   EXPECT_EQ(run_dcgn("sim topo dFBFLY:8 --set topology.channels_per_hmc=0").code, 0);
 }
@@ -202,18 +195,18 @@ TEST_F(Sim, FiguresStandBesideThePaper) {
   const Result r = run_dcgn("sim figure 12 --csv f.csv --json f.json");
   ASSERT_EQ(r.code, 0) << r.err;
   for (const char* part : {"Figure 12", "saving", "holds", "Assumed", "deviation"})
-    EXPECT_TRUE(has(r.out, part)) << r.out;
+    EXPECT_TRUE(contains(r.out, part)) << r.out;
   EXPECT_EQ(content_of("f.csv").rfind("figure,series,label,ours,paper,deviation\n", 0), 0U);
-  EXPECT_TRUE(has(content_of("f.json"), "\"claims\""));
+  EXPECT_TRUE(contains(content_of("f.json"), "\"claims\""));
 }
 
 TEST_F(Sim, KeysAreExplained) {
   const Result r = run_dcgn("sim keys router");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "router.vcs_per_class"));
-  EXPECT_FALSE(has(r.out, "traffic.load"));
+  EXPECT_TRUE(contains(r.out, "router.vcs_per_class"));
+  EXPECT_FALSE(contains(r.out, "traffic.load"));
   EXPECT_EQ(run_dcgn("sim keys rooter").code, 2);
-  EXPECT_TRUE(has(run_dcgn("sim keys --json").out, "\"key\": \"traffic.load\""));
+  EXPECT_TRUE(contains(run_dcgn("sim keys --json").out, "\"key\": \"traffic.load\""));
 }
 
 TEST_F(Sim, MistakesAreOneLineThatNamesThem) {
@@ -260,7 +253,7 @@ TEST_F(Sim, MistakesAreOneLineThatNamesThem) {
     const Result r = run_dcgn(std::string("sim ") + m.arguments);
     EXPECT_EQ(r.code, m.code) << r.out << r.err;
     EXPECT_TRUE(is_one_line(r.err)) << r.err;
-    EXPECT_TRUE(has(r.err, m.named)) << r.err;
+    EXPECT_TRUE(contains(r.err, m.named)) << r.err;
   }
 }
 
@@ -269,7 +262,7 @@ TEST_F(Sim, PlotsOrSaysWhatIsMissing) {
   const Result r = run_dcgn("sim sweep mesh.toml --load 0.1,0.2 --plot sweep.svg");
   if (std::system("python3 -c 'import matplotlib' 2>/dev/null") == 0) {
     EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_TRUE(has(content_of("sweep.svg"), "</svg>"));
+    EXPECT_TRUE(contains(content_of("sweep.svg"), "</svg>"));
     const Result wrong = run_dcgn("sim figure 12 --plot figure.nothing");
     EXPECT_EQ(wrong.code, 2);
     EXPECT_TRUE(is_one_line(wrong.err)) << wrong.err;
@@ -277,7 +270,7 @@ TEST_F(Sim, PlotsOrSaysWhatIsMissing) {
     EXPECT_EQ(r.code, 3);
     EXPECT_EQ(r.out, "");
     EXPECT_TRUE(is_one_line(r.err)) << r.err;
-    EXPECT_TRUE(has(r.err, "matplotlib")) << r.err;
+    EXPECT_TRUE(contains(r.err, "matplotlib")) << r.err;
   }
 }
 

@@ -8,24 +8,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
-using dcgn::test::contains, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::contains, dcgn::test::content_of, dcgn::test::document_of, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
 using nlohmann::json;
 
 namespace {
-
-std::string content_of(const std::string& name) {
-  std::ifstream file(scratch_folder() + "/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-json document_of(const Result& r) {
-  EXPECT_EQ(r.code, 0) << r.err;
-  return r.code == 0 ? json::parse(r.out) : json();
-}
 
 TEST(DemoStencil, WritesPicturesFieldsAndRecords) {
   const json d = document_of(run_dcgn(

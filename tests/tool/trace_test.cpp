@@ -1,21 +1,22 @@
 // dcgn trace: what it tells, the page, mistakes.
 #include "command.hpp"
+#include "tests/expect.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <tuple>
 
-using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::contains, dcgn::test::content_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
 
 namespace {
 
 // Rank 1 posts its receive at 10 us; rank 0 computes until 70 us, sends 4 KiB, and both meet in a barrier.
-constexpr const char* text = R"json({"traceEvents":[
+constexpr const char* trace_text = R"json({"traceEvents":[
 {"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"rank":0,"process":0,"node":0,"device":-1,"slot":-1,"cpu":0,"dropped":0}},
 {"ph":"M","name":"thread_name","pid":0,"tid":1,"args":{"rank":1,"process":0,"node":0,"device":0,"slot":2,"cpu":-1,"dropped":5}},
 {"ph":"X","name":"probe","cat":"call","pid":0,"tid":0,"ts":0.000,"dur":1.000,"args":{"peer":-1,"tag":-1}},
@@ -26,17 +27,9 @@ constexpr const char* text = R"json({"traceEvents":[
 ],"otherData":{"dcgn":1,"program":"two","clock_error_ns":40}}
 )json";
 
-void write(const std::string& name, const std::string& content = text) {
+void write(const std::string& name, const std::string& content = trace_text) {
   std::ofstream(scratch_folder() + "/" + name) << content;
 }
-
-std::string read(const std::string& name) {
-  std::ostringstream content;
-  content << std::ifstream(scratch_folder() + "/" + name).rdbuf();
-  return content.str();
-}
-
-bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -45,13 +38,13 @@ TEST(Trace, tells_what_happened) {
   const Result r = run_dcgn("trace two.json");
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
-  EXPECT_TRUE(has(r.out, "two: 2 ranks, 5 calls in 100 us.\n")) << r.out;
-  EXPECT_TRUE(has(r.out, "35 % of the ranks' time was spent waiting: longest in recv on rank 1 (60 us)")) << r.out;
-  EXPECT_TRUE(has(r.out, "5 calls found no room")) << r.out;
-  EXPECT_TRUE(has(r.out, "   1  GPU 0 slot 2      2        5       20 %          20 %     60 %")) << r.out;
-  EXPECT_TRUE(has(r.out, "rank  0      1\n   0  .  4 KiB\n   1  .      .\n")) << r.out;
-  EXPECT_TRUE(has(r.out, "recv        1     0    7  4 KiB  70 us           86 %         0  10 us")) << r.out;
-  EXPECT_TRUE(has(r.out, "computing         0")) << r.out;
+  EXPECT_TRUE(contains(r.out, "two: 2 ranks, 5 calls in 100 us.\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "35 % of the ranks' time was spent waiting: longest in recv on rank 1 (60 us)")) << r.out;
+  EXPECT_TRUE(contains(r.out, "5 calls found no room")) << r.out;
+  EXPECT_TRUE(contains(r.out, "   1  GPU 0 slot 2      2        5       20 %          20 %     60 %")) << r.out;
+  EXPECT_TRUE(contains(r.out, "rank  0      1\n   0  .  4 KiB\n   1  .      .\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "recv        1     0    7  4 KiB  70 us           86 %         0  10 us")) << r.out;
+  EXPECT_TRUE(contains(r.out, "computing         0")) << r.out;
 }
 
 TEST(Trace, as_a_document) {
@@ -77,15 +70,15 @@ TEST(Trace, as_a_page) {
   write("two.json");
   const Result r = run_dcgn("trace two.json -o two.html --json two_told.json");
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(has(r.out, "two.html: a page")) << r.out;
-  const std::string page = read("two.html");
-  EXPECT_TRUE(has(page, "<!DOCTYPE html>") && has(page, "GPU 0 slot 2") && has(page, "</html>"));
-  EXPECT_EQ(nlohmann::json::parse(read("two_told.json"))["file"], "two.json");
+  EXPECT_TRUE(contains(r.out, "two.html: a page")) << r.out;
+  const std::string page = content_of("two.html");
+  EXPECT_TRUE(contains(page, "<!DOCTYPE html>") && contains(page, "GPU 0 slot 2") && contains(page, "</html>"));
+  EXPECT_EQ(nlohmann::json::parse(content_of("two_told.json"))["file"], "two.json");
 }
 
 TEST(Trace, mistakes_name_what_was_expected) {
   write("two.json");
-  write("half.json", std::string(text).substr(0, 450));
+  write("half.json", std::string(trace_text).substr(0, 450));
   write("other.json", "{\"traceEvents\":[]}");
   for (const auto& [words, said, code] :
        {std::tuple{"", "FILE is required", 2},
@@ -101,7 +94,7 @@ TEST(Trace, mistakes_name_what_was_expected) {
     const Result result = run_dcgn(std::string("trace ") + words);
     EXPECT_EQ(result.code, code) << words;
     EXPECT_TRUE(is_one_line(result.err)) << result.err;
-    EXPECT_TRUE(has(result.err, said)) << result.err;
+    EXPECT_TRUE(contains(result.err, said)) << result.err;
     EXPECT_EQ(result.out, "");
   }
 }

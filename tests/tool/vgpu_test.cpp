@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string>
 
-using dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn, dcgn::test::scratch_folder;
+using dcgn::test::content_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
 
 namespace {
 
-constexpr const char* text = R"(.version 8.0
+constexpr const char* ptx_text = R"(.version 8.0
 .target sm_80
 .address_size 64
 .global .align 4 .u32 hits = 3;
@@ -34,14 +34,8 @@ constexpr const char* text = R"(.version 8.0
 )";
 
 // Writes the PTX as `name` into the folder in which the command runs.
-void write_ptx(const std::string& name, const std::string& content = text) {
+void write_ptx(const std::string& name, const std::string& content = ptx_text) {
   std::ofstream(scratch_folder() + "/" + name) << content;
-}
-
-std::string read(const std::string& name) {
-  std::ostringstream content;
-  content << std::ifstream(scratch_folder() + "/" + name).rdbuf();
-  return content.str();
 }
 
 }  // namespace
@@ -70,8 +64,8 @@ TEST(VgpuRewrite, writes_the_text_and_a_document) {
   EXPECT_EQ(document["kernels"][0]["added_parameters"][0]["offset"], 16);
   EXPECT_EQ(document["kernels"][1]["reasons"][0]["line"], 14);
   EXPECT_EQ(document["variables"][0]["pointer"], "dcgn_at_hits");
-  EXPECT_NE(read("b.ptx").find("atom.sys.global.add.u32"), std::string::npos);
-  EXPECT_NE(read("b.ptx").find("[dcgn_end_block]"), std::string::npos);
+  EXPECT_NE(content_of("b.ptx").find("atom.sys.global.add.u32"), std::string::npos);
+  EXPECT_NE(content_of("b.ptx").find("[dcgn_end_block]"), std::string::npos);
   // What was rewritten is not rewritten again.
   EXPECT_EQ(run_dcgn("vgpu rewrite b.ptx").code, 2);
 }
@@ -152,12 +146,12 @@ std::string fat_binary(std::uint16_t kind, const std::string& content) {
 }  // namespace
 
 TEST(VgpuInspect, says_of_each_kernel_of_a_program_whether_it_could_be_split) {
-  write_ptx("two.fatbin", fat_binary(1, text) + fat_binary(2, "SASS") + fat_binary(1, ".version 99.0"));
+  write_ptx("two.fatbin", fat_binary(1, ptx_text) + fat_binary(2, "SASS") + fat_binary(1, ".version 99.0"));
   const Result result = run_dcgn("vgpu inspect two.fatbin -o out.ptx --module 0");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("1 of 2 kernels could be split, in 1 modules"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("bad cannot be split: grid synchronisation"), std::string::npos) << result.out;
-  EXPECT_EQ(read("out.ptx"), text);
+  EXPECT_EQ(content_of("out.ptx"), ptx_text);
   const Result all = run_dcgn("vgpu inspect two.fatbin --json");
   const auto document = nlohmann::json::parse(all.out);
   ASSERT_EQ(document["modules"].size(), 3U);

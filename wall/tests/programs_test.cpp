@@ -14,7 +14,7 @@ namespace dcgn::test {
 
 namespace {
 
-struct Case {
+struct ProgramCase {
   const char* program;
   // Whether there are shades: where the viewport is shifted, their sums may round to the next of 255 steps. Points,
   // bitmaps and flat surfaces are to be those of one window.
@@ -23,9 +23,9 @@ struct Case {
   int frames = 4;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.program; }
+void PrintTo(const ProgramCase& c, std::ostream* out) { *out << c.program; }
 
-wall::Options options_for(const Case& c, int columns, int rows, bool exact) {
+wall::Options options_for(const ProgramCase& c, int columns, int rows, bool exact) {
   wall::Options o;
   o.layout = equal_screens(columns, rows);
   o.command = {wall_program(c.program)};
@@ -36,10 +36,10 @@ wall::Options options_for(const Case& c, int columns, int rows, bool exact) {
   return o;
 }
 
-class Programs : public testing::TestWithParam<Case> {};
+class Programs : public testing::TestWithParam<ProgramCase> {};
 
 TEST_P(Programs, ShowOnAWallWhatTheyShowInOneWindow) {
-  const Case& c = GetParam();
+  const ProgramCase& c = GetParam();
   const Shown one = show(options_for(c, 1, 1, false));
   ASSERT_TRUE(has_colours(one.picture));
   struct Wall {
@@ -59,16 +59,18 @@ TEST_P(Programs, ShowOnAWallWhatTheyShowInOneWindow) {
 
 INSTANTIATE_TEST_SUITE_P(
     Wall, Programs,
-    testing::Values(Case{"fixed", true}, Case{"shaders"}, Case{"lists"}, Case{"bitmaps"},
-                    Case{"picking", false, "1 mouse left down 75 100\n1 mouse left up 75 100\n"},
-                    Case{"read_back", true} /* depths */,
-                    Case{"sub_windows", false, "1 mouse left down 70 60\n2 mouse left down 100 75\n"},
-                    Case{"two_windows"}, Case{"menus", false, "1 menu 1 2\n2 menu 2 17\n"},
-                    Case{"timers", false, "", 8}, Case{"idle", false, "", 6}, Case{"framebuffer"}, Case{"scissors"},
-                    Case{"events", false,
-                         "0 key a 10 20 shift\n0 key-up a 10 20\n1 special f5 3 4 ctrl alt\n1 mouse right down 118 88\n"
-                         "1 motion 121 91\n2 wheel 0 1 5 5\n2 passive 130 100\n"}),
-    [](const testing::TestParamInfo<Case>& i) { return std::string(i.param.program); });
+    testing::Values(ProgramCase{"fixed", true}, ProgramCase{"shaders"}, ProgramCase{"lists"}, ProgramCase{"bitmaps"},
+                    ProgramCase{"picking", false, "1 mouse left down 75 100\n1 mouse left up 75 100\n"},
+                    ProgramCase{"read_back", true} /* depths */,
+                    ProgramCase{"sub_windows", false, "1 mouse left down 70 60\n2 mouse left down 100 75\n"},
+                    ProgramCase{"two_windows"}, ProgramCase{"menus", false, "1 menu 1 2\n2 menu 2 17\n"},
+                    ProgramCase{"timers", false, "", 8}, ProgramCase{"idle", false, "", 6}, ProgramCase{"framebuffer"},
+                    ProgramCase{"scissors"},
+                    ProgramCase{
+                        "events", false,
+                        "0 key a 10 20 shift\n0 key-up a 10 20\n1 special f5 3 4 ctrl alt\n1 mouse right down 118 88\n"
+                        "1 motion 121 91\n2 wheel 0 1 5 5\n2 passive 130 100\n"}),
+    [](const testing::TestParamInfo<ProgramCase>& i) { return std::string(i.param.program); });
 
 // Which nobody has built for a wall.
 TEST(Wall, OneWindowIsThatOfFreeglutAlone) {
@@ -76,7 +78,7 @@ TEST(Wall, OneWindowIsThatOfFreeglutAlone) {
     SCOPED_TRACE(program);
     const wall::WallPicture plain = show_plain({wall_program(program)});
     ASSERT_TRUE(has_colours(plain));
-    EXPECT_EQ(difference(plain, show(options_for(Case{program}, 1, 1, false)).picture).pixels, 0);
+    EXPECT_EQ(difference(plain, show(options_for(ProgramCase{program}, 1, 1, false)).picture).pixels, 0);
   }
 }
 
@@ -91,29 +93,29 @@ TEST(Wall, ProgramsThatAskForTheOlderNameOfFreeglutsLibraryRun) {
   program.replace(at, name.size(), "libglut.so.3" + std::string(3, '\0'));
   std::ofstream(wall_program("old_name"), std::ios::binary) << program;
   std::filesystem::permissions(wall_program("old_name"), std::filesystem::perms::owner_all);
-  const Shown one = show(options_for(Case{"lists"}, 1, 1, false));
-  EXPECT_EQ(difference(one.picture, show(options_for(Case{"old_name"}, 2, 1, false)).picture).pixels, 0);
+  const Shown one = show(options_for(ProgramCase{"lists"}, 1, 1, false));
+  EXPECT_EQ(difference(one.picture, show(options_for(ProgramCase{"old_name"}, 2, 1, false)).picture).pixels, 0);
 }
 
 TEST(Wall, AResizedWindowIsThatOfASmallerWall) {
-  const Case c{"events", false, "1 resize 200 133\n2 passive 150 80\n"};
+  const ProgramCase c{"events", false, "1 resize 200 133\n2 passive 150 80\n"};
   const Shown one = show(options_for(c, 1, 1, false));
   EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 2, false)).picture).pixels, 0);
   EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 2, true)).picture).pixels, 0);
 }
 
 TEST(Wall, AWindowThatIsDestroyedIsGoneEverywhere) {
-  const Case c{"two_windows", false, "2 key d 5 5\n", 6};
+  const ProgramCase c{"two_windows", false, "2 key d 5 5\n", 6};
   const Shown one = show(options_for(c, 1, 1, false));
   EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 2, false)).picture).pixels, 0);
   EXPECT_EQ(difference(one.picture, show(options_for(c, 2, 1, true)).picture).pixels, 0);
-  EXPECT_GT(difference(one.picture, show(options_for(Case{"two_windows"}, 1, 1, false)).picture).pixels, 1000);
+  EXPECT_GT(difference(one.picture, show(options_for(ProgramCase{"two_windows"}, 1, 1, false)).picture).pixels, 1000);
 }
 
 TEST(Wall, RandomInputReachesAllScreensAlike) {
   constexpr std::uint64_t seed = 20090831;
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  wall::Options o = options_for(Case{"events"}, 2, 1, false);
+  wall::Options o = options_for(ProgramCase{"events"}, 2, 1, false);
   o.frames = 300;
   o.script = wall::random_script(seed, o.frames, wall_width, wall_height);
   const Shown wall = show(o);

@@ -23,7 +23,6 @@ using message::Phase;
 
 constexpr int opening_tag = 0;
 constexpr std::size_t slot_count = 16;
-constexpr std::uint64_t most_held = 4ull << 30;
 constexpr std::uint32_t most_receivings = 16384;
 
 }  // namespace
@@ -180,15 +179,8 @@ void Gateway::handle(const unsigned char* message, std::int64_t bytes, int sourc
       if (a.header.kind == message::Kind::small)
         std::memcpy(&a.header.address, message + sizeof h, h.bytes);
       else if (eager)
-        a.payload.assign(message + sizeof h, message + sizeof h + h.bytes);
-      held_ += a.payload.size();
-      if (held_ > most_held)
-        throw Error(Code::out_of_resources, "gateway",
-                    std::to_string(held_ >> 20) + " MiB of messages from other processes that ranks here do not " +
-                        "receive; expected at most " + std::to_string(most_held >> 20));
-      const int rank = h.to - first_;
-      arrivals_[static_cast<std::size_t>(rank)].push_back(std::move(a));
-      deliver(rank);
+        a.payload = {message + sizeof h, static_cast<std::size_t>(h.bytes)};
+      deliver_or_keep(h.to - first_, std::move(a));
       break;
     }
     case Kind::accept:

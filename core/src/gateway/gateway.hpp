@@ -31,6 +31,7 @@
 #include <list>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,11 +85,12 @@ class Gateway final : private device::SharedWork {
     Buffer bytes;
     std::uint32_t* count = nullptr;  // of those that somebody waits for
   };
-  // What is to be put into a rank's lane.
+  // What is to be put into a rank's lane. The payload is where MPI put it, until the arrival has to wait for room.
   struct Arrival {
     message::Header header;
     std::int32_t from;
-    Buffer payload;
+    std::span<const unsigned char> payload;
+    Buffer kept;
     std::int32_t process;   // of an offer
     std::uint32_t sending;  // of an offer
     std::uint64_t fragment;
@@ -136,6 +138,7 @@ class Gateway final : private device::SharedWork {
   void handle(const unsigned char* message, std::int64_t bytes, int source);
   bool deliver(int rank);
   bool deliver(int rank, Arrival& arrival);
+  void deliver_or_keep(int rank, Arrival arrival);
   bool advance_posts();
   bool advance_sendings();
   bool advance_receivings();

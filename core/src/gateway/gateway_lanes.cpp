@@ -4,6 +4,7 @@
 
 #include <dcgn/arch/atomic.hpp>
 #include <dcgn/arch/scope.hpp>
+#include <dcgn/error.hpp>
 #include "message/engine/copying.hpp"
 #include "message/engine/progress.hpp"
 #include "message/engine/work.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace dcgn::transport {
@@ -25,7 +27,8 @@ using message::Phase;
 constexpr gpu::ThreadScope scope{};
 constexpr std::uint64_t staged_fragment = 256u << 10;
 constexpr std::uint64_t largest_fragment = 1u << 30;
-constexpr std::uint32_t most_fragments = 8;  // of one message at once
+constexpr std::uint32_t most_fragments = 8;      // of one message at once
+constexpr std::uint64_t most_held = 4ull << 30;  // bytes of messages that wait for room
 
 int tag_of(std::uint32_t receiving) { return 1 + static_cast<int>(receiving); }
 
@@ -138,6 +141,21 @@ bool Gateway::deliver(int rank) {
     any = true;
   }
   return any;
+}
+
+// At once where nothing waits before it and the lane has room; else the payload is copied, and it waits.
+void Gateway::deliver_or_keep(int rank, Arrival a) {
+  auto& queue = arrivals_[static_cast<std::size_t>(rank)];
+  if (queue.empty() && deliver(rank, a)) return;
+  held_ += a.payload.size();
+  if (held_ > most_held)
+    throw Error(Code::out_of_resources, "gateway",
+                std::to_string(held_ >> 20) + " MiB of messages from other processes that ranks here do not " +
+                    "receive; expected at most " + std::to_string(most_held >> 20));
+  a.kept.assign(a.payload.begin(), a.payload.end());
+  a.payload = a.kept;
+  queue.push_back(std::move(a));
+  deliver(rank);
 }
 
 bool Gateway::deliver(int rank, Arrival& a) {
@@ -279,8 +297,7 @@ void Gateway::arrived_all(Receiving& r) {
   a.header.kind = message::Kind::placed;
   a.header.record = r.record;
   a.from = r.from;
-  arrivals_[static_cast<std::size_t>(r.rank)].push_back(std::move(a));
-  deliver(r.rank);
+  deliver_or_keep(r.rank, std::move(a));
 }
 
 }  // namespace dcgn::transport

@@ -11,8 +11,8 @@
 
 #include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
-#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/payload.hpp>
 #include <dcgn/message/spin.hpp>
 #include <dcgn/message/two_words.hpp>

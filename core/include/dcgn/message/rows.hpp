@@ -8,9 +8,9 @@
 
 #include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
-#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
+#include <dcgn/message/fifo.hpp>
 #include <dcgn/message/payload.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>

@@ -57,7 +57,7 @@ demo:
 	@echo && echo 'The pictures:' && ls -1 $(CURDIR)/build/demo/*.png
 
 build:
-	@scripts/install-packages --try build tool test
+	@scripts/install-packages --try build tool test $(if $(filter asan,$(PRESET)),clang)
 	@$(configure)
 	@$(build) --target $(or $(addsuffix /tests/all,$(MODULE)),all $(if $(filter cpu,$(PRESET)),all_verify_interface_header_sets))
 
@@ -98,7 +98,7 @@ coverage:
 	@$(MAKE) --no-print-directory test PRESET=$@; tests=$$?; JOBS=$(JOBS) scripts/coverage build/$@ && exit $$tests
 
 fuzz:
-	@scripts/install-packages --try build test stencil pixels fuzz
+	@scripts/install-packages --try build test stencil pixels clang
 	@cmake --preset fuzz --log-level=WARNING
 	@cmake --build --preset fuzz -j $(JOBS) --target fuzz
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_S)

@@ -25,6 +25,7 @@ if(DCGN_SANITIZE)
   # For the host's code; a GPU's code has compute-sanitizer.
   set(sanitize -fsanitize=${DCGN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${sanitize}>")
+  add_compile_definitions(DCGN_SANITIZED)
   add_link_options(${sanitize})
 endif()
 

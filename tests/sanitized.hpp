@@ -3,7 +3,7 @@
 
 namespace dcgn::test {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(DCGN_SANITIZED)
 inline constexpr int fewer = 10;
 #else
 inline constexpr int fewer = 1;

@@ -129,7 +129,7 @@ void add_seeds(const std::filesystem::path& path, std::vector<std::string>& seed
 }  // namespace
 
 int main(int argc, char** argv) {
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(DCGN_SANITIZED)
   const rlimit limit{std::size_t{1} << 30, std::size_t{1} << 30};
   if (setrlimit(RLIMIT_AS, &limit) != 0) std::perror("fuzz: memory is not limited");
 #endif

@@ -76,7 +76,7 @@ std::byte* ExportedBuffers::open_allocation(const ExportedMemory& told, int proc
   if (opened_.size() == most_opened || open + told.bytes > device.properties().memory_bytes / 4) return nullptr;
   Device::Exported handle;
   std::memcpy(handle.data(), told.handle, handle.size());
-  Opened& opened = opened_.emplace_back(process, gpu, told.allocation, nullptr, std::size_t{0});
+  Opened& opened = opened_.emplace_back(Opened{process, gpu, told.allocation, nullptr, 0});
   try {
     opened.at = static_cast<std::byte*>(device.open_exported(handle));
   } catch (const Error&) {  // it is not tried again: such messages go in fragments

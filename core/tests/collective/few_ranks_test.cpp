@@ -23,7 +23,8 @@ struct Small {
 struct ThenSmall {
   template <class Word>
   DCGN_HOST_DEVICE Small<Word> operator()(const Small<Word>& a, const Small<Word>& b) const {
-    return {static_cast<Word>(a.factor * b.factor), static_cast<Word>(a.summand * b.factor + b.summand)};
+    const auto factor = std::uint64_t{b.factor};
+    return {static_cast<Word>(a.factor * factor), static_cast<Word>(a.summand * factor + b.summand)};
   }
 };
 template <class Word>

@@ -23,8 +23,8 @@ struct Step {
 };
 struct InTurn {
   DCGN_HOST_DEVICE Step operator()(const Step& a, const Step& b) const {
-    return {static_cast<std::uint16_t>(a.factor * b.factor),
-            static_cast<std::uint16_t>(a.summand * b.factor + b.summand)};
+    const auto factor = std::uint32_t{b.factor};
+    return {static_cast<std::uint16_t>(a.factor * factor), static_cast<std::uint16_t>(a.summand * factor + b.summand)};
   }
 };
 

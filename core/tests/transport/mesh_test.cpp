@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -197,6 +200,24 @@ TEST_F(MeshTest, WhoHasGoneIsNamed) {
   meshes_[2].reset();
   const MpiHandle receive = mesh(0).receive(&x, sizeof x, 2, 1);
   EXPECT_TRUE(contains(error_of([&] { wait(0, receive); }).what(), "process 2 has gone"));
+}
+
+// A child's copy of the socket keeps the poll looking at what has been closed here.
+TEST_F(MeshTest, AConnectionThatIsOverStaysForgottenWhileAChildHasItsSocket) {
+  const Socket stranger = connect_to(addresses_[0], Clock::now() + std::chrono::seconds(5));
+  ASSERT_TRUE(stranger);
+  progress();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const Bytes nonsense(64, 'x');  // of which a greeting is read, and the connection closed
+  ASSERT_TRUE(write_all(stranger.fd(), nonsense.data(), nonsense.size(), Clock::now() + std::chrono::seconds(5)));
+  EXPECT_NO_THROW(progress());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_F(MeshTest, AStrangerIsSentAway) {

@@ -376,7 +376,7 @@ template <class Scope, class R>
   const bool ends_here = root == 0 && c.rank() == 0;
   for (std::int64_t at = 0; is_left(at, count); at += most) {
     const std::int64_t n = lesser(most, count - at), bytes = n * r.element();
-    unsigned char* const result = out + at * r.element();
+    unsigned char* const result = c.rank() == root ? out + at * r.element() : nullptr;
     unsigned char* const sum = ends_here ? result : c.scratch();
     const unsigned char* have = in + at * r.element();
     Code code = Code::ok;

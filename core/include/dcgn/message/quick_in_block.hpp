@@ -207,9 +207,10 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
                                           int tag, std::uint32_t context, Status& status) {
   constexpr int each = Scope::single ? few_ranks : 1;
   Endpoint& me = *port.me;
-  if ((port.size > each * static_cast<int>(scope.size())) | (port.near != port.size) |
-      !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !is_plain(data, capacity) |
-      (Hindrance::of(me).receiving != 0))
+  const bool many = port.size > each * static_cast<int>(scope.size()), plain = is_plain(data, capacity);
+  const std::uint32_t hindrance = Hindrance::of(me).receiving;
+  if (many | (port.near != port.size) | !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !plain |
+      (hindrance != 0))
     return false;
   const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
   const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#if defined(__has_feature)
+#if defined(__has_feature)  // clang
 #if __has_feature(thread_sanitizer)
 #define DCGN_TSAN 1
 #endif
@@ -15,7 +15,7 @@
 #define DCGN_ASAN 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)  // g++
 #define DCGN_TSAN 1
 #endif
 #if defined(__SANITIZE_ADDRESS__)

@@ -312,6 +312,7 @@ void Mesh::progress() {
       flush(to, outs_[to]);
     } else if (const auto in = ins_.find(static_cast<int>(who)); !read(in->second)) {
       if (in->second.rank >= 0) gone_[static_cast<std::size_t>(in->second.rank)] = true;
+      watch(in->first, 0, 0, EPOLL_CTL_DEL);  // or it goes on for as long as a child of this process has the socket
       ins_.erase(in);
     }
   }

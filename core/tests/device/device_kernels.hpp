@@ -3,6 +3,8 @@
 
 #include <dcgn/arch/atomic.hpp>
 #include <dcgn/arch/context.hpp>
+#include <dcgn/arch/relax.hpp>
+#include <dcgn/arch/scope.hpp>
 
 #include <cstdint>
 #include <stdexcept>
@@ -196,6 +198,31 @@ struct SplitBarrier {
       ctx.sync_block();
     else
       ctx.sync_warp();
+  }
+};
+
+// Calls that take all threads of a block, or of a warp, are made by those below `split`; the others are in other calls,
+// or have returned, at once or after a while.
+enum class Others { call, return_, return_later };
+struct PartOfABlock {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, unsigned split, bool warp, Others others) const {
+    const auto call = [&] {
+      if (warp)
+        gpu::this_warp(ctx).sync();
+      else
+        gpu::this_block(ctx).sync();
+    };
+    call();
+    if (ctx.thread_rank() < split) {
+      call();
+    } else if (others == Others::call) {
+      if (warp)
+        ctx.sync_warp();
+      else
+        ctx.sync_block();
+    } else if (others == Others::return_later) {
+      for (int i = 0; i < 100; ++i) relax();
+    }
   }
 };
 

@@ -56,6 +56,25 @@ TEST_F(Emulated, LanesInDifferentCallsAreDiagnosed) {
   EXPECT_TRUE(contains(error.what(), "lane 7 in ballot, others in sync_warp"));
 }
 
+TEST_F(Emulated, ACallOfABlockBySomeOfItsThreadsIsDiagnosed) {
+  const auto what = [](unsigned threads, unsigned split, bool warp, Others others) {
+    const Error error =
+        error_of([&] { run(Device(0), {.grid = 1, .block = threads}, PartOfABlock{}, split, warp, others); });
+    EXPECT_EQ(error.code(), Code::kernel_failed);
+    return std::string(error.what());
+  };
+  for (const Others others : {Others::return_, Others::return_later}) {
+    EXPECT_TRUE(contains(what(64, 63, false, others),
+                         "threads are in a call of the block, which takes all 64, but 1 have returned"));
+    EXPECT_TRUE(contains(what(40, 39, true, others),
+                         "threads are in a call of the warp, which takes all 8, but 1 have returned"));
+  }
+  EXPECT_TRUE(contains(what(64, 48, false, Others::call), "its threads are in different calls"));
+  EXPECT_TRUE(contains(what(64, 48, true, Others::call), "are in different calls"));
+  EXPECT_NO_THROW(run(Device(0), {.grid = 1, .block = 64}, PartOfABlock{}, 64u, false, Others::return_));
+  EXPECT_NO_THROW(run(Device(0), {.grid = 1, .block = 64}, PartOfABlock{}, 32u, true, Others::return_));  // whole warps
+}
+
 TEST_F(Emulated, SharedMemoryIsPoisoned) {
   const Device device(0);
   const auto out = zeroed<unsigned char>(device, 200);

@@ -38,7 +38,9 @@ void* shared_memory(device::EmulatedThread&);
 std::size_t shared_bytes(const device::EmulatedThread&);
 void* block_scratch(device::EmulatedThread&);
 void sync_block(device::EmulatedThread&);
+void sync_whole_block(device::EmulatedThread&);
 void sync_warp(device::EmulatedThread&);
+void sync_whole_warp(device::EmulatedThread&);
 // Every lane of the warp gives `value` and gets what lane `lane` of its warp gave (its own where there is none).
 std::uint64_t shuffle(device::EmulatedThread&, std::uint64_t value, unsigned lane);
 std::uint32_t ballot(device::EmulatedThread&, bool predicate);
@@ -89,6 +91,10 @@ class Context {
   DCGN_HOST_DEVICE bool sync_block_all(bool predicate) const;
   // The same for the threads of the warp.
   DCGN_HOST_DEVICE void sync_warp() const;
+  // The same in calls that need every thread there is: a launch on an emulated GPU fails where one of the block, or of
+  // the warp, has returned or is in another barrier.
+  DCGN_HOST_DEVICE void sync_whole_block() const;
+  DCGN_HOST_DEVICE void sync_whole_warp() const;
 
   // Warp exchange. All lanes of the warp take part. T is 1 to 8 bytes, trivially copyable.
   template <class T>

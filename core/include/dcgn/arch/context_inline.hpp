@@ -35,6 +35,12 @@ DCGN_HOST_DEVICE inline void Context::sync_block() const {
 DCGN_HOST_DEVICE inline void Context::sync_warp() const {
   DCGN_CUDA_OR_EMULATED(__syncwarp(), detail::sync_warp(*thread_));
 }
+DCGN_HOST_DEVICE inline void Context::sync_whole_block() const {
+  DCGN_CUDA_OR_EMULATED(__syncthreads(), detail::sync_whole_block(*thread_));
+}
+DCGN_HOST_DEVICE inline void Context::sync_whole_warp() const {
+  DCGN_CUDA_OR_EMULATED(__syncwarp(), detail::sync_whole_warp(*thread_));
+}
 DCGN_HOST_DEVICE inline std::uint32_t Context::ballot(bool predicate) const {
   return DCGN_CUDA_OR_EMULATED(__ballot_sync(0xffffffffu, predicate), detail::ballot(*thread_, predicate));
 }

@@ -117,7 +117,7 @@ class WarpScope {
   DCGN_HOST_DEVICE unsigned rank() const { return context_.lane(); }
   DCGN_HOST_DEVICE unsigned size() const { return context_.warp_lanes(); }
   DCGN_HOST_DEVICE bool leader() const { return context_.lane() == 0; }
-  DCGN_HOST_DEVICE void sync() const { context_.sync_warp(); }
+  DCGN_HOST_DEVICE void sync() const { context_.sync_whole_warp(); }
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     const bool all = context_.all(yes);
     context_.sync_warp();  // a ballot alone does not order memory
@@ -185,7 +185,7 @@ class BlockScope {
   DCGN_HOST_DEVICE unsigned rank() const { return rank_; }
   DCGN_HOST_DEVICE unsigned size() const { return size_; }
   DCGN_HOST_DEVICE bool leader() const { return rank_ == 0; }
-  DCGN_HOST_DEVICE void sync() const { context_.sync_block(); }
+  DCGN_HOST_DEVICE void sync() const { context_.sync_whole_block(); }
   DCGN_HOST_DEVICE bool agree(bool yes) const { return context_.sync_block_all(yes); }
   DCGN_HOST_DEVICE bool broken() const { return false; }
   template <class T>

@@ -81,7 +81,7 @@ class BlocksScope {
   }
 
   DCGN_HOST_DEVICE void sync() const {
-    context_.sync_block();  // the first thread speaks for all of its block
+    context_.sync_whole_block();  // the first thread speaks for all of its block
     conclude(!speaks() || await_turn(arrive()));
   }
   // The others wait for the leader, which waits for them: so the whole takes no more than one sync().
@@ -92,7 +92,7 @@ class BlocksScope {
     // As an object of its type: nvcc would memcpy() what lies here byte by byte.
     void* const scratch = slot_.gathering.scratch;
     T result{};
-    context_.sync_block();
+    context_.sync_whole_block();
     bool met = true;
     if (speaks()) {
       if (leader()) {

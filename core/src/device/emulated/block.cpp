@@ -21,7 +21,9 @@ const char* name(Call call) {
   switch (call) {
     case Call::none: return "no barrier";
     case Call::sync_block: return "sync_block";
+    case Call::whole_block: return "a call of the block";
     case Call::sync_warp: return "sync_warp";
+    case Call::whole_warp: return "a call of the warp";
     case Call::shuffle: return "shuffle";
     case Call::ballot: return "ballot";
   }
@@ -72,10 +74,11 @@ Block::Block(Grid& its_grid, unsigned rank, Carrier& its_carrier)
       live_(grid.launch.block.volume()) {
   if (!memory_.empty()) std::memset(memory_.data(), poison, memory_.size() * sizeof(Line));
   std::memset(scratch_, poison, sizeof scratch_);
-  barrier_.members = live_;
+  barrier_.size = barrier_.members = live_;
   warps_.resize((live_ + gpu::warp_size - 1) / gpu::warp_size);
   for (unsigned i = 0; i < live_; ++i) {
-    ++warps_[i / gpu::warp_size].members;
+    Warp& warp = warps_[i / gpu::warp_size];
+    warp.size = ++warp.members;
     threads_.emplace_back(*this, i);
   }
   for (EmulatedThread& thread : threads_) carrier.add(thread);
@@ -85,7 +88,12 @@ void Block::check_cancelled() const {
   if (grid.failed() && std::uncaught_exceptions() == 0) throw Cancelled{};
 }
 
-void Block::sync(EmulatedThread& thread) { wait(thread, barrier_, Call::sync_block); }
+void Block::sync(EmulatedThread& thread, Call call) {
+  if (barrier_.arrived && barrier_.call != call)
+    grid.fail("block " + in_brackets(index) + ": its threads are in different calls: thread " +
+              std::to_string(thread.rank) + " in " + name(call) + ", others in " + name(barrier_.call));
+  wait(thread, barrier_, call);
+}
 
 const Warp::Slot& Block::exchange(EmulatedThread& thread, Call call, std::uint64_t value, bool predicate) {
   Warp& warp = warps_[thread.rank / gpu::warp_size];
@@ -116,6 +124,8 @@ void Block::wait(EmulatedThread& thread, Barrier& barrier, Call call) {
   sanitizer::release(order);
   {
     const Unobserved here;
+    if (barrier.arrived == 0) barrier.call = call;
+    check_whole(barrier);
     if (++barrier.arrived == barrier.members) {
       open(barrier);
     } else {
@@ -128,6 +138,14 @@ void Block::wait(EmulatedThread& thread, Barrier& barrier, Call call) {
   }
   sanitizer::acquire(order);
   check_cancelled();
+}
+
+void Block::check_whole(const Barrier& barrier) noexcept {
+  if ((barrier.call != Call::whole_block && barrier.call != Call::whole_warp) || barrier.members == barrier.size)
+    return;
+  grid.fail("block " + in_brackets(index) + ": threads are in " + name(barrier.call) + ", which takes all " +
+            std::to_string(barrier.size) + ", but " + std::to_string(barrier.size - barrier.members) +
+            " have returned");
 }
 
 void Block::open(Barrier& barrier) noexcept {
@@ -145,8 +163,12 @@ void Block::open(Barrier& barrier) noexcept {
 void Block::ended(EmulatedThread& thread) noexcept {
   const Unobserved here;
   --live_;
-  for (Barrier* barrier : {&barrier_, static_cast<Barrier*>(&warps_[thread.rank / gpu::warp_size])})
-    if (barrier->members-- && barrier->arrived && barrier->arrived == barrier->members) open(*barrier);
+  for (Barrier* barrier : {&barrier_, static_cast<Barrier*>(&warps_[thread.rank / gpu::warp_size])}) {
+    --barrier->members;
+    if (!barrier->arrived) continue;
+    check_whole(*barrier);
+    if (barrier->arrived == barrier->members) open(*barrier);
+  }
   carrier.progressed();
   if (live_ == 0)
     grid.block_ended();
@@ -195,8 +217,10 @@ unsigned thread_rank(const EmulatedThread& thread) { return thread.rank; }
 void* shared_memory(EmulatedThread& thread) { return thread.block.shared(); }
 std::size_t shared_bytes(const EmulatedThread& thread) { return thread.block.grid.launch.shared_bytes; }
 void* block_scratch(EmulatedThread& thread) { return thread.block.scratch(); }
-void sync_block(EmulatedThread& thread) { thread.block.sync(thread); }
+void sync_block(EmulatedThread& thread) { thread.block.sync(thread, Call::sync_block); }
+void sync_whole_block(EmulatedThread& thread) { thread.block.sync(thread, Call::whole_block); }
 void sync_warp(EmulatedThread& thread) { thread.block.exchange(thread, Call::sync_warp, 0, false); }
+void sync_whole_warp(EmulatedThread& thread) { thread.block.exchange(thread, Call::whole_warp, 0, false); }
 
 std::uint64_t shuffle(EmulatedThread& thread, std::uint64_t value, unsigned lane) {
   const auto& given = thread.block.exchange(thread, Call::shuffle, value, false);

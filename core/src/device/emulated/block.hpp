@@ -22,7 +22,7 @@ namespace dcgn::device {
 class Block;
 class Grid;
 
-enum class Call : std::uint8_t { none, sync_block, sync_warp, shuffle, ballot };
+enum class Call : std::uint8_t { none, sync_block, whole_block, sync_warp, whole_warp, shuffle, ballot };
 
 // One thread of a block: what a Context refers to.
 class EmulatedThread final : public Fiber {
@@ -44,8 +44,10 @@ class EmulatedThread final : public Fiber {
 };
 
 struct Barrier {
-  unsigned members = 0;  // threads that have not returned
+  unsigned size = 0;     // threads
+  unsigned members = 0;  // of them, those that have not returned
   unsigned arrived = 0;
+  Call call = Call::none;  // what the first of those is in
   EmulatedThread* waiters = nullptr;
   unsigned generation = 0;  // how often it has opened
 };
@@ -76,7 +78,7 @@ class Block {
   void* shared() noexcept { return memory_.data(); }
   void* scratch() noexcept { return scratch_; }
 
-  void sync(EmulatedThread& thread);
+  void sync(EmulatedThread& thread, Call call);
   // An exchange with the other lanes of the warp: gives `value` and `predicate`, returns what all have given.
   const Warp::Slot& exchange(EmulatedThread& thread, Call call, std::uint64_t value, bool predicate);
   void ended(EmulatedThread& thread) noexcept;
@@ -89,6 +91,8 @@ class Block {
   };
 
   void wait(EmulatedThread& thread, Barrier& barrier, Call call);
+  // Fails the launch where the call needs threads that have returned.
+  void check_whole(const Barrier& barrier) noexcept;
   void open(Barrier& barrier) noexcept;
   void stuck() noexcept;
   std::string who_waits_where() const;

@@ -17,11 +17,13 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace dcgn::transport {
@@ -36,12 +38,13 @@ constexpr int most_readers = 1024;
 
 // The same where processes could open each other's files, and are meant to.
 std::uint64_t host_of_this() {
-  std::array<char, 256> name{}, network{};
+  std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
-  static_cast<void>(readlink("/proc/self/ns/net", network.data(), network.size() - 1));
+  std::error_code none;  // the network has no name then
+  const std::string network = std::filesystem::read_symlink("/proc/self/ns/net", none).string();
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return std::hash<std::string>{}(std::string(name.data()) + '/' + network.data() + '/' + boot);
+  return std::hash<std::string>{}(std::string(name.data()) + '/' + network + '/' + boot);
 }
 
 void* map_file(int file, std::size_t bytes) {

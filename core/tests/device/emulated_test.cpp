@@ -65,9 +65,9 @@ TEST_F(Emulated, ACallOfABlockBySomeOfItsThreadsIsDiagnosed) {
   };
   for (const Others others : {Others::return_, Others::return_later}) {
     EXPECT_TRUE(contains(what(64, 63, false, others),
-                         "threads are in a call of the block, which takes all 64, but 1 have returned"));
+                         "threads are in a call of the block, which takes all 64; returned already: 1"));
     EXPECT_TRUE(contains(what(40, 39, true, others),
-                         "threads are in a call of the warp, which takes all 8, but 1 have returned"));
+                         "threads are in a call of the warp, which takes all 8; returned already: 1"));
   }
   EXPECT_TRUE(contains(what(64, 48, false, Others::call), "its threads are in different calls"));
   EXPECT_TRUE(contains(what(64, 48, true, Others::call), "are in different calls"));

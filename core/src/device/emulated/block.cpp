@@ -144,8 +144,7 @@ void Block::check_whole(const Barrier& barrier) noexcept {
   if ((barrier.call != Call::whole_block && barrier.call != Call::whole_warp) || barrier.members == barrier.size)
     return;
   grid.fail("block " + in_brackets(index) + ": threads are in " + name(barrier.call) + ", which takes all " +
-            std::to_string(barrier.size) + ", but " + std::to_string(barrier.size - barrier.members) +
-            " have returned");
+            std::to_string(barrier.size) + "; returned already: " + std::to_string(barrier.size - barrier.members));
 }
 
 void Block::open(Barrier& barrier) noexcept {

@@ -57,7 +57,7 @@ demo:
 	@echo && echo 'The pictures:' && ls -1 $(CURDIR)/build/demo/*.png
 
 build:
-	@scripts/install-packages --try build tool test $(if $(filter asan,$(PRESET)),clang)
+	@scripts/install-packages --try build tool test $(if $(filter %san,$(PRESET)),clang)
 	@$(configure)
 	@$(build) --target $(or $(addsuffix /tests/all,$(MODULE)),all $(if $(filter cpu,$(PRESET)),all_verify_interface_header_sets))
 

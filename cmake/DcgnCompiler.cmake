@@ -37,6 +37,8 @@ function(dcgn_set_warnings target)
   endif()
   if(DCGN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # the checks hide from it what has been initialized
     list(APPEND warnings -Wno-maybe-uninitialized)
+  elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # `a & b` of conditions, where a GPU had better not branch
+    list(APPEND warnings -Wno-bitwise-instead-of-logical)
   endif()
   if(DCGN_WERROR)
     list(APPEND warnings -Werror)

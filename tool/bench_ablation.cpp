@@ -96,11 +96,12 @@ void add_bench_ablation(CLI::App& parent, Action& chosen) {
       "range\n"
       "beside it: above 1, messages are slower without it. What checks cost is how far its factor is below 1.");
   add_pairs(*app, a->pairs);
-  app->add_option("--without", a->ideas,
-                  "What to do without: quick, calls that find all they need at once and keep no record; checks,\n"
-                  "deadlines and looks at the abort word; relaxed, headers without release order; bells, words that\n"
-                  "say who has sent; batches, credit for several messages at once; p2p, GPUs in each other's memory;\n"
-                  "copy-engine; placing, long messages stored by a sender of many threads [all of them]")
+  app->add_option(
+         "--without", a->ideas,
+         "What to do without: quick, calls that find all they need at once and keep no record; checks,\n"
+         "deadlines and looks at the abort word; relaxed, headers without release order; bells, doorbells\n"
+         "that say who has sent; batches, credit for several messages at once; p2p, GPUs in each other's memory;\n"
+         "copy-engine; placing, long messages stored by a sender of many threads [all of them]")
       ->check(words_of(names_of(bench::all_ideas)))
       ->type_name("WORDS");
   app->add_option("--measure", a->measures, "Rows of what: latency, bandwidth, rate, any-source")

@@ -154,7 +154,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .home_first = first,
                .home = home.ranks,
                .queued = nullptr,
-               .next_place = 0,
+               .next_lane = 0,
                .next_choice = 0,
                .records = own.records,
                .record_capacity = capacity.records,
@@ -164,10 +164,12 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .ack_capacity = capacity.acks,
                .acks_used = 0,
                .acks_free = 0,
-               .bells = own.bells,
-               .heads = own.heads,
+               .doorbells = own.doorbells,
+               .last_lane = -1,
+               .cleared_lane = -1,
                .mute = own.mute,
                .mute_count = 0,
+               .next_mute = 0,
                .threads = 1,
                .posted = {},
                .announced = {},
@@ -226,8 +228,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     std::vector<std::int32_t> mute;
     for (std::size_t p = 0; p < lanes_; ++p) {
       make_lanes(layout, r, p, out[p], in[p]);
-      const bool rung = own.bells && (share_memory(p, r) || is_host(r));
-      if (own.bells && !rung) mute.push_back(static_cast<std::int32_t>(p));
+      if (own.doorbells && !share_memory(p, r) && !is_host(r)) mute.push_back(static_cast<std::int32_t>(p));
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
     BlockRings rings{};

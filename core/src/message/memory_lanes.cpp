@@ -112,8 +112,8 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
   const bool two_gpus = gpus_[r] >= 0 && gpus_[p] >= 0 && gpus_[r] != gpus_[p];
   out.records = two_gpus && out.reach == Reach::direct ? peer.records : nullptr;
   set_engine_limits(r, p, out, in);
-  const bool rings = peer.bells && (near || is_host(p));
-  out.bell = rings ? peer.bells + r : nullptr;
+  const bool rings = peer.doorbells && (near || is_host(p));
+  out.doorbell = rings ? peer.doorbells + doorbell_place(static_cast<int>(r)) : nullptr;
   out.credit = layout.pairs[p * ends() + r].credit;
   out.acks = near ? own.near_acks : own.far_acks;
   in.ring = {from.ring, from.shift};

@@ -90,7 +90,7 @@ Region& RankMemory::region(int space) {
 
 void RankMemory::lay_out(Layout& layout) {
   const auto n = endpoints_.size(), all = static_cast<std::size_t>(circle_.ranks);
-  const bool bells = circle_.ranks > few_ranks && !(config_.without & without_bells);
+  const bool doorbells = circle_.ranks > few_ranks && !(config_.without & without_bells);
   layout.ranks.resize(ends());
   layout.pairs.resize(ends() * ends());
   if (sharing_) shared_ = pinned_.take<Shared>(1, 64);  // first of all, where the others find it
@@ -151,10 +151,9 @@ void RankMemory::lay_out(Layout& layout) {
     rank.requests = own.take<Request>(most_at_once, 64);
     rank.events = own.take<TraceEvent>(events_of(config_) + 1);
     if (has_copier_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
-    if (bells) {
-      const std::size_t words = (lanes_ + bell_row - 1) / bell_row * bell_row;
-      rank.bells = near.take<std::uint32_t>(words, 64);
-      rank.heads = own.take<std::uint32_t>(words, 64);
+    if (doorbells) {
+      const std::size_t groups = (lanes_ + doorbell_group - 1) / doorbell_group;
+      rank.doorbells = near.take<std::uint8_t>(groups * doorbell_group, 64);
       rank.mute = own.take<std::int32_t>(lanes_);
     }
   }

@@ -34,7 +34,7 @@ struct RankMemory::Layout {
     void *arrivals, *buffer;
     unsigned char *scratch, *tables;
     Turns* turns;
-    std::uint32_t *bells, *heads;
+    std::uint8_t* doorbells;
     std::int32_t* mute;
     std::uint32_t* copies_done;
     Lapse* lapses;
@@ -60,7 +60,7 @@ struct RankMemory::Peer {
   std::uint32_t shift;
   Credit* credit;  // of the lane from it
   std::uint64_t *near_acks, *far_acks;
-  std::uint32_t* bells;
+  std::uint8_t* doorbells;
   Record* records;
 };
 
@@ -75,7 +75,7 @@ struct RankMemory::Where {
 // What a process tells those that share its memory, by ranks of its own and all those that share.
 struct RankMemory::Shared {
   struct Rank {
-    Where near_acks, far_acks, bells;
+    Where near_acks, far_acks, doorbells;
   };
   struct Pair {
     Where ring, credit;  // from that rank to one here; credit for what one here sends to that rank

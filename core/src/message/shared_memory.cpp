@@ -39,7 +39,7 @@ void RankMemory::share(const Layout& layout) {
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     const std::size_t r = here(i);
     const Layout::Rank& rank = layout.ranks[r];
-    shared_->at<Shared::Rank>(shared_->ranks)[i] = {where(rank.near_acks), where(rank.far_acks), where(rank.bells)};
+    shared_->at<Shared::Rank>(shared_->ranks)[i] = {where(rank.near_acks), where(rank.far_acks), where(rank.doorbells)};
     for (std::size_t p = 0; p < static_cast<std::size_t>(circle_.ranks); ++p) {
       if (is_here(p)) continue;
       const Layout::Pair& in = layout.pairs[r * ends() + p];
@@ -69,7 +69,7 @@ RankMemory::Peer RankMemory::peer_of(const Layout& layout, std::size_t r, std::s
   const Layout::Rank& rank = layout.ranks[p];
   const Layout::Pair &to = layout.pairs[p * ends() + r], &from = layout.pairs[r * ends() + p];
   if (is_of_process(p))
-    return {to.ring, to.shift, from.credit, rank.near_acks, rank.far_acks, rank.bells, rank.records};
+    return {to.ring, to.shift, from.credit, rank.near_acks, rank.far_acks, rank.doorbells, rank.records};
   const int process = processes_[p], first = static_cast<int>(first_ranks_[p]);
   Shared& its = shared_of(process);
   const auto resolve = [&](const Where& w) -> void* {
@@ -86,7 +86,7 @@ RankMemory::Peer RankMemory::peer_of(const Layout& layout, std::size_t r, std::s
           static_cast<Credit*>(resolve(pair.credit)),
           static_cast<std::uint64_t*>(resolve(its_rank.near_acks)),
           static_cast<std::uint64_t*>(resolve(its_rank.far_acks)),
-          static_cast<std::uint32_t*>(resolve(its_rank.bells)),
+          static_cast<std::uint8_t*>(resolve(its_rank.doorbells)),
           nullptr};
 }
 

@@ -113,6 +113,16 @@ DCGN_HOST_DEVICE inline void store_relaxed(T& word, std::type_identity_t<T> valu
 #endif
 }
 
+// The same of a byte, whatever others write beside it.
+DCGN_HOST_DEVICE inline void store_relaxed(std::uint8_t& byte, std::uint8_t value) {
+  schedule_point();
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.relaxed.sys.u8 [%0],%1;" ::"l"(&byte), "r"(static_cast<std::uint32_t>(value)) : "memory");
+#else
+  std::atomic_ref<std::uint8_t>(byte).store(value, std::memory_order_relaxed);
+#endif
+}
+
 // Adds to an integer and returns what it held; acquires and releases. Between a GPU and the host, or two GPUs without
 // native peer atomics, only where their link has atomic operations: PCIe as a rule has not.
 template <Word T>

@@ -304,7 +304,7 @@ enum Without : std::uint32_t {
   without_quick = 1,     // calls that find all they need at once and keep no record
   without_checks = 2,    // deadlines and the abort word, in waits
   without_relaxed = 4,   // each header is written with release order
-  without_bells = 8,     // lanes are looked at one by one, however many
+  without_bells = 8,     // no doorbells: lanes are looked at one by one, however many
   without_batches = 16,  // credit goes back for every message
   // Of collectives, where all ranks must do without the same:
   without_rounds = 32,      // each of few ranks sends to all others at once
@@ -313,11 +313,15 @@ enum Without : std::uint32_t {
   without_hosts = 256,      // ranks of one host come together before they send to others
 };
 
-// With more ranks than this, bells say who has sent.
+// With more ranks than this, doorbells say who has sent.
 inline constexpr int few_ranks = 8;
-// Bells lie in groups of so many words, one for a thread to look at, and these in rows, one for a warp. The last row is
-// filled up with zeros.
-inline constexpr int bell_group = 8, bell_row = 32 * bell_group;
+// Doorbells that a thread looks at together.
+inline constexpr int doorbell_group = 64;
+// The doorbell of a lane is a byte, 0 or 1. Those of a group are eight words of eight bytes, in such an order that the
+// sum of `word k << k` has the lanes' bits one after another.
+DCGN_HOST_DEVICE constexpr int doorbell_place(int lane) {
+  return lane / doorbell_group * doorbell_group + lane % 8 * 8 + lane / 8 % 8;
+}
 
 // Settings shared by the ranks of a world.
 struct Limits {
@@ -342,19 +346,20 @@ struct alignas(64) Endpoint {
   std::int32_t node, device, slot, cpu;  // device and slot are -1 for a CPU rank, cpu is -1 for a slot
   std::int32_t home_first, home;         // of these, the ranks of this process, who know each other's addresses
   OutLane* queued;                       // lanes with sends that wait for room
-  std::int32_t next_place;               // where the next round of looking starts
+  std::int32_t next_lane;                // behind the one that was last received from
   std::uint32_t next_choice;             // wait_any's rotation
   Record* records;
   std::uint32_t record_capacity, records_used;
   Record* free_records;
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
-  // Where there are many ranks, each sender also notes its tail in a word here, so that one look finds who has sent.
-  const std::uint32_t* bells;  // [lanes(), rounded up to bell_row], by the senders; null where there are few
-  std::uint32_t* heads;        // [the same], what has been taken of each
-  const std::int32_t* mute;    // with bells: the lanes whose senders cannot reach them
+  // Where there are many ranks, each sender also sets its byte here, so that one look finds who has sent.
+  std::uint8_t* doorbells;               // [lanes(), rounded up to doorbell_group]; null where there are few
+  std::int32_t last_lane, cleared_lane;  // whose doorbells may be wrong: see LaneFinder; -1: none
+  const std::int32_t* mute;              // with doorbells: the lanes whose senders cannot reach them
   std::int32_t mute_count;
-  std::uint32_t threads;  // that take part in the call
+  std::int32_t next_mute;  // where the next look at those begins
+  std::uint32_t threads;   // that take part in the call
   List posted, announced, streaming;
   List unexpected[unexpected_lists];
   std::uint64_t arrivals_counted;

@@ -62,7 +62,7 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
     InLane& in = port.in[near ? lane : 0];
     const Stand to = Stand::of(out), from = Stand::of(in);
     const Hindrance hindrance = Hindrance::of(me);
-    std::uint32_t* const bell = out.bell;
+    std::uint8_t* const doorbell = out.doorbell;
     constexpr std::uint64_t bytes = 8 * (Cells - 1);  // beside those of the last one
     const std::uint64_t sent = out.quick_bytes + bytes, received = in.quick_bytes + bytes;
     const CellRow<Cells> row = load();
@@ -76,7 +76,7 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
       store_two_if(sends, &out.next, reinterpret_cast<std::uintptr_t>(to.cell + Cells),
                    to.epoch | static_cast<std::uint64_t>(to.row - Cells) << 32);
       store_if(sends, &out.quick_bytes, sent + last_bytes);
-      if (sends && bell) store_relaxed(*bell, out.ring.position(to.cell + Cells, to.epoch));
+      if (sends && doorbell) store_relaxed(*doorbell, 1);
       if (scope.leader()) begin();
       std::uint32_t d[Cells][3]{}, looks = 0;
       bool here = !receives;

@@ -52,7 +52,7 @@ DCGN_HOST_DEVICE void move_lane(Lane& lane, std::uint32_t position, std::uint32_
 // Fields that never change come first, then what quick calls read and write, 32 bytes of it.
 struct alignas(32) OutLane {
   Ring ring;
-  std::uint32_t* bell;  // the receiver's word for this lane; null where it has none
+  std::uint8_t* doorbell;  // the receiver's byte for this lane; null where it has none
   Credit* credit;
   // Bytes, more for each thread of the call, and the most of all; longer messages go by rendezvous.
   std::uint32_t eager, eager_each, eager_most;
@@ -178,6 +178,11 @@ DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
   lane.advance(0);
 }
 
+// Tells a receiver with many lanes which one to look at. It may hear it before the cells of the message are there.
+DCGN_HOST_DEVICE inline void ring_doorbell(const OutLane& lane) {
+  if (lane.doorbell) store_relaxed(*lane.doorbell, 1);
+}
+
 // Where a message lies in a ring: from its header to the end of its payload.
 struct Reservation {
   std::uint32_t position = 0;  // of the header
@@ -215,7 +220,7 @@ class Tx {
     if (lane_.names_rank) write_peer(lane_.ring, place.position + header_cells(h.kind), rank);
     write_header(lane_.ring, place.position, h, release);
     lane_.advance(place.all);
-    if (lane_.bell) store_relaxed(*lane_.bell, lane_.settled);
+    ring_doorbell(lane_);
   }
   // Both, for a header without a payload.
   DCGN_HOST_DEVICE bool send(const Header& h, std::int32_t rank) {

@@ -154,7 +154,7 @@ DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void
   const std::uint64_t payload = load_plain(plain & scope.leader(), data, bytes);
   const Stand now = Stand::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
-  std::uint32_t* const bell = lane.bell;
+  std::uint8_t* const doorbell = lane.doorbell;
   const std::uint64_t sum = lane.quick_bytes + bytes;
   const bool good = known & (static_cast<std::uint32_t>(tag) < 65536) & plain & (hindrance == 0) & (now.row != 0);
   scope.sync();  // all have seen how things stand
@@ -163,15 +163,16 @@ DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void
   store_two_if(mine, &lane.next, reinterpret_cast<std::uintptr_t>(now.cell + 1),
                now.epoch | static_cast<std::uint64_t>(now.row - 1) << 32);
   store_if(mine, &lane.quick_bytes, sum);
-  if (mine && bell) store_relaxed(*bell, lane.ring.position(now.cell + 1, now.epoch));
+  if (mine && doorbell) store_relaxed(*doorbell, 1);
   scope.sync();
   return good;
 }
 
-// A message of one cell that fills the buffer.
+// A message of one cell that fills the buffer, if it comes within so many looks.
 template <class Scope>
 DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
-                                   int tag, std::uint32_t context, Status& status) {
+                                   int tag, std::uint32_t context, Status& status,
+                                   std::uint32_t most_looks = quick_looks) {
   const std::uint32_t index = port.lane(from);
   const bool known = index < static_cast<std::uint32_t>(port.near);
   InLane& lane = port.in[known ? index : 0];
@@ -187,7 +188,7 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   // All find the cell at the same look, and have read the lane's state by then.
   std::uint32_t d[3]{}, looks = 0;
   while (!scope.vote(read_cell(*now.cell, now.epoch, d))) {
-    if (++looks == quick_looks) return false;
+    if (++looks == most_looks) return false;
     relax_briefly();
   }
   const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
@@ -212,7 +213,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   if (many | (port.near != port.size) | !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !plain |
       (hindrance != 0))
     return false;
-  const int next = me.next_place, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
+  const int next = me.next_lane, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
   const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
   const Cell* cells[each];
   std::uint32_t epochs[each];
@@ -253,7 +254,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
     store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
     now.step(lane, 1);
     lane.quick_bytes += capacity;
-    me.next_place = from + 1 < port.size ? from + 1 : 0;
+    me.next_lane = from + 1 < port.size ? from + 1 : 0;
   }
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
   scope.sync();
@@ -295,7 +296,7 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   if (leader) {
     write_cell(ring.at(tail), static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
                static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(tail));
-    if (lane.bell) store_relaxed(*lane.bell, tail + all);
+    ring_doorbell(lane);
     // Before the next message has to wait for it.
     if (ring.size() - (tail + all - taken) < ring.size() / 2) news = load_credit(*lane.credit);
   }

@@ -141,7 +141,7 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   const auto word = static_cast<std::uint32_t>(tag);
   if (sent) {
     write_cell(to.header(), word, sent, kind, to.header_epoch());
-    if (out->bell) store_relaxed(*out->bell, to.position + to.all);
+    ring_doorbell(*out);
   }
   push(rows);
   if (sent) to.pass(*out, sent);

@@ -18,17 +18,18 @@
 namespace dcgn::message {
 
 DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
-  const std::int32_t end = places(me);
-  for (std::int32_t looked = -(me.next_place % bell_group); looked < (all ? end : 1);) {
-    const std::int32_t start = me.next_place, first = start / bell_group * bell_group;
-    std::uint32_t found = full_places(me, first) >> (start - first);
-    for (std::int32_t place = start; found; ++place, found >>= 1)
-      if (found & 1 && poll_lane(me, lane_at(me, place), work)) {
-        note_taken(me, place);
+  const std::int32_t end = lanes(me);
+  for (std::int32_t looked = 0; looked < (all ? end : 1); looked += lanes_at_once) {
+    std::int32_t some[lanes_at_once];
+    const std::int32_t start = me.next_lane;
+    for (int i = 0; i < lanes_at_once; ++i) some[i] = start + i < end ? start + i : -1;
+    std::uint32_t found = full_lanes(me, some);
+    for (std::int32_t lane = start; found; ++lane, found >>= 1)
+      if (found & 1 && poll_lane(me, lane, work)) {
+        note_taken(me, lane);
         return true;
       }
-    looked += bell_group;
-    me.next_place = first + bell_group < end ? first + bell_group : 0;
+    me.next_lane = start + lanes_at_once < end ? start + lanes_at_once : 0;
   }
   return false;
 }

@@ -20,123 +20,77 @@
 
 namespace dcgn::message {
 
-// Where a rank looks for messages: at the bells of all lanes, then at the lanes of those who cannot reach its bells;
-// where there are no bells, at every lane.
-DCGN_HOST_DEVICE inline std::int32_t places(const Endpoint& me) { return lanes(me) + me.mute_count; }
-
-DCGN_HOST_DEVICE inline std::int32_t lane_at(const Endpoint& me, std::int32_t place) {
-  return place < lanes(me) ? place : me.mute[place - lanes(me)];
-}
-
-DCGN_HOST_DEVICE inline std::int32_t place_after(const Endpoint& me, std::int32_t place) {
-  return place + 1 == places(me) ? 0 : place + 1;
-}
-
-// A message has been taken from this place: the next search begins behind it, and its bell is no news.
-DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t place) {
-  me.next_place = place_after(me, place);
-  if (me.bells && place < lanes(me)) me.heads[place] = me.in[place].head();
-}
-
 // Waits for the next message of a lane; false where none has come in a while.
 DCGN_HOST_DEVICE inline bool await_message(const InLane& lane, Incoming& found) {
   return spin(quick_looks, [&] { return Rx::peek(lane, found); });
 }
 
-// A group of bells.
-DCGN_HOST_DEVICE inline void load_group(const std::uint32_t* from, std::uint32_t (&group)[bell_group]) {
-#if defined(__CUDA_ARCH__)
-  static_assert(bell_group == 8);
-  for (int i = 0; i < bell_group; i += 4)
-    asm volatile("ld.relaxed.sys.v4.b32 {%0,%1,%2,%3},[%4];"
-                 : "=r"(group[i]), "=r"(group[i + 1]), "=r"(group[i + 2]), "=r"(group[i + 3])
-                 : "l"(from + i)
-                 : "memory");
-#else
-  for (int i = 0; i < bell_group; ++i) group[i] = load_relaxed(from[i]);
-#endif
-}
+// Lanes whose cells a thread has loads under way for at once.
+inline constexpr int lanes_at_once = 8;
 
-// What the rank has noted beside them: its own, and so from the cache of its multiprocessor.
-DCGN_HOST_DEVICE inline void load_noted(const std::uint32_t* from, std::uint32_t (&group)[bell_group]) {
-#if defined(__CUDA_ARCH__)
-  const auto* const words = reinterpret_cast<const uint4*>(from);
-  for (int i = 0; i < bell_group / 4; ++i) {
-    const uint4 four = words[i];
-    group[4 * i] = four.x;
-    group[4 * i + 1] = four.y;
-    group[4 * i + 2] = four.z;
-    group[4 * i + 3] = four.w;
-  }
-#else
-  for (int i = 0; i < bell_group; ++i) group[i] = from[i];
-#endif
-}
-
-// The lowest bit that is set, of a word that is not 0.
-DCGN_HOST_DEVICE inline int first_bit(std::uint32_t word) {
-#if defined(__CUDA_ARCH__)
-  return __ffs(static_cast<int>(word)) - 1;
-#else
-  return __builtin_ctz(word);
-#endif
-}
-
-// Which of a group, from `first` on, have rung since their messages were last taken. What has been taken is noted
-// beside the bells only when somebody asks.
-DCGN_HOST_DEVICE inline std::uint32_t rung_in(const Endpoint& me, std::int32_t first,
-                                              const std::uint32_t (&bells)[bell_group]) {
-  std::uint32_t noted[bell_group], news = 0, found = 0;
-  load_noted(me.heads + first, noted);
-  for (int i = 0; i < bell_group; ++i) news |= static_cast<std::uint32_t>(bells[i] != noted[i]) << i;
-  for (; news; news &= news - 1) {
-    const int at = first_bit(news);
-    std::uint32_t bell = bells[0];
-    for (int i = 1; i < bell_group; ++i) bell = i == at ? bells[i] : bell;
-    const std::uint32_t head = me.in[first + at].head();
-    me.heads[first + at] = head;
-    found |= static_cast<std::uint32_t>(static_cast<std::int32_t>(bell - head) > 0) << at;
-  }
-  return found;
-}
-
-// The same where no bell says so, of places from `first` on that are in [rung, end): by the cells at their lanes'
-// heads.
-DCGN_HOST_DEVICE inline std::uint32_t seen_in(const Endpoint& me, std::int32_t first, std::int32_t rung,
-                                              std::int32_t end) {
-  // Their loads are under way together, and each is of another address: where a cell is in the host's memory, several
-  // loads of one that are under way at once take 15 % to 25 % of the link's bandwidth from copies (H100, by the page).
-  const Cell* cells[bell_group];
-  std::uint32_t epochs[bell_group], seen[bell_group], found = 0;
-  for (int i = 0; i < bell_group; ++i) {
-    const std::int32_t place = first + i < rung ? rung : first + i;
-    const InLane& lane = me.in[lane_at(me, place < end ? place : end - 1)];
+// Which of these lanes, -1 for none, hold a message: bit i for lanes[i]. Each load is of another address: where a cell
+// is in the host's memory, several loads of one that are under way at once take 15 % to 25 % of the link's bandwidth
+// from copies (H100, by the page).
+DCGN_HOST_DEVICE inline std::uint32_t full_lanes(const Endpoint& me, const std::int32_t (&lanes)[lanes_at_once]) {
+  const Cell* cells[lanes_at_once];
+  std::uint32_t epochs[lanes_at_once], seen[lanes_at_once], found = 0;
+  for (int i = 0; i < lanes_at_once; ++i) {
+    const InLane& lane = me.in[lanes[i] < 0 ? 0 : lanes[i]];
     const std::uint32_t head = lane.head();
     cells[i] = &lane.ring.at(head);
-    epochs[i] = place < end && first + i >= rung ? lane.ring.epoch(head) : 0;
+    epochs[i] = lanes[i] < 0 ? 0 : lane.ring.epoch(head);
   }
-  for (int i = 0; i < bell_group; ++i) seen[i] = epochs[i] ? load_relaxed(cells[i]->epoch) : 0;
-  for (int i = 0; i < bell_group; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
+  for (int i = 0; i < lanes_at_once; ++i) seen[i] = epochs[i] ? load_relaxed(cells[i]->epoch) : 0;
+  for (int i = 0; i < lanes_at_once; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
   return found;
 }
 
-// Whether each place has a bell.
-DCGN_HOST_DEVICE inline bool has_all_bells(const Endpoint& me) { return me.bells && !me.mute_count; }
-
-// Which of the places of a group, from `first` on, seem to hold a message: bit i for place first + i.
-DCGN_HOST_DEVICE inline std::uint32_t full_places(const Endpoint& me, std::int32_t first) {
-  const std::int32_t rung = me.bells ? lanes(me) : 0, end = places(me);
-  std::uint32_t found = 0;
-  if (first < rung) {
-    std::uint32_t bells[bell_group];
-    load_group(me.bells + first, bells);
-    found = rung_in(me, first, bells);
-  }
-  if (rung < end && first + bell_group > rung && first < end) found |= seen_in(me, first, rung, end);
-  return found;
+DCGN_HOST_DEVICE inline bool has_message(const Endpoint& me, std::int32_t lane) {
+  const InLane& in = me.in[lane];
+  const std::uint32_t head = in.head();
+  return load_relaxed(in.ring.at(head).epoch) == in.ring.epoch(head);
 }
 
-// Looks at a few places in turn, or at all, and takes one message.
+DCGN_HOST_DEVICE inline void set_doorbell(Endpoint& me, std::int32_t lane) {
+  store_relaxed(me.doorbells[doorbell_place(lane)], 1);
+}
+DCGN_HOST_DEVICE inline void clear_doorbell(Endpoint& me, std::int32_t lane) {
+  store_relaxed(me.doorbells[doorbell_place(lane)], 0);
+}
+
+// Which lanes of a group have rung: bit i for lane doorbell_group * group + i.
+DCGN_HOST_DEVICE inline std::uint64_t rung_of(const Endpoint& me, int group) {
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(me.doorbells + group * doorbell_group);
+  std::uint64_t bits = 0;
+#if defined(__CUDA_ARCH__)
+  std::uint64_t two[4][2];
+  for (int i = 0; i < 4; ++i)
+    asm volatile("ld.relaxed.sys.v2.b64 {%0,%1},[%2];"
+                 : "=l"(two[i][0]), "=l"(two[i][1])
+                 : "l"(words + 2 * i)
+                 : "memory");
+  for (int i = 0; i < 8; ++i) bits |= two[i / 2][i % 2] << i;
+#else
+  for (int i = 0; i < 8; ++i) bits |= load_relaxed(words[i]) << i;
+#endif
+  return bits;
+}
+
+// A message of this lane has been found by a look at all: the next one begins behind it.
+DCGN_HOST_DEVICE inline void note_found(Endpoint& me, std::int32_t lane) {
+  me.next_lane = lane + 1 < lanes(me) ? lane + 1 : 0;
+  if (!me.doorbells || lane == me.last_lane) return;
+  if (me.last_lane >= 0) clear_doorbell(me, me.last_lane);
+  me.cleared_lane = me.last_lane;
+  me.last_lane = lane;
+}
+// The same without such a look.
+DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t lane) {
+  if (me.cleared_lane >= 0 && has_message(me, me.cleared_lane)) set_doorbell(me, me.cleared_lane);
+  note_found(me, lane);
+}
+
+// Looks at a few lanes in turn, or at all, and takes one message.
 DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work);
 
 // Does one thing if there is one to do. `source` is the rank whose lane to look at first, or any_source; `all` looks at

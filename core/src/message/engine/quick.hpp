@@ -120,96 +120,117 @@ DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, cons
   return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
 }
 
-// How those who look share the places: rows of 2^shift, of which each has bell_group in a row from `mine` on. Row
-// `first` comes first.
-struct Search {
-  int shift, mine, rows, start, first;
+// Finds a lane that holds a message, for a receive from any source. Made and used by those who look, who all come to
+// the same. Lanes from me.next_lane on come first.
+//
+// Senders ring doorbells, the receiver clears them: that of the lane before the last one when it takes a message from
+// another, and that of a lane which it finds empty. A message whose doorbell is lost by that is seen by its cell, at
+// which each later look looks until the next doorbell is cleared. (On a GPU a doorbell may be seen before its cell.
+// Should that take longer than a whole look, the general call, which looks at all cells, finds the message.)
+template <class Scope>
+class LaneFinder {
+ public:
+  DCGN_HOST_DEVICE LaneFinder(const Scope& scope, Endpoint& me)
+      : scope_(scope),
+        me_(me),
+        rank_(static_cast<int>(scope.rank())),
+        lookers_(static_cast<int>(scope.lookers())),
+        cleared_(me.cleared_lane) {}
 
-  template <class Scope>
-  DCGN_HOST_DEVICE static Search of(const Scope& scope, const Endpoint& me) {
-    int shift = 0;
-    while (1 << shift < bell_group * static_cast<int>(scope.lookers())) ++shift;
-    return {shift, bell_group * static_cast<int>(scope.rank()), (places(me) + (1 << shift) - 1) >> shift, me.next_place,
-            me.next_place >> shift};
+  // The first half of a look: a lane whose doorbell has been rung, -1: none. It may be empty.
+  DCGN_HOST_DEVICE int rung() const {
+    if (!me_.doorbells) return -1;
+    constexpr int each = Scope::single ? 4 : 1;  // groups that a thread has loads under way for at once
+    const int groups = (lanes(me_) + doorbell_group - 1) / doorbell_group, start = me_.next_lane;
+    const bool watches = cleared_ >= 0 && cleared_ / doorbell_group / each % lookers_ == rank_;
+    bool again = false;
+    int late = -1;  // what there is before the start, which comes last
+    for (int first = 0; first < groups; first += each * lookers_) {
+      const int mine = first + each * rank_;
+      std::uint64_t bits[each], any = 0;
+      for (int i = 0; i < each; ++i) bits[i] = rank_ < lookers_ && mine + i < groups ? rung_of(me_, mine + i) : 0;
+      if (first == 0 && watches) again = has_message(me_, cleared_);
+      for (int i = 0; i < each; ++i) {
+        correct(mine + i, again, bits[i]);
+        any |= bits[i];
+      }
+      if (scope_.first_found(any ? 0 : -1) < 0) continue;
+      int at_once = -1, later = -1;
+      for (int i = each; i-- > 0;) {
+        const int begin = (mine + i) * doorbell_group;
+        const std::uint64_t before = bits[i] & bits_below(start - begin), after = bits[i] & ~before;
+        if (after) at_once = begin + first_bit(after);
+        if (before) later = begin + first_bit(before);
+      }
+      at_once = scope_.first_found(at_once);
+      if (late < 0) late = scope_.first_found(later);
+      if (at_once >= 0) {
+        late = at_once;
+        break;
+      }
+    }
+    if (again) set_doorbell(me_, cleared_);
+    return late;
   }
-  DCGN_HOST_DEVICE int row(int k) const { return first + k < rows ? first + k : first + k - rows; }
-  // This thread's first place in row k; -1 where it has none.
-  DCGN_HOST_DEVICE int group(int k) const { return mine < 1 << shift ? (row(k) << shift) + mine : -1; }
-};
 
-// A warp looks at so many rows at once: at 1280 bells.
-inline constexpr int rows_at_once = decides_in_block ? 5 : 1;
-
-// The bells of so many rows, of each the group that is this thread's. Who waits looks again and again, and a lone warp
-// takes long for each instruction: a look only finds out in which rows there is news.
-template <int Rows>
-struct Look {
-  std::uint32_t bells[Rows][bell_group];
-  std::uint32_t news = 0;  // bit k: some bell of row `first` + k differs from what is noted of it
-
-  template <class Scope>
-  DCGN_HOST_DEVICE Look(const Scope& scope, const Endpoint& me, const Search& search, int first) {
-    const int mine = search.mine & ((1 << search.shift) - 1);
-    int group[Rows];
-    for (int k = 0; k < Rows; ++k) {
-      group[k] = (search.row(first + k < search.rows ? first + k : first) << search.shift) + mine;
-      load_group(me.bells + group[k], bells[k]);
+  // The second half: that lane, or one that has no doorbell, if it holds a message; else -1.
+  DCGN_HOST_DEVICE int full(int rung) {
+    if (!me_.doorbells) return full_of(lanes(me_), me_.next_lane, [](int k) { return k; });
+    if (rung >= 0) {
+      if (scope_.first_found(has_message(me_, rung) ? 0 : -1) >= 0) return rung;
+      if (scope_.leader()) clear_doorbell(me_, rung);
+      cleared_ = rung;
     }
-    for (int k = 0; k < Rows; ++k) {
-      std::uint32_t noted[bell_group], differ = 0;
-      load_noted(me.heads + group[k], noted);
-      for (int i = 0; i < bell_group; ++i) differ |= bells[k][i] ^ noted[i];
-      news |= static_cast<std::uint32_t>(scope.first_found(differ ? 0 : -1) >= 0) << k;
-    }
+    if (!me_.mute_count) return -1;
+    const int lane = full_of(me_.mute_count, me_.next_mute, [this](int k) { return me_.mute[k]; });
+    if (lane >= 0 && scope_.leader()) me_.next_mute = me_.next_mute + 1 < me_.mute_count ? me_.next_mute + 1 : 0;
+    return lane;
   }
-  // Those that have rung of a row of which this thread's begin at place `group`.
-  DCGN_HOST_DEVICE std::uint32_t rung(const Endpoint& me, int group) const {
-    if constexpr (Rows == 1) {
-      return rung_in(me, group, bells[0]);
-    } else {  // there are not the registers to keep them all
-      std::uint32_t its[bell_group];
-      load_group(me.bells + group, its);
-      return rung_in(me, group, its);
-    }
-  }
-};
 
-// Finds a place that holds something, for a receive from any source: -1 where none does. Called by those who look: the
-// places from `start` on come first. AllBells: has_all_bells().
-template <bool AllBells, class Scope>
-DCGN_HOST_DEVICE int find_place(const Scope& scope, const Endpoint& me, const Search& search) {
-  std::uint32_t late = 0;  // what there is before the start, in its row: it comes last
-  const auto choose = [&](int r, std::uint32_t found) {
-    const int group = search.group(r);
-    if (r == 0 && group >= 0) {
-      const int before = search.start - group;
-      late = before <= 0 ? 0 : before >= bell_group ? found : found & ((1u << before) - 1);
-      found &= ~late;
-    }
-    return scope.first_found(found ? group + first_bit(found) : -1);
-  };
-  const auto choose_of = [&](const auto& look, int first) {
-    for (std::uint32_t news = look.news; news; news &= news - 1) {
-      const int k = first_bit(news), r = first + k, group = search.group(r);
-      if (r >= search.rows) break;
-      if (const int place = choose(r, group < 0 ? 0 : look.rung(me, group)); place >= 0) return place;
+ private:
+  // A group's bits as they should be: the last lane that a message was taken from rings only if it holds another one,
+  // and the one whose doorbell was cleared does if it is seen to hold one.
+  DCGN_HOST_DEVICE void correct(int group, bool again, std::uint64_t& bits) const {
+    const auto bit = [](int lane) { return std::uint64_t{1} << lane % doorbell_group; };
+    if (const int last = me_.last_lane; last >= 0 && last / doorbell_group == group)
+      bits = has_message(me_, last) ? bits | bit(last) : bits & ~bit(last);
+    if (again && cleared_ / doorbell_group == group) bits |= bit(cleared_);
+  }
+  DCGN_HOST_DEVICE static std::uint64_t bits_below(int count) {
+    return count <= 0 ? 0 : count >= doorbell_group ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+  }
+
+  // Of so many lanes, those from number `start` on first: one that holds a message.
+  template <class LaneOf>
+  DCGN_HOST_DEVICE int full_of(int count, int start, const LaneOf& lane_of) const {
+    for (int done = 0; done < count; done += lanes_at_once * lookers_) {
+      std::int32_t some[lanes_at_once];
+      for (int i = 0; i < lanes_at_once; ++i) {
+        const int k = done + lanes_at_once * rank_ + i, number = start + k < count ? start + k : start + k - count;
+        some[i] = rank_ < lookers_ && k < count ? lane_of(number) : -1;
+      }
+      const std::uint32_t found = full_lanes(me_, some);
+      int mine = -1;
+      for (int i = lanes_at_once; i-- > 0;)
+        if (found >> i & 1) mine = some[i];
+      if (const int lane = scope_.first_found(mine); lane >= 0) return lane;
     }
     return -1;
-  };
-  if constexpr (!AllBells) {
-    for (int r = 0; r < search.rows; ++r) {
-      const int group = search.group(r);
-      if (const int place = choose(r, group < 0 ? 0 : full_places(me, group)); place >= 0) return place;
-    }
-  } else if (search.rows == 1) {
-    if (const int place = choose_of(Look<1>(scope, me, search, 0), 0); place >= 0) return place;
-  } else {
-    for (int r = 0; r < search.rows; r += rows_at_once)
-      if (const int place = choose_of(Look<rows_at_once>(scope, me, search, r), r); place >= 0) return place;
   }
-  const int group = search.group(0);
-  return scope.first_found(late ? group + first_bit(late) : -1);
-}
+
+  DCGN_HOST_DEVICE static int first_bit(std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+    return __ffsll(static_cast<long long>(bits)) - 1;
+#else
+    return __builtin_ctzll(bits);
+#endif
+  }
+
+  const Scope& scope_;
+  Endpoint& me_;
+  const int rank_, lookers_;
+  int cleared_;  // the lane whose doorbell was cleared last
+};
 
 // The message that a quick receive takes; its place is empty where there is none for it.
 struct Arrival {
@@ -236,15 +257,15 @@ DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InLane& lane, 
   return false;
 }
 
-// All threads take the message. `place`: where the rank looked for any source; -1: it looked at one lane.
+// All threads take the message. `from_any`: the receive looked at all lanes.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, const Arrival& plan,
-                                                   void* data, int place) {
+                                                   void* data, bool from_any) {
   const Header& h = plan.message.header;
   const Reservation& cells = plan.message.place;
   if (scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
-    if (place >= 0) me.next_place = place_after(me, place);
+    if (from_any) note_found(me, plan.lane);
     lane.advance(cells.all);
     ++lane.quick_messages;
     lane.quick_bytes += h.bytes;
@@ -272,22 +293,17 @@ template <class Scope>
   return scope.agree(taken);
 }
 
-// Looks a while for a place where there is a message. Called by those who look.
-template <bool AllBells, class Scope>
-DCGN_HOST_DEVICE int await_place(const Scope& scope, const Endpoint& me) {
-  const Search search = Search::of(scope, me);
-  int place = -1;
-  spin(quick_looks / 2, [&] {
-    place = find_place<AllBells>(scope, me, search);
-    return place >= 0;
-  });
-  return place;
-}
-
-// The same where a place may have no bell, by one function: who waits here does not wait for nanoseconds.
+// Looks a while for a lane that holds a message; -1: none. Called by those who look. By one function: who waits here
+// does not wait for nanoseconds.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE int await_any_place(const Scope& scope, const Endpoint& me) {
-  return await_place<false>(scope, me);
+[[gnu::noinline]] DCGN_HOST_DEVICE int await_any_lane(const Scope& scope, Endpoint& me) {
+  LaneFinder finder(scope, me);
+  int lane = -1;
+  spin(quick_looks / 2, [&] {
+    lane = finder.full(finder.rung());
+    return lane >= 0;
+  });
+  return lane;
 }
 
 // Any message, from anybody.
@@ -295,15 +311,11 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, Endpoint& me, void* data,
                                                       std::uint64_t capacity, int from, int tag, std::uint32_t context,
                                                       Status& status) {
-  int place = -1;
   Arrival plan;
   plan.lane = from == any_source ? -1 : from - me.first;
   const bool begun = !scope.looks() || begin_quick(me);
   const bool able = begun && !me.open;
-  if (from == any_source) {
-    if (scope.looks() && able) place = await_any_place(scope, me);
-    if (place >= 0) plan.lane = lane_at(me, place);
-  }
+  if (from == any_source && scope.looks() && able) plan.lane = await_any_lane(scope, me);
   Reservation& found = plan.message.place;
   if (scope.leader() && able && plan.lane >= 0 && plan.lane < me.near) {
     InLane& lane = me.in[plan.lane];
@@ -314,7 +326,7 @@ template <class Scope>
   }
   if (scope.leader() && begun && !found.all) end_quick(me);
   plan = scope.publish(plan);
-  if (!found.all || !quick_take(scope, me, me.in[plan.lane], plan, data, place)) return false;
+  if (!found.all || !quick_take(scope, me, me.in[plan.lane], plan, data, from == any_source)) return false;
   const Header& h = plan.message.header;
   status = {me.first + plan.lane, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
   return true;
@@ -325,20 +337,28 @@ template <class Scope>
 DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
                                            int tag, std::uint32_t context, Status& status) {
   Endpoint& me = *port.me;
-  int place = -1;
-  if (scope.looks() && !Hindrance::of(me).receiving)
-    place = has_all_bells(me) ? await_place<true>(scope, me) : await_any_place(scope, me);
-  if constexpr (!Scope::in_warp) place = scope.publish(place);  // the lanes of a warp know it
-  const int lane = place < 0 ? port.near : lane_at(me, place);
-  if (lane == port.near) {
+  int lane = -1;
+  bool taken = false;
+  if constexpr (Scope::in_warp) {
+    if (!Hindrance::of(me).receiving) {
+      LaneFinder finder(scope, me);
+      spin(quick_looks / 2, [&] {
+        lane = finder.rung();
+        taken = lane >= 0 && receive_cell(scope, port, data, capacity, port.first + lane, tag, context, status, 1);
+        if (!taken) lane = finder.full(lane);
+        return lane >= 0;
+      });
+    }
+  } else {
+    if (scope.looks() && !Hindrance::of(me).receiving) lane = await_any_lane(scope, me);
+    lane = scope.publish(lane);
+  }
+  if (lane < 0 || lane == port.near) {
     scope.sync();  // before anything else is published
     return false;
   }
-  const int from = port.first + lane;
-  bool taken = false;
-  if constexpr (Scope::in_warp) taken = receive_cell(scope, port, data, capacity, from, tag, context, status);
-  if (!taken && !receive_cells(scope, port, data, capacity, from, tag, context, status)) return false;
-  if (scope.leader()) note_taken(me, place);
+  if (!taken && !receive_cells(scope, port, data, capacity, port.first + lane, tag, context, status)) return false;
+  if (scope.leader()) note_found(me, lane);
   scope.sync();
   return true;
 }

@@ -64,7 +64,7 @@ DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpo
     else
       write_cell(header, tag, static_cast<std::uint32_t>(bytes),
                  static_cast<std::uint32_t>(Kind::eager) | context << 16, epoch);
-    if (lane.bell) store_relaxed(*lane.bell, p.position + p.all);
+    ring_doorbell(lane);
   }
   if (p.cells) push_cells(crew, Payload(p.ring, p.begin, p.cells, bytes), data);
   if (crew.alone()) p.settle(lane, bytes);
@@ -128,7 +128,7 @@ DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, M
         (p[i].position - p[i].books.told > most && p[i].position - load_credit(*b[i].credit) > most))
       continue;
     write_cell(p[i].ring.at(p[i].position), 0, 0, word, p[i].ring.epoch(p[i].position));
-    if (b[i].bell) store_relaxed(*b[i].bell, p[i].position + 1);
+    ring_doorbell(b[i]);
     done |= 1u << i;
   }
   for (int i = 0; i < Most; ++i)

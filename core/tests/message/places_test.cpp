@@ -22,8 +22,8 @@ struct Ranks {
   int cpus, slots;
   int all() const { return cpus + slots; }
 };
-void PrintTo(const Ranks& ranks, std::ostream* out) {
-  *out << ranks.cpus << " CPU ranks and " << ranks.slots << " slots";
+std::ostream& operator<<(std::ostream& out, const Ranks& ranks) {
+  return out << ranks.cpus << " CPU ranks and " << ranks.slots << " slots";
 }
 
 class Places : public ::testing::TestWithParam<Ranks> {

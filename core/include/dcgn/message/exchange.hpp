@@ -2,10 +2,10 @@
 // calls of quick_in_block.hpp the threads find out for themselves, here one of the first warp for each rank.
 #pragma once
 
-#include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
+#include <dcgn/message/spin.hpp>
 #include <dcgn/peers.hpp>
 
 #include <cstdint>
@@ -60,7 +60,7 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
     const bool near = lane < static_cast<std::uint32_t>(port.near);
     OutLane& out = port.out[near ? lane : 0];
     InLane& in = port.in[near ? lane : 0];
-    const Stand to = Stand::of(out), from = Stand::of(in);
+    const Cursor to = Cursor::of(out), from = Cursor::of(in);
     const Hindrance hindrance = Hindrance::of(me);
     std::uint8_t* const doorbell = out.doorbell;
     constexpr std::uint64_t bytes = 8 * (Cells - 1);  // beside those of the last one
@@ -73,21 +73,19 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
       if (orders) order_memory();
       for (int i = 0; i < Cells; ++i)
         write_cell_if(sends, to.cell + i, row.values[i], row.word | static_cast<std::uint64_t>(to.epoch) << 32);
-      store_two_if(sends, &out.next, reinterpret_cast<std::uintptr_t>(to.cell + Cells),
-                   to.epoch | static_cast<std::uint64_t>(to.row - Cells) << 32);
+      to.step_if(sends, out, Cells);
       store_if(sends, &out.quick_bytes, sent + last_bytes);
-      if (sends && doorbell) store_relaxed(*doorbell, 1);
+      if (sends) ring_doorbell(doorbell);
       if (scope.leader()) begin();
-      std::uint32_t d[Cells][3]{}, looks = 0;
+      std::uint32_t d[Cells][3]{};
       bool here = !receives;
-      for (;;) {
+      spin(quick_looks, [&] {
         if (!here) {
           here = true;
           for (int i = 0; i < Cells; ++i) here = static_cast<int>(read_cell(from.cell[i], from.epoch, d[i])) & here;
         }
-        if (scope.vote_of_lookers(here) || ++looks == quick_looks) break;
-        relax_briefly();
-      }
+        return scope.vote_of_lookers(here);
+      });
       bool came = receives & here;
       CellRow<Cells> got = row;
       for (int i = 0; i < Cells; ++i) {
@@ -95,8 +93,7 @@ DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, c
         if (receives) got.values[i] = d[i][0] | static_cast<std::uint64_t>(d[i][1]) << 32;
       }
       if (orders) order_memory();
-      store_two_if(came, &in.next, reinterpret_cast<std::uintptr_t>(from.cell + Cells),
-                   from.epoch | static_cast<std::uint64_t>(from.row - Cells) << 32);
+      from.step_if(came, in, Cells);
       store_if(came, &in.quick_bytes, received + last_bytes);
       result.missing = scope.lookers_who(receives & !came);
       result.state = result.missing ? Exchange::State::some : Exchange::State::all;

@@ -179,8 +179,8 @@ DCGN_HOST_DEVICE inline void return_credit(InLane& lane) {
 }
 
 // Tells a receiver with many lanes which one to look at. It may hear it before the cells of the message are there.
-DCGN_HOST_DEVICE inline void ring_doorbell(const OutLane& lane) {
-  if (lane.doorbell) store_relaxed(*lane.doorbell, 1);
+DCGN_HOST_DEVICE inline void ring_doorbell(std::uint8_t* doorbell) {
+  if (doorbell) store_relaxed(*doorbell, 1);
 }
 
 // Where a message lies in a ring: from its header to the end of its payload.
@@ -220,7 +220,7 @@ class Tx {
     if (lane_.names_rank) write_peer(lane_.ring, place.position + header_cells(h.kind), rank);
     write_header(lane_.ring, place.position, h, release);
     lane_.advance(place.all);
-    ring_doorbell(lane_);
+    ring_doorbell(lane_.doorbell);
   }
   // Both, for a header without a payload.
   DCGN_HOST_DEVICE bool send(const Header& h, std::int32_t rank) {

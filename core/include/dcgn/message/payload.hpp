@@ -260,14 +260,20 @@ DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsi
   }
 }
 
-// Reads one cell that must be about to come; false where the job is aborted meanwhile.
-DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
-                                        const std::uint32_t& phase) {
-  for (std::uint32_t looks = 1; !read_cell(ring.at(at), ring.epoch(at), d); ++looks) {
+// Calls look() until it returns true; false if the job is aborted meanwhile.
+template <class Look>
+DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
+  for (std::uint32_t looks = 1; !look(); ++looks) {
     if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
     relax_briefly();
   }
   return true;
+}
+
+// Reads one cell that must be about to come; false if the job is aborted meanwhile.
+DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
+                                        const std::uint32_t& phase) {
+  return await(phase, [&] { return read_cell(ring.at(at), ring.epoch(at), d); });
 }
 
 // The whole words of a cell that is in no wide group; of one behind the payload's last, none.
@@ -284,16 +290,15 @@ DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, st
 DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, const std::uint32_t& phase,
                                         unsigned char* to, bool at_once) {
   std::uint32_t d[4][3];
-  for (std::uint32_t looks = 1;; ++looks) {
+  const bool came = await(phase, [&] {
     bool here = true;
     for (std::uint32_t k = 0; k < 4; ++k) {
       const std::uint32_t at = share.at + 32 * k;
       here = read_cell(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
     }
-    if (here) break;
-    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
-    relax_briefly();
-  }
+    return here;
+  });
+  if (!came) return false;
   for (std::uint32_t v = 0; v < 3; ++v) {
     FourWords four;
     for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];

@@ -9,7 +9,6 @@
 // as a GPU's do, so that these calls can be tested under schedules and sanitizers.
 #pragma once
 
-#include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fifo.hpp>
@@ -34,18 +33,28 @@ DCGN_HOST_DEVICE inline bool calls_in_block([[maybe_unused]] const Endpoint& me)
 #endif
 }
 
-// Where a lane stands: its next cell, that cell's epoch, and for how many cells in a row a quick call may go on.
-struct Stand {
-  Cell* cell;
-  std::uint32_t epoch, row;
+// Where a rank is in a lane: its next cell, that cell's epoch, and how many cells in a row a quick call may use.
+struct Cursor {
+  Cell* cell = nullptr;
+  std::uint32_t epoch = 0, row = 0;
+  Ring ring{};
 
   template <class Lane>
-  DCGN_HOST_DEVICE static Stand of(const Lane& lane) {
+  DCGN_HOST_DEVICE static Cursor of(const Lane& lane) {
     const TwoWords words = load_two(&lane.next);
     return {reinterpret_cast<Cell*>(words.first), static_cast<std::uint32_t>(words.second),
-            static_cast<std::uint32_t>(words.second >> 32)};
+            static_cast<std::uint32_t>(words.second >> 32), lane.ring};
   }
-  // The same, so many cells further.
+  DCGN_HOST_DEVICE std::uint32_t position() const { return ring.position(cell, epoch); }
+  // The next message, with so many bytes in cells behind its header.
+  DCGN_HOST_DEVICE Reservation reserve(std::uint64_t payload) const { return {position(), Kind::eager, 0, payload}; }
+
+  // Moves the lane so many cells on, where `due`.
+  template <class Lane>
+  DCGN_HOST_DEVICE void step_if(bool due, Lane& lane, std::uint32_t cells) const {
+    store_two_if(due, &lane.next, reinterpret_cast<std::uintptr_t>(cell + cells),
+                 epoch | static_cast<std::uint64_t>(row - cells) << 32);
+  }
   template <class Lane>
   DCGN_HOST_DEVICE void step(Lane& lane, std::uint32_t cells) const {
     store_two(&lane.next,
@@ -53,23 +62,23 @@ struct Stand {
   }
 };
 
-// What is counted at a lane, in the 16 bytes behind its stand.
-struct Books {
+// A lane's counters, in the 16 bytes behind its cursor.
+struct Counters {
   std::uint64_t bytes;
   std::uint32_t settled, told;  // as the lane has them; told: OutLane::taken, InLane::returned
 
   template <class Lane>
-  DCGN_HOST_DEVICE static Books of(const Lane& lane) {
+  DCGN_HOST_DEVICE static Counters of(const Lane& lane) {
     static_assert(offsetof(Lane, quick_bytes) == offsetof(Lane, next) + 16);
     static_assert(offsetof(Lane, settled) == offsetof(Lane, quick_bytes) + 8);
     static_assert(sizeof(Lane::settled) == 4);
     const TwoWords words = load_two(&lane.quick_bytes);
     return {words.first, static_cast<std::uint32_t>(words.second), static_cast<std::uint32_t>(words.second >> 32)};
   }
-  // A message of so many cells and bytes has passed, from where the lane stood.
+  // Moves the lane behind a message of so many cells and bytes.
   template <class Lane>
-  DCGN_HOST_DEVICE void pass(Lane& lane, const Stand& from, std::uint32_t cells, std::uint64_t message_bytes,
-                             std::uint32_t now_told) const {
+  DCGN_HOST_DEVICE void commit(Lane& lane, const Cursor& from, std::uint32_t cells, std::uint64_t message_bytes,
+                               std::uint32_t now_told) const {
     const bool in_row = cells <= from.row;
     const std::uint32_t settles = in_row ? settled + (cells - 1) : settled;  // it counts as one
     store_two(&lane.quick_bytes, {bytes + message_bytes, settles | static_cast<std::uint64_t>(now_told) << 32});
@@ -80,7 +89,35 @@ struct Books {
       ++lane.quick_messages;
     }
   }
+  // The same behind a message that has been received. True: the sender is due to hear of it, by store_credit(), once
+  // all of its cells have been read.
+  DCGN_HOST_DEVICE bool commit(InLane& lane, const Cursor& from, const Reservation& message,
+                               std::uint64_t message_bytes) const {
+    const std::uint32_t end = message.position + message.all;
+    const bool due = static_cast<std::int32_t>(end - told - lane.batch) >= 0;
+    commit(lane, from, message.all, message_bytes, due ? end : told);
+    return due;
+  }
 };
+
+// The credit after this message: read again once half of the ring is in use, before the next message has to wait.
+DCGN_HOST_DEVICE inline std::uint32_t credit_after(const OutLane& lane, const Ring& ring, const Reservation& message,
+                                                   std::uint32_t told) {
+  const bool half = static_cast<std::int32_t>(message.position + message.all - told - ring.size() / 2) > 0;
+  return half ? load_credit(*lane.credit) : told;
+}
+
+// The last word of an eager message's header.
+DCGN_HOST_DEVICE inline std::uint32_t eager_word(std::uint32_t context) {
+  return static_cast<std::uint32_t>(Kind::eager) | context << 16;
+}
+
+// Writes a header of one cell and rings.
+DCGN_HOST_DEVICE inline void put_header(const OutLane& lane, const Ring& ring, std::uint32_t position, std::uint32_t d0,
+                                        std::uint32_t d1, std::uint32_t d2) {
+  write_cell(ring.at(position), d0, d1, d2, ring.epoch(position));
+  ring_doorbell(lane.doorbell);
+}
 
 // What keeps a rank from quick calls: not 0 where anything does.
 struct Hindrance {
@@ -152,7 +189,7 @@ DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void
   OutLane& lane = port.out[known ? index : 0];
   scope.sync();  // what the threads wrote to the buffer is visible to all of them
   const std::uint64_t payload = load_plain(plain & scope.leader(), data, bytes);
-  const Stand now = Stand::of(lane);
+  const Cursor now = Cursor::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
   std::uint8_t* const doorbell = lane.doorbell;
   const std::uint64_t sum = lane.quick_bytes + bytes;
@@ -160,10 +197,9 @@ DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void
   scope.sync();  // all have seen how things stand
   const bool mine = good & scope.leader();
   write_cell_if(mine, now.cell, payload, small_word(context, tag, bytes) | static_cast<std::uint64_t>(now.epoch) << 32);
-  store_two_if(mine, &lane.next, reinterpret_cast<std::uintptr_t>(now.cell + 1),
-               now.epoch | static_cast<std::uint64_t>(now.row - 1) << 32);
+  now.step_if(mine, lane, 1);
   store_if(mine, &lane.quick_bytes, sum);
-  if (mine && doorbell) store_relaxed(*doorbell, 1);
+  if (mine) ring_doorbell(doorbell);
   scope.sync();
   return good;
 }
@@ -176,7 +212,7 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   const std::uint32_t index = port.lane(from);
   const bool known = index < static_cast<std::uint32_t>(port.near);
   InLane& lane = port.in[known ? index : 0];
-  const Stand now = Stand::of(lane);
+  const Cursor now = Cursor::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).receiving;
   const std::uint64_t sum = lane.quick_bytes + capacity;
   const bool any = tag == any_tag;
@@ -186,15 +222,11 @@ DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* d
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
   if (!good) return false;
   // All find the cell at the same look, and have read the lane's state by then.
-  std::uint32_t d[3]{}, looks = 0;
-  while (!scope.vote(read_cell(*now.cell, now.epoch, d))) {
-    if (++looks == most_looks) return false;
-    relax_briefly();
-  }
+  std::uint32_t d[3]{};
+  if (!spin(most_looks, [&] { return scope.vote(read_cell(*now.cell, now.epoch, d)); })) return false;
   const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
   store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-  store_two_if(mine, &lane.next, reinterpret_cast<std::uintptr_t>(now.cell + 1),
-               now.epoch | static_cast<std::uint64_t>(now.row - 1) << 32);
+  now.step_if(mine, lane, 1);
   store_if(mine, &lane.quick_bytes, sum);
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
   scope.sync();
@@ -219,11 +251,11 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   std::uint32_t epochs[each];
   for (int k = 0; k < each; ++k) {
     const InLane& lane = port.in[mine + k < port.size ? place(mine + k) : 0];
-    const Stand stand = Stand::of(lane);
-    cells[k] = stand.cell;
-    epochs[k] = stand.epoch;
-    if (!stand.row) {  // behind the last cell of the ring, or credit is due
-      const std::uint32_t head = lane.ring.position(stand.cell, stand.epoch);
+    const Cursor now = Cursor::of(lane);
+    cells[k] = now.cell;
+    epochs[k] = now.epoch;
+    if (!now.row) {  // behind the last cell of the ring, or credit is due
+      const std::uint32_t head = now.position();
       cells[k] = &lane.ring.at(head);
       epochs[k] = lane.ring.epoch(head);
     }
@@ -231,7 +263,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   }
   int chosen = -1;
   std::uint32_t d[3]{};
-  for (std::uint32_t looks = 0; chosen < 0 && looks < quick_looks; ++looks) {
+  spin(quick_looks, [&] {
     std::uint32_t words[each][3];
     bool found[each];
     for (int k = 0; k < each; ++k) found[k] = read_cell(*cells[k], epochs[k], words[k]);
@@ -241,13 +273,13 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
         for (int w = 0; w < 3; ++w) d[w] = words[k][w];
       }
     chosen = scope.first_found(chosen, d[0], d[1], d[2]);
-    if (chosen < 0) relax_briefly();
-  }
+    return chosen >= 0;
+  });
   const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
   if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
   const int from = place(chosen);
   InLane& lane = port.in[from];
-  const Stand now = Stand::of(lane);
+  const Cursor now = Cursor::of(lane);
   if (!now.row) return false;
   scope.sync();  // all have seen how things stand
   if (scope.leader()) {
@@ -273,37 +305,33 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   const std::uint32_t index = port.lane(to);
   const bool known = index < static_cast<std::uint32_t>(port.near);
   OutLane& lane = port.out[known ? index : 0];
-  const Stand now = Stand::of(lane);
+  const Cursor now = Cursor::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending | lane.queued;
   const std::uint64_t limit = eager_limit(lane, scope.size());
-  const Ring ring = lane.ring;
-  const Books books = Books::of(lane);
-  std::uint32_t taken = books.told;
-  const std::uint32_t tail = ring.position(now.cell, now.epoch), cells = payload_cells(bytes),
-                      begin = payload_begin(tail, cells), all = begin + cells - tail;
+  const Counters counters = Counters::of(lane);
+  const Ring ring = now.ring;
+  std::uint32_t told = counters.told;
+  const Reservation place = now.reserve(bytes);
   const bool good = known & (tag >= 0) & (bytes != 0) & (bytes <= limit) & is_words(data, bytes) & (data != nullptr) &
                     (hindrance == 0);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
   if (!good) return false;
-  if (ring.size() - (tail - taken) < all) {
+  if (ring.size() - (place.position - told) < place.all) {
     // As with answers (load_answer() in core/src/message/engine/records.hpp): the receiver had what it read before it
     // returned the credit.
-    taken = load_credit(*lane.credit);
-    if (!scope.agree(ring.size() - (tail - taken) >= all)) return false;
+    told = load_credit(*lane.credit);
+    if (!scope.agree(ring.size() - (place.position - told) >= place.all)) return false;
   }
   const bool leader = scope.leader();
-  std::uint32_t news = taken;
   if (leader) {
-    write_cell(ring.at(tail), static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
-               static_cast<std::uint32_t>(Kind::eager) | context << 16, ring.epoch(tail));
-    ring_doorbell(lane);
-    // Before the next message has to wait for it.
-    if (ring.size() - (tail + all - taken) < ring.size() / 2) news = load_credit(*lane.credit);
+    put_header(lane, ring, place.position, static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
+               eager_word(context));
+    told = credit_after(lane, ring, place, told);
   }
-  push_payload(Payload(ring, begin, cells, bytes), static_cast<const unsigned char*>(data), 0, turn_of(scope),
-               scope.size());
+  push_payload(Payload(ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data), 0,
+               turn_of(scope), scope.size());
   // Now that the cells are on their way there is time for accounts.
-  if (leader) books.pass(lane, now, all, bytes, news);
+  if (leader) counters.commit(lane, now, place.all, bytes, told);
   scope.sync();  // the buffer is the caller's again
   return true;
 }
@@ -316,16 +344,15 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   const std::uint32_t index = port.lane(from);
   const bool known = index < static_cast<std::uint32_t>(port.near);
   InLane& lane = port.in[known ? index : 0];
-  const Stand now = Stand::of(lane);
-  const Books books = Books::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving | lane.far, batch = lane.batch;
+  const Cursor now = Cursor::of(lane);
+  const Counters counters = Counters::of(lane);
+  const std::uint32_t hindrance = Hindrance::of(me).receiving | lane.far;
   Credit& credit = *lane.credit;
-  const Ring ring = lane.ring;
+  const Ring ring = now.ring;
   const std::uint32_t turn = turn_of(scope), stride = scope.size();
   // Each thread looks at the header and at the cell that it would take of a short payload that fills the buffer.
-  const std::uint32_t head = ring.position(now.cell, now.epoch),
-                      likely =
-                          payload_begin(head, payload_cells(least(capacity, std::uint64_t{stride} * cell_payload))),
+  const std::uint32_t head = now.position(),
+                      likely = now.reserve(least(capacity, std::uint64_t{stride} * cell_payload)).begin,
                       own = likely + turn;
   const Cell &header_cell = ring.at(head), &own_cell = ring.at(own);
   const std::uint32_t header_epoch = ring.epoch(head), own_epoch = ring.epoch(own);
@@ -334,44 +361,41 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
                     is_words(data, 0) & (data != nullptr) & (hindrance == 0);
   scope.sync();
   if (!good) return false;
-  std::uint32_t d[3]{}, mine[3]{}, looks = 0;
-  bool found, here;
-  for (;;) {
+  std::uint32_t d[3]{}, mine[3]{};
+  bool here = false;
+  const bool found = spin(quick_looks, [&] {
     here = read_cell(own_cell, own_epoch, mine);
-    found = read_cell(header_cell, header_epoch, d);
-    if (found || ++looks == quick_looks) break;
-    relax_briefly();
-  }
-  const std::uint32_t bytes = d[1], cells = payload_cells(bytes), begin = payload_begin(head, cells),
-                      all = begin + cells - head;
-  const bool wanted = found & (d[2] == (static_cast<std::uint32_t>(Kind::eager) | context << 16)) &
+    return read_cell(header_cell, header_epoch, d);
+  });
+  const std::uint32_t bytes = d[1];
+  const Reservation place = now.reserve(bytes);
+  const bool wanted = found & (d[2] == eager_word(context)) &
                       ((tag == any_tag) | (static_cast<std::uint32_t>(tag) == d[0])) & (bytes % 4 == 0) &
                       (bytes <= capacity);
-  const bool credit_due = static_cast<std::int32_t>(head + all - books.told - batch) >= 0;
   // While the cells come there is time for accounts. What is returned is told below, when all have been taken.
-  if (wanted && scope.leader()) books.pass(lane, now, all, bytes, credit_due ? head + all : books.told);
+  const bool credit_due = wanted && scope.leader() && counters.commit(lane, now, place, bytes);
   bool taken = wanted;
   if (wanted) {
-    const Payload p(ring, begin, cells, bytes);
-    if ((cells > stride) | (p.wide != 0)) {
+    const Payload p(ring, place.begin, place.cells, bytes);
+    if ((place.cells > stride) | (p.wide != 0)) {
       taken = take_payload(p, *me.phase, to, turn, stride);
-    } else if (turn < cells) {
-      taken = (here && begin == likely) || await_cell(ring, begin + turn, mine, *me.phase);
+    } else if (turn < place.cells) {
+      taken = (here && place.begin == likely) || await_cell(ring, place.begin + turn, mine, *me.phase);
       store_words(p, to, turn, mine);
     }
   }
   if (!scope.agree(taken)) {
     // Somebody has waited long enough, or found the job aborted: another call begins anew.
     if (wanted && scope.leader()) {
-      lane.returned = books.told;
-      lane.advance(0u - all);
+      lane.returned = counters.told;
+      lane.advance(0u - place.all);
       --lane.quick_messages;
       lane.quick_bytes -= bytes;
     }
     scope.sync();
     return false;
   }
-  if (credit_due && scope.leader()) store_credit(credit, head + all);
+  if (credit_due) store_credit(credit, head + place.all);
   status = {from, static_cast<int>(d[0]), static_cast<std::int64_t>(bytes), Code::ok};
   return true;
 }

@@ -6,7 +6,6 @@
 // thread finds out for each rank, and writes it down for all.
 #pragma once
 
-#include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
@@ -14,6 +13,7 @@
 #include <dcgn/message/payload.hpp>
 #include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
+#include <dcgn/message/spin.hpp>
 
 #include <cstdint>
 
@@ -50,50 +50,17 @@ DCGN_HOST_DEVICE inline bool fits_row(const void* data, std::int64_t bytes) {
          is_words(data, static_cast<std::uint64_t>(bytes)) & (data != nullptr);
 }
 
-// A message's place in a lane of either side, as the lane stands.
-struct RowPlace {
-  Stand now{};
-  Ring ring{};
-  // Of the header, of the payload; cells from the one to the other's end.
-  std::uint32_t position = 0, begin = 0, all = 0;
-
-  RowPlace() = default;
-  template <class Lane>
-  DCGN_HOST_DEVICE RowPlace(const Lane& lane, std::uint32_t bytes)
-      : now(Stand::of(lane)), ring(lane.ring), position(ring.position(now.cell, now.epoch)) {
-    const std::uint32_t cells = payload_cells(bytes);
-    begin = payload_begin(position, cells);
-    all = begin + cells - position;
-  }
-  DCGN_HOST_DEVICE Row row() const { return {ring.cells, ring.shift, begin}; }
-  DCGN_HOST_DEVICE Cell& header() const { return ring.at(position); }
-  DCGN_HOST_DEVICE std::uint32_t header_epoch() const { return ring.epoch(position); }
-
-  // Whether there is room for it: if not there soon may be, since the receiver is at what lies there.
-  DCGN_HOST_DEVICE bool has_room(OutLane& lane) const {
-    if (all <= now.row) return true;
-    if (lane.queued || all > ring.size()) return false;
-    const auto fits = [&] { return ring.size() - (position - lane.taken) >= all; };
-    for (std::uint32_t looks = 0; !fits() && looks < quick_looks; ++looks) {
-      if (looks) relax_briefly();
-      lane.taken = load_credit(*lane.credit);
-    }
-    return fits();
-  }
-  // The lane's accounts, once the message has passed.
-  DCGN_HOST_DEVICE void pass(OutLane& lane, std::uint32_t bytes) const {
-    const Books books = Books::of(lane);
-    books.pass(lane, now, all, bytes, books.told);
-  }
-  // Says whether the sender is to be told, as soon as the payload has been taken.
-  DCGN_HOST_DEVICE bool pass(InLane& lane, std::uint32_t bytes) const {
-    const Books books = Books::of(lane);
-    const bool due = static_cast<std::int32_t>(position + all - books.told - lane.batch) >= 0;
-    books.pass(lane, now, all, bytes, due ? position + all : books.told);
-    return due;
-  }
-  DCGN_HOST_DEVICE void tell_taken(InLane& lane) const { store_credit(*lane.credit, position + all); }
-};
+// True if the lane has room for the message; polls briefly, because the receiver is draining it.
+DCGN_HOST_DEVICE inline bool await_room(OutLane& lane, const Cursor& now, const Reservation& message) {
+  if (message.all <= now.row) return true;
+  const std::uint32_t size = now.ring.size();
+  if (lane.queued || message.all > size) return false;
+  const auto fits = [&] { return size - (message.position - lane.taken) >= message.all; };
+  return fits() || spin(quick_looks, [&] {
+           lane.taken = load_credit(*lane.credit);
+           return fits();
+         });
+}
 
 // A thread of the first warp sees to what goes to each peer, one of the second, if there is one, to what comes from it.
 // to_bytes(k) and from_bytes(k) say how long the payload to or from peer k is, 0 where there is none; begin() is called
@@ -124,44 +91,42 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   };
   OutLane* out = nullptr;
   InLane* in = nullptr;
-  RowPlace to, from;
+  Cursor out_now, in_now;
+  Reservation to, from;
   if (sent) {
     out = port.out + lane_of_peer(whom);
-    if (good) to = RowPlace(*out, sent);
-    good = good && sent <= out->eager_most && to.has_room(*out);
-    if (good) rows.to[whom] = to.row();
+    if (good) out_now = Cursor::of(*out);
+    if (good) to = out_now.reserve(sent);
+    good = good && sent <= out->eager_most && await_room(*out, out_now, to);
+    if (good) rows.to[whom] = {out_now.ring.cells, out_now.ring.shift, to.begin};
   }
   if (received) {
     in = port.in + lane_of_peer(whose);
-    if (good) from = RowPlace(*in, received);
-    if (good) rows.from[whose] = from.row();
+    if (good) in_now = Cursor::of(*in);
+    if (good) from = in_now.reserve(received);
+    if (good) rows.from[whose] = {in_now.ring.cells, in_now.ring.shift, from.begin};
   }
   if (!scope.agree(good)) return {};
-  const std::uint32_t kind = static_cast<std::uint32_t>(Kind::eager) | context << 16;
+  const std::uint32_t kind = eager_word(context);
   const auto word = static_cast<std::uint32_t>(tag);
-  if (sent) {
-    write_cell(to.header(), word, sent, kind, to.header_epoch());
-    ring_doorbell(*out);
-  }
+  if (sent) put_header(*out, out_now.ring, to.position, word, sent, kind);
   push(rows);
-  if (sent) to.pass(*out, sent);
-  if (rank == 0) begin();
-  bool here = !received;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
-  for (std::uint32_t looks = 0, d[3]; !here && looks < quick_looks; ++looks) {
-    if (read_cell(from.header(), from.header_epoch(), d)) {
-      here = (d[2] == kind) & (d[0] == word) & (d[1] == received);
-      break;
-    }
-    relax_briefly();
+  if (sent) {
+    const Counters counters = Counters::of(*out);
+    counters.commit(*out, out_now, to.all, sent, counters.told);
   }
+  if (rank == 0) begin();
+  std::uint32_t d[3]{};
+  const bool here =
+      !received ||
+      (spin(quick_looks,
+            [&] { return read_cell(in_now.ring.at(from.position), in_now.ring.epoch(from.position), d); }) &&
+       (d[2] == kind) & (d[0] == word) & (d[1] == received));
   Exchange result{Exchange::State::some, received ? 1u << whose : 0};
   if (!scope.agree(here)) return result;
-  const bool due = received && from.pass(*in, received);
+  const bool due = received && Counters::of(*in).commit(*in, in_now, from, received);
   if (scope.agree(take(rows))) result = {Exchange::State::all, 0};
-  if (due && result.state == Exchange::State::all) from.tell_taken(*in);
+  if (due && result.state == Exchange::State::all) store_credit(*in->credit, from.position + from.all);
   return result;  // else the job is aborted, as who makes up for it finds out
 }
 
@@ -265,16 +230,6 @@ DCGN_HOST_DEVICE inline void push_to_all(const Hands& hands, const Row* rows, st
         each_peer([&](const Row row) { write_cell(row.at(cell), d[0], d[1], d[2], row.epoch(cell)); });
         return true;
       });
-}
-
-// Looks until all that `look` looks for is there; false where the job is aborted meanwhile.
-template <class Look>
-DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
-  for (std::uint32_t looks = 1; !look(); ++looks) {
-    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
-    relax_briefly();
-  }
-  return true;
 }
 
 // Takes one payload; false where the job is aborted.

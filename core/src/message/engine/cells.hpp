@@ -16,7 +16,7 @@ namespace dcgn::message {
 // credit is seen to. Says whether it was closed.
 template <class Scope, class Lane, class Open>
 DCGN_HOST_DEVICE bool reopen(const Scope& scope, Lane& lane, std::uint32_t hindrance, const Open& open) {
-  const bool closed = !hindrance && !Stand::of(lane).row;
+  const bool closed = !hindrance && !Cursor::of(lane).row;
   scope.sync();  // all have seen how things stand
   if (closed && scope.leader()) open(lane);
   scope.sync();
@@ -73,12 +73,11 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool send_cells(const Scope& scope, const Port& port, const void* data,
                                                    std::uint64_t bytes, int to, int tag, std::uint32_t context) {
   OutLane& lane = port.out[port.lane(to)];
-  const Stand now = Stand::of(lane);
+  const Cursor now = Cursor::of(lane);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
-  const Ring ring = lane.ring;
   const bool small = fits_small(context, tag, bytes);
-  const std::uint32_t tail = ring.position(now.cell, now.epoch), free = ring.size() - (tail - lane.taken);
-  const Reservation place(tail, small ? Kind::small : Kind::eager, 0, small ? 0 : bytes);
+  const Reservation place = now.reserve(small ? 0 : bytes);
+  const std::uint32_t free = now.ring.size() - (place.position - lane.taken);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
   if ((hindrance != 0) | (now.row == 0) | (free < place.all)) return false;
   if (scope.leader()) {
@@ -93,7 +92,7 @@ template <class Scope>
     lane.quick_bytes += bytes;
   }
   if (place.cells)
-    push_cells(scope, Payload(ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data));
+    push_cells(scope, Payload(now.ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data));
   scope.sync();  // the buffer is the caller's again
   return true;
 }
@@ -105,12 +104,12 @@ template <class Scope>
                                                       Status& status) {
   Endpoint& me = *port.me;
   InLane& lane = port.in[port.lane(from)];
-  const Stand now = Stand::of(lane);
+  const Cursor now = Cursor::of(lane);
   const std::uint32_t hindrance = Hindrance::of(me).receiving | (Scope::in_warp ? 0 : lane.far);
-  const Ring ring = lane.ring;
-  const std::uint32_t head = ring.position(now.cell, now.epoch), turn = turn_of(scope),
-                      likely = payload_begin(head, payload_cells(least(capacity, std::uint64_t{1} << 31))),
-                      own = likely + turn, limit = lane.returned + lane.batch;
+  const Ring ring = now.ring;
+  const std::uint32_t head = now.position(), turn = turn_of(scope),
+                      likely = now.reserve(least(capacity, std::uint64_t{1} << 31)).begin, own = likely + turn,
+                      limit = lane.returned + lane.batch;
   auto* const to = static_cast<unsigned char*>(data);
   scope.sync();
   if (hindrance) return false;
@@ -124,29 +123,28 @@ template <class Scope>
   const Header h = decode(d);
   const bool wanted = found && (h.kind == Kind::small || h.kind == Kind::eager) && h.context == context &&
                       (tag == any_tag || tag == h.tag) && h.bytes <= capacity;
-  const std::uint32_t cells = h.kind == Kind::eager ? payload_cells(h.bytes) : 0, begin = payload_begin(head, cells),
-                      all = begin + cells - head;
+  const Reservation place = now.reserve(has_payload(h) ? h.bytes : 0);
   bool taken = wanted;
-  if (wanted && cells) {
-    const Payload p(ring, begin, cells, h.bytes);
-    if (cells > scope.size() || p.wide || !has_words(to) || p.rest) {
+  if (wanted && place.cells) {
+    const Payload p(ring, place.begin, place.cells, h.bytes);
+    if (place.cells > scope.size() || p.wide || !has_words(to) || p.rest) {
       taken = take_cells(scope, *me.phase, p, to);
-    } else if (turn < cells) {
-      taken = (here && begin == likely) || await_cell(ring, begin + turn, mine, *me.phase);
+    } else if (turn < place.cells) {
+      taken = (here && place.begin == likely) || await_cell(ring, place.begin + turn, mine, *me.phase);
       store_words(p, to, turn, mine);
     }
   }
   if (taken && scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
-    lane.advance(all);
+    lane.advance(place.all);
     ++lane.quick_messages;
     lane.quick_bytes += h.bytes;
   }
-  const bool credit_due = static_cast<std::int32_t>(head + all - limit) >= 0;
+  const bool credit_due = static_cast<std::int32_t>(head + place.all - limit) >= 0;
   if (!scope.agree(taken)) {
     // Somebody has waited long enough, or found the job aborted: the ordinary call begins anew.
     if (taken && scope.leader()) {
-      lane.advance(0u - all);
+      lane.advance(0u - place.all);
       --lane.quick_messages;
       lane.quick_bytes -= h.bytes;
     }

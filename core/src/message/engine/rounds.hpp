@@ -10,65 +10,41 @@
 
 namespace dcgn::message {
 
-// A message's place in a lane of either side, as the lane stands.
-struct Passage {
-  Stand now;
-  Books books;
-  Ring ring;
-  std::uint32_t position, cells, begin, all;  // of the header, in the payload, its first one, in all
-
-  Passage() = default;
-  // `in_header`: its header holds all of it.
-  template <class Lane>
-  DCGN_HOST_DEVICE Passage(const Lane& lane, std::uint64_t bytes, bool in_header)
-      : now(Stand::of(lane)),
-        books(Books::of(lane)),
-        ring(lane.ring),
-        position(ring.position(now.cell, now.epoch)),
-        cells(in_header ? 0 : payload_cells(bytes)),
-        begin(payload_begin(position, cells)),
-        all(begin + cells - position) {}
-
-  // The lane's accounts, once the message has passed.
-  DCGN_HOST_DEVICE void settle(OutLane& lane, std::uint64_t bytes) const {
-    // As send_words(): before the next message has to wait for it. It may have been read for this one already.
-    const bool half = static_cast<std::int32_t>(position + all - books.told - ring.size() / 2) > 0;
-    books.pass(lane, now, all, bytes, half ? load_credit(*lane.credit) : books.told);
-  }
-  DCGN_HOST_DEVICE void settle(InLane& lane, std::uint64_t bytes) const {
-    const std::uint32_t head = position + all;
-    const bool due = static_cast<std::int32_t>(head - books.told - lane.batch) >= 0;
-    books.pass(lane, now, all, bytes, due ? head : books.told);
-    if (due) store_credit(*lane.credit, head);
-  }
-};
+// Moves the lane behind a message that has been written.
+DCGN_HOST_DEVICE inline void commit_sent(OutLane& lane, const Cursor& from, const Counters& counters,
+                                         const Reservation& message, std::uint64_t bytes) {
+  counters.commit(lane, from, message.all, bytes, credit_after(lane, from.ring, message, counters.told));
+}
 
 // Puts a message of any bytes into its lane; false where that takes more than a quick call.
 DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpoint& me, OutLane& lane,
                                   const unsigned char* data, std::uint64_t bytes, std::uint32_t tag,
                                   std::uint32_t context) {
   const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
-  const Passage p(lane, bytes, small);
-  const std::uint32_t size = p.ring.size(), limit = size - p.all;
+  const Cursor now = Cursor::of(lane);
+  const Counters counters = Counters::of(lane);
+  const Reservation p = now.reserve(small ? 0 : bytes);
+  const std::uint32_t limit = now.ring.size() - p.all;
   bool good = !lane.queued && bytes <= eager_limit(lane, threads) && (!bytes || !is_device_memory(me, data));
-  if (p.position - p.books.told > limit) good = good && crew.alone() && p.position - load_credit(*lane.credit) <= limit;
+  if (p.position - counters.told > limit)
+    good = good && crew.alone() && p.position - load_credit(*lane.credit) <= limit;
   // Whoever has all of the message may end at once; but none has it without its header.
   if (!good || (crew.leader() && has_ended(me, lane))) return false;
   if (crew.leader()) {
-    Cell& header = p.ring.at(p.position);
-    const std::uint32_t epoch = p.ring.epoch(p.position);
-    const std::uint64_t payload = small ? load_small(data, bytes) : 0;
-    if (small)
-      write_cell(header, static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32),
-                 small_word(context, static_cast<std::int32_t>(tag), bytes), epoch);
-    else
-      write_cell(header, tag, static_cast<std::uint32_t>(bytes),
-                 static_cast<std::uint32_t>(Kind::eager) | context << 16, epoch);
-    ring_doorbell(lane);
+    const std::uint64_t payload = small ? load_small(data, bytes) : tag | bytes << 32;
+    put_header(lane, now.ring, p.position, static_cast<std::uint32_t>(payload),
+               static_cast<std::uint32_t>(payload >> 32),
+               small ? small_word(context, static_cast<std::int32_t>(tag), bytes) : eager_word(context));
   }
-  if (p.cells) push_cells(crew, Payload(p.ring, p.begin, p.cells, bytes), data);
-  if (crew.alone()) p.settle(lane, bytes);
+  if (p.cells) push_cells(crew, Payload(now.ring, p.begin, p.cells, bytes), data);
+  if (crew.alone()) commit_sent(lane, now, counters, p, bytes);
   return true;
+}
+
+// Moves the lane behind a message that has been read, and returns credit where it is due.
+DCGN_HOST_DEVICE inline void commit_received(InLane& lane, const Cursor& from, const Counters& counters,
+                                             const Reservation& message, std::uint64_t bytes) {
+  if (counters.commit(lane, from, message, bytes)) store_credit(*lane.credit, message.position + message.all);
 }
 
 // Takes the message at the head of a lane if it is the one; false where none has come in a while, or another one.
@@ -76,11 +52,14 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, 
                                   std::uint64_t bytes, std::uint32_t tag, std::uint32_t context) {
   if (bytes && is_device_memory(me, data)) return false;
   const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
-  const Passage p(lane, bytes, small);
+  const Cursor now = Cursor::of(lane);
+  const Counters counters = Counters::of(lane);
+  const Reservation p = now.reserve(small ? 0 : bytes);
+  const Ring ring = now.ring;
   // Each thread looks at the header and at the cell that it takes of a short payload.
   const std::uint32_t turn = turn_of(crew), own = p.begin + (turn < p.cells ? turn : 0);
-  const Cell &header = p.ring.at(p.position), &own_cell = p.ring.at(own);
-  const std::uint32_t epoch = p.ring.epoch(p.position), own_epoch = p.ring.epoch(own);
+  const Cell &header = ring.at(p.position), &own_cell = ring.at(own);
+  const std::uint32_t epoch = ring.epoch(p.position), own_epoch = ring.epoch(own);
   std::uint32_t d[3]{}, mine[3]{};
   bool here = false;
   const bool came = spin(quick_looks, [&] {
@@ -92,16 +71,16 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, 
     if (d[2] != small_word(context, static_cast<std::int32_t>(tag), bytes)) return false;
     if (crew.leader()) store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
   } else {
-    if (d[2] != (static_cast<std::uint32_t>(Kind::eager) | context << 16) || d[0] != tag || d[1] != bytes) return false;
-    const Payload payload(p.ring, p.begin, p.cells, bytes);
+    if (d[2] != eager_word(context) || d[0] != tag || d[1] != bytes) return false;
+    const Payload payload(ring, p.begin, p.cells, bytes);
     if (payload.wide || p.cells > crew.size() || !is_words(data, bytes)) {
       if (!take_cells(crew, *me.phase, payload, data)) return false;
     } else if (turn < p.cells) {
-      if (!here && !await_cell(p.ring, own, mine, *me.phase)) return false;
+      if (!here && !await_cell(ring, own, mine, *me.phase)) return false;
       store_words(payload, data, turn, mine);
     }
   }
-  if (crew.alone()) p.settle(lane, bytes);
+  if (crew.alone()) commit_received(lane, now, counters, p, bytes);
   return true;
 }
 
@@ -119,37 +98,46 @@ struct Batch {
 
 template <int Most>
 DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, Most>& b, std::uint32_t word) {
-  Passage p[Most];
-  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
+  Cursor now[Most];
+  Counters counters[Most];
+  for (int i = 0; i < Most; ++i) {
+    now[i] = Cursor::of(b[i]);
+    counters[i] = Counters::of(b[i]);
+  }
   std::uint32_t done = 0;
   for (int i = 0; i < Most; ++i) {
-    const std::uint32_t most = p[i].ring.size() - 1;
+    const std::uint32_t position = now[i].position(), most = now[i].ring.size() - 1;
     if (!b.lanes[i] || b[i].queued || has_ended(me, b[i]) ||
-        (p[i].position - p[i].books.told > most && p[i].position - load_credit(*b[i].credit) > most))
+        (position - counters[i].told > most && position - load_credit(*b[i].credit) > most))
       continue;
-    write_cell(p[i].ring.at(p[i].position), 0, 0, word, p[i].ring.epoch(p[i].position));
-    ring_doorbell(b[i]);
+    put_header(b[i], now[i].ring, position, 0, 0, word);
     done |= 1u << i;
   }
   for (int i = 0; i < Most; ++i)
-    if (done >> i & 1) p[i].settle(b[i], 0);
+    if (done >> i & 1) commit_sent(b[i], now[i], counters[i], now[i].reserve(0), 0);
   return done;
 }
 
 template <int Most>
 DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InLane, Most>& b, std::uint32_t word) {
-  Passage p[Most];
-  for (int i = 0; i < Most; ++i) p[i] = Passage(b[i], 0, true);
+  Cursor now[Most];
+  Counters counters[Most];
+  std::uint32_t position[Most];
+  for (int i = 0; i < Most; ++i) {
+    now[i] = Cursor::of(b[i]);
+    counters[i] = Counters::of(b[i]);
+    position[i] = now[i].position();
+  }
   std::uint32_t d[Most][3]{}, found = 0, done = 0;
   spin(quick_looks, [&] {
     for (int i = 0; i < Most; ++i)
-      found |= static_cast<std::uint32_t>(read_cell(p[i].ring.at(p[i].position), p[i].ring.epoch(p[i].position), d[i]))
+      found |= static_cast<std::uint32_t>(read_cell(now[i].ring.at(position[i]), now[i].ring.epoch(position[i]), d[i]))
                << i;
     return found == (1u << Most) - 1;
   });
   for (int i = 0; i < Most; ++i)
     if (b.lanes[i] && (found >> i & 1) && d[i][2] == word) {
-      p[i].settle(b[i], 0);
+      commit_received(b[i], now[i], counters[i], now[i].reserve(0), 0);
       done |= 1u << i;
     }
   return done;
@@ -249,12 +237,16 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
     each(round.to, [&](int k, std::uint32_t lane) {
       if (k == round.spared || (!all && load_relaxed(lapses[k - round.to.begin].unsent))) return;
       const auto bytes = static_cast<std::uint64_t>(round.out[k].bytes);
-      Passage(port.out[lane], bytes, fits_small(context, tag, bytes)).settle(port.out[lane], bytes);
+      const Cursor now = Cursor::of(port.out[lane]);
+      commit_sent(port.out[lane], now, Counters::of(port.out[lane]),
+                  now.reserve(fits_small(context, tag, bytes) ? 0 : bytes), bytes);
     });
     each(round.from, [&](int k, std::uint32_t lane) {
       if (!all && load_relaxed(lapses[k - round.from.begin].unreceived)) return;
       const auto bytes = static_cast<std::uint64_t>(round.in[k].bytes);
-      Passage(port.in[lane], bytes, fits_small(context, tag, bytes)).settle(port.in[lane], bytes);
+      const Cursor now = Cursor::of(port.in[lane]);
+      commit_received(port.in[lane], now, Counters::of(port.in[lane]),
+                      now.reserve(fits_small(context, tag, bytes) ? 0 : bytes), bytes);
     });
   }
   if (!calls_in_block(me) && begun && scope.leader()) end_quick(me);

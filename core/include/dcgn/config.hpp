@@ -55,7 +55,7 @@ struct Config {
   // report names them. DCGN_GRACE
   double grace_s = detail::setting("DCGN_GRACE", 10.0, 1e-3);
 
-  // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a lane. Where it is not
+  // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a FIFO. Where it is not
   // set: 512 between ranks in host memory, where a rendezvous is as fast from 256 bytes on when both sides are ready
   // and eager sends let the sender go on; 2048 between those of two processes that share memory, 1024 of others; 4096
   // elsewhere. DCGN_EAGER_BYTES
@@ -92,7 +92,7 @@ struct Config {
   // or nothing more. DCGN_ERRORS=fatal|returned
   bool errors_fatal = detail::flag_setting("DCGN_ERRORS", "fatal", "returned", true);
 
-  // Whether ranks that share memory read each other's buffers directly; off: large messages are staged through lanes.
+  // Whether ranks that share memory read each other's buffers directly; off: large messages are staged through FIFOs.
   // DCGN_DIRECT=on|off
   bool direct = detail::flag_setting("DCGN_DIRECT", "on", "off", true);
 

@@ -1,4 +1,4 @@
-// The ranks of a job and the lanes between them: the way in for a program that starts its own threads and launches its
+// The ranks of a job and the FIFOs between them: the way in for a program that starts its own threads and launches its
 // own kernels. (A job, job.hpp, is written on top of it.)
 //
 //   dcgn::World world({.nodes = {{.cpus = 1, .gpus = 1, .slots = 4}}});
@@ -55,7 +55,7 @@ class World {
   // Slots on that GPU.
   int slots(int gpu) const;
 
-  // Bytes that the ranks of this process take for lanes between all of them, for requests and for messages that come
+  // Bytes that the ranks of this process take for FIFOs between all of them, for requests and for messages that come
   // unasked: of the memory of a GPU that is none of the emulated ones, and of the host's, which are taken only as they
   // are used.
   std::uint64_t device_bytes(int gpu) const;

@@ -1,7 +1,7 @@
 // The collective calls that only move: how they are carried out.
 #pragma once
 
-#include "collective/lanes.hpp"
+#include "collective/fifos.hpp"
 
 #include <dcgn/collective/calls.hpp>
 #include <dcgn/collective/reductions.hpp>
@@ -21,7 +21,7 @@ template <class Scope>
 template <class Scope>
 DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
   Code code = Code::ok;
-  return meet_in_cells(scope, m, code) ? code : barrier_otherwise<Scope>(scope, m);
+  return meet_in_packets(scope, m, code) ? code : barrier_otherwise<Scope>(scope, m);
 }
 
 template <class Scope>
@@ -52,8 +52,8 @@ template <class Scope>
 template <class Scope>
 DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root) {
   Code code = Code::ok;
-  if (broadcast_in_cells(scope, m, data, bytes, root, code)) return code;
-  if (broadcast_in_lanes(scope, m, data, bytes, root, code)) return code;
+  if (broadcast_in_packets(scope, m, data, bytes, root, code)) return code;
+  if (broadcast_in_fifos(scope, m, data, bytes, root, code)) return code;
   if constexpr (goes_straight<Scope>)
     if (data && m.group.has(root) && may_go_straight(scope, m, bytes, broadcast_by_addresses))
       return broadcast_straight<Scope>(scope, m, static_cast<unsigned char*>(data), bytes, root);
@@ -160,7 +160,7 @@ DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, 
   const std::int64_t bytes = in.count * element, all = bytes * m.group.size;
   const bool right =
       (out.count * element >= all) & lies_apart(in.data, bytes, out.data, all, out.data + bytes * m.group.rank);
-  if (parts_in_lanes(scope, m, Call::all_gather, in.data, out.data, bytes, right, code)) return code;
+  if (parts_in_fifos(scope, m, Call::all_gather, in.data, out.data, bytes, right, code)) return code;
   if constexpr (goes_straight<Scope>)
     if (right && in.data && out.data && may_go_straight(scope, m, bytes, least_by_addresses(*m.port.me)))
       return parts_straight<Scope>(scope, m, Call::all_gather, in.data, out.data, bytes);
@@ -205,7 +205,7 @@ DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, 
       (in.count >> 31 == 0) & (part * m.group.size == in.count) & (out.count >= in.count) &
       lies_apart(in.data, all, out.data, all, out.data) &
       ((in.data != out.data) | (static_cast<std::uint64_t>(all) <= m.port.me->collectives.scratch_bytes));
-  if (parts_in_lanes(scope, m, Call::all_to_all, in.data, out.data, part * element, right, code)) return code;
+  if (parts_in_fifos(scope, m, Call::all_to_all, in.data, out.data, part * element, right, code)) return code;
   if constexpr (goes_straight<Scope>)
     if (right && in.data != out.data && in.data && out.data &&
         may_go_straight(scope, m, part * element, least_by_addresses(*m.port.me)))

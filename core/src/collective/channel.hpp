@@ -74,7 +74,7 @@ template <int Count>
                                                                            std::uint64_t* words, std::int64_t stride,
                                                                            std::uint32_t missing) const {
   const bool sent = missing != ~0u;
-  Channel bare(*this);  // some send it as cells
+  Channel bare(*this);  // some send it as packets
   bare.root_ = no_root;
   std::uint64_t* const own = words + rank() * stride;
   if (scope_.leader())

@@ -1,6 +1,6 @@
 // What the collectives have that is no template, compiled once for the host and once for the device library.
 #include "collective/communicators.hpp"
-#include "collective/lanes.hpp"
+#include "collective/fifos.hpp"
 #include "message/engine/compiled.hpp"
 
 #include <dcgn/collective/addresses.hpp>

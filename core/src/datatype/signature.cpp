@@ -1,7 +1,7 @@
 // A signature is the value of the sequence of kinds as a polynomial modulo the prime 2^61 - 1, so that the signature of
 // two sequences one after the other, and of one many times, follows from theirs.
 #include <dcgn/error.hpp>
-#include <dcgn/message/cell.hpp>
+#include <dcgn/message/packet.hpp>
 
 #include "datatype/node.hpp"
 

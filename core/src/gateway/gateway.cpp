@@ -18,7 +18,7 @@ namespace dcgn::transport {
 namespace {
 
 using namespace std::chrono_literals;
-using message::InLane;
+using message::InFifo;
 using message::Phase;
 
 constexpr int opening_tag = 0;
@@ -188,17 +188,17 @@ void Gateway::handle(const unsigned char* message, std::int64_t bytes, int sourc
       const auto found = sendings_.find(h.sending);
       if (found == sendings_.end()) throw Error(Code::device, "MPI", "an answer to what nobody asked");
       Sending& s = found->second;
-      InLane& lane = me_.in[s.rank];
+      InFifo& fifo = me_.in[s.rank];
       if (h.kind == Kind::received) {
-        message::acknowledge(lane, s.ack, message::ack_pulled);
+        message::acknowledge(fifo, s.ack, message::ack_pulled);
         sendings_.erase(found);
         break;
       }
       s.receiving = h.receiving;
       s.fragment = h.fragment;
       if (!s.from)
-        message::acknowledge(lane, s.ack, message::ack_accepted + h.sending);
-      else if (!message::begin_pull(lane, s.ack))
+        message::acknowledge(fifo, s.ack, message::ack_accepted + h.sending);
+      else if (!message::begin_pull(fifo, s.ack))
         break;  // the sender has its buffer back, for the job is being stopped
       s.accepted = true;
       break;
@@ -313,7 +313,7 @@ void Gateway::serve() {
         last = Clock::now();
         continue;
       }
-      const bool ending = ending_.load(std::memory_order_acquire);  // then all that ranks sent is in their lanes
+      const bool ending = ending_.load(std::memory_order_acquire);  // then all that ranks sent is in their FIFOs
       bool any = false, under_way = true;
       if (const Turn turn; turn) {
         if (trouble_) std::rethrow_exception(trouble_);

@@ -1,14 +1,14 @@
 // The gateway: carries messages between the ranks of this process and those of others, over MPI, on the thread that
-// calls it. It matches nothing: to a rank it is one more peer, with a lane to and from it (dcgn/message/endpoint.hpp).
+// calls it. It matches nothing: to a rank it is one more peer, with a FIFO to and from it (dcgn/message/endpoint.hpp).
 // CPU ranks that wait do its work meanwhile, so that a message need not go from thread to thread.
 //
-// What a rank sends eagerly goes on as one message of MPI and into the destination's lane. What it announces is
+// What a rank sends eagerly goes on as one message of MPI and into the destination's FIFO. What it announces is
 // announced there as an offer; when that has been matched the payload follows in fragments: from the sender's memory
-// where the host may read it, else from what the sender streams through its lane; into the receiver's buffer where the
-// host may write it, else through its lane. An MPI that is CUDA-aware reads and writes what CPU ranks have on GPUs.
+// where the host may read it, else from what the sender streams through its FIFO; into the receiver's buffer where the
+// host may write it, else through its FIFO. An MPI that is CUDA-aware reads and writes what CPU ranks have on GPUs.
 //
 // All messages that open an exchange have one tag, and MPI keeps those between two processes in order; so
-// non-overtaking between any two ranks follows from the lanes' own order.
+// non-overtaking between any two ranks follows from the FIFOs' own order.
 #pragma once
 
 #include "device/shared_work.hpp"
@@ -85,7 +85,7 @@ class Gateway final : private device::SharedWork {
     Buffer bytes;
     std::uint32_t* count = nullptr;  // of those that somebody waits for
   };
-  // What is to be put into a rank's lane. The payload is where MPI put it, until the arrival has to wait for room.
+  // What is to be put into a rank's FIFO. The payload is where MPI put it, until the arrival has to wait for room.
   struct Arrival {
     message::Header header;
     std::int32_t from;
@@ -109,7 +109,7 @@ class Gateway final : private device::SharedWork {
     bool accepted = false;
     Buffer gathered;
   };
-  // One that was announced from elsewhere: in the rank's lane, then matched.
+  // One that was announced from elsewhere: in the rank's FIFO, then matched.
   struct Receiving {
     int rank;
     std::int32_t from;

@@ -125,7 +125,7 @@ Request Background::begin(message::Call call, std::int32_t pair, std::function<C
     message::fail(me_, Code::out_of_resources, call, 0, 0);
     return {};
   }
-  --me_.open;  // of no concern to calls that see to their lanes alone
+  --me_.open;  // of no concern to calls that see to their FIFOs alone
   record->state = message::State::background;
   record->envelope = {};
   record->capacity = 0;

@@ -339,7 +339,7 @@ std::int64_t Comm::eager_limit(int to) const {
     throw Error(Code::invalid_rank, "eager_limit",
                 "rank " + std::to_string(to) + " is out of range, expected 0.." + std::to_string(size() - 1), rank(),
                 to_string(place()));
-  return static_cast<std::int64_t>(message::eager_limit(me.out[message::lane_of(me, in_world(to))], 1));
+  return static_cast<std::int64_t>(message::eager_limit(me.out[message::fifo_of(me, in_world(to))], 1));
 }
 
 std::optional<Status> Comm::iprobe(int from, int tag) {

@@ -146,13 +146,13 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   r.sent_bytes = t.sent_bytes;
   r.received_messages = t.received_messages;
   r.received_bytes = t.received_bytes;
-  for (const message::OutLane& lane : s.out) {
-    r.sent_messages += lane.messages_by_quick_calls();
-    r.sent_bytes += lane.quick_bytes;
+  for (const message::OutFifo& fifo : s.out) {
+    r.sent_messages += fifo.messages_by_quick_calls();
+    r.sent_bytes += fifo.quick_bytes;
   }
-  for (const message::InLane& lane : s.in) {
-    r.received_messages += lane.messages_by_quick_calls();
-    r.received_bytes += lane.quick_bytes;
+  for (const message::InFifo& fifo : s.in) {
+    r.received_messages += fifo.messages_by_quick_calls();
+    r.received_bytes += fifo.quick_bytes;
   }
   r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
   r.open_receives = s.posted;
@@ -185,18 +185,18 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
     const message::RankMemory& memory = world.memory();
     const topology::Home &home = memory.home(), &circle = memory.circle();
     if (const message::Endpoint* gateway = memory.gateway(); gateway && circle.ranks < gateway->size) {
-      const message::InLane& in = ranks[to].in.back();
-      const std::uint64_t in_lane = gateway->out[to].sent - in.received;
-      total += in_lane;
-      if (in_lane)
+      const message::InFifo& in = ranks[to].in.back();
+      const std::uint64_t in_fifo = gateway->out[to].sent - in.received;
+      total += in_fifo;
+      if (in_fifo)
         line([&] {
           message::Incoming first;
           const message::Header& h = first.header;
           if (memory.host_resident(rank) && message::Rx::peek(in, first))
             return world.describe_message({first.rank, h.tag, h.context, 0, h.bytes}) + " at rank " +
                    std::to_string(rank) +
-                   (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from other processes" : "");
-          return messages(in_lane) + " from ranks of other processes, in memory of its GPU, at rank " +
+                   (in_fifo > 1 ? ", and " + messages(in_fifo - 1) + " more from other processes" : "");
+          return messages(in_fifo) + " from ranks of other processes, in memory of its GPU, at rank " +
                  std::to_string(rank);
         });
       for (const message::Envelope& e : world.gateway()->undelivered(rank)) {
@@ -206,24 +206,24 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       }
     }
     for (int from = circle.first_rank; from < circle.end_rank(); ++from) {
-      const message::InLane& in = ranks[to].in[memory.lane(from)];
+      const message::InFifo& in = ranks[to].in[memory.fifo(from)];
       std::uint64_t sent = 0;
       if (home.has(from)) {
-        const message::OutLane& out = ranks[static_cast<std::size_t>(from - home.first_rank)].out[memory.lane(rank)];
+        const message::OutFifo& out = ranks[static_cast<std::size_t>(from - home.first_rank)].out[memory.fifo(rank)];
         sent = out.sent + out.messages_by_quick_calls();
       } else {
         sent = memory.told_sent(from, rank);
       }
-      const std::uint64_t in_lane = sent - in.received - in.messages_by_quick_calls();
-      if (!in_lane) continue;
-      total += in_lane;
+      const std::uint64_t in_fifo = sent - in.received - in.messages_by_quick_calls();
+      if (!in_fifo) continue;
+      total += in_fifo;
       line([&] {
         message::Incoming first;
         const message::Header& h = first.header;
         if (memory.host_resident(rank) && message::Rx::peek(in, first))
           return world.describe_message({from, h.tag, h.context, 0, h.bytes}) + " at rank " + std::to_string(rank) +
-                 (in_lane > 1 ? ", and " + messages(in_lane - 1) + " more from there" : "");
-        return messages(in_lane) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank);
+                 (in_fifo > 1 ? ", and " + messages(in_fifo - 1) + " more from there" : "");
+        return messages(in_fifo) + " from rank " + std::to_string(from) + " at rank " + std::to_string(rank);
       });
     }
   }

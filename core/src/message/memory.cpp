@@ -21,12 +21,12 @@ void RankMemory::number_gpus(const Placement& placement) {
   gpus_.resize(ends(), -1);
   spaces_.resize(ends(), host_space);
   processes_.resize(ends(), home_.first_node);
-  first_ranks_.resize(ends(), lane(home_.first_rank));
+  first_ranks_.resize(ends(), fifo(home_.first_rank));
   for (std::size_t g = 0; g < devices_.size(); ++g) all_gpus_.push_back({home_.first_node, static_cast<int>(g)});
   for (const Device& device : devices_) has_cuda_ = has_cuda_ || device.kind() == DeviceKind::cuda;
   topology::GpuCount own(placement, home_.first_node);
   for (int rank = circle_.first_rank; rank < circle_.end_rank(); ++rank) {
-    const std::size_t p = lane(rank);
+    const std::size_t p = fifo(rank);
     const Place place = placement.place(rank);
     if (home_.has(rank)) {
       if (place.is_slot()) {
@@ -35,7 +35,7 @@ void RankMemory::number_gpus(const Placement& placement) {
       }
     } else {
       processes_[p] = place.node;
-      first_ranks_[p] = lane(placement.first_rank(place.node));
+      first_ranks_[p] = fifo(placement.first_rank(place.node));
       if (place.is_slot()) {
         if (place.slot == 0) all_gpus_.push_back({place.node, place.device});
         gpus_[p] = static_cast<int>(all_gpus_.size()) - 1;
@@ -74,7 +74,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       home_(home),
       circle_(sharing_ ? topology::Home::of_nodes(placement, sharing->first(), sharing->count()) : home),
       world_size_(static_cast<std::size_t>(placement.size())),
-      lanes_(static_cast<std::size_t>(circle_.ranks) + (circle_.ranks < placement.size())),
+      fifos_(static_cast<std::size_t>(circle_.ranks) + (circle_.ranks < placement.size())),
       devices_(std::move(devices)),
       has_gateway_(home.ranks < placement.size()),
       has_copier_(copier && config.direct && config.copy_engine_bytes != Config::never_copied),
@@ -154,7 +154,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .home_first = first,
                .home = home.ranks,
                .queued = nullptr,
-               .next_lane = 0,
+               .next_fifo = 0,
                .next_choice = 0,
                .records = own.records,
                .record_capacity = capacity.records,
@@ -165,8 +165,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .acks_used = 0,
                .acks_free = 0,
                .doorbells = own.doorbells,
-               .last_lane = -1,
-               .cleared_lane = -1,
+               .last_fifo = -1,
+               .cleared_fifo = -1,
                .mute = own.mute,
                .mute_count = 0,
                .next_mute = 0,
@@ -223,11 +223,11 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                        .stop = own.events + events_of(config),
                        .events = own.events,
                        .watched = config.trace.empty() ? 0 : TraceLog::has_events}};
-    std::vector<OutLane> out(lanes_);
-    std::vector<InLane> in(lanes_);
+    std::vector<OutFifo> out(fifos_);
+    std::vector<InFifo> in(fifos_);
     std::vector<std::int32_t> mute;
-    for (std::size_t p = 0; p < lanes_; ++p) {
-      make_lanes(layout, r, p, out[p], in[p]);
+    for (std::size_t p = 0; p < fifos_; ++p) {
+      make_fifos(layout, r, p, out[p], in[p]);
       if (own.doorbells && !share_memory(p, r) && !is_host(r)) mute.push_back(static_cast<std::int32_t>(p));
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
@@ -245,8 +245,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       new (own.endpoint) Endpoint(e);
     } else {
       const Device& device = devices_[static_cast<std::size_t>(spaces_[r])];
-      device.copy(own.out, out.data(), lanes_ * sizeof(OutLane));
-      device.copy(own.in, in.data(), lanes_ * sizeof(InLane));
+      device.copy(own.out, out.data(), fifos_ * sizeof(OutFifo));
+      device.copy(own.in, in.data(), fifos_ * sizeof(InFifo));
       if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
       if (own.block_rings) device.copy(own.block_rings, &rings, sizeof rings);
       device.copy(own.endpoint, &e, sizeof(Endpoint));
@@ -265,7 +265,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   gateway_->free_acks = own.free_acks;
   gateway_->ack_capacity = gateway_acks;
   gateway_->phase = host_phase_;
-  for (std::size_t i = 0; i < n; ++i) make_lanes(layout, gate, here(i), own.out[i], own.in[i]);
+  for (std::size_t i = 0; i < n; ++i) make_fifos(layout, gate, here(i), own.out[i], own.in[i]);
 }
 
 RankMemory::~RankMemory() = default;
@@ -278,7 +278,7 @@ void RankMemory::set_phase(std::uint32_t phase) {
 
 RankMemory::Traced RankMemory::traced(int rank) const {
   const auto fetch = [&](void* to, const void* from, std::size_t bytes) {
-    const int space = spaces_[lane(rank)];
+    const int space = spaces_[fifo(rank)];
     if (space == host_space)
       std::memcpy(to, from, bytes);
     else
@@ -292,7 +292,7 @@ RankMemory::Traced RankMemory::traced(int rank) const {
 }
 
 RankMemory::Snapshot RankMemory::snapshot(int rank) const {
-  const int space = spaces_[lane(rank)];
+  const int space = spaces_[fifo(rank)];
   const auto fetch = [&](void* to, const void* from, std::size_t bytes) {
     if (space == host_space)
       std::memcpy(to, from, bytes);
@@ -303,10 +303,10 @@ RankMemory::Snapshot RankMemory::snapshot(int rank) const {
   fetch(bytes, endpoint(rank), sizeof(Endpoint));
   Snapshot s{
       .endpoint = *std::launder(reinterpret_cast<const Endpoint*>(bytes)), .out = {}, .in = {}, .unexpected = {}};
-  s.out.resize(lanes_);
-  s.in.resize(lanes_);
-  fetch(s.out.data(), s.endpoint.out, lanes_ * sizeof(OutLane));
-  fetch(s.in.data(), s.endpoint.in, lanes_ * sizeof(InLane));
+  s.out.resize(fifos_);
+  s.in.resize(fifos_);
+  fetch(s.out.data(), s.endpoint.out, fifos_ * sizeof(OutFifo));
+  fetch(s.in.data(), s.endpoint.in, fifos_ * sizeof(InFifo));
   Record record;
   for (const List& list : s.endpoint.unexpected)
     for (const Record* r = list.first; r; r = record.next) {

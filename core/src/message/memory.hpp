@@ -1,4 +1,4 @@
-// The memory of all ranks of a process: endpoints, lanes, acknowledgement words, records; and where each part lies.
+// The memory of all ranks of a process: endpoints, FIFOs, acknowledgement words, records; and where each part lies.
 #pragma once
 
 #include <dcgn/config.hpp>
@@ -72,13 +72,13 @@ class RankMemory {
 
   // Ranks are those of the world, from home().first_rank on.
   const topology::Home& home() const noexcept { return home_; }
-  // Those that talk to these through lanes of their own: of all processes that share memory.
+  // Those that talk to these through FIFOs of their own: of all processes that share memory.
   const topology::Home& circle() const noexcept { return circle_; }
   // The endpoint at its own address: to be dereferenced on the host only where host_resident(rank).
   Endpoint* endpoint(int rank) const { return endpoints_[index(rank)]; }
-  bool host_resident(int rank) const { return is_host(lane(rank)); }
+  bool host_resident(int rank) const { return is_host(fifo(rank)); }
 
-  // What carries messages to and from processes that share no memory with this one: a lane to and from each rank, by
+  // What carries messages to and from processes that share no memory with this one: a FIFO to and from each rank, by
   // its number here, and words for acknowledgements, all in host memory. It receives nothing itself. Null where all
   // ranks are here.
   Endpoint* gateway() const noexcept { return gateway_; }
@@ -91,7 +91,7 @@ class RankMemory {
   const std::uint32_t* copies_posted() const noexcept { return copies_posted_; }
 
   Notice& notice(int rank) const { return notices_[index(rank)]; }
-  bool ended(int rank) const { return load_acquire(ended_[lane(rank)]) != 0; }
+  bool ended(int rank) const { return load_acquire(ended_[fifo(rank)]) != 0; }
   // This and set_phase() are called with a lock held, so they are no points where a deterministic schedule may switch.
   // `tell`: the other processes, too.
   void set_ended(int rank, bool tell);
@@ -104,12 +104,12 @@ class RankMemory {
                                : device_regions_.at(static_cast<std::size_t>(space)).used();
   }
 
-  // A copy of a rank's endpoint and of its side of the lanes, fetched from the device where it lies there. The rank
+  // A copy of a rank's endpoint and of its side of the FIFOs, fetched from the device where it lies there. The rank
   // must not be in a call.
   struct Snapshot {
     Endpoint endpoint;
-    std::vector<OutLane> out;
-    std::vector<InLane> in;
+    std::vector<OutFifo> out;
+    std::vector<InFifo> in;
     std::vector<Envelope> unexpected;
     std::uint64_t posted = 0;
   };
@@ -120,8 +120,8 @@ class RankMemory {
     std::uint64_t dropped = 0;
   };
   Traced traced(int rank) const;
-  // The place of a rank's lane in the snapshots, for those of circle().
-  std::size_t lane(int rank) const { return static_cast<std::size_t>(rank - circle_.first_rank); }
+  // The place of a rank's FIFO in the snapshots, for those of circle().
+  std::size_t fifo(int rank) const { return static_cast<std::size_t>(rank - circle_.first_rank); }
   // Tells the other processes how much this rank has sent to theirs, when it has ended; and says what a rank of theirs
   // has sent to one here, when they have told.
   void tell_sent(const Snapshot& snapshot);
@@ -150,13 +150,13 @@ class RankMemory {
   Where where(const void* piece) const;
   Shared& shared_of(int process) const;
   Peer peer_of(const Layout& layout, std::size_t r, std::size_t p) const;
-  void make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const;
+  void make_fifos(const Layout& layout, std::size_t r, std::size_t p, OutFifo& out, InFifo& in) const;
   Region& region(int space);
   std::size_t index(int rank) const { return static_cast<std::size_t>(rank - home_.first_rank); }
   // Here and below ranks are counted from the first one of circle(), and the gateway comes behind the last.
   std::size_t ends() const { return static_cast<std::size_t>(circle_.ranks) + 1; }
-  std::size_t here(std::size_t index) const { return lane(home_.first_rank) + index; }
-  bool is_here(std::size_t p) const { return p - lane(home_.first_rank) < endpoints_.size(); }
+  std::size_t here(std::size_t index) const { return fifo(home_.first_rank) + index; }
+  bool is_here(std::size_t p) const { return p - fifo(home_.first_rank) < endpoints_.size(); }
   bool is_host(std::size_t p) const { return spaces_[p] == host_space; }
   std::size_t gpu_of(std::size_t p) const { return static_cast<std::size_t>(gpus_[p]); }
   bool is_gateway(std::size_t p) const { return p == static_cast<std::size_t>(circle_.ranks); }
@@ -169,13 +169,13 @@ class RankMemory {
   Reach reach(std::size_t receiver, std::size_t sender) const;
   bool slots_reach_all() const;
   int blocks_with_rings() const;
-  void set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const;
+  void set_engine_limits(std::size_t rank, std::size_t peer, OutFifo& out, InFifo& in) const;
 
   Config config_;
   transport::Sharing* const sharing_;
   topology::Home home_, circle_;
   std::size_t world_size_;
-  std::size_t lanes_;  // of each rank
+  std::size_t fifos_;  // of each rank
   std::vector<Device> devices_;
   // By rank and gateway: which GPU it is of, -1 for a CPU kernel; host_space, or the GPU whose memory it lives in. GPUs
   // are numbered through the processes, those here first.

@@ -25,19 +25,19 @@ using device::quietly;
 
 namespace {
 
-// Of the ring of a lane, as a power of two. Where GPUs take part it is large enough for messages that all threads of a
+// Of the ring of a FIFO, as a power of two. Where GPUs take part it is large enough for messages that all threads of a
 // block write at once; in the host's memory it had better stay in the caches. A CPU rank that many slots send to has
-// more space: what does not fit a lane whole costs it several journeys over PCIe.
-std::uint32_t lane_shift(const Config& config, int ranks, bool receiver_in_host, bool sender_in_host) {
+// more space: what does not fit a FIFO whole costs it several journeys over PCIe.
+std::uint32_t fifo_shift(const Config& config, int ranks, bool receiver_in_host, bool sender_in_host) {
   const std::uint64_t rank_budget = receiver_in_host && !sender_in_host ? 32u << 20 : 4u << 20;
-  constexpr std::uint64_t least = 64;  // cells
+  constexpr std::uint64_t least = 64;  // packets
   const std::uint64_t most = receiver_in_host && sender_in_host ? 1024 : 16384;
-  std::uint64_t cells = std::clamp(rank_budget / static_cast<std::uint64_t>(ranks) / sizeof(Cell), least, most);
-  if (config.lane_bytes) cells = std::max<std::uint64_t>(config.lane_bytes / sizeof(Cell), 16);
-  return static_cast<std::uint32_t>(std::bit_width(cells) - 1);
+  std::uint64_t packets = std::clamp(rank_budget / static_cast<std::uint64_t>(ranks) / sizeof(Packet), least, most);
+  if (config.lane_bytes) packets = std::max<std::uint64_t>(config.lane_bytes / sizeof(Packet), 16);
+  return static_cast<std::uint32_t>(std::bit_width(packets) - 1);
 }
 
-constexpr std::uint32_t gateway_shift = 10;  // of the ring of a lane between a rank and the gateway
+constexpr std::uint32_t gateway_shift = 10;  // of the ring of a FIFO between a rank and the gateway
 
 // Bytes that programs can have without others being sent to swap. By from_chars: where a stream was asked for the
 // number, a machine's Python got 0.
@@ -136,8 +136,8 @@ void RankMemory::lay_out(Layout& layout) {
     // What others write and this rank polls: a rank in the host's memory has it where all can reach it.
     Region& near = is_host(r) ? pinned_ : own;
     const Capacity capacity = capacity_of(config_, gpus_[r] < 0);
-    rank.out = own.take<OutLane>(lanes_, 64);
-    rank.in = own.take<InLane>(lanes_, 64);
+    rank.out = own.take<OutFifo>(fifos_, 64);
+    rank.in = own.take<InFifo>(fifos_, 64);
     rank.records = own.take<Record>(capacity.records, 64);
     rank.free_acks = own.take<std::uint32_t>(capacity.acks);
     rank.near_acks = near.take<std::uint64_t>(capacity.acks, 64);
@@ -152,9 +152,9 @@ void RankMemory::lay_out(Layout& layout) {
     rank.events = own.take<TraceEvent>(events_of(config_) + 1);
     if (has_copier_) rank.copies_done = near.take<std::uint32_t>(copy_queue_length, 64);
     if (doorbells) {
-      const std::size_t groups = (lanes_ + doorbell_group - 1) / doorbell_group;
+      const std::size_t groups = (fifos_ + doorbell_group - 1) / doorbell_group;
       rank.doorbells = near.take<std::uint8_t>(groups * doorbell_group, 64);
-      rank.mute = own.take<std::int32_t>(lanes_);
+      rank.mute = own.take<std::int32_t>(fifos_);
     }
   }
   if (const auto blocks = static_cast<std::size_t>(blocks_with_rings())) {
@@ -164,15 +164,15 @@ void RankMemory::lay_out(Layout& layout) {
       layout.ranks[here(r)].block_rings = own.take<BlockRings>(1, 64);
       layout.ranks[here(r)].blocks_moved = own.take<std::uint32_t>(blocks * BlockRings::most, 64);
       for (std::size_t s = 0; s < n; ++s)
-        if (r != s) layout.block_rings[r * n + s] = own.take<Cell>(blocks << BlockRings::shift, 128);
+        if (r != s) layout.block_rings[r * n + s] = own.take<Packet>(blocks << BlockRings::shift, 128);
     }
   }
   if (has_gateway_) {
     Layout::Rank& gateway = layout.ranks[all];
     gateway = {};
     gateway.endpoint = host_.take<Endpoint>(1);
-    gateway.out = host_.take<OutLane>(n, 64);
-    gateway.in = host_.take<InLane>(n, 64);
+    gateway.out = host_.take<OutFifo>(n, 64);
+    gateway.in = host_.take<InFifo>(n, 64);
     gateway.free_acks = host_.take<std::uint32_t>(gateway_acks);
     gateway.near_acks = gateway.far_acks = pinned_.take<std::uint64_t>(gateway_acks, 64);
   }
@@ -185,12 +185,12 @@ void RankMemory::lay_out(Layout& layout) {
       const bool shared = share_memory(r, s);
       Layout::Pair& pair = layout.pairs[r * ends() + s];
       pair.shift =
-          outside && !config_.lane_bytes ? gateway_shift : lane_shift(config_, circle_.ranks, is_host(r), is_host(s));
+          outside && !config_.lane_bytes ? gateway_shift : fifo_shift(config_, circle_.ranks, is_host(r), is_host(s));
       const auto home_of = [&](std::size_t own, std::size_t other) -> Region& {
         if (!shared) return pinned_;
         return is_host(own) ? host_region(other) : region(spaces_[own]);
       };
-      if (is_of_process(r)) pair.ring = home_of(r, s).take<Cell>(std::size_t{1} << pair.shift, 128);
+      if (is_of_process(r)) pair.ring = home_of(r, s).take<Packet>(std::size_t{1} << pair.shift, 128);
       if (is_of_process(s)) pair.credit = home_of(s, r).take<Credit>(1);
     }
 }
@@ -199,7 +199,7 @@ void RankMemory::check_memory() const { check_ranks(circle_.ranks, sharing_ != n
 
 void RankMemory::check_ranks(std::int64_t ranks, bool shared) {
   // What is written at once, whatever the ranks do later: where there is too little, the system would end the process.
-  const std::uint64_t each = sizeof(OutLane) + sizeof(InLane) + sizeof(Layout::Pair), most = available_memory() / 2;
+  const std::uint64_t each = sizeof(OutFifo) + sizeof(InFifo) + sizeof(Layout::Pair), most = available_memory() / 2;
   const std::uint64_t ends = static_cast<std::uint64_t>(ranks) + 1;
   if (ends <= most / each / ends) return;
   // Rounded up: what is too much is never none.

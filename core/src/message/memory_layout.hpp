@@ -26,8 +26,8 @@ inline constexpr std::uint32_t gateway_acks = 16384;
 struct RankMemory::Layout {
   struct Rank {
     Endpoint* endpoint;
-    OutLane* out;
-    InLane* in;
+    OutFifo* out;
+    InFifo* in;
     Record* records;
     std::uint32_t* free_acks;
     std::uint64_t *near_acks, *far_acks;
@@ -44,21 +44,21 @@ struct RankMemory::Layout {
     TraceEvent* events;
   };
   struct Pair {
-    Cell* ring = nullptr;
+    Packet* ring = nullptr;
     Credit* credit = nullptr;
     std::uint32_t shift = 0;
   };
   std::vector<Rank> ranks;  // by rank and gateway, those here
   // [receiver * ends() + sender]: the ring where the receiver is here, the credit where the sender is.
   std::vector<Pair> pairs;
-  std::vector<Cell*> block_rings;  // [receiver * ranks + sender], of ranks here
+  std::vector<Packet*> block_rings;  // [receiver * ranks + sender], of ranks here
 };
 
 // What a rank has to know of a peer's memory.
 struct RankMemory::Peer {
-  Cell* ring;  // of the lane to it
+  Packet* ring;  // of the FIFO to it
   std::uint32_t shift;
-  Credit* credit;  // of the lane from it
+  Credit* credit;  // of the FIFO from it
   std::uint64_t *near_acks, *far_acks;
   std::uint8_t* doorbells;
   Record* records;

@@ -32,8 +32,8 @@ bool ExportTable::find(std::uint32_t ack, ExportedMemory& memory) const {
   return true;
 }
 
-void ProcessExports::tell(std::int32_t lane, const Record& r) {
-  if (!peers_[static_cast<std::size_t>(lane)].table) return;
+void ProcessExports::tell(std::int32_t fifo, const Record& r) {
+  if (!peers_[static_cast<std::size_t>(fifo)].table) return;
   ExportedMemory memory{};
   if (r.flags & Record::on_device && copier_.describe(r.buffer, r.envelope.bytes, memory))
     own_.put(r.ack, memory);
@@ -41,8 +41,8 @@ void ProcessExports::tell(std::int32_t lane, const Record& r) {
     own_.drop(r.ack);  // whose turns begin again after 65536
 }
 
-bool ProcessExports::open(std::int32_t lane, Record& r) {
-  const Peer& peer = peers_[static_cast<std::size_t>(lane)];
+bool ProcessExports::open(std::int32_t fifo, Record& r) {
+  const Peer& peer = peers_[static_cast<std::size_t>(fifo)];
   ExportedMemory memory;
   if (!peer.table || !peer.table->find(r.ack, memory)) return false;
   const int gpu = copier_.gpu_of(r.buffer);

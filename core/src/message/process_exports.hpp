@@ -42,12 +42,12 @@ class ProcessExports final : public Exports {
     const std::vector<std::vector<bool>>* reach = nullptr;  // [g][h]: whether GPU g here reaches GPU h there
   };
 
-  // `peers[lane]`; all must outlive this.
+  // `peers[FIFO]`; all must outlive this.
   ProcessExports(HostCopier& copier, ExportTable& own, std::vector<Peer> peers)
       : copier_(copier), own_(own), peers_(std::move(peers)) {}
 
-  void tell(std::int32_t lane, const Record& r) override;
-  bool open(std::int32_t lane, Record& r) override;
+  void tell(std::int32_t fifo, const Record& r) override;
+  bool open(std::int32_t fifo, Record& r) override;
   void close(const Record& r) override;
 
  private:

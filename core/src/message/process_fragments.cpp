@@ -17,7 +17,7 @@ namespace {
 // A message is cut into so many pieces at least, so that both sides are at work, but not into shorter ones than this:
 // to begin a copy takes a GPU's driver some 5 us, in which a link moves 2 MB.
 constexpr std::uint64_t least_pieces = 8, least_piece = 256 << 10;
-// Some receiver may hold all fragments and be elsewhere; so after this long a piece goes through the lane.
+// Some receiver may hold all fragments and be elsewhere; so after this long a piece goes through the FIFO.
 constexpr std::uint64_t starved_after_ns = 10'000'000;
 
 std::uint64_t piece_of(std::uint64_t bytes, const FragmentPool& pool) {
@@ -49,13 +49,13 @@ void count_down(Endpoint& me, Record* r) {
 
 }  // namespace
 
-Fragments::Sent ProcessFragments::send(Endpoint& me, std::int32_t lane, Record* r) {
-  const Peer* const peer = peers_[static_cast<std::size_t>(lane)];
+Fragments::Sent ProcessFragments::send(Endpoint& me, std::int32_t fifo, Record* r) {
+  const Peer* const peer = peers_[static_cast<std::size_t>(fifo)];
   if (!peer) return Sent::elsewhere;
-  OutLane& out = me.out[lane];
+  OutFifo& out = me.out[fifo];
   Tx tx(out);
-  Reservation in_lane;
-  if (!tx.reserve(Kind::data, 0, in_lane)) return Sent::not_yet;
+  Reservation in_fifo;
+  if (!tx.reserve(Kind::data, 0, in_fifo)) return Sent::not_yet;
   const int gpu = peer->gpus_reach ? copier_.gpu_of(r->buffer + r->moved) : -1;
   const std::size_t place = static_cast<std::size_t>(gpu) + 1;
   const FragmentPool& pool = own_[place];
@@ -85,14 +85,14 @@ Fragments::Sent ProcessFragments::send(Endpoint& me, std::int32_t lane, Record* 
   for (std::size_t before = 0; before < place; ++before) h.context += own_[before].count;
   h.record = static_cast<std::uint32_t>(r->address);
   h.bytes = piece;
-  tx.put(in_lane, h, r->envelope.peer);
+  tx.put(in_fifo, h, r->envelope.peer);
   r->moved += piece;
   ++r->order;
   return Sent::yes;
 }
 
-void ProcessFragments::receive(std::int32_t lane, Record* r, const Header& h) {
-  const Peer& peer = *peers_[static_cast<std::size_t>(lane)];
+void ProcessFragments::receive(std::int32_t fifo, Record* r, const Header& h) {
+  const Peer& peer = *peers_[static_cast<std::size_t>(fifo)];
   const std::uint64_t bytes = r->moved < r->capacity ? std::min(h.bytes, r->capacity - r->moved) : 0;
   unsigned char* const to = r->buffer + r->moved;
   std::uint32_t number = h.context;

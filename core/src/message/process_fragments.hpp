@@ -31,14 +31,14 @@ class ProcessFragments final : public Fragments {
     bool gpus_reach = false;  // whether all of these do, both ways
   };
 
-  // `own`: the pool of the host, then one for each GPU of this process; `peers[lane]`, null where the lane is no way
+  // `own`: the pool of the host, then one for each GPU of this process; `peers[FIFO]`, null where the FIFO is no way
   // to a CPU rank that has and sees fragments. All must outlive this.
   ProcessFragments(HostCopier& copier, const std::vector<FragmentPool>& own, std::vector<const Peer*> peers)
       : copier_(copier), own_(own), peers_(std::move(peers)) {}
 
-  Sent send(Endpoint& me, std::int32_t lane, Record* r) override;
-  void receive(std::int32_t lane, Record* r, const Header& h) override;
-  bool reaches(std::int32_t lane) const noexcept override { return peers_[static_cast<std::size_t>(lane)]; }
+  Sent send(Endpoint& me, std::int32_t fifo, Record* r) override;
+  void receive(std::int32_t fifo, Record* r, const Header& h) override;
+  bool reaches(std::int32_t fifo) const noexcept override { return peers_[static_cast<std::size_t>(fifo)]; }
   bool advance(Endpoint& me) override;
   bool busy() const noexcept override { return busy_; }
   const Envelope* held() const noexcept override { return outgoing_.empty() ? nullptr : &outgoing_.front().envelope; }

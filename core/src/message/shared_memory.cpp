@@ -81,7 +81,7 @@ RankMemory::Peer RankMemory::peer_of(const Layout& layout, std::size_t r, std::s
   const std::size_t number = p - static_cast<std::size_t>(first);
   const Shared::Rank& its_rank = its.at<Shared::Rank>(its.ranks)[number];
   const Shared::Pair& pair = its.at<Shared::Pair>(its.pairs)[number * static_cast<std::size_t>(circle_.ranks) + r];
-  return {static_cast<Cell*>(resolve(pair.ring)),
+  return {static_cast<Packet*>(resolve(pair.ring)),
           pair.ring.shift,
           static_cast<Credit*>(resolve(pair.credit)),
           static_cast<std::uint64_t*>(resolve(its_rank.near_acks)),
@@ -141,7 +141,7 @@ void RankMemory::open_fragments(HostCopier& copier) {
   fragments_->of_ranks.resize(endpoints_.size());
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     if (gpus_[here(i)] >= 0) continue;
-    std::vector<const ProcessFragments::Peer*> peers(lanes_);
+    std::vector<const ProcessFragments::Peer*> peers(fifos_);
     for (std::size_t p = 0; p < static_cast<std::size_t>(circle_.ranks); ++p) {
       if (is_here(p) || gpus_[p] >= 0) continue;
       const auto& peer = fragments_->peers[static_cast<std::size_t>(processes_[p] - sharing_->first())];
@@ -168,7 +168,7 @@ void RankMemory::open_exports(HostCopier& copier) {
   exports_->of_ranks.resize(endpoints_.size());
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     if (gpus_[here(i)] >= 0) continue;
-    std::vector<ProcessExports::Peer> peers(lanes_);
+    std::vector<ProcessExports::Peer> peers(fifos_);
     for (std::size_t p = 0; p < static_cast<std::size_t>(circle_.ranks); ++p) {
       if (is_here(p) || gpus_[p] >= 0) continue;
       Shared& its = shared_of(processes_[p]);
@@ -189,14 +189,14 @@ void RankMemory::tell_sent(const Snapshot& snapshot) {
 }
 
 std::uint64_t RankMemory::told_sent(int from, int to) const {
-  const std::size_t p = lane(from), all = static_cast<std::size_t>(circle_.ranks);
+  const std::size_t p = fifo(from), all = static_cast<std::size_t>(circle_.ranks);
   Shared& its = shared_of(processes_[p]);
-  return its.at<Shared::Pair>(its.pairs)[(p - first_ranks_[p]) * all + lane(to)].sent;
+  return its.at<Shared::Pair>(its.pairs)[(p - first_ranks_[p]) * all + fifo(to)].sent;
 }
 
 void RankMemory::set_ended(int rank, bool tell) {
   const auto set = [&](std::uint32_t* ended) {
-    std::atomic_ref<std::uint32_t>(ended[lane(rank)]).store(1, std::memory_order_release);
+    std::atomic_ref<std::uint32_t>(ended[fifo(rank)]).store(1, std::memory_order_release);
   };
   set(ended_);
   for (int p = circle_.first_node; sharing_ && tell && p < circle_.end_node(); ++p)

@@ -1,4 +1,4 @@
-// Payloads between a lane and a GPU's memory, by a thread of the host: through memory of the host.
+// Payloads between a FIFO and a GPU's memory, by a thread of the host: through memory of the host.
 #include <dcgn/arch/scope.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/endpoint.hpp>
@@ -25,12 +25,12 @@ void carry_staged(Endpoint& me, const Work& w) {
     case Work::Move::push: {
       const auto staged = stage();
       copier.copy(staged.get(), w.from, w.bytes);
-      push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), staged.get());
+      push_packets(scope, Payload(w.ring, w.position, w.packets, w.bytes), staged.get());
       return;
     }
     case Work::Move::take: {
       const auto staged = stage();
-      if (take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), staged.get()))
+      if (take_packets(scope, *me.phase, Payload(w.ring, w.position, w.packets, w.bytes), staged.get()))
         copier.copy(w.to, staged.get(), w.bytes);
       return;
     }

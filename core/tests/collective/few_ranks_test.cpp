@@ -1,4 +1,4 @@
-// Calls of a cell each, and of what lanes hold, among few ranks, which threads of a warp or block see to one by one:
+// Calls of a packet each, and of what FIFOs hold, among few ranks, which threads of a warp or block see to one by one:
 // with operations whose operands must not change places, of elements of 2 to 8 bytes.
 #include "collective_kernels.hpp"
 
@@ -68,7 +68,7 @@ struct InTurns {
       });
       b.check(z, n, sum);
       b.call([&](auto& rank, const auto&... scope) { return rank.all_reduce(scope..., span_of(a, n), ThenSmall{}); });
-      // At once a message of the user's, in a lane that the call has used.
+      // At once a message of the user's, in a FIFO that the call has used.
       if (r == 0)
         for (int q = 1; q < p; ++q) m.add(me, 0, me.send(a, sizeof(T), m.rank_of(q), 5) != Code::ok);
       else
@@ -159,7 +159,7 @@ void expect_parts(const Conditions& c, int ranks, std::int64_t n, int turns, boo
   expect_right(c, 2 * ranks * n * 4, PartsInTurns{n, turns, late}, 4 * turns);
 }
 
-// So many slots of two GPUs, and a block of so many threads; few lanes' cells, so that they are gone round often.
+// So many slots of two GPUs, and a block of so many threads; few FIFOs' packets, so that they are gone round often.
 Conditions few(int cpus, int each, ScopeKind scope, unsigned threads) {
   Conditions c = mixed(cpus, each, scope);
   if (scope == ScopeKind::block) c.block = threads;
@@ -167,17 +167,17 @@ Conditions few(int cpus, int each, ScopeKind scope, unsigned threads) {
   return c;
 }
 
-TEST(FewRanks, WordsInACell) {
+TEST(FewRanks, WordsInAPacket) {
   for (const ScopeKind scope : {ScopeKind::warp, ScopeKind::block, ScopeKind::blocks}) {
     expect_turns<std::uint32_t>(few(0, 1, scope, 40), 1, 60);
     expect_turns<std::uint16_t>(few(1, 2, scope, 40), 2, 60);
     expect_turns<std::uint16_t>(few(0, 3, scope, 32), 1, 60);
     expect_turns<std::uint8_t>(few(2, 3, scope, 64), 4, 30);
-    expect_turns<std::uint8_t>(few(0, 2, scope, 40), 1, 10);  // of 2 bytes: no cell's
+    expect_turns<std::uint8_t>(few(0, 2, scope, 40), 1, 10);  // of 2 bytes: no packet's
   }
 }
 
-TEST(FewRanks, WordsInLanes) {
+TEST(FewRanks, WordsInFifos) {
   for (const std::int64_t n : {3, 24, 61, 250}) {
     if (sanitized && n != 61) continue;
     expect_turns<std::uint16_t>(few(0, 1, ScopeKind::block, 40), n, 12);
@@ -188,7 +188,7 @@ TEST(FewRanks, WordsInLanes) {
   }
 }
 
-// Payloads in wide groups, with more cells than threads and with fewer.
+// Payloads in wide groups, with more packets than threads and with fewer.
 TEST(FewRanks, LongPayloads) {
   for (const std::int64_t n : {1100, 1153, 2048, 2730}) {
     if (sanitized && n > 1100) continue;
@@ -229,7 +229,7 @@ TEST(FewRanks, InPieces) {
   }
 }
 
-TEST(FewRanks, PartsInLanes) {
+TEST(FewRanks, PartsInFifos) {
   for (const std::int64_t n : {1, 3, 40, 333}) {
     if (sanitized && n != 40) continue;
     expect_parts(few(0, 1, ScopeKind::block, 40), 2, n, 8);
@@ -240,7 +240,7 @@ TEST(FewRanks, PartsInLanes) {
 }
 
 // More than threads take at once; rings that parts go round in; broadcasts in pieces.
-TEST(FewRanks, LongPartsInLanes) {
+TEST(FewRanks, LongPartsInFifos) {
   for (const std::int64_t n : {1200, 2731, 4096}) {
     if (sanitized && n > 1200) continue;
     for (const int each : {1, 2, 4}) {

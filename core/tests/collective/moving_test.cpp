@@ -220,7 +220,7 @@ TEST(MovingInRounds, WithoutPartsOfTheProtocol) {
     }
 }
 
-TEST(MovingInRounds, ThroughLanesThatHoldLittle) {
+TEST(MovingInRounds, ThroughFifosThatHoldLittle) {
   for (const std::uint64_t bytes : {256, 1024})
     for (const ScopeKind scope : all_scopes)
       for (const std::int64_t n : {8, 40, 900}) {

@@ -159,7 +159,7 @@ TEST(ReducingInRounds, WithoutPartsOfTheProtocol) {
     }
 }
 
-TEST(ReducingInRounds, ThroughLanesThatHoldLittle) {
+TEST(ReducingInRounds, ThroughFifosThatHoldLittle) {
   for (const std::uint64_t bytes : {256, 1024})
     for (const ScopeKind scope : all_scopes) {
       Conditions c = mixed(2, 2, scope);

@@ -85,7 +85,7 @@ TEST(Mistake, DifferentRootsInACommunicatorThatIsGoneAreNamed) {
   expect_text(report, "mismatch: rank 1 gave root 0 in broadcast, number 1 in communicator 1, but rank 3 gave root 1");
 }
 
-// Of slots, in cells and in lanes, where the calls of blocks go another way.
+// Of slots, in packets and in FIFOs, where the calls of blocks go another way.
 struct OtherRoots {
   std::size_t count;
 

@@ -147,7 +147,7 @@ TEST(Rounds, OfTeamsInManyInterleavings) {
   }
 }
 
-// So many that each has a cell of its own of payloads that lie in wide groups.
+// So many that each has a packet of its own of payloads that lie in wide groups.
 TEST(Rounds, OfCrewsOfManyThreads) {
   if (sanitized) GTEST_SKIP() << "too many threads";
   Conditions c = slots(2, 1, ScopeKind::blocks);

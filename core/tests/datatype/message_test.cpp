@@ -174,7 +174,7 @@ TEST(TypedMessages, OtherElementsAreRefused) {
   EXPECT_NE(stopped.what.find("element 0 is of kind float64, expected int64"), std::string::npos) << stopped.what;
 }
 
-// However they come: in a header, through the lane, fetched; with gaps at an end or without; the call that ends it says
+// However they come: in a header, through the FIFO, fetched; with gaps at an end or without; the call that ends it says
 // so.
 TEST(TypedMessages, OtherElementsAreRefusedWhereTheyAreReceived) {
   for (const std::int64_t elements : {1, 3, 40, 40000})

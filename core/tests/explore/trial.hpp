@@ -51,14 +51,14 @@ DCGN_HOST_DEVICE inline std::uint32_t draw(std::uint64_t seed, int round, int nu
   return static_cast<std::uint32_t>((x ^ x >> 31) >> 32) % bound;
 }
 
-// The settings that a trial's seed chooses: lanes of sixteen cells among them, which one message fills, and of which
-// each credit is for a few cells.
+// The settings that a trial's seed chooses: FIFOs of sixteen packets among them, which one message fills, and of which
+// each credit is for a few packets.
 inline Config config_of(const Trial& t) {
   const auto choose = [&](int number, std::uint32_t bound) { return draw(t.seed, -1, number, bound); };
   Config c;
-  constexpr std::uint64_t lanes[] = {256, 256, 512, 4096, 0}, eager[] = {0, 64, 1000, 65536};
+  constexpr std::uint64_t fifos[] = {256, 256, 512, 4096, 0}, eager[] = {0, 64, 1000, 65536};
   constexpr std::uint64_t engine[] = {Config::never_copied, 0, 700};
-  c.lane_bytes = lanes[choose(0, 5)];
+  c.lane_bytes = fifos[choose(0, 5)];
   c.eager_bytes = eager[choose(1, 4)];
   c.direct = choose(2, 2);
   c.p2p = choose(3, 4);

@@ -143,7 +143,7 @@ TEST_P(Deadlock, SendsToARankThatEndedFailAtOnce) {
         for (;;) try {
             comm.iprobe(1, 0);
             comm.send_bytes(nullptr, 0, 1, 0);  // fails as soon as rank 1 has ended
-            // So seldom that the lane does not fill before: who waits in a send then is stopped otherwise.
+            // So seldom that the FIFO does not fill before: who waits in a send then is stopped otherwise.
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
           } catch (const Error&) {
             break;

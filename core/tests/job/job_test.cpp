@@ -88,7 +88,7 @@ TEST(Unreceived, MessagesAreNamedAtTheEnd) {
       } else if (comm.rank() == 1) {
         while (!sent) std::this_thread::yield();
         if (seen) {
-          EXPECT_TRUE(comm.iprobe(2, 33));  // taken out of the lane
+          EXPECT_TRUE(comm.iprobe(2, 33));  // taken out of the FIFO
         }
       }
     });

@@ -9,18 +9,18 @@ namespace dcgn::test {
 namespace {
 
 TEST(CopyEngineLimit, GrowsWithTheThreadsOfACallThatWaits) {
-  message::InLane lane{};
-  lane.engine_from = 0;
-  lane.engine_each = 3 << 10;
-  lane.engine_beside = 1 << 20;
-  EXPECT_EQ(copy_engine_limit(lane, 1, true), 3u << 10);
-  EXPECT_EQ(copy_engine_limit(lane, 512, true), 1536u << 10);
-  EXPECT_EQ(copy_engine_limit(lane, 16384, true), 96u << 20);
-  EXPECT_EQ(copy_engine_limit(lane, 1, false), 3u << 10);
-  EXPECT_EQ(copy_engine_limit(lane, 512, false), 1u << 20);
-  EXPECT_EQ(copy_engine_limit(lane, 16384, false), 1u << 20);
-  lane.engine_from = message::engine_never;
-  EXPECT_EQ(copy_engine_limit(lane, 1, false), ~std::uint64_t{0});
+  message::InFifo fifo{};
+  fifo.engine_from = 0;
+  fifo.engine_each = 3 << 10;
+  fifo.engine_beside = 1 << 20;
+  EXPECT_EQ(copy_engine_limit(fifo, 1, true), 3u << 10);
+  EXPECT_EQ(copy_engine_limit(fifo, 512, true), 1536u << 10);
+  EXPECT_EQ(copy_engine_limit(fifo, 16384, true), 96u << 20);
+  EXPECT_EQ(copy_engine_limit(fifo, 1, false), 3u << 10);
+  EXPECT_EQ(copy_engine_limit(fifo, 512, false), 1u << 20);
+  EXPECT_EQ(copy_engine_limit(fifo, 16384, false), 1u << 20);
+  fifo.engine_from = message::engine_never;
+  EXPECT_EQ(copy_engine_limit(fifo, 1, false), ~std::uint64_t{0});
 }
 
 TEST(CopyEngineLimit, FlagsOfARecordAreDistinct) {

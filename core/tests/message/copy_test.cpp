@@ -311,7 +311,7 @@ TEST_P(Copied, WhatNobodyWaitsForIsAcknowledgedToo) {
 
 // ---- to where no copy engine reaches
 
-// A block's shared memory: without a link between the GPUs the message then comes through the lane.
+// A block's shared memory: without a link between the GPUs the message then comes through the FIFO.
 struct IntoSharedMemory {
   static constexpr std::int64_t bytes = 20000;
 

@@ -15,13 +15,13 @@ using message::Incoming;
 using message::Kind;
 using message::Reservation;
 
-constexpr std::uint32_t fifo_shift = 6;  // the ring has 64 cells
+constexpr std::uint32_t fifo_shift = 6;  // the ring has 64 packets
 
-// A lane of a ring of its own; its headers name ranks where the parameter says so.
+// A FIFO of a ring of its own; its headers name ranks where the parameter says so.
 class Fifo : public ::testing::TestWithParam<bool> {
  protected:
-  Fifo() : cells_(1u << fifo_shift) {
-    out_.ring = in_.ring = {cells_.data(), fifo_shift};
+  Fifo() : packets_(1u << fifo_shift) {
+    out_.ring = in_.ring = {packets_.data(), fifo_shift};
     out_.credit = in_.credit = &credit_;
     out_.doorbell = &doorbell_;
     out_.quick = 1;
@@ -29,18 +29,18 @@ class Fifo : public ::testing::TestWithParam<bool> {
     in_.batch = in_.ring.size() / 4;
     begin_at(0);
   }
-  // Both ends, and the credit, as if so many cells had passed.
+  // Both ends, and the credit, as if so many packets had passed.
   void begin_at(std::uint32_t position) {
     for (std::uint32_t i = 0; i < in_.ring.size(); ++i) {
       const std::uint32_t last = position - in_.ring.size() + i;
       if (position) in_.ring.at(last).epoch = in_.ring.epoch(last);
     }
-    const auto put_at = [&](auto& lane) {
-      lane.next = lane.ring.cells;
-      lane.epoch = 1;
-      lane.settled = 0;
-      lane.advance(position);
-      lane.quick_messages = 0;
+    const auto put_at = [&](auto& fifo) {
+      fifo.next = fifo.ring.packets;
+      fifo.epoch = 1;
+      fifo.settled = 0;
+      fifo.advance(position);
+      fifo.quick_messages = 0;
     };
     put_at(out_);
     put_at(in_);
@@ -57,11 +57,11 @@ class Fifo : public ::testing::TestWithParam<bool> {
   bool peek(Incoming& found) { return message::Rx(in_).peek(found); }
   std::uint32_t names() const { return GetParam(); }
 
-  std::vector<message::Cell> cells_;
+  std::vector<message::Packet> packets_;
   message::Credit credit_{};
   std::uint8_t doorbell_ = 0;
-  message::OutLane out_{};
-  message::InLane in_{};
+  message::OutFifo out_{};
+  message::InFifo in_{};
 };
 
 // A header of each kind, with a value in every field that it carries.
@@ -112,7 +112,7 @@ void expect_same(const Header& found, const Header& put) {
 
 struct Message {
   Header header;
-  std::uint64_t payload;  // bytes in cells
+  std::uint64_t payload;  // bytes in packets
 };
 
 std::vector<Message> messages() {
@@ -133,9 +133,9 @@ TEST_P(Fifo, BringsEveryHeaderInOrderRoundTheRing) {
       expect_same(found.header, m.header);
       EXPECT_EQ(found.rank, names() ? round : 0);
       EXPECT_EQ(found.place.position, position);
-      EXPECT_EQ(found.place.cells, message::payload_cells(m.payload));
-      EXPECT_GE(found.place.begin, position + message::header_cells(m.header.kind) + names());
-      EXPECT_EQ(found.place.begin + found.place.cells, position + found.place.all);
+      EXPECT_EQ(found.place.packets, message::payload_packets(m.payload));
+      EXPECT_GE(found.place.begin, position + message::header_packets(m.header.kind) + names());
+      EXPECT_EQ(found.place.begin + found.place.packets, position + found.place.all);
       message::Rx(in_).release(found.place.all);
       position += found.place.all;
       EXPECT_EQ(doorbell_, 1);
@@ -181,23 +181,23 @@ TEST_P(Fifo, HasNoRoomUntilCreditComes) {
   EXPECT_FALSE(put(h, 0));
 }
 
-// The cells of a header of several are seen in any order: it is there when all of them are.
+// The packets of a header of several are seen in any order: it is there when all of them are.
 TEST_P(Fifo, ShowsNoHeaderBeforeAllOfItIsThere) {
   ASSERT_TRUE(put(header_of(Kind::pull, 1 << 20), 5));
-  const std::uint32_t count = message::header_cells(Kind::pull) + names();
+  const std::uint32_t count = message::header_packets(Kind::pull) + names();
   Incoming found;
   for (std::uint32_t missing = 0; missing < count; ++missing) {
-    std::uint32_t& epoch = cells_[missing].epoch;
+    std::uint32_t& epoch = packets_[missing].epoch;
     const std::uint32_t there = epoch;
     epoch = 0;
-    EXPECT_FALSE(peek(found)) << "without cell " << missing;
+    EXPECT_FALSE(peek(found)) << "without packet " << missing;
     epoch = there;
   }
   ASSERT_TRUE(peek(found));
   expect_same(found.header, header_of(Kind::pull, 1 << 20));
 }
 
-INSTANTIATE_TEST_SUITE_P(Lanes, Fifo, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Fifos, Fifo, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "ThatNameRanks" : "OfOneRank"; });
 
 }  // namespace

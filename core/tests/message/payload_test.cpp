@@ -1,4 +1,5 @@
-// A payload in the cells of a ring: by however many threads it is written and read, in whatever buffers, it comes back.
+// A payload in the packets of a ring: by however many threads it is written and read, in whatever buffers, it comes
+// back.
 #include "message/engine/work.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ struct Turn {
   bool leader() const { return number == 0; }
 };
 
-constexpr std::uint32_t shift = 11;  // the ring has 2048 cells
+constexpr std::uint32_t shift = 11;  // the ring has 2048 packets
 
 unsigned char byte_at(std::size_t i) { return static_cast<unsigned char>(i * 37 + i / 251); }
 
@@ -26,9 +27,9 @@ class Payloads : public ::testing::TestWithParam<std::uint32_t> {
  protected:
   // Sends `bytes` from a buffer that lies so far behind a line of 64 bytes, and receives `wanted` of them likewise.
   void carry(std::size_t bytes, std::size_t wanted, std::size_t out_skew, std::size_t in_skew, std::uint32_t position) {
-    std::vector<message::Cell> cells(1u << shift);
-    const message::Ring ring{cells.data(), shift};
-    const std::uint32_t count = message::payload_cells(bytes);
+    std::vector<message::Packet> packets(1u << shift);
+    const message::Ring ring{packets.data(), shift};
+    const std::uint32_t count = message::payload_packets(bytes);
     std::vector<Line> out_lines(bytes / sizeof(Line) + 3), in_lines(wanted / sizeof(Line) + 3);
     unsigned char* const out = out_lines[0].bytes + out_skew;
     unsigned char* const in = in_lines[0].bytes + in_skew;
@@ -37,9 +38,9 @@ class Payloads : public ::testing::TestWithParam<std::uint32_t> {
     for (std::size_t i = 0; i < in_lines.size() * sizeof(Line) - in_skew; ++i) in[i] = untouched;
     const std::uint32_t threads = GetParam(), phase = 0;
     for (std::uint32_t t = 0; t < threads; ++t)
-      message::push_cells(Turn{t, threads}, message::Payload(ring, position, count, bytes), out);
+      message::push_packets(Turn{t, threads}, message::Payload(ring, position, count, bytes), out);
     for (std::uint32_t t = 0; t < threads; ++t)
-      ASSERT_TRUE(message::take_cells(Turn{t, threads}, phase, message::Payload(ring, position, count, wanted), in));
+      ASSERT_TRUE(message::take_packets(Turn{t, threads}, phase, message::Payload(ring, position, count, wanted), in));
     for (std::size_t i = 0; i < wanted; ++i)
       ASSERT_EQ(in[i], byte_at(i)) << "byte " << i << " of " << wanted << ", sent " << bytes;
     ASSERT_EQ(in[wanted], untouched) << "behind " << wanted << " bytes, sent " << bytes;

@@ -97,7 +97,8 @@ TEST_F(Placed, WindowsBothWays) {
     const unsigned threads = c.scope == ScopeKind::thread ? 1 : c.block * c.blocks;
     const Lengths all{message::place_each * threads};
     c.bytes = 2 * messages * all.stride();
-    c.config.lane_bytes = c.config.seed.value_or(0) % 2 ? 256 : 0;  // few cells: what is told may have to wait for room
+    c.config.lane_bytes =
+        c.config.seed.value_or(0) % 2 ? 256 : 0;  // few packets: what is told may have to wait for room
     const Outcome o = run_script(c, ExchangePlaced{all});
     ASSERT_EQ(o.error, "");
     for (int role = 0; role < 2; ++role) {

@@ -66,7 +66,7 @@ class Places : public ::testing::TestWithParam<Ranks> {
   const gpu::ThreadScope thread_{};
   int receiver_ = 0;
   std::optional<message::RankMemory> memory_;
-  std::optional<message::LaneFinder<gpu::ThreadScope>> finder_;
+  std::optional<message::FifoFinder<gpu::ThreadScope>> finder_;
 };
 
 TEST_P(Places, OfThoseWhoHaveSentAreFoundAndNoOthers) {
@@ -130,8 +130,9 @@ TEST_P(Places, AreNotFoundForWhatAReceiveThatNamesItsSourceHasTaken) {
   EXPECT_EQ(find(), -1);
 }
 
-// As on a GPU, where a doorbell may be seen before the cell: the receiver has cleared it by the time the message comes.
-TEST_P(Places, AreFoundByTheirCellsWhereADoorbellWasTooEarly) {
+// As on a GPU, where a doorbell may be seen before the packet: the receiver has cleared it by the time the message
+// comes.
+TEST_P(Places, AreFoundByTheirPacketsWhereADoorbellWasTooEarly) {
   if (!receiver().doorbells) GTEST_SKIP() << "no doorbells: few ranks";
   for (int from = 0; from < GetParam().all(); ++from) {
     message::set_doorbell(receiver(), from);
@@ -144,8 +145,8 @@ TEST_P(Places, AreFoundByTheirCellsWhereADoorbellWasTooEarly) {
   }
 }
 
-// The same behind the message before, whose lane is left for another one.
-TEST_P(Places, AreFoundByTheirCellsWhereTheDoorbellWasClearedForAnEarlierMessage) {
+// The same behind the message before, whose FIFO is left for another one.
+TEST_P(Places, AreFoundByTheirPacketsWhereTheDoorbellWasClearedForAnEarlierMessage) {
   const int all = GetParam().all();
   if (!receiver().doorbells) GTEST_SKIP() << "no doorbells: few ranks";
   for (int from = 0; from + 1 < all; ++from) {

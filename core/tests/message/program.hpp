@@ -104,7 +104,7 @@ struct Coverage {
   std::uint64_t probes = 0, tests = 0, wait_alls = 0, wait_anys = 0, ssends = 0, bsends = 0, exchanges = 0,
                 replaces = 0;
   std::uint64_t early = 0, barriers = 0, broadcasts = 0, two_kernels = 0;
-  std::uint64_t wraps = 0;  // lanes gone round, at least once each
+  std::uint64_t wraps = 0;  // FIFOs gone round, at least once each
   std::uint64_t scopes[4] = {};
 };
 

@@ -66,17 +66,17 @@ inline void ProgramGenerator::choose_config() {
   c.copy_engine_bytes = own.pick<std::optional<std::uint64_t>>({{}, Config::never_copied, 0, 0, 700, 20000});
   c.place_threads = own.pick({0u, 1u, 33u, 64u});
   c.seed.reset();
-  const std::uint64_t lane =
+  const std::uint64_t fifo =
       c.lane_bytes ? c.lane_bytes
                    : std::min<std::uint64_t>(16384, (4u << 20) / static_cast<unsigned>(ranks()) / 16 * 16);
-  std::uint64_t cells = 1;
-  while (2 * cells <= lane / 16) cells *= 2;
-  piece_ = static_cast<std::int64_t>(cells / 2 - 1) * 12;
+  std::uint64_t packets = 1;
+  while (2 * packets <= fifo / 16) packets *= 2;
+  piece_ = static_cast<std::int64_t>(packets / 2 - 1) * 12;
   eager_limit_ = std::min(piece_, static_cast<std::int64_t>(*c.eager_bytes));
-  // Lanes from and to slots are longer where their length is the library's choice.
+  // FIFOs from and to slots are longer where their length is the library's choice.
   const auto of_slots = static_cast<std::int64_t>((4u << 20) / static_cast<unsigned>(ranks()) / 16 * 6);
   longest_eager_ = std::min(c.lane_bytes ? piece_ : of_slots, static_cast<std::int64_t>(*c.eager_bytes));
-  // Staged messages go through the lane a piece at a time, so with small lanes they may not be large.
+  // Staged messages go through the FIFO a piece at a time, so with small FIFOs they may not be large.
   largest_ = random_.percent(12) ? 4 << 20 : random_.percent(50) ? 64 << 10 : 5000;
   if (!c.direct || most_gpus_ > 0) largest_ = std::min(largest_, piece_ * (c.direct && c.p2p ? 2000 : 500));
   budget_ = random_.percent(20) ? 24 << 20 : 3 << 20;

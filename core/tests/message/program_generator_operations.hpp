@@ -285,7 +285,7 @@ inline void ProgramGenerator::count_coverage() {
         announced && p_.config.direct && engine && static_cast<std::uint64_t>(m.bytes) >= *engine && m.bytes > 0;
     through[{m.src, m.dst}] += !announced || !p_.config.direct ? m.bytes / 12 + 1 : 3;
   }
-  for (const auto& [pair, cells] : through) c.wraps += cells > 2 * (piece_ / 12 + 1);
+  for (const auto& [pair, packets] : through) c.wraps += packets > 2 * (piece_ / 12 + 1);
   p_.config.errors_fatal = true;
   for (int r = 0; r < ranks(); ++r) {
     const RankProgram& rank = rank_of(r);

@@ -279,7 +279,7 @@ inline std::string not_covered(const Coverage& c) {
   need("barriers", c.barriers);
   need("broadcasts", c.broadcasts);
   need("two kernels", c.two_kernels);
-  need("lanes gone round", c.wraps);
+  need("fifos gone round", c.wraps);
   need("thread scope", c.scopes[0]);
   need("warp scope", c.scopes[1]);
   need("block scope", c.scopes[2]);

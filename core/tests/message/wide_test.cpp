@@ -1,4 +1,4 @@
-// Payloads with wide groups that have no more cells than the block has threads.
+// Payloads with wide groups that have no more packets than the block has threads.
 #include <dcgn/gpu/comm.hpp>
 #include <dcgn/gpu/launch.hpp>
 #include <dcgn/job.hpp>
@@ -10,7 +10,7 @@
 namespace dcgn::test {
 namespace {
 
-constexpr int payload_words = 1250;  // 417 cells, of which 384 lie in wide groups
+constexpr int payload_words = 1250;  // 417 packets, of which 384 lie in wide groups
 constexpr unsigned wide_block = 512;
 
 // Slot 0 sends, slot 1 receives: from a named source, then from any.

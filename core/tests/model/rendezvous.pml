@@ -3,7 +3,7 @@
 
    One acknowledgement word, used for one message after the other, each in a turn of its own. The receiver reads the
    sender's buffer; or asks the sender to store it in its own, who does, or leaves it to the receiver after all; or has
-   it sent through the lane. The job may be aborted at any moment, which either side notices only where it waits.
+   it sent through the FIFO. The job may be aborted at any moment, which either side notices only where it waits.
 
    Checked: nobody touches a buffer whose owner has left the call (assertions); whoever waits goes on, or is told of the
    abort (no invalid end state).
@@ -16,11 +16,11 @@
 #define turns 3
 
 mtype = { none, pulling, pulled, withdrawn, accepted, asked };                /* answers, in the word */
-mtype = { announced, placed, not_placed, data };                              /* headers, in the lane */
+mtype = { announced, placed, not_placed, data };                              /* headers, in the FIFO */
 
 byte word_turn;
 mtype answer = none;
-chan lane = [2] of { mtype, byte };
+chan fifo = [2] of { mtype, byte };
 bool aborted, over;        /* over: nothing more is sent */
 bool sending, receiving;   /* the buffers are lent */
 bool at_sender, at_receiver; /* the other side is at them */
@@ -88,12 +88,12 @@ active proctype Sender() {
        sending = true;
        was_asked = false
      };
-     lane!announced(turn);
+     fifo!announced(turn);
      do
      :: answer_to(turn) == pulled -> sender_leaves(); break
-     :: answer_to(turn) == accepted -> /* in pieces, each of which is copied into the lane */
+     :: answer_to(turn) == accepted -> /* in pieces, each of which is copied into the FIFO */
         do
-        :: lane!data(turn) -> break
+        :: fifo!data(turn) -> break
         :: aborted -> break
         od;
         sender_leaves();
@@ -119,7 +119,7 @@ active proctype Sender() {
               };
               say(turn, pulled);
               do
-              :: lane!placed(turn) -> break
+              :: fifo!placed(turn) -> break
               :: aborted -> break
               od;
               sender_leaves();
@@ -128,7 +128,7 @@ active proctype Sender() {
            fi
         :: true ->
            do
-           :: lane!not_placed(turn) -> break
+           :: fifo!not_placed(turn) -> break
            :: aborted -> break
            od
         fi
@@ -170,7 +170,7 @@ active proctype Receiver() {
 next:
   receiving = true;
   do
-  :: lane?announced(turn) ->
+  :: fifo?announced(turn) ->
      if
      :: read(turn, none, done)
      :: exchange(turn, none, pulling, done);
@@ -178,8 +178,8 @@ next:
         :: done ->
            say(turn, asked);
            do
-           :: lane?placed(turn) -> receiver_leaves(); goto next
-           :: lane?not_placed(turn) -> read(turn, asked, done)
+           :: fifo?placed(turn) -> receiver_leaves(); goto next
+           :: fifo?not_placed(turn) -> read(turn, asked, done)
            :: aborted ->
 #if DEFECT != 5 /* the buffer is not taken back */
               take_back(turn);
@@ -191,12 +191,12 @@ next:
         fi
      :: say(turn, accepted);
         do
-        :: lane?data(turn) -> receiver_leaves(); goto next
+        :: fifo?data(turn) -> receiver_leaves(); goto next
         :: aborted -> receiver_leaves(); goto gone
         od
      fi
   :: aborted -> receiver_leaves(); goto gone
-  :: over && empty(lane) -> goto gone
+  :: over && empty(fifo) -> goto gone
   od;
 gone:
   skip

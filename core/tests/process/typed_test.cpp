@@ -122,7 +122,7 @@ TEST_F(Processes, EmptySynchronousMessages) {
   }
 }
 
-// However they come: in a header of a lane or of MPI, behind it, or in pieces.
+// However they come: in a header of a FIFO or of MPI, behind it, or in pieces.
 TEST_F(Processes, OtherElementsAreRefused) {
   for (const bool share : {true, false})
     for (const std::int64_t elements : {1, 100, 200000}) {

@@ -2,8 +2,8 @@
 //
 // All are at system scope: the other side may be another block, another GPU or a CPU thread. On the host they are
 // std::atomic_ref operations, which ThreadSanitizer understands; on a GPU, PTX of the same order. There are no fences;
-// cells, of 16 bytes, have stores and loads of their own in message/cell.hpp. In deterministic mode each one is a point
-// where the scheduler may switch to another thread.
+// packets, of 16 bytes, have stores and loads of their own in message/packet.hpp. In deterministic mode each one is a
+// point where the scheduler may switch to another thread.
 #pragma once
 
 #include <dcgn/host_device.hpp>

@@ -25,7 +25,7 @@ DCGN_HOST_DEVICE bool in_reach(const Channel<Scope>& c, const void* in, const vo
              !message::is_device_memory(c.me(), out);
   for (int r = 0; r < c.size(); ++r) {
     const int rank = c.group().in_world(r);
-    const bool direct = message::lane_to(c.me(), rank).reach == message::Reach::direct;
+    const bool direct = message::fifo_to(c.me(), rank).reach == message::Reach::direct;
     all = all && ((direct && message::is_at_home(c.me(), rank)) || r == c.rank());
   }
   return all;
@@ -169,8 +169,8 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
 // Whether this rank's threads copy so many bytes of each peer's faster than a copy engine would.
 template <class Scope>
 DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes, std::uint32_t threads) {
-  const message::InLane& lane = message::lane_from(c.me(), c.group().in_world(c.beside(1)));
-  return static_cast<std::uint64_t>(bytes) < message::copy_engine_limit(lane, threads, true);
+  const message::InFifo& fifo = message::fifo_from(c.me(), c.group().in_world(c.beside(1)));
+  return static_cast<std::uint64_t>(bytes) < message::copy_engine_limit(fifo, threads, true);
 }
 template <class Scope>
 DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes) {
@@ -192,7 +192,7 @@ DCGN_HOST_DEVICE inline std::int64_t least_by_addresses(const Endpoint& me) {
 
 // Whether calls of this scope can be such, and this one, for which a rank has so many bytes.
 template <class Scope>
-inline constexpr bool goes_straight = message::exchanges_cells<gpu::BlockScope> && !Scope::in_warp;
+inline constexpr bool goes_straight = message::exchanges_packets<gpu::BlockScope> && !Scope::in_warp;
 template <class Scope>
 DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
                                       std::int64_t from_bytes) {

@@ -271,7 +271,7 @@ class Channel {
   DCGN_HOST_DEVICE bool is_near() const {
     const message::Port& p = port_;
     if (p.near == p.size) return true;
-    const auto near = [&](int r) { return p.lane(group_.in_world(r)) < static_cast<std::uint32_t>(p.near); };
+    const auto near = [&](int r) { return p.fifo(group_.in_world(r)) < static_cast<std::uint32_t>(p.near); };
     return !group_.table && near(0) && near(size() - 1);
   }
   // Whether so many ranks send to each other at once.
@@ -324,13 +324,13 @@ class Channel {
       for (int i = 0; i < Count; ++i) store_relaxed(words(r)[i], values[i]);
     };
     std::uint32_t missing = ~0u;
-    if constexpr (message::exchanges_cells<Scope>) {
+    if constexpr (message::exchanges_packets<Scope>) {
       if (scope_.size() >= gpu::warp_size) {
         const message::Partners all{everyone(), size()};
-        const message::Exchange e = message::exchange_cells<Count>(
+        const message::Exchange e = message::exchange_packets<Count>(
             scope_, port_, all, true,
             [&] {
-              message::CellRow<Count> row{{}, message::small_word(group_.collective_context(), turn_.tag, 8)};
+              message::PacketRow<Count> row{{}, message::small_word(group_.collective_context(), turn_.tag, 8)};
               for (int i = 0; i < Count; ++i) row.values[i] = mine[i];
               return row;
             },
@@ -348,13 +348,13 @@ class Channel {
     }
     return exchange_otherwise(mine, words(0), words(1) - words(0), missing);
   }
-  // A cell without words to each of these ranks and from each.
+  // A packet without words to each of these ranks and from each.
   DCGN_HOST_DEVICE message::Exchange exchange_nothing(const message::Partners& partners) const {
     const std::uint32_t word = message::small_word(group_.collective_context(), turn_.tag, 0);
-    return message::exchange_cells<1>(
+    return message::exchange_packets<1>(
         scope_, port_, partners, false,
         [&] {
-          return message::CellRow<1>{{0}, word};
+          return message::PacketRow<1>{{0}, word};
         },
         [] {}, [](const std::uint64_t(&)[1]) {}, [](int, const std::uint64_t(&)[1]) {});
   }

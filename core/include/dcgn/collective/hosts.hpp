@@ -2,7 +2,7 @@
 // talks to the other leaders, and then the ranks of each host share what has come (Stuart and Owens 2009, section
 // 3.2.3: one message of MPI for each node, however many ranks it has).
 //
-// A host is a row of processes that share memory, so its ranks have lanes to each other. They follow each other in the
+// A host is a row of processes that share memory, so its ranks have FIFOs to each other. They follow each other in the
 // world, so they do in a communicator whose ranks are evenly spaced there, and operands stay in order. The leader is
 // the first of them. Each step is the same call of fewer ranks.
 #pragma once

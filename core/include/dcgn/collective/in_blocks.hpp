@@ -1,7 +1,7 @@
 // Reductions of some hundred kilobytes and more by several blocks of a slot, among a few slots that have rings for each
 // block (message::BlockRings). The first block tells the other ranks what the call is, as for calls by addresses
 // (addresses.hpp); each other one sends its share of the data to the block of the same number at every other rank and
-// reduces what comes from there, as a block alone does in its lanes (in_lanes.hpp). So the blocks of a slot meet at the
+// reduces what comes from there, as a block alone does in its FIFOs (in_fifos.hpp). So the blocks of a slot meet at the
 // beginning and at the end, and never between.
 //
 // That takes as many blocks at every rank, which the ranks know only once they have told each other. Until then a block
@@ -12,7 +12,7 @@
 #include <dcgn/arch/atomic.hpp>
 #include <dcgn/arch/relax.hpp>
 #include <dcgn/collective/addresses.hpp>
-#include <dcgn/collective/in_lanes.hpp>
+#include <dcgn/collective/in_fifos.hpp>
 #include <dcgn/collective/reducing.hpp>
 #include <dcgn/message/blocks_scope.hpp>
 #include <dcgn/message/endpoint.hpp>
@@ -53,7 +53,7 @@ struct Shares {
 static_assert(most_by_blocks <= 1u << 30, "sums of lengths are 32 bits");
 
 template <class Scope, class R>
-concept ReducesInBlocks = message::plans_ahead<Scope> && ReducesInLanes<gpu::BlockScope, R>;
+concept ReducesInBlocks = message::plans_ahead<Scope> && ReducesInFifos<gpu::BlockScope, R>;
 
 // By how many blocks but the first a call can be made so; 0: it cannot.
 DCGN_HOST_DEVICE inline unsigned blocks_that_move(const gpu::BlocksScope& scope, const Member& m, const Input& in,
@@ -78,7 +78,7 @@ DCGN_HOST_DEVICE inline bool goes_on(const BlockRings& rings, const std::uint32_
 
 // What the threads of a block that see to a peer know of the rings between its like there and itself.
 struct RingStand {
-  message::Cell *to = nullptr, *from = nullptr;  // null at other threads
+  message::Packet *to = nullptr, *from = nullptr;  // null at other threads
   std::uint32_t* moved = nullptr;
   std::uint32_t move = 0;
   int peer = 0;
@@ -87,14 +87,14 @@ struct RingStand {
     const auto k = static_cast<int>(thread);
     if ((k >= m.group.size) | (k == m.group.rank)) return;
     const BlockRings& rings = *m.port.me->collectives.block_rings;
-    const std::size_t cells = static_cast<std::size_t>(block) << BlockRings::shift;
+    const std::size_t packets = static_cast<std::size_t>(block) << BlockRings::shift;
     peer = m.group.in_world(k);
-    to = rings.to[peer] + cells;
-    from = rings.from[peer] + cells;
+    to = rings.to[peer] + packets;
+    from = rings.from[peer] + packets;
     moved = rings.moved + block * BlockRings::most + static_cast<unsigned>(peer);
     move = *moved;
   }
-  DCGN_HOST_DEVICE message::Row row(message::Cell* ring) const {
+  DCGN_HOST_DEVICE message::Row row(message::Packet* ring) const {
     constexpr std::uint32_t half = 1u << (BlockRings::shift - 1);
     return {ring, BlockRings::shift, (move & 1) * half, move / 2};
   }

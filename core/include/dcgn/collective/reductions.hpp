@@ -6,8 +6,8 @@
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/hosts.hpp>
 #include <dcgn/collective/in_blocks.hpp>
-#include <dcgn/collective/in_cells.hpp>
-#include <dcgn/collective/in_lanes.hpp>
+#include <dcgn/collective/in_fifos.hpp>
+#include <dcgn/collective/in_packets.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/reducing.hpp>
 
@@ -15,7 +15,7 @@
 
 namespace dcgn::collective {
 
-// Calls that may be a matter of cells are inlined up to there; the rest has a copy of scope and member.
+// Calls that may be a matter of packets are inlined up to there; the rest has a copy of scope and member.
 using detail::Kept;
 
 // A call whose arguments have been looked at, once all have told their addresses: visit(channel, places) where all can
@@ -54,7 +54,7 @@ template <class Scope, class R>
 DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Output out, int root, const R& r) {
   Code code = Code::ok;
   const int known = m.group.has(root) ? root : m.group.size;
-  return reduce_in_cells(scope, m, Call::reduce, in, out, known, r, code)
+  return reduce_in_packets(scope, m, Call::reduce, in, out, known, r, code)
              ? code
              : reduce_otherwise<Scope>(scope, m, in, out, root, r);
 }
@@ -98,12 +98,12 @@ template <class Scope, class R>
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
   Code code = Code::ok;
-  if (reduce_in_cells(scope, m, Call::all_reduce, in, out, -1, r, code)) return code;
-  if constexpr (ReducesInLanes<Scope, R>) {
+  if (reduce_in_packets(scope, m, Call::all_reduce, in, out, -1, r, code)) return code;
+  if constexpr (ReducesInFifos<Scope, R>) {
     bool fits = false;
-    const Reduction reduction = reduction_in_lanes<Scope, R>(scope, m, in, out, fits);
+    const Reduction reduction = reduction_in_fifos<Scope, R>(scope, m, in, out, fits);
     if (fits)
-      if (const Outcome outcome = all_reduce_in_lanes(scope, m, reduction, r); outcome.done) return outcome.code;
+      if (const Outcome outcome = all_reduce_in_fifos(scope, m, reduction, r); outcome.done) return outcome.code;
   }
   if constexpr (goes_straight<Scope>)
     if (const std::int64_t bytes = in.count * r.element(); may_go_straight(scope, m, bytes, all_reduce_by_addresses) &&

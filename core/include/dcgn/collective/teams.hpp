@@ -91,7 +91,7 @@ struct Teams {
 // The leaders send each other nothing.
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
-  if constexpr (message::exchanges_cells<Scope>)
+  if constexpr (message::exchanges_packets<Scope>)
     if (c.scope().size() >= gpu::warp_size && teams.count <= at_once_ranks) {
       const message::Partners all{teams.leaders, teams.count};
       const message::Exchange e = c.exchange_nothing(all);

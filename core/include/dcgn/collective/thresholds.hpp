@@ -25,7 +25,7 @@ inline constexpr std::int64_t in_teams_bytes = 4 << 10;
 inline constexpr std::size_t by_first_block = 65 << 10;
 
 // From so many bytes on such ranks read and write each other's buffers where all can reach them: those that every rank
-// has at the end, and those of a rank's part, among slots alone, whose lanes carry more, and else.
+// has at the end, and those of a rank's part, among slots alone, whose FIFOs carry more, and else.
 inline constexpr std::int64_t all_reduce_by_addresses = 65 << 10;
 // Reductions by several blocks up to here go through rings of the blocks, where slots have such; see in_blocks.hpp.
 inline constexpr std::int64_t most_by_blocks = 8 << 20;

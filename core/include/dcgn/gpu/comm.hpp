@@ -134,7 +134,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE std::int64_t eager_limit(const Scope& scope, int to) const {
     if (to < 0 || to >= size()) return 0;
     return static_cast<std::int64_t>(
-        message::eager_limit(message::lane_to(*port_.me, group_.in_world(to)), scope.size()));
+        message::eager_limit(message::fifo_to(*port_.me, group_.in_world(to)), scope.size()));
   }
 
   // Begins a send or a receive; the buffer belongs to it until it has been waited for, by the same scope. No

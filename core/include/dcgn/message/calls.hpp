@@ -97,7 +97,7 @@ DCGN_HOST_DEVICE bool send_at_once([[maybe_unused]] const Scope& scope, [[maybe_
       if constexpr (!Scope::in_warp)
         return send_words(scope, port, data, size, to, tag, context);
       else if (size <= small_bytes)
-        return send_cell(scope, port, data, size, to, tag, context);
+        return send_packet(scope, port, data, size, to, tag, context);
     }
   return false;
 }
@@ -115,8 +115,8 @@ DCGN_HOST_DEVICE bool recv_at_once([[maybe_unused]] const Scope& scope, [[maybe_
         return receive_words(scope, port, data, size, from, tag, context, status);
       } else if (size <= small_bytes) {
         if constexpr (!Scope::single)  // a thread would take too many of its caller's registers
-          if (from == any_source) return receive_cell_of_few(scope, port, data, size, tag, context, status);
-        return receive_cell(scope, port, data, size, from, tag, context, status);
+          if (from == any_source) return receive_packet_of_few(scope, port, data, size, tag, context, status);
+        return receive_packet(scope, port, data, size, from, tag, context, status);
       }
     }
   return false;

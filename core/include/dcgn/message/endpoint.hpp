@@ -1,9 +1,9 @@
-// The state of one rank: its lanes, its records, what it waits for. One caller at a time.
+// The state of one rank: its FIFOs, its records, what it waits for. One caller at a time.
 //
 // A rank outlives the kernels and threads that make its calls: all of this lives in memory of the rank's own (device
-// memory for a slot of a CUDA device), and only what other ranks must reach, the lanes and the acknowledgement words,
+// memory for a slot of a CUDA device), and only what other ranks must reach, the FIFOs and the acknowledgement words,
 // is where both sides can. Design: matching is the receiver's own affair, and everything that crosses between ranks is
-// a cell, a credit or an acknowledgement.
+// a packet, a credit or an acknowledgement.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -38,8 +38,8 @@ struct Envelope {
 // A send, a receive, or a message that came unexpected.
 enum class State : std::uint32_t {
   idle,        // on the free list
-  queued,      // send: waits for room in its lane, in order
-  announced,   // send: pull or offer is in the lane; waits for the acknowledgement
+  queued,      // send: waits for room in its FIFO, in order
+  announced,   // send: pull or offer is in the FIFO; waits for the acknowledgement
   streaming,   // send: the offer was accepted, pieces are going out; receive: pieces are coming in
   posted,      // receive: nothing has matched yet
   copying,     // receive: a copy engine fetches the message, or will
@@ -137,7 +137,7 @@ DCGN_HOST_DEVICE inline std::uint32_t unexpected_list(std::uint32_t context, std
   return mixed >> 26;
 }
 
-// What a rank has done, quick calls apart: see its lanes.
+// What a rank has done, quick calls apart: see its FIFOs.
 struct Statistics {
   std::uint64_t sent_messages = 0, sent_bytes = 0;
   std::uint64_t received_messages = 0, received_bytes = 0;  // that matched a receive
@@ -193,11 +193,11 @@ struct Meeting;  // meeting.hpp
 // rank, where whatever passes between the two takes one half or the other by turns. See collective/in_blocks.hpp.
 struct alignas(64) BlockRings {
   static constexpr int most = 8;              // ranks
-  static constexpr std::uint32_t shift = 13;  // a ring has 2^shift cells
+  static constexpr std::uint32_t shift = 13;  // a ring has 2^shift packets
   static constexpr std::uint32_t half_bytes = 48 << 10;
 
-  Cell* to[most];              // [rank]: the first block's ring at that rank, which the other blocks' follow
-  Cell* from[most];            // of those here, the first block's
+  Packet* to[most];            // [rank]: the first block's ring at that rank, which the other blocks' follow
+  Packet* from[most];          // of those here, the first block's
   std::uint32_t* moved;        // [block][rank]: how often something has passed between the two
   std::uint32_t passed[most];  // [rank]: and how often all blocks pass something over besides
   // What the first block has found out of the present call: 0 nothing yet, 1 that the others go on, 2 that they do not.
@@ -249,10 +249,10 @@ struct CollectiveSpace {
   Lapse* lapses = nullptr;                            // [most_at_once]
   Request* requests = nullptr;                        // [most_at_once]
   // Ranks that share a device, or are a process's CPU ranks, follow each other: where each such team begins, of those
-  // with lanes of their own.
+  // with FIFOs of their own.
   const std::int32_t* teams = nullptr;
   std::int32_t team_count = 0;
-  // The same of hosts, of all ranks: those of a host have lanes to each other. Each but the last has so many at least.
+  // The same of hosts, of all ranks: those of a host have FIFOs to each other. Each but the last has so many at least.
   const std::int32_t* hosts = nullptr;
   std::int32_t host_count = 0;
   std::int32_t least_of_host = 0;
@@ -304,7 +304,7 @@ enum Without : std::uint32_t {
   without_quick = 1,     // calls that find all they need at once and keep no record
   without_checks = 2,    // deadlines and the abort word, in waits
   without_relaxed = 4,   // each header is written with release order
-  without_bells = 8,     // no doorbells: lanes are looked at one by one, however many
+  without_bells = 8,     // no doorbells: FIFOs are looked at one by one, however many
   without_batches = 16,  // credit goes back for every message
   // Of collectives, where all ranks must do without the same:
   without_rounds = 32,      // each of few ranks sends to all others at once
@@ -317,10 +317,10 @@ enum Without : std::uint32_t {
 inline constexpr int few_ranks = 8;
 // Doorbells that a thread looks at together.
 inline constexpr int doorbell_group = 64;
-// The doorbell of a lane is a byte, 0 or 1. Those of a group are eight words of eight bytes, in such an order that the
-// sum of `word k << k` has the lanes' bits one after another.
-DCGN_HOST_DEVICE constexpr int doorbell_place(int lane) {
-  return lane / doorbell_group * doorbell_group + lane % 8 * 8 + lane / 8 % 8;
+// The doorbell of a FIFO is a byte, 0 or 1. Those of a group are eight words of eight bytes, in such an order that the
+// sum of `word k << k` has the FIFOs' bits one after another.
+DCGN_HOST_DEVICE constexpr int doorbell_place(int fifo) {
+  return fifo / doorbell_group * doorbell_group + fifo % 8 * 8 + fifo / 8 % 8;
 }
 
 // Settings shared by the ranks of a world.
@@ -336,8 +336,8 @@ class Exports;     // exports.hpp
 
 struct alignas(64) Endpoint {
   std::int32_t rank, size;               // of the world
-  OutLane* out;                          // [lanes()]
-  InLane* in;                            // [lanes()]
+  OutFifo* out;                          // [FIFOs()]
+  InFifo* in;                            // [FIFOs()]
   std::int32_t first, near;              // the ranks of processes that share memory: so many, from `first` on
   alignas(16) std::uint32_t busy;        // 1 during a call
   std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
@@ -345,8 +345,8 @@ struct alignas(64) Endpoint {
   std::uint32_t without;                 // parts of the protocol that are switched off: see Without
   std::int32_t node, device, slot, cpu;  // device and slot are -1 for a CPU rank, cpu is -1 for a slot
   std::int32_t home_first, home;         // of these, the ranks of this process, who know each other's addresses
-  OutLane* queued;                       // lanes with sends that wait for room
-  std::int32_t next_lane;                // behind the one that was last received from
+  OutFifo* queued;                       // FIFOs with sends that wait for room
+  std::int32_t next_fifo;                // behind the one that was last received from
   std::uint32_t next_choice;             // wait_any's rotation
   Record* records;
   std::uint32_t record_capacity, records_used;
@@ -354,9 +354,9 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
   // Where there are many ranks, each sender also sets its byte here, so that one look finds who has sent.
-  std::uint8_t* doorbells;               // [lanes(), rounded up to doorbell_group]; null where there are few
-  std::int32_t last_lane, cleared_lane;  // whose doorbells may be wrong: see LaneFinder; -1: none
-  const std::int32_t* mute;              // with doorbells: the lanes whose senders cannot reach them
+  std::uint8_t* doorbells;               // [FIFOs(), rounded up to doorbell_group]; null where there are few
+  std::int32_t last_fifo, cleared_fifo;  // whose doorbells may be wrong: see FifoFinder; -1: none
+  const std::int32_t* mute;              // with doorbells: the FIFOs whose senders cannot reach them
   std::int32_t mute_count;
   std::int32_t next_mute;  // where the next look at those begins
   std::uint32_t threads;   // that take part in the call
@@ -389,9 +389,9 @@ struct alignas(64) Endpoint {
   TraceLog log;            // of the rank's calls, where a trace is recorded
 };
 
-// Lanes go to the ranks of this process and of those that share memory with it, in order, and where there are others a
-// last one to the gateway, which carries what passes between processes (core/src/gateway/gateway.hpp). In its lanes
-// each header is followed by a cell that names the rank at the other end.
+// FIFOs go to the ranks of this process and of those that share memory with it, in order, and where there are others a
+// last one to the gateway, which carries what passes between processes (core/src/gateway/gateway.hpp). In its FIFOs
+// each header is followed by a packet that names the rank at the other end.
 DCGN_HOST_DEVICE inline bool is_near(const Endpoint& me, std::int32_t rank) {
   return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(me.first) < static_cast<std::uint32_t>(me.near);
 }
@@ -399,17 +399,17 @@ DCGN_HOST_DEVICE inline bool is_at_home(const Endpoint& me, std::int32_t rank) {
   return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(me.home_first) <
          static_cast<std::uint32_t>(me.home);
 }
-DCGN_HOST_DEVICE inline std::int32_t lanes(const Endpoint& me) { return me.near + (me.near != me.size); }
-DCGN_HOST_DEVICE inline std::int32_t lane_of(const Endpoint& me, std::int32_t rank) {
+DCGN_HOST_DEVICE inline std::int32_t fifos(const Endpoint& me) { return me.near + (me.near != me.size); }
+DCGN_HOST_DEVICE inline std::int32_t fifo_of(const Endpoint& me, std::int32_t rank) {
   return is_near(me, rank) ? rank - me.first : me.near;
 }
-DCGN_HOST_DEVICE inline OutLane& lane_to(Endpoint& me, std::int32_t rank) { return me.out[lane_of(me, rank)]; }
-DCGN_HOST_DEVICE inline InLane& lane_from(Endpoint& me, std::int32_t rank) { return me.in[lane_of(me, rank)]; }
+DCGN_HOST_DEVICE inline OutFifo& fifo_to(Endpoint& me, std::int32_t rank) { return me.out[fifo_of(me, rank)]; }
+DCGN_HOST_DEVICE inline InFifo& fifo_from(Endpoint& me, std::int32_t rank) { return me.in[fifo_of(me, rank)]; }
 // A rank as its callers hold it: with what never changes at hand.
 struct Port {
   Endpoint* me;
-  OutLane* out;
-  InLane* in;
+  OutFifo* out;
+  InFifo* in;
   Turns* turns;  // as CollectiveSpace has it
   std::int32_t size, first, near;
   std::uint32_t watched;  // as TraceLog has it
@@ -423,8 +423,8 @@ struct Port {
         first(endpoint.first),
         near(endpoint.near),
         watched(endpoint.log.watched) {}
-  // The lane of a rank that has one of its own: else it is not below `near`.
-  DCGN_HOST_DEVICE std::uint32_t lane(std::int32_t rank) const {
+  // The FIFO of a rank that has one of its own: else it is not below `near`.
+  DCGN_HOST_DEVICE std::uint32_t fifo(std::int32_t rank) const {
     return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(first);
   }
   DCGN_HOST_DEVICE operator Endpoint&() const { return *me; }

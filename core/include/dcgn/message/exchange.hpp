@@ -1,4 +1,4 @@
-// One cell to each of a few ranks and one from each, at once: what the smallest collectives take. As with the quick
+// One packet to each of a few ranks and one from each, at once: what the smallest collectives take. As with the quick
 // calls of quick_in_block.hpp the threads find out for themselves, here one of the first warp for each rank.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace dcgn::message {
 
 // Whether calls of this scope can be such.
 template <class Scope>
-inline constexpr bool exchanges_cells = decides_in_block&& Scope::in_block && !Scope::single;
+inline constexpr bool exchanges_packets = decides_in_block&& Scope::in_block && !Scope::single;
 
 // With whom: all of the peers, one of them by its number, or none.
 struct Partners {
@@ -36,64 +36,65 @@ struct Exchange {
   std::uint32_t missing = 0;
 };
 
-// What a thread that looks sends its partner: so many cells, all of whose last words are the same.
-template <int Cells>
-struct CellRow {
-  std::uint64_t values[Cells];
+// What a thread that looks sends its partner: so many packets, all of whose last words are the same.
+template <int Packets>
+struct PacketRow {
+  std::uint64_t values[Packets];
   std::uint32_t word;
 };
 
 // Each of the threads that look has load() give what it sends, hands what came from its partner to take(values), or
 // what it sends where nothing comes from there, and where not all has come what has to keep(partner, values); begin()
 // is called once by the leader when nothing can keep the call from being begun. With `orders` what the threads wrote
-// before is visible to those whom the cells reach, on GPUs too.
-template <int Cells, class Scope, class Load, class Begin, class Take, class Keep>
-DCGN_HOST_DEVICE Exchange exchange_cells(const Scope& scope, const Port& port, const Partners& partners, bool orders,
-                                         const Load& load, const Begin& begin, const Take& take, const Keep& keep) {
+// before is visible to those whom the packets reach, on GPUs too.
+template <int Packets, class Scope, class Load, class Begin, class Take, class Keep>
+DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port, const Partners& partners, bool orders,
+                                           const Load& load, const Begin& begin, const Take& take, const Keep& keep) {
   scope.sync();  // what the threads wrote is visible to all of them
   Exchange result;
   if (scope.looks()) {
     Endpoint& me = *port.me;
     const int k = static_cast<int>(scope.rank());
     const bool sends = partners.are(partners.to, k), receives = partners.are(partners.from, k);
-    const std::uint32_t lane = (sends | receives) ? port.lane(partners.peers[k]) : 0;
-    const bool near = lane < static_cast<std::uint32_t>(port.near);
-    OutLane& out = port.out[near ? lane : 0];
-    InLane& in = port.in[near ? lane : 0];
+    const std::uint32_t fifo = (sends | receives) ? port.fifo(partners.peers[k]) : 0;
+    const bool near = fifo < static_cast<std::uint32_t>(port.near);
+    OutFifo& out = port.out[near ? fifo : 0];
+    InFifo& in = port.in[near ? fifo : 0];
     const Cursor to = Cursor::of(out), from = Cursor::of(in);
     const Hindrance hindrance = Hindrance::of(me);
     std::uint8_t* const doorbell = out.doorbell;
-    constexpr std::uint64_t bytes = 8 * (Cells - 1);  // beside those of the last one
+    constexpr std::uint64_t bytes = 8 * (Packets - 1);  // beside those of the last one
     const std::uint64_t sent = out.quick_bytes + bytes, received = in.quick_bytes + bytes;
-    const CellRow<Cells> row = load();
+    const PacketRow<Packets> row = load();
     const std::uint64_t last_bytes = row.word >> 3 & 15;
-    const bool good = near & ((hindrance.sending | hindrance.receiving) == 0) & (!sends | (to.row >= Cells)) &
-                      (!receives | (from.row >= Cells));
+    const bool good = near & ((hindrance.sending | hindrance.receiving) == 0) & (!sends | (to.row >= Packets)) &
+                      (!receives | (from.row >= Packets));
     if (scope.vote_of_lookers(good)) {
       if (orders) order_memory();
-      for (int i = 0; i < Cells; ++i)
-        write_cell_if(sends, to.cell + i, row.values[i], row.word | static_cast<std::uint64_t>(to.epoch) << 32);
-      to.step_if(sends, out, Cells);
+      for (int i = 0; i < Packets; ++i)
+        write_packet_if(sends, to.packet + i, row.values[i], row.word | static_cast<std::uint64_t>(to.epoch) << 32);
+      to.step_if(sends, out, Packets);
       store_if(sends, &out.quick_bytes, sent + last_bytes);
       if (sends) ring_doorbell(doorbell);
       if (scope.leader()) begin();
-      std::uint32_t d[Cells][3]{};
+      std::uint32_t d[Packets][3]{};
       bool here = !receives;
       spin(quick_looks, [&] {
         if (!here) {
           here = true;
-          for (int i = 0; i < Cells; ++i) here = static_cast<int>(read_cell(from.cell[i], from.epoch, d[i])) & here;
+          for (int i = 0; i < Packets; ++i)
+            here = static_cast<int>(read_packet(from.packet[i], from.epoch, d[i])) & here;
         }
         return scope.vote_of_lookers(here);
       });
       bool came = receives & here;
-      CellRow<Cells> got = row;
-      for (int i = 0; i < Cells; ++i) {
+      PacketRow<Packets> got = row;
+      for (int i = 0; i < Packets; ++i) {
         came = came & (d[i][2] == row.word);
         if (receives) got.values[i] = d[i][0] | static_cast<std::uint64_t>(d[i][1]) << 32;
       }
       if (orders) order_memory();
-      from.step_if(came, in, Cells);
+      from.step_if(came, in, Packets);
       store_if(came, &in.quick_bytes, received + last_bytes);
       result.missing = scope.lookers_who(receives & !came);
       result.state = result.missing ? Exchange::State::some : Exchange::State::all;

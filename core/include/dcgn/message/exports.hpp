@@ -39,11 +39,11 @@ class Exports {
   Exports& operator=(const Exports&) = delete;
   virtual ~Exports() = default;
 
-  // Before a send that no thread of the receiver's can read is offered through this lane: r.ack names it.
-  virtual void tell(std::int32_t lane, const Record& r) = 0;
-  // Whether what has been offered through this lane, and is received by `r`, can be read where it is: r.address is then
+  // Before a send that no thread of the receiver's can read is offered through this fifo: r.ack names it.
+  virtual void tell(std::int32_t fifo, const Record& r) = 0;
+  // Whether what has been offered through this FIFO, and is received by `r`, can be read where it is: r.address is then
   // where, until close().
-  virtual bool open(std::int32_t lane, Record& r) = 0;
+  virtual bool open(std::int32_t fifo, Record& r) = 0;
   virtual void close(const Record& r) = 0;
 };
 

@@ -1,6 +1,6 @@
 // Where the slots of a GPU meet one of them, their leader, in the GPU's memory: each writes down which call it comes
 // from, and when the leader has seen all of them it ends their turn. As messages of nothing would do it, and a report
-// says that they wait for those; but there are no lanes to see to, however many they are.
+// says that they wait for those; but there are no FIFOs to see to, however many they are.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>

@@ -1,4 +1,4 @@
-// Payloads: bytes in a lane's cells, and plain copies.
+// Payloads: bytes in a FIFO's packets, and plain copies.
 #pragma once
 
 #include <dcgn/arch/relax.hpp>
@@ -20,38 +20,38 @@ DCGN_HOST_DEVICE inline bool reachable([[maybe_unused]] const void* memory) {
 #endif
 }
 
-// The words of a payload lie in its cells so that neighbouring threads find neighbouring words. A group of up to 32
-// cells holds up to 96 words in a row, the first words of its cells first, then their second ones, then their third.
-// But a long payload begins with wide groups, where it is neighbouring 16 bytes: 128 cells hold 3 x 32 times 16 bytes,
-// and four cells, 32 apart, the 48 bytes that one thread reads and writes.
-inline constexpr std::uint32_t wide_cells = 128, wide_words = 3 * wide_cells;  // of such a group
-inline constexpr std::uint32_t wide_from = 3 * wide_cells;                     // payloads of so many cells have them
+// The words of a payload lie in its packets so that neighbouring threads find neighbouring words. A group of up to 32
+// packets holds up to 96 words in a row, the first words of its packets first, then their second ones, then their
+// third. But a long payload begins with wide groups, where it is neighbouring 16 bytes: 128 packets hold 3 x 32 times
+// 16 bytes, and four packets, 32 apart, the 48 bytes that one thread reads and writes.
+inline constexpr std::uint32_t wide_packets = 128, wide_words = 3 * wide_packets;  // of such a group
+inline constexpr std::uint32_t wide_from = 3 * wide_packets;  // payloads of so many packets have them
 
-// Cells in wide groups; all of these are whole words, and at least one more cell comes behind them.
-DCGN_HOST_DEVICE inline std::uint32_t in_wide_groups(std::uint32_t cells) {
-  return cells < wide_from ? 0 : (cells - 1) & ~(wide_cells - 1);
+// Packets in wide groups; all of these are whole words, and at least one more packet comes behind them.
+DCGN_HOST_DEVICE inline std::uint32_t in_wide_groups(std::uint32_t packets) {
+  return packets < wide_from ? 0 : (packets - 1) & ~(wide_packets - 1);
 }
 
-// Which words a cell holds that is in no wide group.
-struct CellWords {
-  std::uint32_t first;   // word of the cell
+// Which words a packet holds that is in no wide group.
+struct PacketWords {
+  std::uint32_t first;   // word of the packet
   std::uint32_t stride;  // to its next
 
-  DCGN_HOST_DEVICE CellWords(std::uint32_t cell, std::uint32_t cells) {
-    const std::uint32_t group = cell & ~31u, left = cells - group;
-    first = group * 2 + cell;
+  DCGN_HOST_DEVICE PacketWords(std::uint32_t packet, std::uint32_t packets) {
+    const std::uint32_t group = packet & ~31u, left = packets - group;
+    first = group * 2 + packet;
     stride = left < 32 ? left : 32;
   }
 };
 
-// Which word is the one of this number in any cell.
-DCGN_HOST_DEVICE inline std::uint32_t word_of(std::uint32_t cell, std::uint32_t number, std::uint32_t cells) {
-  if (cell >= in_wide_groups(cells)) {
-    const CellWords words(cell, cells);
+// Which word is the one of this number in any packet.
+DCGN_HOST_DEVICE inline std::uint32_t word_of(std::uint32_t packet, std::uint32_t number, std::uint32_t packets) {
+  if (packet >= in_wide_groups(packets)) {
+    const PacketWords words(packet, packets);
     return words.first + number * words.stride;
   }
-  const std::uint32_t of_thread = cell % wide_cells / 32 * 3 + number;
-  return cell / wide_cells * wide_words + of_thread / 4 * 128 + cell % 32 * 4 + of_thread % 4;
+  const std::uint32_t of_thread = packet % wide_packets / 32 * 3 + number;
+  return packet / wide_packets * wide_words + of_thread / 4 * 128 + packet % 32 * 4 + of_thread % 4;
 }
 
 // Bytes as one word, the first one lowest, and back: for the end of a message and for buffers that are not aligned.
@@ -150,43 +150,43 @@ DCGN_HOST_DEVICE inline void store_four(unsigned char* to, const FourWords& v, [
 #endif
 }
 
-// A payload and the cells that carry it: `cells` from `position` on, `bytes` of them wanted, at most 4 GiB.
+// A payload and the packets that carry it: `packets` from `position` on, `bytes` of them wanted, at most 4 GiB.
 struct Payload {
   Ring ring;
-  std::uint32_t position, cells;
+  std::uint32_t position, packets;
   std::uint32_t whole, rest;  // words, and bytes after them
-  std::uint32_t wide;         // cells in wide groups
+  std::uint32_t wide;         // packets in wide groups
 
   DCGN_HOST_DEVICE Payload(const Ring& r, std::uint32_t at, std::uint32_t count, std::uint64_t bytes)
       : ring(r),
         position(at),
-        cells(count),
+        packets(count),
         whole(static_cast<std::uint32_t>(bytes / 4)),
         rest(static_cast<std::uint32_t>(bytes % 4)),
         wide(in_wide_groups(count)) {}
 };
 
-// The threads of a scope take the cells from the end on: those before them have the leader's business to see to.
+// The threads of a scope take the packets from the end on: those before them have the leader's business to see to.
 template <class Scope>
 DCGN_HOST_DEVICE std::uint32_t turn_of(const Scope& scope) {
   return scope.size() - 1 - scope.rank();
 }
 
-// How many cells a thread has under way at once where it has several.
+// How many packets a thread has under way at once where it has several.
 #if defined(__CUDA_ARCH__)
-inline constexpr std::uint32_t cells_at_once = 4;
+inline constexpr std::uint32_t packets_at_once = 4;
 #else
-inline constexpr std::uint32_t cells_at_once = 1;
+inline constexpr std::uint32_t packets_at_once = 1;
 #endif
 
-// The 48 bytes, in four cells, that are one thread's share of a wide group.
+// The 48 bytes, in four packets, that are one thread's share of a wide group.
 struct Share {
   std::uint64_t byte;  // the first of them; the others are 512 and 1024 further
-  std::uint32_t at;    // the first cell's position; the others are 32, 64 and 96 further
+  std::uint32_t at;    // the first packet's position; the others are 32, 64 and 96 further
 
   DCGN_HOST_DEVICE Share(const Payload& p, std::uint32_t number)
       : byte(std::uint64_t{number / 32} * (wide_words * 4) + number % 32 * 16),
-        at(p.position + number / 32 * wide_cells + number % 32) {}
+        at(p.position + number / 32 * wide_packets + number % 32) {}
 };
 
 DCGN_HOST_DEVICE inline void push_share(const Payload& p, const Share& share, const unsigned char* from, bool at_once) {
@@ -197,20 +197,20 @@ DCGN_HOST_DEVICE inline void push_share(const Payload& p, const Share& share, co
   }
   for (std::uint32_t k = 0; k < 4; ++k) {
     const std::uint32_t at = share.at + 32 * k;
-    write_cell(p.ring.at(at), d[3 * k], d[3 * k + 1], d[3 * k + 2], p.ring.epoch(at));
+    write_packet(p.ring.at(at), d[3 * k], d[3 * k + 1], d[3 * k + 2], p.ring.epoch(at));
   }
 }
 
-// The words of the cells from `begin` on, which are in no wide group, `AtOnce` of them under way at once; `last` is the
-// word after the whole ones, of which there is at least one. Few branches: a warp takes longer for one than for a dozen
-// instructions.
+// The words of the packets from `begin` on, which are in no wide group, `AtOnce` of them under way at once; `last` is
+// the word after the whole ones, of which there is at least one. Few branches: a warp takes longer for one than for a
+// dozen instructions.
 template <std::uint32_t AtOnce>
 DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t begin,
                                  std::uint32_t stride) {
-  for (std::uint32_t i = begin; i < p.cells; i += AtOnce * stride) {
+  for (std::uint32_t i = begin; i < p.packets; i += AtOnce * stride) {
     std::uint32_t d[AtOnce][3];
     for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const CellWords words(i + k * stride, p.cells);
+      const PacketWords words(i + k * stride, p.packets);
       for (std::uint32_t w = 0; w < 3; ++w) {
         const std::uint32_t word = words.first + w * words.stride;
         d[k][w] = load_word(from + std::uint64_t{word < p.whole ? word : p.whole - 1} * 4);
@@ -218,13 +218,13 @@ DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, st
       }
     }
     for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const std::uint32_t cell = i + k * stride, at = p.position + cell;
-      if (cell < p.cells) write_cell(p.ring.at(at), d[k][0], d[k][1], d[k][2], p.ring.epoch(at));
+      const std::uint32_t packet = i + k * stride, at = p.position + packet;
+      if (packet < p.packets) write_packet(p.ring.at(at), d[k][0], d[k][1], d[k][2], p.ring.epoch(at));
     }
   }
 }
 
-// All cells, from a buffer of words.
+// All packets, from a buffer of words.
 DCGN_HOST_DEVICE inline void push_payload(const Payload& p, const unsigned char* from, std::uint32_t last,
                                           std::uint32_t turn, std::uint32_t stride) {
   const std::uint32_t shares = p.wide / 4;
@@ -235,28 +235,28 @@ DCGN_HOST_DEVICE inline void push_payload(const Payload& p, const unsigned char*
   }
   // Threads that had fewer shares come first.
   const std::uint32_t begin = p.wide + (i - shares);
-  if (p.cells - p.wide <= stride)
+  if (p.packets - p.wide <= stride)
     push_words<1>(p, from, last, begin, stride);
   else
-    push_words<cells_at_once>(p, from, last, begin, stride);
+    push_words<packets_at_once>(p, from, last, begin, stride);
 }
 
-// Writes a payload's cells with all threads of the scope.
+// Writes a payload's packets with all threads of the scope.
 template <class Scope>
-DCGN_HOST_DEVICE void push_cells(const Scope& scope, const Payload p, const unsigned char* from) {
+DCGN_HOST_DEVICE void push_packets(const Scope& scope, const Payload p, const unsigned char* from) {
   const std::uint32_t stride = scope.size(), turn = turn_of(scope);
   if (has_words(from) && p.whole) {
     const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
     push_payload(p, from, last, turn, stride);
     return;
   }
-  for (std::uint32_t i = turn; i < p.cells; i += stride) {
+  for (std::uint32_t i = turn; i < p.packets; i += stride) {
     std::uint32_t d[3];
     for (std::uint32_t w = 0; w < 3; ++w) {
-      const std::uint32_t word = word_of(i, w, p.cells);
+      const std::uint32_t word = word_of(i, w, p.packets);
       d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
     }
-    write_cell(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
+    write_packet(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
   }
 }
 
@@ -270,19 +270,19 @@ DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
   return true;
 }
 
-// Reads one cell that must be about to come; false if the job is aborted meanwhile.
-DCGN_HOST_DEVICE inline bool await_cell(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
-                                        const std::uint32_t& phase) {
-  return await(phase, [&] { return read_cell(ring.at(at), ring.epoch(at), d); });
+// Reads one packet that must be about to come; false if the job is aborted meanwhile.
+DCGN_HOST_DEVICE inline bool await_packet(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
+                                          const std::uint32_t& phase) {
+  return await(phase, [&] { return read_packet(ring.at(at), ring.epoch(at), d); });
 }
 
-// The whole words of a cell that is in no wide group; of one behind the payload's last, none.
-DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, std::uint32_t cell,
+// The whole words of a packet that is in no wide group; of one behind the payload's last, none.
+DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, std::uint32_t packet,
                                          const std::uint32_t (&d)[3]) {
-  const CellWords words(cell, p.cells);
+  const PacketWords words(packet, p.packets);
   for (std::uint32_t w = 0; w < 3; ++w) {
     const std::uint32_t word = words.first + w * words.stride;
-    if ((cell < p.cells) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[w]);
+    if ((packet < p.packets) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[w]);
   }
 }
 
@@ -294,7 +294,7 @@ DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, co
     bool here = true;
     for (std::uint32_t k = 0; k < 4; ++k) {
       const std::uint32_t at = share.at + 32 * k;
-      here = read_cell(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
+      here = read_packet(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
     }
     return here;
   });
@@ -307,28 +307,28 @@ DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, co
   return true;
 }
 
-// The whole words of the cells from `begin` on, which are in no wide group; false where the job is aborted meanwhile.
+// The whole words of the packets from `begin` on, which are in no wide group; false where the job is aborted meanwhile.
 template <std::uint32_t AtOnce>
 DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t begin,
                                  std::uint32_t stride) {
-  for (std::uint32_t i = begin; i < p.cells; i += AtOnce * stride) {
+  for (std::uint32_t i = begin; i < p.packets; i += AtOnce * stride) {
     std::uint32_t d[AtOnce][3];
     bool here = true;
     for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const std::uint32_t cell = i + k * stride, at = p.position + cell;
-      if (cell < p.cells) here = static_cast<int>(read_cell(p.ring.at(at), p.ring.epoch(at), d[k])) & here;
+      const std::uint32_t packet = i + k * stride, at = p.position + packet;
+      if (packet < p.packets) here = static_cast<int>(read_packet(p.ring.at(at), p.ring.epoch(at), d[k])) & here;
     }
     if (!here)
       for (std::uint32_t k = 0; k < AtOnce; ++k) {
-        const std::uint32_t cell = i + k * stride;
-        if (cell < p.cells && !await_cell(p.ring, p.position + cell, d[k], phase)) return false;
+        const std::uint32_t packet = i + k * stride;
+        if (packet < p.packets && !await_packet(p.ring, p.position + packet, d[k], phase)) return false;
       }
     for (std::uint32_t k = 0; k < AtOnce; ++k) store_words(p, to, i + k * stride, d[k]);
   }
   return true;
 }
 
-// The whole words of all cells, into a buffer of words that takes all that wide groups hold; false where the job is
+// The whole words of all packets, into a buffer of words that takes all that wide groups hold; false where the job is
 // aborted meanwhile.
 DCGN_HOST_DEVICE inline bool take_payload(const Payload& p, const std::uint32_t& phase, unsigned char* to,
                                           std::uint32_t turn, std::uint32_t stride) {
@@ -340,24 +340,24 @@ DCGN_HOST_DEVICE inline bool take_payload(const Payload& p, const std::uint32_t&
       if (!take_share(p, Share(p, i), phase, to, at_once)) return false;
   }
   const std::uint32_t begin = p.wide + (i - shares);
-  return p.cells - p.wide <= stride ? take_words<1>(p, phase, to, begin, stride)
-                                    : take_words<cells_at_once>(p, phase, to, begin, stride);
+  return p.packets - p.wide <= stride ? take_words<1>(p, phase, to, begin, stride)
+                                      : take_words<packets_at_once>(p, phase, to, begin, stride);
 }
 
-// Reads a payload's cells with all threads of the scope, of which as much is wanted as `p` says. They may still be on
+// Reads a payload's packets with all threads of the scope, of which as much is wanted as `p` says. They may still be on
 // their way, written by threads that are in their call now; false where the job is aborted meanwhile.
 template <class Scope>
-DCGN_HOST_DEVICE bool take_cells(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
+DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
   const std::uint32_t stride = scope.size(), turn = turn_of(scope);
   const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
   if (in_words && !take_payload(p, phase, to, turn, stride)) return false;
   if (in_words && !p.rest) return true;
-  // The bytes after the whole words, once more from their cell, or all.
-  for (std::uint32_t i = turn + (in_words ? p.whole / 96 * 32 : 0); i < p.cells; i += stride) {
+  // The bytes after the whole words, once more from their packet, or all.
+  for (std::uint32_t i = turn + (in_words ? p.whole / 96 * 32 : 0); i < p.packets; i += stride) {
     std::uint32_t d[3];
-    if (!await_cell(p.ring, p.position + i, d, phase)) return false;
+    if (!await_packet(p.ring, p.position + i, d, phase)) return false;
     for (std::uint32_t w = 0; w < 3; ++w) {
-      const std::uint32_t word = word_of(i, w, p.cells);
+      const std::uint32_t word = word_of(i, w, p.packets);
       if (word == p.whole || (word < p.whole && !in_words))
         split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
     }

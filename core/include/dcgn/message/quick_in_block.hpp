@@ -1,9 +1,9 @@
-// Quick calls of a thread, a warp or a block of a GPU, for what a lane carries (core/src/message/engine/quick.hpp says
+// Quick calls of a thread, a warp or a block of a GPU, for what a FIFO carries (core/src/message/engine/quick.hpp says
 // what a quick call is).
 //
 // Every thread finds out by itself what there is to do, from the rank's state as it stands between calls and from the
-// cells of the message: so nobody waits to be told. A lone warp takes about five cycles for an instruction, and twelve
-// for a branch: these are as few as can be.
+// packets of the message: so nobody waits to be told. A lone warp takes about five cycles for an instruction, and
+// twelve for a branch: these are as few as can be.
 //
 // The fibers of an emulated GPU, which take turns, are better told. With DCGN_EMULATE_IN_BLOCK defined its slots call
 // as a GPU's do, so that these calls can be tested under schedules and sanitizers.
@@ -33,78 +33,78 @@ DCGN_HOST_DEVICE inline bool calls_in_block([[maybe_unused]] const Endpoint& me)
 #endif
 }
 
-// Where a rank is in a lane: its next cell, that cell's epoch, and how many cells in a row a quick call may use.
+// Where a rank is in a fifo: its next packet, that packet's epoch, and how many packets in a row a quick call may use.
 struct Cursor {
-  Cell* cell = nullptr;
+  Packet* packet = nullptr;
   std::uint32_t epoch = 0, row = 0;
   Ring ring{};
 
-  template <class Lane>
-  DCGN_HOST_DEVICE static Cursor of(const Lane& lane) {
-    const TwoWords words = load_two(&lane.next);
-    return {reinterpret_cast<Cell*>(words.first), static_cast<std::uint32_t>(words.second),
-            static_cast<std::uint32_t>(words.second >> 32), lane.ring};
+  template <class Fifo>
+  DCGN_HOST_DEVICE static Cursor of(const Fifo& fifo) {
+    const TwoWords words = load_two(&fifo.next);
+    return {reinterpret_cast<Packet*>(words.first), static_cast<std::uint32_t>(words.second),
+            static_cast<std::uint32_t>(words.second >> 32), fifo.ring};
   }
-  DCGN_HOST_DEVICE std::uint32_t position() const { return ring.position(cell, epoch); }
-  // The next message, with so many bytes in cells behind its header.
+  DCGN_HOST_DEVICE std::uint32_t position() const { return ring.position(packet, epoch); }
+  // The next message, with so many bytes in packets behind its header.
   DCGN_HOST_DEVICE Reservation reserve(std::uint64_t payload) const { return {position(), Kind::eager, 0, payload}; }
 
-  // Moves the lane so many cells on, where `due`.
-  template <class Lane>
-  DCGN_HOST_DEVICE void step_if(bool due, Lane& lane, std::uint32_t cells) const {
-    store_two_if(due, &lane.next, reinterpret_cast<std::uintptr_t>(cell + cells),
-                 epoch | static_cast<std::uint64_t>(row - cells) << 32);
+  // Moves the FIFO so many packets on, where `due`.
+  template <class Fifo>
+  DCGN_HOST_DEVICE void step_if(bool due, Fifo& fifo, std::uint32_t packets) const {
+    store_two_if(due, &fifo.next, reinterpret_cast<std::uintptr_t>(packet + packets),
+                 epoch | static_cast<std::uint64_t>(row - packets) << 32);
   }
-  template <class Lane>
-  DCGN_HOST_DEVICE void step(Lane& lane, std::uint32_t cells) const {
-    store_two(&lane.next,
-              {reinterpret_cast<std::uintptr_t>(cell + cells), epoch | static_cast<std::uint64_t>(row - cells) << 32});
+  template <class Fifo>
+  DCGN_HOST_DEVICE void step(Fifo& fifo, std::uint32_t packets) const {
+    store_two(&fifo.next, {reinterpret_cast<std::uintptr_t>(packet + packets),
+                           epoch | static_cast<std::uint64_t>(row - packets) << 32});
   }
 };
 
-// A lane's counters, in the 16 bytes behind its cursor.
+// A FIFO's counters, in the 16 bytes behind its cursor.
 struct Counters {
   std::uint64_t bytes;
-  std::uint32_t settled, told;  // as the lane has them; told: OutLane::taken, InLane::returned
+  std::uint32_t settled, told;  // as the FIFO has them; told: OutFifo::taken, InFifo::returned
 
-  template <class Lane>
-  DCGN_HOST_DEVICE static Counters of(const Lane& lane) {
-    static_assert(offsetof(Lane, quick_bytes) == offsetof(Lane, next) + 16);
-    static_assert(offsetof(Lane, settled) == offsetof(Lane, quick_bytes) + 8);
-    static_assert(sizeof(Lane::settled) == 4);
-    const TwoWords words = load_two(&lane.quick_bytes);
+  template <class Fifo>
+  DCGN_HOST_DEVICE static Counters of(const Fifo& fifo) {
+    static_assert(offsetof(Fifo, quick_bytes) == offsetof(Fifo, next) + 16);
+    static_assert(offsetof(Fifo, settled) == offsetof(Fifo, quick_bytes) + 8);
+    static_assert(sizeof(Fifo::settled) == 4);
+    const TwoWords words = load_two(&fifo.quick_bytes);
     return {words.first, static_cast<std::uint32_t>(words.second), static_cast<std::uint32_t>(words.second >> 32)};
   }
-  // Moves the lane behind a message of so many cells and bytes.
-  template <class Lane>
-  DCGN_HOST_DEVICE void commit(Lane& lane, const Cursor& from, std::uint32_t cells, std::uint64_t message_bytes,
+  // Moves the FIFO behind a message of so many packets and bytes.
+  template <class Fifo>
+  DCGN_HOST_DEVICE void commit(Fifo& fifo, const Cursor& from, std::uint32_t packets, std::uint64_t message_bytes,
                                std::uint32_t now_told) const {
-    const bool in_row = cells <= from.row;
-    const std::uint32_t settles = in_row ? settled + (cells - 1) : settled;  // it counts as one
-    store_two(&lane.quick_bytes, {bytes + message_bytes, settles | static_cast<std::uint64_t>(now_told) << 32});
+    const bool in_row = packets <= from.row;
+    const std::uint32_t settles = in_row ? settled + (packets - 1) : settled;  // it counts as one
+    store_two(&fifo.quick_bytes, {bytes + message_bytes, settles | static_cast<std::uint64_t>(now_told) << 32});
     if (in_row) {
-      from.step(lane, cells);
+      from.step(fifo, packets);
     } else {
-      lane.advance(cells);
-      ++lane.quick_messages;
+      fifo.advance(packets);
+      ++fifo.quick_messages;
     }
   }
   // The same behind a message that has been received. True: the sender is due to hear of it, by store_credit(), once
-  // all of its cells have been read.
-  DCGN_HOST_DEVICE bool commit(InLane& lane, const Cursor& from, const Reservation& message,
+  // all of its packets have been read.
+  DCGN_HOST_DEVICE bool commit(InFifo& fifo, const Cursor& from, const Reservation& message,
                                std::uint64_t message_bytes) const {
     const std::uint32_t end = message.position + message.all;
-    const bool due = static_cast<std::int32_t>(end - told - lane.batch) >= 0;
-    commit(lane, from, message.all, message_bytes, due ? end : told);
+    const bool due = static_cast<std::int32_t>(end - told - fifo.batch) >= 0;
+    commit(fifo, from, message.all, message_bytes, due ? end : told);
     return due;
   }
 };
 
 // The credit after this message: read again once half of the ring is in use, before the next message has to wait.
-DCGN_HOST_DEVICE inline std::uint32_t credit_after(const OutLane& lane, const Ring& ring, const Reservation& message,
+DCGN_HOST_DEVICE inline std::uint32_t credit_after(const OutFifo& fifo, const Ring& ring, const Reservation& message,
                                                    std::uint32_t told) {
   const bool half = static_cast<std::int32_t>(message.position + message.all - told - ring.size() / 2) > 0;
-  return half ? load_credit(*lane.credit) : told;
+  return half ? load_credit(*fifo.credit) : told;
 }
 
 // The last word of an eager message's header.
@@ -112,11 +112,11 @@ DCGN_HOST_DEVICE inline std::uint32_t eager_word(std::uint32_t context) {
   return static_cast<std::uint32_t>(Kind::eager) | context << 16;
 }
 
-// Writes a header of one cell and rings.
-DCGN_HOST_DEVICE inline void put_header(const OutLane& lane, const Ring& ring, std::uint32_t position, std::uint32_t d0,
+// Writes a header of one packet and rings.
+DCGN_HOST_DEVICE inline void put_header(const OutFifo& fifo, const Ring& ring, std::uint32_t position, std::uint32_t d0,
                                         std::uint32_t d1, std::uint32_t d2) {
-  write_cell(ring.at(position), d0, d1, d2, ring.epoch(position));
-  ring_doorbell(lane.doorbell);
+  write_packet(ring.at(position), d0, d1, d2, ring.epoch(position));
+  ring_doorbell(fifo.doorbell);
 }
 
 // What keeps a rank from quick calls: not 0 where anything does.
@@ -134,17 +134,17 @@ struct Hindrance {
 };
 
 // A store that is made where `due` says so, without a branch.
-DCGN_HOST_DEVICE inline void write_cell_if(bool due, Cell* cell, std::uint64_t low, std::uint64_t high) {
+DCGN_HOST_DEVICE inline void write_packet_if(bool due, Packet* packet, std::uint64_t low, std::uint64_t high) {
 #if defined(__CUDA_ARCH__)
   asm volatile(
       "{.reg .pred p; .reg .b128 c; setp.ne.u32 p,%3,0; mov.b128 c,{%1,%2}; @p st.relaxed.sys.global.b128 [%0],c;}" ::
-          "l"(__cvta_generic_to_global(cell)),
+          "l"(__cvta_generic_to_global(packet)),
       "l"(low), "l"(high), "r"(static_cast<std::uint32_t>(due))
       : "memory");
 #else
   if (due)
-    write_cell(*cell, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
-               static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
+    write_packet(*packet, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
+                 static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
 #endif
 }
 
@@ -180,64 +180,65 @@ DCGN_HOST_DEVICE inline void store_plain(bool due, void* data, std::uint64_t byt
 #endif
 }
 
-// A message of one cell. One decision, and stores that depend on it.
+// A message of one packet. One decision, and stores that depend on it.
 template <class Scope>
-DCGN_HOST_DEVICE bool send_cell(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
-                                int tag, std::uint32_t context) {
-  const std::uint32_t index = port.lane(to);
+DCGN_HOST_DEVICE bool send_packet(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
+                                  int tag, std::uint32_t context) {
+  const std::uint32_t index = port.fifo(to);
   const bool known = index < static_cast<std::uint32_t>(port.near), plain = is_plain(data, bytes);
-  OutLane& lane = port.out[known ? index : 0];
+  OutFifo& fifo = port.out[known ? index : 0];
   scope.sync();  // what the threads wrote to the buffer is visible to all of them
   const std::uint64_t payload = load_plain(plain & scope.leader(), data, bytes);
-  const Cursor now = Cursor::of(lane);
+  const Cursor now = Cursor::of(fifo);
   const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
-  std::uint8_t* const doorbell = lane.doorbell;
-  const std::uint64_t sum = lane.quick_bytes + bytes;
+  std::uint8_t* const doorbell = fifo.doorbell;
+  const std::uint64_t sum = fifo.quick_bytes + bytes;
   const bool good = known & (static_cast<std::uint32_t>(tag) < 65536) & plain & (hindrance == 0) & (now.row != 0);
   scope.sync();  // all have seen how things stand
   const bool mine = good & scope.leader();
-  write_cell_if(mine, now.cell, payload, small_word(context, tag, bytes) | static_cast<std::uint64_t>(now.epoch) << 32);
-  now.step_if(mine, lane, 1);
-  store_if(mine, &lane.quick_bytes, sum);
+  write_packet_if(mine, now.packet, payload,
+                  small_word(context, tag, bytes) | static_cast<std::uint64_t>(now.epoch) << 32);
+  now.step_if(mine, fifo, 1);
+  store_if(mine, &fifo.quick_bytes, sum);
   if (mine) ring_doorbell(doorbell);
   scope.sync();
   return good;
 }
 
-// A message of one cell that fills the buffer, if it comes within so many looks.
+// A message of one packet that fills the buffer, if it comes within so many looks.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_cell(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
-                                   int tag, std::uint32_t context, Status& status,
-                                   std::uint32_t most_looks = quick_looks) {
-  const std::uint32_t index = port.lane(from);
+DCGN_HOST_DEVICE bool receive_packet(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
+                                     int tag, std::uint32_t context, Status& status,
+                                     std::uint32_t most_looks = quick_looks) {
+  const std::uint32_t index = port.fifo(from);
   const bool known = index < static_cast<std::uint32_t>(port.near);
-  InLane& lane = port.in[known ? index : 0];
-  const Cursor now = Cursor::of(lane);
+  InFifo& fifo = port.in[known ? index : 0];
+  const Cursor now = Cursor::of(fifo);
   const std::uint32_t hindrance = Hindrance::of(*port.me).receiving;
-  const std::uint64_t sum = lane.quick_bytes + capacity;
+  const std::uint64_t sum = fifo.quick_bytes + capacity;
   const bool any = tag == any_tag;
   const bool good = known & (any | (static_cast<std::uint32_t>(tag) < 65536)) & is_plain(data, capacity) &
                     (hindrance == 0) & (now.row != 0);  // credit is due where there is no row
   // What the last word must be, perhaps its tag apart.
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
   if (!good) return false;
-  // All find the cell at the same look, and have read the lane's state by then.
+  // All find the packet at the same look, and have read the FIFO's state by then.
   std::uint32_t d[3]{};
-  if (!spin(most_looks, [&] { return scope.vote(read_cell(*now.cell, now.epoch, d)); })) return false;
+  if (!spin(most_looks, [&] { return scope.vote(read_packet(*now.packet, now.epoch, d)); })) return false;
   const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
   store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-  now.step_if(mine, lane, 1);
-  store_if(mine, &lane.quick_bytes, sum);
+  now.step_if(mine, fifo, 1);
+  store_if(mine, &fifo.quick_bytes, sum);
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
   scope.sync();
   return wanted;
 }
 
-// A message of one cell from whoever has sent, in a world of few ranks: every thread looks at lanes of its own, all of
-// them in one go. The first one after the last that was received from comes first.
+// A message of one packet from whoever has sent, in a world of few ranks: every thread looks at FIFOs of its own, all
+// of them in one go. The first one after the last that was received from comes first.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                          int tag, std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                            int tag, std::uint32_t context, Status& status) {
   constexpr int each = Scope::single ? few_ranks : 1;
   Endpoint& me = *port.me;
   const bool many = port.size > each * static_cast<int>(scope.size()), plain = is_plain(data, capacity);
@@ -245,19 +246,19 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   if (many | (port.near != port.size) | !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !plain |
       (hindrance != 0))
     return false;
-  const int next = me.next_lane, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
+  const int next = me.next_fifo, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
   const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
-  const Cell* cells[each];
+  const Packet* packets[each];
   std::uint32_t epochs[each];
   for (int k = 0; k < each; ++k) {
-    const InLane& lane = port.in[mine + k < port.size ? place(mine + k) : 0];
-    const Cursor now = Cursor::of(lane);
-    cells[k] = now.cell;
+    const InFifo& fifo = port.in[mine + k < port.size ? place(mine + k) : 0];
+    const Cursor now = Cursor::of(fifo);
+    packets[k] = now.packet;
     epochs[k] = now.epoch;
-    if (!now.row) {  // behind the last cell of the ring, or credit is due
+    if (!now.row) {  // behind the last packet of the ring, or credit is due
       const std::uint32_t head = now.position();
-      cells[k] = &lane.ring.at(head);
-      epochs[k] = lane.ring.epoch(head);
+      packets[k] = &fifo.ring.at(head);
+      epochs[k] = fifo.ring.epoch(head);
     }
     if (mine + k >= port.size) epochs[k] = ~0u;  // never
   }
@@ -266,7 +267,7 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   spin(quick_looks, [&] {
     std::uint32_t words[each][3];
     bool found[each];
-    for (int k = 0; k < each; ++k) found[k] = read_cell(*cells[k], epochs[k], words[k]);
+    for (int k = 0; k < each; ++k) found[k] = read_packet(*packets[k], epochs[k], words[k]);
     for (int k = each; k-- > 0;)
       if (found[k]) {
         chosen = mine + k;
@@ -278,15 +279,15 @@ DCGN_HOST_DEVICE bool receive_cell_of_few(const Scope& scope, const Port& port, 
   const std::uint32_t mask = tag == any_tag ? 0xffff : 0xffffffff;
   if (chosen < 0 || (d[2] & mask) != (small_word(context, tag, capacity) & mask)) return false;
   const int from = place(chosen);
-  InLane& lane = port.in[from];
-  const Cursor now = Cursor::of(lane);
+  InFifo& fifo = port.in[from];
+  const Cursor now = Cursor::of(fifo);
   if (!now.row) return false;
   scope.sync();  // all have seen how things stand
   if (scope.leader()) {
     store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
-    now.step(lane, 1);
-    lane.quick_bytes += capacity;
-    me.next_lane = from + 1 < port.size ? from + 1 : 0;
+    now.step(fifo, 1);
+    fifo.quick_bytes += capacity;
+    me.next_fifo = from + 1 < port.size ? from + 1 : 0;
   }
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
   scope.sync();
@@ -302,13 +303,13 @@ DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
 template <class Scope>
 DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
                                  int tag, std::uint32_t context) {
-  const std::uint32_t index = port.lane(to);
+  const std::uint32_t index = port.fifo(to);
   const bool known = index < static_cast<std::uint32_t>(port.near);
-  OutLane& lane = port.out[known ? index : 0];
-  const Cursor now = Cursor::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(*port.me).sending | lane.queued;
-  const std::uint64_t limit = eager_limit(lane, scope.size());
-  const Counters counters = Counters::of(lane);
+  OutFifo& fifo = port.out[known ? index : 0];
+  const Cursor now = Cursor::of(fifo);
+  const std::uint32_t hindrance = Hindrance::of(*port.me).sending | fifo.queued;
+  const std::uint64_t limit = eager_limit(fifo, scope.size());
+  const Counters counters = Counters::of(fifo);
   const Ring ring = now.ring;
   std::uint32_t told = counters.told;
   const Reservation place = now.reserve(bytes);
@@ -319,19 +320,19 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   if (ring.size() - (place.position - told) < place.all) {
     // As with answers (load_answer() in core/src/message/engine/records.hpp): the receiver had what it read before it
     // returned the credit.
-    told = load_credit(*lane.credit);
+    told = load_credit(*fifo.credit);
     if (!scope.agree(ring.size() - (place.position - told) >= place.all)) return false;
   }
   const bool leader = scope.leader();
   if (leader) {
-    put_header(lane, ring, place.position, static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
+    put_header(fifo, ring, place.position, static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(bytes),
                eager_word(context));
-    told = credit_after(lane, ring, place, told);
+    told = credit_after(fifo, ring, place, told);
   }
-  push_payload(Payload(ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data), 0,
+  push_payload(Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data), 0,
                turn_of(scope), scope.size());
-  // Now that the cells are on their way there is time for accounts.
-  if (leader) counters.commit(lane, now, place.all, bytes, told);
+  // Now that the packets are on their way there is time for accounts.
+  if (leader) counters.commit(fifo, now, place.all, bytes, told);
   scope.sync();  // the buffer is the caller's again
   return true;
 }
@@ -341,20 +342,20 @@ template <class Scope>
 DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                     int tag, std::uint32_t context, Status& status) {
   const Endpoint& me = *port.me;
-  const std::uint32_t index = port.lane(from);
+  const std::uint32_t index = port.fifo(from);
   const bool known = index < static_cast<std::uint32_t>(port.near);
-  InLane& lane = port.in[known ? index : 0];
-  const Cursor now = Cursor::of(lane);
-  const Counters counters = Counters::of(lane);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving | lane.far;
-  Credit& credit = *lane.credit;
+  InFifo& fifo = port.in[known ? index : 0];
+  const Cursor now = Cursor::of(fifo);
+  const Counters counters = Counters::of(fifo);
+  const std::uint32_t hindrance = Hindrance::of(me).receiving | fifo.far;
+  Credit& credit = *fifo.credit;
   const Ring ring = now.ring;
   const std::uint32_t turn = turn_of(scope), stride = scope.size();
-  // Each thread looks at the header and at the cell that it would take of a short payload that fills the buffer.
+  // Each thread looks at the header and at the packet that it would take of a short payload that fills the buffer.
   const std::uint32_t head = now.position(),
-                      likely = now.reserve(least(capacity, std::uint64_t{stride} * cell_payload)).begin,
+                      likely = now.reserve(least(capacity, std::uint64_t{stride} * packet_payload)).begin,
                       own = likely + turn;
-  const Cell &header_cell = ring.at(head), &own_cell = ring.at(own);
+  const Packet &header_packet = ring.at(head), &own_packet = ring.at(own);
   const std::uint32_t header_epoch = ring.epoch(head), own_epoch = ring.epoch(own);
   auto* const to = static_cast<unsigned char*>(data);
   const bool good = known & ((tag >= 0) | (tag == any_tag)) & (static_cast<std::int64_t>(capacity) > 0) &
@@ -364,33 +365,33 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   std::uint32_t d[3]{}, mine[3]{};
   bool here = false;
   const bool found = spin(quick_looks, [&] {
-    here = read_cell(own_cell, own_epoch, mine);
-    return read_cell(header_cell, header_epoch, d);
+    here = read_packet(own_packet, own_epoch, mine);
+    return read_packet(header_packet, header_epoch, d);
   });
   const std::uint32_t bytes = d[1];
   const Reservation place = now.reserve(bytes);
   const bool wanted = found & (d[2] == eager_word(context)) &
                       ((tag == any_tag) | (static_cast<std::uint32_t>(tag) == d[0])) & (bytes % 4 == 0) &
                       (bytes <= capacity);
-  // While the cells come there is time for accounts. What is returned is told below, when all have been taken.
-  const bool credit_due = wanted && scope.leader() && counters.commit(lane, now, place, bytes);
+  // While the packets come there is time for accounts. What is returned is told below, when all have been taken.
+  const bool credit_due = wanted && scope.leader() && counters.commit(fifo, now, place, bytes);
   bool taken = wanted;
   if (wanted) {
-    const Payload p(ring, place.begin, place.cells, bytes);
-    if ((place.cells > stride) | (p.wide != 0)) {
+    const Payload p(ring, place.begin, place.packets, bytes);
+    if ((place.packets > stride) | (p.wide != 0)) {
       taken = take_payload(p, *me.phase, to, turn, stride);
-    } else if (turn < place.cells) {
-      taken = (here && place.begin == likely) || await_cell(ring, place.begin + turn, mine, *me.phase);
+    } else if (turn < place.packets) {
+      taken = (here && place.begin == likely) || await_packet(ring, place.begin + turn, mine, *me.phase);
       store_words(p, to, turn, mine);
     }
   }
   if (!scope.agree(taken)) {
     // Somebody has waited long enough, or found the job aborted: another call begins anew.
     if (wanted && scope.leader()) {
-      lane.returned = counters.told;
-      lane.advance(0u - place.all);
-      --lane.quick_messages;
-      lane.quick_bytes -= bytes;
+      fifo.returned = counters.told;
+      fifo.advance(0u - place.all);
+      --fifo.quick_messages;
+      fifo.quick_bytes -= bytes;
     }
     scope.sync();
     return false;

@@ -1,10 +1,10 @@
 // Rounds: a rank sends a message to each of several ranks and receives one from each of several, all at once. What
 // collectives are made of.
 //
-// The threads of the scope share the peers among them: one thread for each where the messages are a few cells, else a
-// crew of many. A crew sees to its lanes by itself: all of its threads decide alike, from what stays as it is until the
+// The threads of the scope share the peers among them: one thread for each where the messages are a few packets, else a
+// crew of many. A crew sees to its FIFOs by itself: all of its threads decide alike, from what stays as it is until the
 // scope has met, and nobody touches what is the rank's alone. First everything is sent, then everything received, and
-// the scope meets once. A message is taken only from the head of its lane, and only if it is the one that the round
+// the scope meets once. A message is taken only from the head of its FIFO, and only if it is the one that the round
 // asks for, with the length that it asks for. Whatever could not be done like this, the ordinary calls see to
 // afterwards, peer by peer: so each side decides by itself, and deadlines and reports are as for any message.
 #pragma once
@@ -96,7 +96,7 @@ struct Crew {
 
 // How a scope's threads share so many peers.
 struct Crews {
-  static constexpr std::uint32_t single_cells = 4;  // of a payload that a thread alone carries
+  static constexpr std::uint32_t single_packets = 4;  // of a payload that a thread alone carries
   static constexpr std::uint32_t warp = 32;
 
   std::uint32_t width, count;
@@ -104,7 +104,7 @@ struct Crews {
   DCGN_HOST_DEVICE Crews(std::uint32_t threads, const Round& round) : width(1), count(threads) {
     const std::int64_t most = round.out.length > round.in.length ? round.out.length : round.in.length;
     const bool lists = round.out.counts || round.in.counts;
-    if (!lists && most <= single_cells * cell_payload) return;
+    if (!lists && most <= single_packets * packet_payload) return;
     const int to = round.to.count(), from = round.from.count(), peers = to > from ? to : from;
     const std::uint32_t warps = threads / warp, each = peers ? warps / static_cast<std::uint32_t>(peers) : warps;
     width = warps <= 1 ? threads : warp * (each ? each : 1);
@@ -113,7 +113,7 @@ struct Crews {
 };
 
 // Between GPUs: what the calling thread has seen written comes before the messages that it sends then, what messages
-// brought word of before what it reads. On the host cells order memory.
+// brought word of before what it reads. On the host packets order memory.
 DCGN_HOST_DEVICE inline void order_memory() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.sys;" ::: "memory");

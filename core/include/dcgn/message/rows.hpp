@@ -1,8 +1,8 @@
 // Rows: a block sends a payload to each of a few ranks and receives one from each, at once. What its all_reduce is made
-// of, from a cell up to what a ring holds.
+// of, from a packet up to what a ring holds.
 //
 // Messages are those of rounds, so the other side may make its part of them otherwise. Where there is room for every
-// payload, as is the rule, a thread has to know no more of a lane than where that lies: what there is to find out, one
+// payload, as is the rule, a thread has to know no more of a FIFO than where that lies: what there is to find out, one
 // thread finds out for each rank, and writes it down for all.
 #pragma once
 
@@ -19,15 +19,15 @@
 
 namespace dcgn::message {
 
-// The cells of a payload.
+// The packets of a payload.
 struct Row {
-  Cell* cells;                    // of the ring
+  Packet* packets;                // of the ring
   std::uint32_t shift, position;  // of the ring; of the first one
   std::uint32_t epoch_before = 0;
 
-  DCGN_HOST_DEVICE Cell& at(std::uint32_t cell) const { return Ring{cells, shift}.at(position + cell); }
-  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t cell) const {
-    return epoch_before + Ring{cells, shift}.epoch(position + cell);
+  DCGN_HOST_DEVICE Packet& at(std::uint32_t packet) const { return Ring{packets, shift}.at(position + packet); }
+  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t packet) const {
+    return epoch_before + Ring{packets, shift}.epoch(position + packet);
   }
 };
 
@@ -42,7 +42,7 @@ static_assert(sizeof(Rows) <= gpu::BlockScope::table_bytes);
 
 // Whether calls of this scope can be such.
 template <class Scope>
-inline constexpr bool exchanges_rows = exchanges_cells<Scope> && !Scope::in_warp;
+inline constexpr bool exchanges_rows = exchanges_packets<Scope> && !Scope::in_warp;
 
 // Whether a payload can be one of a row: whole words, more than a header holds.
 DCGN_HOST_DEVICE inline bool fits_row(const void* data, std::int64_t bytes) {
@@ -50,14 +50,14 @@ DCGN_HOST_DEVICE inline bool fits_row(const void* data, std::int64_t bytes) {
          is_words(data, static_cast<std::uint64_t>(bytes)) & (data != nullptr);
 }
 
-// True if the lane has room for the message; polls briefly, because the receiver is draining it.
-DCGN_HOST_DEVICE inline bool await_room(OutLane& lane, const Cursor& now, const Reservation& message) {
+// True if the FIFO has room for the message; polls briefly, because the receiver is draining it.
+DCGN_HOST_DEVICE inline bool await_room(OutFifo& fifo, const Cursor& now, const Reservation& message) {
   if (message.all <= now.row) return true;
   const std::uint32_t size = now.ring.size();
-  if (lane.queued || message.all > size) return false;
-  const auto fits = [&] { return size - (message.position - lane.taken) >= message.all; };
+  if (fifo.queued || message.all > size) return false;
+  const auto fits = [&] { return size - (message.position - fifo.taken) >= message.all; };
   return fits() || spin(quick_looks, [&] {
-           lane.taken = load_credit(*lane.credit);
+           fifo.taken = load_credit(*fifo.credit);
            return fits();
          });
 }
@@ -84,27 +84,27 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
     const Hindrance hindrance = Hindrance::of(me);
     good = (hindrance.sending | hindrance.receiving | (me.without & without_rounds)) == 0;
   }
-  const auto lane_of_peer = [&](int k) {
-    const std::uint32_t index = port.lane(peers[k]);
+  const auto fifo_of_peer = [&](int k) {
+    const std::uint32_t index = port.fifo(peers[k]);
     good = good & (index < static_cast<std::uint32_t>(port.near));
     return good ? index : 0;
   };
-  OutLane* out = nullptr;
-  InLane* in = nullptr;
+  OutFifo* out = nullptr;
+  InFifo* in = nullptr;
   Cursor out_now, in_now;
   Reservation to, from;
   if (sent) {
-    out = port.out + lane_of_peer(whom);
+    out = port.out + fifo_of_peer(whom);
     if (good) out_now = Cursor::of(*out);
     if (good) to = out_now.reserve(sent);
     good = good && sent <= out->eager_most && await_room(*out, out_now, to);
-    if (good) rows.to[whom] = {out_now.ring.cells, out_now.ring.shift, to.begin};
+    if (good) rows.to[whom] = {out_now.ring.packets, out_now.ring.shift, to.begin};
   }
   if (received) {
-    in = port.in + lane_of_peer(whose);
+    in = port.in + fifo_of_peer(whose);
     if (good) in_now = Cursor::of(*in);
     if (good) from = in_now.reserve(received);
-    if (good) rows.from[whose] = {in_now.ring.cells, in_now.ring.shift, from.begin};
+    if (good) rows.from[whose] = {in_now.ring.packets, in_now.ring.shift, from.begin};
   }
   if (!scope.agree(good)) return {};
   const std::uint32_t kind = eager_word(context);
@@ -120,7 +120,7 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   const bool here =
       !received ||
       (spin(quick_looks,
-            [&] { return read_cell(in_now.ring.at(from.position), in_now.ring.epoch(from.position), d); }) &&
+            [&] { return read_packet(in_now.ring.at(from.position), in_now.ring.epoch(from.position), d); }) &&
        (d[2] == kind) & (d[0] == word) & (d[1] == received));
   Exchange result{Exchange::State::some, received ? 1u << whose : 0};
   if (!scope.agree(here)) return result;
@@ -140,44 +140,45 @@ DCGN_HOST_DEVICE inline void note_missing(const gpu::BlockScope& scope, Endpoint
 
 // ---- payloads
 
-// The threads that see to a payload together: the last ones take its first cells, for the first ones have lanes to see
-// to.
+// The threads that see to a payload together: the last ones take its first packets, for the first ones have FIFOs to
+// see to.
 struct Hands {
   std::uint32_t turn, count;
 
   DCGN_HOST_DEVICE static Hands all_of(const gpu::BlockScope& scope) { return {turn_of(scope), scope.size()}; }
 };
 
-// Which words of a payload a thread has: those of four cells, 32 apart, as 16 bytes three times, 512 apart; or of one.
+// Which words of a payload a thread has: those of four packets, 32 apart, as 16 bytes three times, 512 apart; or of
+// one.
 struct PayloadWords {
-  std::uint32_t cells, whole, shares;  // `shares` of four cells come first
+  std::uint32_t packets, whole, shares;  // `shares` of four packets come first
 
   DCGN_HOST_DEVICE explicit PayloadWords(std::uint32_t bytes)
-      : cells(payload_cells(bytes)), whole(bytes / 4), shares(in_wide_groups(cells) / 4) {}
+      : packets(payload_packets(bytes)), whole(bytes / 4), shares(in_wide_groups(packets) / 4) {}
   DCGN_HOST_DEVICE static std::uint32_t byte(std::uint32_t share) {
     return share / 32 * (wide_words * 4) + share % 32 * 16;
   }
-  DCGN_HOST_DEVICE static std::uint32_t cell(std::uint32_t share) { return share / 32 * wide_cells + share % 32; }
+  DCGN_HOST_DEVICE static std::uint32_t packet(std::uint32_t share) { return share / 32 * wide_packets + share % 32; }
 
-  // act_on_share(share) and act_on_cell(cell) for all that one of the hands has, until one says false.
-  template <class OnShare, class OnCell>
-  DCGN_HOST_DEVICE bool each(const Hands& hands, const OnShare& act_on_share, const OnCell& act_on_cell) const {
+  // act_on_share(share) and act_on_packet(packet) for all that one of the hands has, until one says false.
+  template <class OnShare, class OnPacket>
+  DCGN_HOST_DEVICE bool each(const Hands& hands, const OnShare& act_on_share, const OnPacket& act_on_packet) const {
     std::uint32_t i = hands.turn;
     for (; i < shares; i += hands.count)
       if (!act_on_share(i)) return false;
-    for (i += 3 * shares; i < cells; i += hands.count)  // who had fewer shares comes first
-      if (!act_on_cell(i)) return false;
+    for (i += 3 * shares; i < packets; i += hands.count)  // who had fewer shares comes first
+      if (!act_on_packet(i)) return false;
     return true;
   }
-  DCGN_HOST_DEVICE void load_cell(const unsigned char* from, std::uint32_t cell, std::uint32_t (&d)[3]) const {
-    const CellWords words(cell, cells);
+  DCGN_HOST_DEVICE void load_packet(const unsigned char* from, std::uint32_t packet, std::uint32_t (&d)[3]) const {
+    const PacketWords words(packet, packets);
     for (std::uint32_t w = 0; w < 3; ++w) {
       const std::uint32_t word = words.first + w * words.stride;
       d[w] = word < whole ? load_word(from + word * 4) : 0;
     }
   }
-  DCGN_HOST_DEVICE void store_cell(unsigned char* to, std::uint32_t cell, const std::uint32_t (&d)[3]) const {
-    const CellWords words(cell, cells);
+  DCGN_HOST_DEVICE void store_packet(unsigned char* to, std::uint32_t packet, const std::uint32_t (&d)[3]) const {
+    const PacketWords words(packet, packets);
     for (std::uint32_t w = 0; w < 3; ++w) {
       const std::uint32_t word = words.first + w * words.stride;
       if (word < whole) store_word(to + word * 4, d[w]);
@@ -217,17 +218,17 @@ DCGN_HOST_DEVICE inline void push_to_all(const Hands& hands, const Row* rows, st
       [&](std::uint32_t share) {
         std::uint32_t d[4][3];
         load_share(data + PayloadWords::byte(share), at_once, d);
-        const std::uint32_t first = PayloadWords::cell(share);
+        const std::uint32_t first = PayloadWords::packet(share);
         each_peer([&](const Row row) {
           for (std::uint32_t c = 0; c < 4; ++c)
-            write_cell(row.at(first + 32 * c), d[c][0], d[c][1], d[c][2], row.epoch(first + 32 * c));
+            write_packet(row.at(first + 32 * c), d[c][0], d[c][1], d[c][2], row.epoch(first + 32 * c));
         });
         return true;
       },
-      [&](std::uint32_t cell) {
+      [&](std::uint32_t packet) {
         std::uint32_t d[3];
-        payload.load_cell(data, cell, d);
-        each_peer([&](const Row row) { write_cell(row.at(cell), d[0], d[1], d[2], row.epoch(cell)); });
+        payload.load_packet(data, packet, d);
+        each_peer([&](const Row row) { write_packet(row.at(packet), d[0], d[1], d[2], row.epoch(packet)); });
         return true;
       });
 }
@@ -241,44 +242,44 @@ DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigne
       hands,
       [&](std::uint32_t share) {
         std::uint32_t d[4][3];
-        const std::uint32_t first = PayloadWords::cell(share);
+        const std::uint32_t first = PayloadWords::packet(share);
         const bool came = await(phase, [&] {
           bool here = true;
           for (std::uint32_t c = 0; c < 4; ++c)
-            here = static_cast<int>(read_cell(row.at(first + 32 * c), row.epoch(first + 32 * c), d[c])) & here;
+            here = static_cast<int>(read_packet(row.at(first + 32 * c), row.epoch(first + 32 * c), d[c])) & here;
           return here;
         });
         if (came) store_share(to + PayloadWords::byte(share), at_once, d);
         return came;
       },
-      [&](std::uint32_t cell) {
+      [&](std::uint32_t packet) {
         std::uint32_t d[3];
-        const bool came = await(phase, [&] { return read_cell(row.at(cell), row.epoch(cell), d); });
-        if (came) payload.store_cell(to, cell, d);
+        const bool came = await(phase, [&] { return read_packet(row.at(packet), row.epoch(packet), d); });
+        if (came) payload.store_packet(to, packet, d);
         return came;
       });
 }
 
-// Cells of as many ranks, from the first one on, 32 apart: `words` has the operand of rank `self` and then what `fold`
-// makes of all in their order. False where the job is aborted.
-template <int Cells, class Fold>
-DCGN_HOST_DEVICE bool fold_cells(const Row* rows, int self, int count, std::uint32_t first,
-                                 std::uint32_t (&words)[Cells][3], const std::uint32_t& phase, const Fold& fold) {
-  constexpr int at_once = Cells == 1 ? 4 : 2;  // ranks, whose cells are under way together
-  std::uint32_t sum[Cells][3]{};
+// Packets of as many ranks, from the first one on, 32 apart: `words` has the operand of rank `self` and then what
+// `fold` makes of all in their order. False where the job is aborted.
+template <int Packets, class Fold>
+DCGN_HOST_DEVICE bool fold_packets(const Row* rows, int self, int count, std::uint32_t first,
+                                   std::uint32_t (&words)[Packets][3], const std::uint32_t& phase, const Fold& fold) {
+  constexpr int at_once = Packets == 1 ? 4 : 2;  // ranks, whose packets are under way together
+  std::uint32_t sum[Packets][3]{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
   for (int begin = 0; begin < count; begin += at_once) {
-    std::uint32_t d[at_once][Cells][3]{};
+    std::uint32_t d[at_once][Packets][3]{};
     const bool came = await(phase, [&] {
       bool here = true;
       for (int i = 0; i < at_once; ++i) {
         const int k = begin + i;
         if (k >= count || k == self) continue;
         const Row row = rows[k];
-        for (int c = 0; c < Cells; ++c)
-          here = static_cast<int>(read_cell(row.at(first + 32 * c), row.epoch(first + 32 * c), d[i][c])) & here;
+        for (int c = 0; c < Packets; ++c)
+          here = static_cast<int>(read_packet(row.at(first + 32 * c), row.epoch(first + 32 * c), d[i][c])) & here;
       }
       return here;
     });
@@ -286,14 +287,14 @@ DCGN_HOST_DEVICE bool fold_cells(const Row* rows, int self, int count, std::uint
     for (int i = 0; i < at_once; ++i) {
       const int k = begin + i;
       if (k >= count) continue;
-      for (int c = 0; c < Cells; ++c)
+      for (int c = 0; c < Packets; ++c)
         for (int w = 0; w < 3; ++w) {
           const std::uint32_t next = k == self ? words[c][w] : d[i][c][w];
           sum[c][w] = k ? fold(sum[c][w], next) : next;
         }
     }
   }
-  for (int c = 0; c < Cells; ++c)
+  for (int c = 0; c < Packets; ++c)
     for (int w = 0; w < 3; ++w) words[c][w] = sum[c][w];
   return true;
 }
@@ -311,15 +312,15 @@ DCGN_HOST_DEVICE bool fold_rows(const Hands& hands, const Row* rows, int self, i
         const std::uint32_t byte = PayloadWords::byte(share);
         std::uint32_t d[4][3];
         load_share(in + byte, loads_at_once, d);
-        const bool came = fold_cells(rows, self, count, PayloadWords::cell(share), d, phase, fold);
+        const bool came = fold_packets(rows, self, count, PayloadWords::packet(share), d, phase, fold);
         if (came) store_share(out + byte, stores_at_once, d);
         return came;
       },
-      [&](std::uint32_t cell) {
+      [&](std::uint32_t packet) {
         std::uint32_t d[1][3];
-        payload.load_cell(in, cell, d[0]);
-        const bool came = fold_cells(rows, self, count, cell, d, phase, fold);
-        if (came) payload.store_cell(out, cell, d[0]);
+        payload.load_packet(in, packet, d[0]);
+        const bool came = fold_packets(rows, self, count, packet, d, phase, fold);
+        if (came) payload.store_packet(out, packet, d[0]);
         return came;
       });
 }

@@ -1,4 +1,4 @@
-// How a call waits for a cell or a word for a while, without the rank's progress.
+// How a call waits for a packet or a word for a while, without the rank's progress.
 #pragma once
 
 #include <dcgn/arch/relax.hpp>

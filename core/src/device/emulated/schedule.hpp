@@ -29,8 +29,9 @@ enum class Strategy {
   chance,  // prefers nobody
   delay,   // one fiber, another one every so often, gets one turn in 64
   pair,    // two fibers, others every so often, get nearly all turns: the lanes of all others starve
-  bursts,  // who goes on does so until it must wait: rings are full to the last cell before anybody looks
-  steps,   // somebody else goes on at every schedule point, in turn: each cell is looked for before the next is written
+  bursts,  // who goes on does so until it must wait: rings are full to the last packet before anybody looks
+  steps,   // somebody else goes on at every schedule point, in turn: each packet is looked for before the next is
+           // written
   copies,  // copies of an engine are done later and in any order
 };
 inline constexpr Strategy all_strategies[] = {Strategy::chance, Strategy::delay, Strategy::pair,

@@ -1,8 +1,8 @@
 // How the calls of dcgn/message/calls.hpp are carried out, for each scope; instances/ compiles them.
 #pragma once
 
-#include "message/engine/cells.hpp"
 #include "message/engine/goals.hpp"
+#include "message/engine/packets.hpp"
 #include "message/engine/progress.hpp"
 #include "message/engine/quick.hpp"
 #include "message/engine/quick_request.hpp"
@@ -69,7 +69,7 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
 // Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
 DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
                                  bool wild) {
-  const bool known = port.lane(peer) < static_cast<std::uint32_t>(port.near);
+  const bool known = port.fifo(peer) < static_cast<std::uint32_t>(port.near);
   const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
 #if !defined(__CUDA_ARCH__)
   if (port.me->elements) return false;
@@ -272,17 +272,17 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(bytes);
   if (mode == SendMode::standard && !scope.broken() && fit(port, data, bytes, to, tag, false)) {
-    OutLane& lane = port.out[port.lane(to)];
-    if (size <= small_bytes || size <= eager_limit(lane, scope.size())) {
+    OutFifo& fifo = port.out[port.fifo(to)];
+    if (size <= small_bytes || size <= eager_limit(fifo, scope.size())) {
       if constexpr (decides_in_block && Scope::in_block)
         if (calls_in_block(me)) {
           if constexpr (Scope::in_warp)
-            if (size <= small_bytes ? send_cell_anew(scope, port, data, size, to, tag, context)
+            if (size <= small_bytes ? send_packet_anew(scope, port, data, size, to, tag, context)
                                     : send_words(scope, port, data, size, to, tag, context))
               return Code::ok;
-          if (send_cells(scope, port, data, size, to, tag, context)) return Code::ok;
+          if (send_packets(scope, port, data, size, to, tag, context)) return Code::ok;
         }
-      if (quick_send_eager(scope, me, lane, data, size, tag, context)) return Code::ok;
+      if (quick_send_eager(scope, me, fifo, data, size, tag, context)) return Code::ok;
     } else {
       const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
       if (sent.state == Announced::State::received) return Code::ok;
@@ -317,13 +317,13 @@ DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, v
   if (!scope.broken() && fit(port, data, capacity, from, tag, true)) {
     if constexpr (decides_in_block && Scope::in_block) {
       if (calls_in_block(me) && from != any_source) {
-        if (Scope::in_warp && size <= small_bytes) reopen_lane_from(scope, port, from);
+        if (Scope::in_warp && size <= small_bytes) reopen_fifo_from(scope, port, from);
         if (await_head(scope, port, from)) {
           if constexpr (Scope::in_warp)
-            if ((size <= small_bytes && receive_cell(scope, port, data, size, from, tag, context, status)) ||
+            if ((size <= small_bytes && receive_packet(scope, port, data, size, from, tag, context, status)) ||
                 receive_words(scope, port, data, size, from, tag, context, status))
               return status;
-          if (receive_cells(scope, port, data, size, from, tag, context, status)) return status;
+          if (receive_packets(scope, port, data, size, from, tag, context, status)) return status;
         }
       }
     }
@@ -345,11 +345,11 @@ DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call cal
       Status status;
       const bool small = size <= small_bytes;
       if constexpr (Scope::single) {
-        if (small && receive_cell_by_one(scope, port, data, size, tag, context, status)) return status;
+        if (small && receive_packet_by_one(scope, port, data, size, tag, context, status)) return status;
       } else if constexpr (Scope::in_warp) {
-        if (small && receive_cell_of_few(scope, port, data, size, tag, context, status)) return status;
+        if (small && receive_packet_of_few(scope, port, data, size, tag, context, status)) return status;
       }
-      if (receive_cells_of_any(scope, port, data, size, tag, context, status)) return status;
+      if (receive_packets_of_any(scope, port, data, size, tag, context, status)) return status;
     }
   return recv_from(scope, me, call, data, capacity, any_source, tag, context);
 }

@@ -27,7 +27,7 @@ DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Work& work) {
     if (r->flags & Record::opened) me.exports->close(*r);
 #endif
     if (found == value) {
-      acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_pulled);
+      acknowledge(fifo_from(me, r->envelope.peer), r->ack, ack_pulled);
       complete(me, r);
     } else if (r->flags & Record::readable) {
       read_message(me, r, work);
@@ -47,16 +47,16 @@ DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Work& work) {
 
 DCGN_HOST_DEVICE void begin_copy(Endpoint& me, std::int32_t source, std::uint64_t bytes) {
   if (source < 0 || !is_near(me, source) || me.copies.host) return;
-  const std::int32_t index = lane_of(me, source);
-  const InLane& lane = me.in[index];
-  if (bytes < copy_engine_limit(lane, me.threads, false)) return;
+  const std::int32_t index = fifo_of(me, source);
+  const InFifo& fifo = me.in[index];
+  if (bytes < copy_engine_limit(fifo, me.threads, false)) return;
   Incoming found;
   const Header& h = found.header;
-  if (!Rx::peek(lane, found) || h.kind != Kind::pull) return;
+  if (!Rx::peek(fifo, found) || h.kind != Kind::pull) return;
   Record* before;
   const Record* const r = find_posted(me, source, h, &before);
   Work nothing;
-  if (r && is_for_engine(me, lane, r, h)) poll_lane(me, index, nothing);
+  if (r && is_for_engine(me, fifo, r, h)) poll_fifo(me, index, nothing);
 }
 
 }  // namespace dcgn::message

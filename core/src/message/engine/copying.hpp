@@ -14,18 +14,18 @@
 
 namespace dcgn::message {
 
-DCGN_HOST_DEVICE inline void acknowledge(InLane& lane, std::uint32_t ack, std::uint64_t value) {
-  store_answer(lane.acks[ack_index(ack)], ack_word(ack, value));
+DCGN_HOST_DEVICE inline void acknowledge(InFifo& fifo, std::uint32_t ack, std::uint64_t value) {
+  store_answer(fifo.acks[ack_index(ack)], ack_word(ack, value));
 }
 
 // Before a pull, for which the sender had this answer so far: false where it has taken its buffer back, which it does
 // only when the job is aborted.
-DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InLane& lane, [[maybe_unused]] std::uint32_t ack,
+DCGN_HOST_DEVICE inline bool begin_pull([[maybe_unused]] InFifo& fifo, [[maybe_unused]] std::uint32_t ack,
                                         [[maybe_unused]] std::uint64_t answer = ack_none) {
 #if defined(__CUDA_ARCH__)
   return true;  // device memory stays where it is while kernels run
 #else
-  std::uint64_t& word = lane.acks[ack_index(ack)];
+  std::uint64_t& word = fifo.acks[ack_index(ack)];
   const std::uint64_t found = load_acquire(word);  // an answer to an earlier use, as a rule
   return ack_answer(ack, found) == answer && compare_exchange(word, found, ack_word(ack, ack_pulling)) == found;
 #endif
@@ -37,14 +37,14 @@ DCGN_HOST_DEVICE inline std::uint64_t asked_for(const Endpoint& me, const Record
 }
 
 // Whether a copy engine fetches the message that `h` announces: because no thread can, or because it is faster.
-DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InLane& lane, const Record* r, const Header& h) {
-  if (!me.copies.queue || lane.process || !least(h.bytes, r->capacity) || !reachable(r->buffer)) return false;
+DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InFifo& fifo, const Record* r, const Header& h) {
+  if (!me.copies.queue || fifo.process || !least(h.bytes, r->capacity) || !reachable(r->buffer)) return false;
 #if !defined(__CUDA_ARCH__)
   // What a slot sends may be in memory of which the driver knows nothing.
   if (!h.readable && me.copies.host) return is_device_memory(me, reinterpret_cast<const void*>(h.address));
 #endif
   return !h.readable || (r->flags & Record::on_device) ||
-         h.bytes >= copy_engine_limit(lane, me.threads, r->flags & Record::waited);
+         h.bytes >= copy_engine_limit(fifo, me.threads, r->flags & Record::waited);
 }
 
 // The threads of the call read the message where it is.
@@ -56,30 +56,30 @@ DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
   work.from = reinterpret_cast<const unsigned char*>(r->address);
   work.bytes = least(r->envelope.bytes, r->capacity);
   work.record = r;
-  work.lane = &lane_from(me, r->envelope.peer);
-  work.process = work.lane->process;
+  work.fifo = &fifo_from(me, r->envelope.peer);
+  work.process = work.fifo->process;
 }
 
 // Asks the sender to store the message in the receive's buffer.
-DCGN_HOST_DEVICE inline void ask_for(Endpoint& me, InLane& lane, Record* r) {
+DCGN_HOST_DEVICE inline void ask_for(Endpoint& me, InFifo& fifo, Record* r) {
   r->state = State::streaming;
   r->flags |= Record::placed;
-  if (!begin_pull(lane, r->ack)) return;
+  if (!begin_pull(fifo, r->ack)) return;
   // With release order: the sender reads in the record where the buffer is.
-  store_release(lane.acks[ack_index(r->ack)], ack_word(r->ack, asked_for(me, r)));
+  store_release(fifo.acks[ack_index(r->ack)], ack_word(r->ack, asked_for(me, r)));
 }
 
 // The sender leaves it to this side after all.
-DCGN_HOST_DEVICE inline void read_after_all(Endpoint& me, InLane& lane, Record* r, Work& work) {
+DCGN_HOST_DEVICE inline void read_after_all(Endpoint& me, InFifo& fifo, Record* r, Work& work) {
   r->flags &= ~Record::placed;
-  if (begin_pull(lane, r->ack, asked_for(me, r))) read_message(me, r, work);
+  if (begin_pull(fifo, r->ack, asked_for(me, r))) read_message(me, r, work);
 }
 
-// The message comes through the lane: it was offered, or neither threads nor a copy engine can move it to this buffer.
+// The message comes through the fifo: it was offered, or neither threads nor a copy engine can move it to this buffer.
 DCGN_HOST_DEVICE inline void accept(Endpoint& me, Record* r) {
   r->state = State::streaming;
   r->order = 0;
-  acknowledge(lane_from(me, r->envelope.peer), r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
+  acknowledge(fifo_from(me, r->envelope.peer), r->ack, ack_accepted + static_cast<std::uint64_t>(r - me.records));
 }
 
 // The oldest request holds the place that the next one would take.
@@ -88,7 +88,7 @@ DCGN_HOST_DEVICE inline bool has_place(const Copies& c) {
 }
 
 DCGN_HOST_DEVICE inline void post_copy(Endpoint& me, Record* r) {
-  if (!begin_pull(lane_from(me, r->envelope.peer), r->ack))
+  if (!begin_pull(fifo_from(me, r->envelope.peer), r->ack))
     return;  // the job is aborted: what becomes of it is all one
   Copies& c = me.copies;
   const std::uint32_t number = c.requests++;
@@ -130,7 +130,7 @@ DCGN_HOST_DEVICE inline void drain_copies(Endpoint& me) {
     if (!advance_copies(me, refused))
       relax();
     else if (refused.record)
-      acknowledge(*refused.lane, refused.record->ack, ack_pulled);  // nobody reads there any more
+      acknowledge(*refused.fifo, refused.record->ack, ack_pulled);  // nobody reads there any more
   }
 }
 

@@ -6,7 +6,7 @@
 // what has a layout on the way (HPDC 2016, section 4.1). Each fragment has a word, which both change by turns.
 #pragma once
 
-#include <dcgn/message/cell.hpp>
+#include <dcgn/message/packet.hpp>
 
 #include <cstdint>
 
@@ -21,8 +21,8 @@ class Fragments {
  public:
   enum class Sent {
     yes,
-    not_yet,    // all are in use, or the lane has no room
-    elsewhere,  // the receiver does not reach them, or they have been in use for long: the lane is there for all
+    not_yet,    // all are in use, or the FIFO has no room
+    elsewhere,  // the receiver does not reach them, or they have been in use for long: the FIFO is there for all
   };
 
   Fragments() = default;
@@ -30,12 +30,12 @@ class Fragments {
   Fragments& operator=(const Fragments&) = delete;
   virtual ~Fragments() = default;
 
-  // Has the next piece of an accepted message put into a fragment, and tells the receiver through the lane which one.
-  virtual Sent send(Endpoint& me, std::int32_t lane, Record* r) = 0;
-  // A header from this lane names a fragment that holds the next piece of what `r` receives, or will.
-  virtual void receive(std::int32_t lane, Record* r, const Header& h) = 0;
-  // Whether a sender of this lane could use fragments.
-  virtual bool reaches(std::int32_t lane) const noexcept = 0;
+  // Has the next piece of an accepted message put into a fragment, and tells the receiver through the FIFO which one.
+  virtual Sent send(Endpoint& me, std::int32_t fifo, Record* r) = 0;
+  // A header from this FIFO names a fragment that holds the next piece of what `r` receives, or will.
+  virtual void receive(std::int32_t fifo, Record* r, const Header& h) = 0;
+  // Whether a sender of this FIFO could use fragments.
+  virtual bool reaches(std::int32_t fifo) const noexcept = 0;
   // Sees to one that has become full or empty; false where there is none.
   virtual bool advance(Endpoint& me) = 0;
   // Whether copies of this rank's are under way.

@@ -18,24 +18,24 @@
 namespace dcgn::message {
 
 DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
-  const std::int32_t end = lanes(me);
-  for (std::int32_t looked = 0; looked < (all ? end : 1); looked += lanes_at_once) {
-    std::int32_t some[lanes_at_once];
-    const std::int32_t start = me.next_lane;
-    for (int i = 0; i < lanes_at_once; ++i) some[i] = start + i < end ? start + i : -1;
-    std::uint32_t found = full_lanes(me, some);
-    for (std::int32_t lane = start; found; ++lane, found >>= 1)
-      if (found & 1 && poll_lane(me, lane, work)) {
-        note_taken(me, lane);
+  const std::int32_t end = fifos(me);
+  for (std::int32_t looked = 0; looked < (all ? end : 1); looked += fifos_at_once) {
+    std::int32_t some[fifos_at_once];
+    const std::int32_t start = me.next_fifo;
+    for (int i = 0; i < fifos_at_once; ++i) some[i] = start + i < end ? start + i : -1;
+    std::uint32_t found = full_fifos(me, some);
+    for (std::int32_t fifo = start; found; ++fifo, found >>= 1)
+      if (found & 1 && poll_fifo(me, fifo, work)) {
+        note_taken(me, fifo);
         return true;
       }
-    me.next_lane = start + lanes_at_once < end ? start + lanes_at_once : 0;
+    me.next_fifo = start + fifos_at_once < end ? start + fifos_at_once : 0;
   }
   return false;
 }
 
 DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
-  if (source >= 0 && poll_lane(me, lane_of(me, source), work)) return true;
+  if (source >= 0 && poll_fifo(me, fifo_of(me, source), work)) return true;
   if (me.announced.first && advance_announced(me, work)) return true;
   if (me.queued && advance_queued(me, work)) return true;
   if (me.streaming.first && advance_streaming(me, work)) return true;
@@ -53,7 +53,7 @@ DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Work& 
 
 DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
   Record* r = work.record;
-  if (work.move == Work::Move::take) Rx(*work.lane).release_to(work.position + work.cells);
+  if (work.move == Work::Move::take) Rx(*work.fifo).release_to(work.position + work.packets);
   switch (work.after) {
     case After::nothing:
     case After::stored: break;
@@ -64,15 +64,15 @@ DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
       if (r->moved == r->envelope.bytes && !r->order) complete(me, r);
       break;
     case After::pulled:
-      acknowledge(*work.lane, r->ack, ack_pulled);
+      acknowledge(*work.fifo, r->ack, ack_pulled);
       complete(me, r);
       break;
     case After::placed: {
-      OutLane& lane = lane_to(me, r->envelope.peer);
+      OutFifo& fifo = fifo_to(me, r->envelope.peer);
 #if !defined(__CUDA_ARCH__)
-      store_release(lane.acks[ack_index(r->ack)], ack_word(r->ack, ack_pulled));  // for withdraw()
+      store_release(fifo.acks[ack_index(r->ack)], ack_word(r->ack, ack_pulled));  // for withdraw()
 #endif
-      tell_placed(me, lane, r);
+      tell_placed(me, fifo, r);
       break;
     }
     case After::unstored:
@@ -92,11 +92,11 @@ DCGN_HOST_DEVICE void withdraw(Endpoint& me) {
 #if !defined(__CUDA_ARCH__)
   if (me.fragments) me.fragments->drain();
   for (Record* r = me.announced.first; r; r = r->next)
-    take_back(lane_to(me, r->envelope.peer).acks[ack_index(r->ack)], r->ack);
+    take_back(fifo_to(me, r->envelope.peer).acks[ack_index(r->ack)], r->ack);
   for (std::uint32_t i = 0; i < me.records_used; ++i) {
     const Record& r = me.records[i];
     if (r.state == State::streaming && r.flags & Record::is_receive && r.flags & Record::placed)
-      take_back(lane_from(me, r.envelope.peer).acks[ack_index(r.ack)], r.ack);
+      take_back(fifo_from(me, r.envelope.peer).acks[ack_index(r.ack)], r.ack);
   }
   if (!me.lent) return;
   // The gateway says that it has a buffer before it looks at the phase a last time: so if it did not find the job

@@ -1,6 +1,6 @@
 // Progress: everything that a rank does between waiting once and waiting again. Called by a call's leader alone.
 //
-// step() looks at the lanes into the rank, at its sends that wait for room and at the acknowledgements it expects, and
+// step() looks at the FIFOs into the rank, at its sends that wait for room and at the acknowledgements it expects, and
 // does one thing. Bytes in quantity are not moved here but returned as Work for all threads of the call; finish()
 // is told when they have moved. The larger functions are in progress.cpp.
 #pragma once
@@ -20,45 +20,45 @@
 
 namespace dcgn::message {
 
-// Waits for the next message of a lane; false where none has come in a while.
-DCGN_HOST_DEVICE inline bool await_message(const InLane& lane, Incoming& found) {
-  return spin(quick_looks, [&] { return Rx::peek(lane, found); });
+// Waits for the next message of a FIFO; false where none has come in a while.
+DCGN_HOST_DEVICE inline bool await_message(const InFifo& fifo, Incoming& found) {
+  return spin(quick_looks, [&] { return Rx::peek(fifo, found); });
 }
 
-// Lanes whose cells a thread has loads under way for at once.
-inline constexpr int lanes_at_once = 8;
+// FIFOs whose packets a thread has loads under way for at once.
+inline constexpr int fifos_at_once = 8;
 
-// Which of these lanes, -1 for none, hold a message: bit i for lanes[i]. Each load is of another address: where a cell
-// is in the host's memory, several loads of one that are under way at once take 15 % to 25 % of the link's bandwidth
-// from copies (H100, by the page).
-DCGN_HOST_DEVICE inline std::uint32_t full_lanes(const Endpoint& me, const std::int32_t (&lanes)[lanes_at_once]) {
-  const Cell* cells[lanes_at_once];
-  std::uint32_t epochs[lanes_at_once], seen[lanes_at_once], found = 0;
-  for (int i = 0; i < lanes_at_once; ++i) {
-    const InLane& lane = me.in[lanes[i] < 0 ? 0 : lanes[i]];
-    const std::uint32_t head = lane.head();
-    cells[i] = &lane.ring.at(head);
-    epochs[i] = lanes[i] < 0 ? 0 : lane.ring.epoch(head);
+// Which of these FIFOs, -1 for none, hold a message: bit i for FIFOs[i]. Each load is of another address: where a
+// packet is in the host's memory, several loads of one that are under way at once take 15 % to 25 % of the link's
+// bandwidth from copies (H100, by the page).
+DCGN_HOST_DEVICE inline std::uint32_t full_fifos(const Endpoint& me, const std::int32_t (&fifos)[fifos_at_once]) {
+  const Packet* packets[fifos_at_once];
+  std::uint32_t epochs[fifos_at_once], seen[fifos_at_once], found = 0;
+  for (int i = 0; i < fifos_at_once; ++i) {
+    const InFifo& fifo = me.in[fifos[i] < 0 ? 0 : fifos[i]];
+    const std::uint32_t head = fifo.head();
+    packets[i] = &fifo.ring.at(head);
+    epochs[i] = fifos[i] < 0 ? 0 : fifo.ring.epoch(head);
   }
-  for (int i = 0; i < lanes_at_once; ++i) seen[i] = epochs[i] ? load_relaxed(cells[i]->epoch) : 0;
-  for (int i = 0; i < lanes_at_once; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
+  for (int i = 0; i < fifos_at_once; ++i) seen[i] = epochs[i] ? load_relaxed(packets[i]->epoch) : 0;
+  for (int i = 0; i < fifos_at_once; ++i) found |= static_cast<std::uint32_t>(epochs[i] && seen[i] == epochs[i]) << i;
   return found;
 }
 
-DCGN_HOST_DEVICE inline bool has_message(const Endpoint& me, std::int32_t lane) {
-  const InLane& in = me.in[lane];
+DCGN_HOST_DEVICE inline bool has_message(const Endpoint& me, std::int32_t fifo) {
+  const InFifo& in = me.in[fifo];
   const std::uint32_t head = in.head();
   return load_relaxed(in.ring.at(head).epoch) == in.ring.epoch(head);
 }
 
-DCGN_HOST_DEVICE inline void set_doorbell(Endpoint& me, std::int32_t lane) {
-  store_relaxed(me.doorbells[doorbell_place(lane)], 1);
+DCGN_HOST_DEVICE inline void set_doorbell(Endpoint& me, std::int32_t fifo) {
+  store_relaxed(me.doorbells[doorbell_place(fifo)], 1);
 }
-DCGN_HOST_DEVICE inline void clear_doorbell(Endpoint& me, std::int32_t lane) {
-  store_relaxed(me.doorbells[doorbell_place(lane)], 0);
+DCGN_HOST_DEVICE inline void clear_doorbell(Endpoint& me, std::int32_t fifo) {
+  store_relaxed(me.doorbells[doorbell_place(fifo)], 0);
 }
 
-// Which lanes of a group have rung: bit i for lane doorbell_group * group + i.
+// Which FIFOs of a group have rung: bit i for FIFO doorbell_group * group + i.
 DCGN_HOST_DEVICE inline std::uint64_t rung_of(const Endpoint& me, int group) {
   const auto* const words = reinterpret_cast<const std::uint64_t*>(me.doorbells + group * doorbell_group);
   std::uint64_t bits = 0;
@@ -76,25 +76,25 @@ DCGN_HOST_DEVICE inline std::uint64_t rung_of(const Endpoint& me, int group) {
   return bits;
 }
 
-// A message of this lane has been found by a look at all: the next one begins behind it.
-DCGN_HOST_DEVICE inline void note_found(Endpoint& me, std::int32_t lane) {
-  me.next_lane = lane + 1 < lanes(me) ? lane + 1 : 0;
-  if (!me.doorbells || lane == me.last_lane) return;
-  if (me.last_lane >= 0) clear_doorbell(me, me.last_lane);
-  me.cleared_lane = me.last_lane;
-  me.last_lane = lane;
+// A message of this FIFO has been found by a look at all: the next one begins behind it.
+DCGN_HOST_DEVICE inline void note_found(Endpoint& me, std::int32_t fifo) {
+  me.next_fifo = fifo + 1 < fifos(me) ? fifo + 1 : 0;
+  if (!me.doorbells || fifo == me.last_fifo) return;
+  if (me.last_fifo >= 0) clear_doorbell(me, me.last_fifo);
+  me.cleared_fifo = me.last_fifo;
+  me.last_fifo = fifo;
 }
 // The same without such a look.
-DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t lane) {
-  if (me.cleared_lane >= 0 && has_message(me, me.cleared_lane)) set_doorbell(me, me.cleared_lane);
-  note_found(me, lane);
+DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t fifo) {
+  if (me.cleared_fifo >= 0 && has_message(me, me.cleared_fifo)) set_doorbell(me, me.cleared_fifo);
+  note_found(me, fifo);
 }
 
-// Looks at a few lanes in turn, or at all, and takes one message.
+// Looks at a few FIFOs in turn, or at all, and takes one message.
 DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work);
 
-// Does one thing if there is one to do. `source` is the rank whose lane to look at first, or any_source; `all` looks at
-// every lane, otherwise a few beside it in turn.
+// Does one thing if there is one to do. `source` is the rank whose FIFO to look at first, or any_source; `all` looks at
+// every FIFO, otherwise a few beside it in turn.
 DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Work& work);
 
 // The bytes of `work` have moved.

@@ -1,7 +1,7 @@
 // Quick calls: a blocking send or receive that finds all it needs at once keeps no record and runs no progress.
 //
-// A quick send writes an eager message to a lane with room, or announces a longer one and waits a while for the
-// receiver to have read it. A quick receive takes an eager message from the head of its lane, or reads a longer one
+// A quick send writes an eager message to a FIFO with room, or announces a longer one and waits a while for the
+// receiver to have read it. A quick receive takes an eager message from the head of its FIFO, or reads a longer one
 // where it is, where nothing else is open that it could overtake or keep waiting. Whatever is out of the ordinary makes
 // these return false with nothing changed, and operate() in calls.hpp sees to it.
 //
@@ -43,10 +43,10 @@ DCGN_HOST_DEVICE inline void give_flag(std::uint32_t& busy) {
 #endif
 }
 
-// Whether the rank that this lane goes to has ended. A GPU finds out when it has to wait: the word is not cheap for it
+// Whether the rank that this FIFO goes to has ended. A GPU finds out when it has to wait: the word is not cheap for it
 // to read.
-DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const OutLane& lane) {
-  return !calls_in_block(me) && load_acquire(me.ended[&lane - me.out]) != 0;
+DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const OutFifo& fifo) {
+  return !calls_in_block(me) && load_acquire(me.ended[&fifo - me.out]) != 0;
 }
 
 // Whether a quick call may go on. On a GPU it only looks at the flag.
@@ -63,12 +63,12 @@ DCGN_HOST_DEVICE inline void end_quick([[maybe_unused]] Endpoint& me) {
 }
 
 // Where an eager message goes; nowhere if it is not for a quick call.
-DCGN_HOST_DEVICE inline Reservation plan_send(Endpoint& me, OutLane& lane, std::uint32_t threads, Kind kind,
+DCGN_HOST_DEVICE inline Reservation plan_send(Endpoint& me, OutFifo& fifo, std::uint32_t threads, Kind kind,
                                               std::uint64_t bytes) {
-  if (has_ended(me, lane) || !begin_quick(me)) return {};
+  if (has_ended(me, fifo) || !begin_quick(me)) return {};
   Reservation place;
-  if (bytes <= eager_limit(lane, threads) && !lane.first &&
-      Tx(lane).reserve(kind, kind == Kind::small ? 0 : bytes, place))
+  if (bytes <= eager_limit(fifo, threads) && !fifo.first &&
+      Tx(fifo).reserve(kind, kind == Kind::small ? 0 : bytes, place))
     return place;
   end_quick(me);
   return {};
@@ -76,27 +76,27 @@ DCGN_HOST_DEVICE inline Reservation plan_send(Endpoint& me, OutLane& lane, std::
 
 // Any eager message.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_send_eager(const Scope& scope, Endpoint& me, OutLane& lane,
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_send_eager(const Scope& scope, Endpoint& me, OutFifo& fifo,
                                                          const void* data, std::uint64_t bytes, int tag,
                                                          std::uint32_t context) {
   Header h;
   h.kind = fits_small(context, tag, bytes) ? Kind::small : Kind::eager;
   Reservation place;
-  if (scope.leader()) place = plan_send(me, lane, scope.size(), h.kind, bytes);
+  if (scope.leader()) place = plan_send(me, fifo, scope.size(), h.kind, bytes);
   place = scope.publish(place);  // and what the threads wrote to the buffer is visible to all of them
   if (!place.all) return false;
-  const Ring ring = lane.ring;
+  const Ring ring = fifo.ring;
   if (scope.leader()) {
     h.context = context;
     h.tag = tag;
     h.bytes = bytes;
     if (h.kind == Kind::small) h.address = load_small(data, bytes);
-    Tx(lane).put(place, h, 0, me.without & without_relaxed);
-    ++lane.quick_messages;
-    lane.quick_bytes += bytes;
+    Tx(fifo).put(place, h, 0, me.without & without_relaxed);
+    ++fifo.quick_messages;
+    fifo.quick_bytes += bytes;
   }
-  if (place.cells)
-    push_cells(scope, Payload(ring, place.begin, place.cells, bytes), static_cast<const unsigned char*>(data));
+  if (place.packets)
+    push_packets(scope, Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data));
   if (scope.leader()) end_quick(me);
   scope.sync();  // the buffer is the caller's again
   return true;
@@ -120,28 +120,28 @@ DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, cons
   return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
 }
 
-// Finds a lane that holds a message, for a receive from any source. Made and used by those who look, who all come to
-// the same. Lanes from me.next_lane on come first.
+// Finds a FIFO that holds a message, for a receive from any source. Made and used by those who look, who all come to
+// the same. FIFOs from me.next_fifo on come first.
 //
-// Senders ring doorbells, the receiver clears them: that of the lane before the last one when it takes a message from
-// another, and that of a lane which it finds empty. A message whose doorbell is lost by that is seen by its cell, at
-// which each later look looks until the next doorbell is cleared. (On a GPU a doorbell may be seen before its cell.
-// Should that take longer than a whole look, the general call, which looks at all cells, finds the message.)
+// Senders ring doorbells, the receiver clears them: that of the FIFO before the last one when it takes a message from
+// another, and that of a FIFO which it finds empty. A message whose doorbell is lost by that is seen by its packet, at
+// which each later look looks until the next doorbell is cleared. (On a GPU a doorbell may be seen before its packet.
+// Should that take longer than a whole look, the general call, which looks at all packets, finds the message.)
 template <class Scope>
-class LaneFinder {
+class FifoFinder {
  public:
-  DCGN_HOST_DEVICE LaneFinder(const Scope& scope, Endpoint& me)
+  DCGN_HOST_DEVICE FifoFinder(const Scope& scope, Endpoint& me)
       : scope_(scope),
         me_(me),
         rank_(static_cast<int>(scope.rank())),
         lookers_(static_cast<int>(scope.lookers())),
-        cleared_(me.cleared_lane) {}
+        cleared_(me.cleared_fifo) {}
 
-  // The first half of a look: a lane whose doorbell has been rung, -1: none. It may be empty.
+  // The first half of a look: a FIFO whose doorbell has been rung, -1: none. It may be empty.
   DCGN_HOST_DEVICE int rung() const {
     if (!me_.doorbells) return -1;
     constexpr int each = Scope::single ? 4 : 1;  // groups that a thread has loads under way for at once
-    const int groups = (lanes(me_) + doorbell_group - 1) / doorbell_group, start = me_.next_lane;
+    const int groups = (fifos(me_) + doorbell_group - 1) / doorbell_group, start = me_.next_fifo;
     const bool watches = cleared_ >= 0 && cleared_ / doorbell_group / each % lookers_ == rank_;
     bool again = false;
     int late = -1;  // what there is before the start, which comes last
@@ -173,26 +173,26 @@ class LaneFinder {
     return late;
   }
 
-  // The second half: that lane, or one that has no doorbell, if it holds a message; else -1.
+  // The second half: that FIFO, or one that has no doorbell, if it holds a message; else -1.
   DCGN_HOST_DEVICE int full(int rung) {
-    if (!me_.doorbells) return full_of(lanes(me_), me_.next_lane, [](int k) { return k; });
+    if (!me_.doorbells) return full_of(fifos(me_), me_.next_fifo, [](int k) { return k; });
     if (rung >= 0) {
       if (scope_.first_found(has_message(me_, rung) ? 0 : -1) >= 0) return rung;
       if (scope_.leader()) clear_doorbell(me_, rung);
       cleared_ = rung;
     }
     if (!me_.mute_count) return -1;
-    const int lane = full_of(me_.mute_count, me_.next_mute, [this](int k) { return me_.mute[k]; });
-    if (lane >= 0 && scope_.leader()) me_.next_mute = me_.next_mute + 1 < me_.mute_count ? me_.next_mute + 1 : 0;
-    return lane;
+    const int fifo = full_of(me_.mute_count, me_.next_mute, [this](int k) { return me_.mute[k]; });
+    if (fifo >= 0 && scope_.leader()) me_.next_mute = me_.next_mute + 1 < me_.mute_count ? me_.next_mute + 1 : 0;
+    return fifo;
   }
 
  private:
-  // A group's bits as they should be: the last lane that a message was taken from rings only if it holds another one,
+  // A group's bits as they should be: the last FIFO that a message was taken from rings only if it holds another one,
   // and the one whose doorbell was cleared does if it is seen to hold one.
   DCGN_HOST_DEVICE void correct(int group, bool again, std::uint64_t& bits) const {
-    const auto bit = [](int lane) { return std::uint64_t{1} << lane % doorbell_group; };
-    if (const int last = me_.last_lane; last >= 0 && last / doorbell_group == group)
+    const auto bit = [](int fifo) { return std::uint64_t{1} << fifo % doorbell_group; };
+    if (const int last = me_.last_fifo; last >= 0 && last / doorbell_group == group)
       bits = has_message(me_, last) ? bits | bit(last) : bits & ~bit(last);
     if (again && cleared_ / doorbell_group == group) bits |= bit(cleared_);
   }
@@ -200,20 +200,20 @@ class LaneFinder {
     return count <= 0 ? 0 : count >= doorbell_group ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   }
 
-  // Of so many lanes, those from number `start` on first: one that holds a message.
-  template <class LaneOf>
-  DCGN_HOST_DEVICE int full_of(int count, int start, const LaneOf& lane_of) const {
-    for (int done = 0; done < count; done += lanes_at_once * lookers_) {
-      std::int32_t some[lanes_at_once];
-      for (int i = 0; i < lanes_at_once; ++i) {
-        const int k = done + lanes_at_once * rank_ + i, number = start + k < count ? start + k : start + k - count;
-        some[i] = rank_ < lookers_ && k < count ? lane_of(number) : -1;
+  // Of so many FIFOs, those from number `start` on first: one that holds a message.
+  template <class FifoOf>
+  DCGN_HOST_DEVICE int full_of(int count, int start, const FifoOf& fifo_of) const {
+    for (int done = 0; done < count; done += fifos_at_once * lookers_) {
+      std::int32_t some[fifos_at_once];
+      for (int i = 0; i < fifos_at_once; ++i) {
+        const int k = done + fifos_at_once * rank_ + i, number = start + k < count ? start + k : start + k - count;
+        some[i] = rank_ < lookers_ && k < count ? fifo_of(number) : -1;
       }
-      const std::uint32_t found = full_lanes(me_, some);
+      const std::uint32_t found = full_fifos(me_, some);
       int mine = -1;
-      for (int i = lanes_at_once; i-- > 0;)
+      for (int i = fifos_at_once; i-- > 0;)
         if (found >> i & 1) mine = some[i];
-      if (const int lane = scope_.first_found(mine); lane >= 0) return lane;
+      if (const int fifo = scope_.first_found(mine); fifo >= 0) return fifo;
     }
     return -1;
   }
@@ -229,18 +229,18 @@ class LaneFinder {
   const Scope& scope_;
   Endpoint& me_;
   const int rank_, lookers_;
-  int cleared_;  // the lane whose doorbell was cleared last
+  int cleared_;  // the FIFO whose doorbell was cleared last
 };
 
 // The message that a quick receive takes; its place is empty where there is none for it.
 struct Arrival {
   Incoming message;
-  std::int32_t lane = 0;
+  std::int32_t fifo = 0;
   std::uint32_t credit_due = 0;
 };
 
 // Whether a quick call can take this message. A pull is begun with that.
-DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InLane& lane, const Header& h, std::uint64_t capacity,
+DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InFifo& fifo, const Header& h, std::uint64_t capacity,
                                               int tag, std::uint32_t context, std::uint32_t threads) {
   if ((tag != any_tag && tag != h.tag) || h.context != context || h.bytes > capacity) return false;
   switch (h.kind) {
@@ -248,8 +248,8 @@ DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InLane& lane, 
     case Kind::eager: return true;
     case Kind::pull:
       // Not if a copy engine or the system fetches it, or the sender stores it.
-      return h.readable && !lane.process && h.bytes < copy_engine_limit(lane, threads, true) &&
-             !(h.placeable && is_placed(me, threads, h.bytes)) && begin_pull(lane, h.ack);
+      return h.readable && !fifo.process && h.bytes < copy_engine_limit(fifo, threads, true) &&
+             !(h.placeable && is_placed(me, threads, h.bytes)) && begin_pull(fifo, h.ack);
     case Kind::offer:
     case Kind::data:
     case Kind::placed: return false;
@@ -257,53 +257,53 @@ DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InLane& lane, 
   return false;
 }
 
-// All threads take the message. `from_any`: the receive looked at all lanes.
+// All threads take the message. `from_any`: the receive looked at all FIFOs.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InLane& lane, const Arrival& plan,
+[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InFifo& fifo, const Arrival& plan,
                                                    void* data, bool from_any) {
   const Header& h = plan.message.header;
-  const Reservation& cells = plan.message.place;
+  const Reservation& packets = plan.message.place;
   if (scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
-    if (from_any) note_found(me, plan.lane);
-    lane.advance(cells.all);
-    ++lane.quick_messages;
-    lane.quick_bytes += h.bytes;
+    if (from_any) note_found(me, plan.fifo);
+    fifo.advance(packets.all);
+    ++fifo.quick_messages;
+    fifo.quick_bytes += h.bytes;
   }
   bool taken = true;
-  if (cells.cells)
-    taken = take_cells(scope, *me.phase, Payload(lane.ring, cells.begin, cells.cells, h.bytes),
-                       static_cast<unsigned char*>(data));
+  if (packets.packets)
+    taken = take_packets(scope, *me.phase, Payload(fifo.ring, packets.begin, packets.packets, h.bytes),
+                         static_cast<unsigned char*>(data));
   if (h.kind == Kind::pull) {
     copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(h.address), h.bytes);
     if (scope.leader()) {
-      if (plan.credit_due) return_credit(lane);
+      if (plan.credit_due) return_credit(fifo);
       end_quick(me);
     }
     scope.sync();                                              // all have read their share
-    if (scope.leader()) acknowledge(lane, h.ack, ack_pulled);  // is no business of the rank's any more
+    if (scope.leader()) acknowledge(fifo, h.ack, ack_pulled);  // is no business of the rank's any more
     return !scope.broken();
   }
   if (plan.credit_due) {
     scope.sync();  // all have taken their share
-    if (scope.leader()) return_credit(lane);
+    if (scope.leader()) return_credit(fifo);
   }
   if (scope.leader()) end_quick(me);
-  // A thread that found the job aborted has left its cells where they were; the ordinary call will say so.
+  // A thread that found the job aborted has left its packets where they were; the ordinary call will say so.
   return scope.agree(taken);
 }
 
-// Looks a while for a lane that holds a message; -1: none. Called by those who look. By one function: who waits here
+// Looks a while for a FIFO that holds a message; -1: none. Called by those who look. By one function: who waits here
 // does not wait for nanoseconds.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE int await_any_lane(const Scope& scope, Endpoint& me) {
-  LaneFinder finder(scope, me);
-  int lane = -1;
+[[gnu::noinline]] DCGN_HOST_DEVICE int await_any_fifo(const Scope& scope, Endpoint& me) {
+  FifoFinder finder(scope, me);
+  int fifo = -1;
   spin(quick_looks / 2, [&] {
-    lane = finder.full(finder.rung());
-    return lane >= 0;
+    fifo = finder.full(finder.rung());
+    return fifo >= 0;
   });
-  return lane;
+  return fifo;
 }
 
 // Any message, from anybody.
@@ -312,53 +312,53 @@ template <class Scope>
                                                       std::uint64_t capacity, int from, int tag, std::uint32_t context,
                                                       Status& status) {
   Arrival plan;
-  plan.lane = from == any_source ? -1 : from - me.first;
+  plan.fifo = from == any_source ? -1 : from - me.first;
   const bool begun = !scope.looks() || begin_quick(me);
   const bool able = begun && !me.open;
-  if (from == any_source && scope.looks() && able) plan.lane = await_any_lane(scope, me);
+  if (from == any_source && scope.looks() && able) plan.fifo = await_any_fifo(scope, me);
   Reservation& found = plan.message.place;
-  if (scope.leader() && able && plan.lane >= 0 && plan.lane < me.near) {
-    InLane& lane = me.in[plan.lane];
-    if (!await_message(lane, plan.message) ||
-        !begin_quick_take(me, lane, plan.message.header, capacity, tag, context, scope.size()))
+  if (scope.leader() && able && plan.fifo >= 0 && plan.fifo < me.near) {
+    InFifo& fifo = me.in[plan.fifo];
+    if (!await_message(fifo, plan.message) ||
+        !begin_quick_take(me, fifo, plan.message.header, capacity, tag, context, scope.size()))
       found = {};
-    plan.credit_due = found.position + found.all - lane.returned >= lane.batch;
+    plan.credit_due = found.position + found.all - fifo.returned >= fifo.batch;
   }
   if (scope.leader() && begun && !found.all) end_quick(me);
   plan = scope.publish(plan);
-  if (!found.all || !quick_take(scope, me, me.in[plan.lane], plan, data, from == any_source)) return false;
+  if (!found.all || !quick_take(scope, me, me.in[plan.fifo], plan, data, from == any_source)) return false;
   const Header& h = plan.message.header;
-  status = {me.first + plan.lane, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
+  status = {me.first + plan.fifo, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
   return true;
 }
 
-// The same for a message that is in the lane whole, within a block.
+// The same for a message that is in the FIFO whole, within a block.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_cells_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                           int tag, std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_packets_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                             int tag, std::uint32_t context, Status& status) {
   Endpoint& me = *port.me;
-  int lane = -1;
+  int fifo = -1;
   bool taken = false;
   if constexpr (Scope::in_warp) {
     if (!Hindrance::of(me).receiving) {
-      LaneFinder finder(scope, me);
+      FifoFinder finder(scope, me);
       spin(quick_looks / 2, [&] {
-        lane = finder.rung();
-        taken = lane >= 0 && receive_cell(scope, port, data, capacity, port.first + lane, tag, context, status, 1);
-        if (!taken) lane = finder.full(lane);
-        return lane >= 0;
+        fifo = finder.rung();
+        taken = fifo >= 0 && receive_packet(scope, port, data, capacity, port.first + fifo, tag, context, status, 1);
+        if (!taken) fifo = finder.full(fifo);
+        return fifo >= 0;
       });
     }
   } else {
-    if (scope.looks() && !Hindrance::of(me).receiving) lane = await_any_lane(scope, me);
-    lane = scope.publish(lane);
+    if (scope.looks() && !Hindrance::of(me).receiving) fifo = await_any_fifo(scope, me);
+    fifo = scope.publish(fifo);
   }
-  if (lane < 0 || lane == port.near) {
+  if (fifo < 0 || fifo == port.near) {
     scope.sync();  // before anything else is published
     return false;
   }
-  if (!taken && !receive_cells(scope, port, data, capacity, port.first + lane, tag, context, status)) return false;
-  if (scope.leader()) note_found(me, lane);
+  if (!taken && !receive_packets(scope, port, data, capacity, port.first + fifo, tag, context, status)) return false;
+  if (scope.leader()) note_found(me, fifo);
   scope.sync();
   return true;
 }

@@ -18,26 +18,26 @@ namespace dcgn::message {
 
 DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
                                     int tag, std::uint32_t context) {
-  OutLane& lane = me.out[to - me.first];
-  if (has_ended(me, lane) || !begin_quick(me)) return {};
-  Tx tx(lane);
+  OutFifo& fifo = me.out[to - me.first];
+  if (has_ended(me, fifo) || !begin_quick(me)) return {};
+  Tx tx(fifo);
   Reservation place;
   Header h;
-  if (lane.first || !is_pulled(lane, bytes) || !reachable(data) || !tx.reserve(Kind::pull, 0, place) ||
+  if (fifo.first || !is_pulled(fifo, bytes) || !reachable(data) || !tx.reserve(Kind::pull, 0, place) ||
       (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
     end_quick(me);
     return {};
   }
   h.kind = Kind::pull;
-  h.readable = lane.reach == Reach::direct;
-  h.placeable = h.readable && lane.records && is_placed(me, threads, bytes);
+  h.readable = fifo.reach == Reach::direct;
+  h.placeable = h.readable && fifo.records && is_placed(me, threads, bytes);
   h.context = context;
   h.tag = tag;
   h.bytes = bytes;
   h.address = reinterpret_cast<std::uintptr_t>(data);
-  std::uint64_t& word = lane.acks[ack_index(h.ack)];
+  std::uint64_t& word = fifo.acks[ack_index(h.ack)];
   tx.put(place, h, to);
-  ++lane.sent;
+  ++fifo.sent;
   Announced result;
   result.state = Announced::State::pending;
   spin(quick_answer_looks, [&] {

@@ -1,4 +1,4 @@
-// Messages that arrive: taken off their lanes and matched.
+// Messages that arrive: taken off their FIFOs and matched.
 #include "message/engine/compiled.hpp"
 
 #include "message/engine/receiving.hpp"
@@ -15,22 +15,22 @@
 namespace dcgn::message {
 
 DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
-  InLane& lane = lane_from(me, r->envelope.peer);
+  InFifo& fifo = fifo_from(me, r->envelope.peer);
   const bool pull = h.kind == Kind::pull;
   r->ack = h.ack;
   r->address = h.address;
   if (h.readable) r->flags |= Record::readable;
-  if (pull && is_for_engine(me, lane, r, h)) {
+  if (pull && is_for_engine(me, fifo, r, h)) {
     start_copy(me, r);
   } else if (pull && h.placeable && is_placed(me, me.threads, h.bytes) && reachable(r->buffer) && r->capacity) {
-    ask_for(me, lane, r);
-  } else if (pull && (h.readable || !least(h.bytes, r->capacity)) && !is_for_fragments(me, lane, r)) {
+    ask_for(me, fifo, r);
+  } else if (pull && (h.readable || !least(h.bytes, r->capacity)) && !is_for_fragments(me, fifo, r)) {
     r->state = State::streaming;
-    if (begin_pull(lane, h.ack)) read_message(me, r, work);
+    if (begin_pull(fifo, h.ack)) read_message(me, r, work);
   } else if (h.bytes == 0) {
-    acknowledge(lane, h.ack, ack_pulled);
+    acknowledge(fifo, h.ack, ack_pulled);
     complete(me, r);
-  } else if (is_opened(me, lane, r, h)) {
+  } else if (is_opened(me, fifo, r, h)) {
     r->flags |= Record::opened;
     start_copy(me, r);
   } else {
@@ -38,22 +38,22 @@ DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work
   }
 }
 
-DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
-  InLane& lane = me.in[index];
-  Rx rx(lane);
+DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work) {
+  InFifo& fifo = me.in[index];
+  Rx rx(fifo);
   Incoming found;
   if (!rx.peek(found)) return false;
   const Header& h = found.header;
   const Reservation& place = found.place;
-  const std::int32_t source = lane.names_rank ? found.rank : me.first + index;
+  const std::int32_t source = fifo.names_rank ? found.rank : me.first + index;
   Record* r = nullptr;
   if (h.kind == Kind::placed) {
     r = &me.records[h.record];
     if (h.readable) {
-      read_after_all(me, lane, r, work);
+      read_after_all(me, fifo, r, work);
     } else {
 #if defined(__CUDA_ARCH__)
-      static_cast<void>(load_acquire(lane.ring.at(place.position).epoch));  // what is in the buffer, too
+      static_cast<void>(load_acquire(fifo.ring.at(place.position).epoch));  // what is in the buffer, too
 #endif
       complete(me, r);
     }
@@ -73,12 +73,12 @@ DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
       me.stalled = source;
       return false;
     }
-    ++lane.received;
+    ++fifo.received;
     if (r) {
       switch (h.kind) {
         case Kind::small: receive_small(me, r, h.address, work); break;
         case Kind::eager:
-          if (!place.cells) {
+          if (!place.packets) {
             complete(me, r);
             break;
           }
@@ -94,13 +94,13 @@ DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work) {
       }
     }
   }
-  if (place.cells) {
+  if (place.packets) {
     work.move = Work::Move::take;
-    work.ring = lane.ring;
+    work.ring = fifo.ring;
     work.position = place.begin;
-    work.cells = place.cells;
+    work.packets = place.packets;
     work.record = r;
-    work.lane = &lane;
+    work.fifo = &fifo;
   } else {
     rx.release(place.all);
   }

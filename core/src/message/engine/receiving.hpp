@@ -1,5 +1,5 @@
 // What becomes of a message that arrives: it meets its receive, or is kept until there is one; then it is taken off its
-// lane, fetched from where it is, or accepted piece by piece.
+// FIFO, fetched from where it is, or accepted piece by piece.
 //
 // Bytes in quantity are not moved here but returned as Work for all threads of the call.
 #pragma once
@@ -19,24 +19,24 @@
 namespace dcgn::message {
 
 // Whether a message from another process had better come in fragments than be read by a thread here.
-DCGN_HOST_DEVICE inline bool is_for_fragments([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const InLane& lane,
+DCGN_HOST_DEVICE inline bool is_for_fragments([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const InFifo& fifo,
                                               [[maybe_unused]] const Record* r) {
 #if defined(__CUDA_ARCH__)
   return false;
 #else
-  return me.fragments && lane.process && r->flags & Record::on_device && r->capacity &&
-         me.fragments->reaches(static_cast<std::int32_t>(&lane - me.in));
+  return me.fragments && fifo.process && r->flags & Record::on_device && r->capacity &&
+         me.fragments->reaches(static_cast<std::int32_t>(&fifo - me.in));
 #endif
 }
 
 // Whether what another process offers can be read where it is.
-DCGN_HOST_DEVICE inline bool is_opened([[maybe_unused]] Endpoint& me, [[maybe_unused]] const InLane& lane,
+DCGN_HOST_DEVICE inline bool is_opened([[maybe_unused]] Endpoint& me, [[maybe_unused]] const InFifo& fifo,
                                        [[maybe_unused]] Record* r, [[maybe_unused]] const Header& h) {
 #if defined(__CUDA_ARCH__)
   return false;
 #else
-  return me.exports && h.kind == Kind::offer && lane.process && r->flags & Record::on_device && r->capacity &&
-         me.copies.queue && me.exports->open(static_cast<std::int32_t>(&lane - me.in), *r);
+  return me.exports && h.kind == Kind::offer && fifo.process && r->flags & Record::on_device && r->capacity &&
+         me.copies.queue && me.exports->open(static_cast<std::int32_t>(&fifo - me.in), *r);
 #endif
 }
 
@@ -112,8 +112,8 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   return true;
 }
 
-// Takes the message at the head of the lane of this number, if there is one.
-DCGN_HOST_DEVICE bool poll_lane(Endpoint& me, std::int32_t index, Work& work);
+// Takes the message at the head of the FIFO of this number, if there is one.
+DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work);
 
 // Has a copy engine begin with the message that comes next from this rank, if a receive has been posted for it: it is
 // under way then while the rank begins other sends and receives. `bytes`: of what is begun now; who sends and receives

@@ -10,61 +10,61 @@
 
 namespace dcgn::message {
 
-// Moves the lane behind a message that has been written.
-DCGN_HOST_DEVICE inline void commit_sent(OutLane& lane, const Cursor& from, const Counters& counters,
+// Moves the FIFO behind a message that has been written.
+DCGN_HOST_DEVICE inline void commit_sent(OutFifo& fifo, const Cursor& from, const Counters& counters,
                                          const Reservation& message, std::uint64_t bytes) {
-  counters.commit(lane, from, message.all, bytes, credit_after(lane, from.ring, message, counters.told));
+  counters.commit(fifo, from, message.all, bytes, credit_after(fifo, from.ring, message, counters.told));
 }
 
-// Puts a message of any bytes into its lane; false where that takes more than a quick call.
-DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpoint& me, OutLane& lane,
+// Puts a message of any bytes into its FIFO; false where that takes more than a quick call.
+DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpoint& me, OutFifo& fifo,
                                   const unsigned char* data, std::uint64_t bytes, std::uint32_t tag,
                                   std::uint32_t context) {
   const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
-  const Cursor now = Cursor::of(lane);
-  const Counters counters = Counters::of(lane);
+  const Cursor now = Cursor::of(fifo);
+  const Counters counters = Counters::of(fifo);
   const Reservation p = now.reserve(small ? 0 : bytes);
   const std::uint32_t limit = now.ring.size() - p.all;
-  bool good = !lane.queued && bytes <= eager_limit(lane, threads) && (!bytes || !is_device_memory(me, data));
+  bool good = !fifo.queued && bytes <= eager_limit(fifo, threads) && (!bytes || !is_device_memory(me, data));
   if (p.position - counters.told > limit)
-    good = good && crew.alone() && p.position - load_credit(*lane.credit) <= limit;
+    good = good && crew.alone() && p.position - load_credit(*fifo.credit) <= limit;
   // Whoever has all of the message may end at once; but none has it without its header.
-  if (!good || (crew.leader() && has_ended(me, lane))) return false;
+  if (!good || (crew.leader() && has_ended(me, fifo))) return false;
   if (crew.leader()) {
     const std::uint64_t payload = small ? load_small(data, bytes) : tag | bytes << 32;
-    put_header(lane, now.ring, p.position, static_cast<std::uint32_t>(payload),
+    put_header(fifo, now.ring, p.position, static_cast<std::uint32_t>(payload),
                static_cast<std::uint32_t>(payload >> 32),
                small ? small_word(context, static_cast<std::int32_t>(tag), bytes) : eager_word(context));
   }
-  if (p.cells) push_cells(crew, Payload(now.ring, p.begin, p.cells, bytes), data);
-  if (crew.alone()) commit_sent(lane, now, counters, p, bytes);
+  if (p.packets) push_packets(crew, Payload(now.ring, p.begin, p.packets, bytes), data);
+  if (crew.alone()) commit_sent(fifo, now, counters, p, bytes);
   return true;
 }
 
-// Moves the lane behind a message that has been read, and returns credit where it is due.
-DCGN_HOST_DEVICE inline void commit_received(InLane& lane, const Cursor& from, const Counters& counters,
+// Moves the FIFO behind a message that has been read, and returns credit where it is due.
+DCGN_HOST_DEVICE inline void commit_received(InFifo& fifo, const Cursor& from, const Counters& counters,
                                              const Reservation& message, std::uint64_t bytes) {
-  if (counters.commit(lane, from, message, bytes)) store_credit(*lane.credit, message.position + message.all);
+  if (counters.commit(fifo, from, message, bytes)) store_credit(*fifo.credit, message.position + message.all);
 }
 
-// Takes the message at the head of a lane if it is the one; false where none has come in a while, or another one.
-DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, unsigned char* data,
+// Takes the message at the head of a FIFO if it is the one; false where none has come in a while, or another one.
+DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InFifo& fifo, unsigned char* data,
                                   std::uint64_t bytes, std::uint32_t tag, std::uint32_t context) {
   if (bytes && is_device_memory(me, data)) return false;
   const bool small = fits_small(context, static_cast<std::int32_t>(tag), bytes);
-  const Cursor now = Cursor::of(lane);
-  const Counters counters = Counters::of(lane);
+  const Cursor now = Cursor::of(fifo);
+  const Counters counters = Counters::of(fifo);
   const Reservation p = now.reserve(small ? 0 : bytes);
   const Ring ring = now.ring;
-  // Each thread looks at the header and at the cell that it takes of a short payload.
-  const std::uint32_t turn = turn_of(crew), own = p.begin + (turn < p.cells ? turn : 0);
-  const Cell &header = ring.at(p.position), &own_cell = ring.at(own);
+  // Each thread looks at the header and at the packet that it takes of a short payload.
+  const std::uint32_t turn = turn_of(crew), own = p.begin + (turn < p.packets ? turn : 0);
+  const Packet &header = ring.at(p.position), &own_packet = ring.at(own);
   const std::uint32_t epoch = ring.epoch(p.position), own_epoch = ring.epoch(own);
   std::uint32_t d[3]{}, mine[3]{};
   bool here = false;
   const bool came = spin(quick_looks, [&] {
-    if (p.cells) here = read_cell(own_cell, own_epoch, mine);
-    return read_cell(header, epoch, d);
+    if (p.packets) here = read_packet(own_packet, own_epoch, mine);
+    return read_packet(header, epoch, d);
   });
   if (!came) return false;
   if (small) {
@@ -72,32 +72,32 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InLane& lane, 
     if (crew.leader()) store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
   } else {
     if (d[2] != eager_word(context) || d[0] != tag || d[1] != bytes) return false;
-    const Payload payload(ring, p.begin, p.cells, bytes);
-    if (payload.wide || p.cells > crew.size() || !is_words(data, bytes)) {
-      if (!take_cells(crew, *me.phase, payload, data)) return false;
-    } else if (turn < p.cells) {
-      if (!here && !await_cell(ring, own, mine, *me.phase)) return false;
+    const Payload payload(ring, p.begin, p.packets, bytes);
+    if (payload.wide || p.packets > crew.size() || !is_words(data, bytes)) {
+      if (!take_packets(crew, *me.phase, payload, data)) return false;
+    } else if (turn < p.packets) {
+      if (!here && !await_packet(ring, own, mine, *me.phase)) return false;
       store_words(payload, data, turn, mine);
     }
   }
-  if (crew.alone()) commit_received(lane, now, counters, p, bytes);
+  if (crew.alone()) commit_received(fifo, now, counters, p, bytes);
   return true;
 }
 
 // Empty messages of a thread's, several under way at once, since their instructions take it longer than one of them
-// the link: sent, or received. Bit i says that message i is done; `word` is the last one of their cells.
+// the link: sent, or received. Bit i says that message i is done; `word` is the last one of their packets.
 inline constexpr int empty_at_once = 4;
 
-template <class Lane, int Most>
+template <class Fifo, int Most>
 struct Batch {
-  Lane* lanes[Most];  // null where there is none
-  Lane* any;          // one of them
+  Fifo* fifos[Most];  // null where there is none
+  Fifo* any;          // one of them
 
-  DCGN_HOST_DEVICE Lane& operator[](int i) const { return lanes[i] ? *lanes[i] : *any; }
+  DCGN_HOST_DEVICE Fifo& operator[](int i) const { return fifos[i] ? *fifos[i] : *any; }
 };
 
 template <int Most>
-DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, Most>& b, std::uint32_t word) {
+DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutFifo, Most>& b, std::uint32_t word) {
   Cursor now[Most];
   Counters counters[Most];
   for (int i = 0; i < Most; ++i) {
@@ -107,7 +107,7 @@ DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, M
   std::uint32_t done = 0;
   for (int i = 0; i < Most; ++i) {
     const std::uint32_t position = now[i].position(), most = now[i].ring.size() - 1;
-    if (!b.lanes[i] || b[i].queued || has_ended(me, b[i]) ||
+    if (!b.fifos[i] || b[i].queued || has_ended(me, b[i]) ||
         (position - counters[i].told > most && position - load_credit(*b[i].credit) > most))
       continue;
     put_header(b[i], now[i].ring, position, 0, 0, word);
@@ -119,7 +119,7 @@ DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint& me, const Batch<OutLane, M
 }
 
 template <int Most>
-DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InLane, Most>& b, std::uint32_t word) {
+DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InFifo, Most>& b, std::uint32_t word) {
   Cursor now[Most];
   Counters counters[Most];
   std::uint32_t position[Most];
@@ -131,12 +131,13 @@ DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InLane, Most>
   std::uint32_t d[Most][3]{}, found = 0, done = 0;
   spin(quick_looks, [&] {
     for (int i = 0; i < Most; ++i)
-      found |= static_cast<std::uint32_t>(read_cell(now[i].ring.at(position[i]), now[i].ring.epoch(position[i]), d[i]))
-               << i;
+      found |=
+          static_cast<std::uint32_t>(read_packet(now[i].ring.at(position[i]), now[i].ring.epoch(position[i]), d[i]))
+          << i;
     return found == (1u << Most) - 1;
   });
   for (int i = 0; i < Most; ++i)
-    if (b.lanes[i] && (found >> i & 1) && d[i][2] == word) {
+    if (b.fifos[i] && (found >> i & 1) && d[i][2] == word) {
       commit_received(b[i], now[i], counters[i], now[i].reserve(0), 0);
       done |= 1u << i;
     }
@@ -173,19 +174,19 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
   bool done = true;
   const auto each = [&](const Range& range, const auto& act) {
     for (int i = first; i < range.count() && number < crews.count; i += step)
-      if (const int k = number_of(range, self, i); k != self) act(k, port.lane(round.peers[k]));
+      if (const int k = number_of(range, self, i); k != self) act(k, port.fifo(round.peers[k]));
   };
   if constexpr (Empty) {
     const std::uint32_t last = small_word(context, tag, 0);
-    const auto some = [&](auto at_once, const Range& range, auto* lanes, bool able, std::uint32_t Lapse::*lapse) {
+    const auto some = [&](auto at_once, const Range& range, auto* fifos, bool able, std::uint32_t Lapse::*lapse) {
       constexpr int most = decltype(at_once)::value;
       for (int i = first; i < range.count(); i += most * step) {
         int k[most];
-        Batch<std::remove_pointer_t<decltype(lanes)>, most> batch{{}, nullptr};
+        Batch<std::remove_pointer_t<decltype(fifos)>, most> batch{{}, nullptr};
         for (int j = 0; j < most; ++j) {
           k[j] = i + j * step < range.count() ? number_of(range, self, i + j * step) : self;
-          const std::uint32_t lane = k[j] == self ? near : port.lane(round.peers[k[j]]);
-          if (lane < near && able) batch.any = batch.lanes[j] = &lanes[lane];
+          const std::uint32_t fifo = k[j] == self ? near : port.fifo(round.peers[k[j]]);
+          if (fifo < near && able) batch.any = batch.fifos[j] = &fifos[fifo];
         }
         const std::uint32_t sent = batch.any ? act_on_empty(me, batch, last) : 0;
         for (int j = 0; j < most; ++j)
@@ -195,35 +196,35 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
           }
       }
     };
-    const auto all_of = [&](const Range& range, auto* lanes, bool able, std::uint32_t Lapse::*lapse) {
+    const auto all_of = [&](const Range& range, auto* fifos, bool able, std::uint32_t Lapse::*lapse) {
       if (range.count() <= step)
-        some(std::integral_constant<int, 1>{}, range, lanes, able, lapse);
+        some(std::integral_constant<int, 1>{}, range, fifos, able, lapse);
       else
-        some(std::integral_constant<int, empty_at_once>{}, range, lanes, able, lapse);
+        some(std::integral_constant<int, empty_at_once>{}, range, fifos, able, lapse);
     };
     order(round.to);
     all_of(round.to, port.out, begun, &Lapse::unsent);
     all_of(round.from, port.in, !hindrance.receiving, &Lapse::unreceived);
   } else {
     order(round.to);
-    each(round.to, [&](int k, std::uint32_t lane) {
+    each(round.to, [&](int k, std::uint32_t fifo) {
       if (k == round.spared) return;
       const auto part = round.out[k];
-      if (begun && lane < near &&
-          push(crew, scope.size(), me, port.out[lane], part.data, static_cast<std::uint64_t>(part.bytes), word,
+      if (begun && fifo < near &&
+          push(crew, scope.size(), me, port.out[fifo], part.data, static_cast<std::uint64_t>(part.bytes), word,
                context))
         return;
       store_relaxed(lapses[k - round.to.begin].unsent, 1);
       done = false;
     });
     if (round.keeps) copy_here(scope, me, round.in[self].data, round.out[self].data, round.in[self].bytes);
-    each(round.from, [&](int k, std::uint32_t lane) {
+    each(round.from, [&](int k, std::uint32_t fifo) {
       const auto part = round.in[k];
       // What this rank would announce the others do, too, as a rule: it comes when they make up for it.
       const bool comes =
-          lane < near && static_cast<std::uint64_t>(part.bytes) <= eager_limit(port.out[lane], scope.size());
+          fifo < near && static_cast<std::uint64_t>(part.bytes) <= eager_limit(port.out[fifo], scope.size());
       if (!hindrance.receiving && comes &&
-          take(crew, me, port.in[lane], part.data, static_cast<std::uint64_t>(part.bytes), word, context))
+          take(crew, me, port.in[fifo], part.data, static_cast<std::uint64_t>(part.bytes), word, context))
         return;
       store_relaxed(lapses[k - round.from.begin].unreceived, 1);
       done = false;
@@ -234,18 +235,18 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
   const bool all = scope.agree(done);
   if (crew.alone()) return all;
   if (crew.leader()) {
-    each(round.to, [&](int k, std::uint32_t lane) {
+    each(round.to, [&](int k, std::uint32_t fifo) {
       if (k == round.spared || (!all && load_relaxed(lapses[k - round.to.begin].unsent))) return;
       const auto bytes = static_cast<std::uint64_t>(round.out[k].bytes);
-      const Cursor now = Cursor::of(port.out[lane]);
-      commit_sent(port.out[lane], now, Counters::of(port.out[lane]),
+      const Cursor now = Cursor::of(port.out[fifo]);
+      commit_sent(port.out[fifo], now, Counters::of(port.out[fifo]),
                   now.reserve(fits_small(context, tag, bytes) ? 0 : bytes), bytes);
     });
-    each(round.from, [&](int k, std::uint32_t lane) {
+    each(round.from, [&](int k, std::uint32_t fifo) {
       if (!all && load_relaxed(lapses[k - round.from.begin].unreceived)) return;
       const auto bytes = static_cast<std::uint64_t>(round.in[k].bytes);
-      const Cursor now = Cursor::of(port.in[lane]);
-      commit_received(port.in[lane], now, Counters::of(port.in[lane]),
+      const Cursor now = Cursor::of(port.in[fifo]);
+      commit_received(port.in[fifo], now, Counters::of(port.in[fifo]),
                       now.reserve(fits_small(context, tag, bytes) ? 0 : bytes), bytes);
     });
   }

@@ -1,4 +1,4 @@
-// Sends: into the lane, announced, stored in the receiver's buffer, or piece by piece.
+// Sends: into the FIFO, announced, stored in the receiver's buffer, or piece by piece.
 #include "message/engine/compiled.hpp"
 
 #include "message/engine/sending.hpp"
@@ -17,30 +17,30 @@ namespace dcgn::message {
 
 namespace {
 
-// The next bytes of a send go into the cells that were reserved for them.
-DCGN_HOST_DEVICE void push_next(Work& work, const OutLane& lane, const Reservation& place, Record* r,
+// The next bytes of a send go into the packets that were reserved for them.
+DCGN_HOST_DEVICE void push_next(Work& work, const OutFifo& fifo, const Reservation& place, Record* r,
                                 std::uint64_t bytes) {
   work.move = Work::Move::push;
   work.from = r->buffer + r->moved;
   work.bytes = bytes;
-  work.ring = lane.ring;
+  work.ring = fifo.ring;
   work.position = place.begin;
-  work.cells = place.cells;
+  work.packets = place.packets;
   work.record = r;
 }
 
 }  // namespace
 
-DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work& work) {
   const std::uint64_t bytes = r->envelope.bytes;
-  Tx tx(lane);
+  Tx tx(fifo);
   Reservation place;
   Header h;
   h.context = r->envelope.context;
   h.tag = r->envelope.tag;
   h.bytes = bytes;
   h.elements = r->envelope.elements;
-  const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(lane, me.threads);
+  const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(fifo, me.threads);
   if (!announce) {
     const bool in_header =
         fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device) && !h.elements;
@@ -48,75 +48,75 @@ DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work&
     if (!tx.reserve(h.kind, in_header ? 0 : bytes, place)) return false;
     if (in_header && bytes) memcpy(&h.address, r->buffer, bytes);
     tx.put(place, h, r->envelope.peer);
-    if (place.cells) {
-      push_next(work, lane, place, r, bytes);
+    if (place.packets) {
+      push_next(work, fifo, place, r, bytes);
       work.after = After::sent;
     } else {
       complete(me, r);
     }
   } else {
-    const Reach reach = reach_of(me, lane, r);
+    const Reach reach = reach_of(me, fifo, r);
     h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
     h.readable = reach == Reach::direct;
-    h.placeable = h.readable && lane.records && is_placed(me, me.threads, bytes);
+    h.placeable = h.readable && fifo.records && is_placed(me, me.threads, bytes);
     if (!tx.reserve(h.kind, 0, place) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
 #if !defined(__CUDA_ARCH__)
     if (me.exports && h.kind == Kind::offer && is_near(me, r->envelope.peer))
-      me.exports->tell(lane_of(me, r->envelope.peer), *r);
+      me.exports->tell(fifo_of(me, r->envelope.peer), *r);
 #endif
     tx.put(place, h, r->envelope.peer);
     r->state = State::announced;
     me.announced.append(r);
   }
-  ++lane.sent;
+  ++fifo.sent;
   ++me.statistics.activity;
   return true;
 }
 
 DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Work& work) {
-  OutLane& lane = lane_to(me, r->envelope.peer);
+  OutFifo& fifo = fifo_to(me, r->envelope.peer);
   r->state = State::queued;
-  if (!lane.first && advance_send(me, lane, r, work)) return;
+  if (!fifo.first && advance_send(me, fifo, r, work)) return;
   r->next = nullptr;
-  (lane.first ? lane.last->next : lane.first) = r;
-  lane.last = r;
-  lane.advance(0);
-  if (!lane.queued) {
-    lane.queued = 1;
-    lane.next_queued = me.queued;
-    me.queued = &lane;
+  (fifo.first ? fifo.last->next : fifo.first) = r;
+  fifo.last = r;
+  fifo.advance(0);
+  if (!fifo.queued) {
+    fifo.queued = 1;
+    fifo.next_queued = me.queued;
+    me.queued = &fifo;
   }
 }
 
 DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work) {
-  OutLane** link = &me.queued;
+  OutFifo** link = &me.queued;
   while (*link) {
-    OutLane& lane = **link;
-    Record* r = lane.first;
+    OutFifo& fifo = **link;
+    Record* r = fifo.first;
     Record* next = r->next;  // advance_send may put the record into another list
-    if (advance_send(me, lane, r, work)) {
-      lane.first = next;
+    if (advance_send(me, fifo, r, work)) {
+      fifo.first = next;
       if (!next) {
-        lane.last = nullptr;
-        lane.queued = 0;
-        lane.advance(0);
-        *link = lane.next_queued;
+        fifo.last = nullptr;
+        fifo.queued = 0;
+        fifo.advance(0);
+        *link = fifo.next_queued;
       }
       return true;
     }
-    link = &lane.next_queued;
+    link = &fifo.next_queued;
   }
   return false;
 }
 
-DCGN_HOST_DEVICE void place(Endpoint& me, OutLane& lane, Record* r, Work& work) {
+DCGN_HOST_DEVICE void place(Endpoint& me, OutFifo& fifo, Record* r, Work& work) {
   r->state = State::streaming;
   r->flags |= Record::placed;
-  if (!is_placed(me, me.threads, r->envelope.bytes)) return tell_placed(me, lane, r);
-  std::uint64_t& word = lane.acks[ack_index(r->ack)];
-  const Record& there = lane.records[r->address];
+  if (!is_placed(me, me.threads, r->envelope.bytes)) return tell_placed(me, fifo, r);
+  std::uint64_t& word = fifo.acks[ack_index(r->ack)];
+  const Record& there = fifo.records[r->address];
 #if defined(__CUDA_ARCH__)
   static_cast<void>(load_acquire(word));  // what the receiver says there, once and from where it is
   work.to = reinterpret_cast<unsigned char*>(load_relaxed(*reinterpret_cast<const std::uint64_t*>(&there.buffer)));
@@ -139,14 +139,14 @@ DCGN_HOST_DEVICE void place(Endpoint& me, OutLane& lane, Record* r, Work& work) 
 DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work) {
   Record* before = nullptr;
   for (Record* r = me.announced.first; r; before = r, r = r->next) {
-    OutLane& lane = lane_to(me, r->envelope.peer);
-    const std::uint64_t ack = ack_answer(r->ack, load_answer(lane.acks[ack_index(r->ack)]));
+    OutFifo& fifo = fifo_to(me, r->envelope.peer);
+    const std::uint64_t ack = ack_answer(r->ack, load_answer(fifo.acks[ack_index(r->ack)]));
     if (ack < ack_pulled || (ack > ack_pulled && r->flags & Record::placed)) continue;
     me.announced.remove(before, r);
     ++me.statistics.activity;
     if (ack >= ack_accepted + ack_place) {
       r->address = ack - ack_accepted - ack_place;
-      place(me, lane, r, work);
+      place(me, fifo, r, work);
       return true;
     }
     free_ack(me, r->ack);
@@ -166,16 +166,16 @@ DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work) {
 DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work) {
   Record* before = nullptr;
   for (Record* r = me.streaming.first; r; before = r, r = r->next) {
-    OutLane& lane = lane_to(me, r->envelope.peer);
+    OutFifo& fifo = fifo_to(me, r->envelope.peer);
     if (r->flags & Record::placed) {
-      if (!has_room(lane, 1)) continue;
+      if (!has_room(fifo, 1)) continue;
       me.streaming.remove(before, r);
-      tell_placed(me, lane, r);
+      tell_placed(me, fifo, r);
       return true;
     }
 #if !defined(__CUDA_ARCH__)
     if (me.fragments) {
-      const Fragments::Sent sent = me.fragments->send(me, lane_of(me, r->envelope.peer), r);
+      const Fragments::Sent sent = me.fragments->send(me, fifo_of(me, r->envelope.peer), r);
       if (sent == Fragments::Sent::yes) {
         if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
         ++me.statistics.activity;
@@ -187,12 +187,12 @@ DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work) {
     Header h;
     h.kind = Kind::data;
     h.record = static_cast<std::uint32_t>(r->address);
-    h.bytes = least(r->envelope.bytes - r->moved, largest_unit(lane.ring));
-    Tx tx(lane);
+    h.bytes = least(r->envelope.bytes - r->moved, largest_unit(fifo.ring));
+    Tx tx(fifo);
     Reservation place;
     if (!tx.reserve(h.kind, h.bytes, place)) continue;
     tx.put(place, h, r->envelope.peer);
-    push_next(work, lane, place, r, h.bytes);
+    push_next(work, fifo, place, r, h.bytes);
     work.after = After::piece_sent;
     r->moved += h.bytes;
     if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);

@@ -1,4 +1,4 @@
-// What becomes of a send: queued, written to its lane or announced there, streamed where the receiver asks for that.
+// What becomes of a send: queued, written to its FIFO or announced there, streamed where the receiver asks for that.
 //
 // Bytes in quantity are not moved here but returned as Work for all threads of the call.
 #pragma once
@@ -17,10 +17,10 @@
 namespace dcgn::message {
 
 // How the receiver comes to what `r` sends.
-DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, const OutLane& lane, const Record* r) {
+DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, const OutFifo& fifo, const Record* r) {
   if (!reachable(r->buffer)) return Reach::none;
 #if !defined(__CUDA_ARCH__)
-  // A lane's reach is that of the memory which its sender uses as a rule.
+  // A FIFO's reach is that of the memory which its sender uses as a rule.
   if (r->flags & Record::on_device) {
     const bool at_home = is_at_home(me, r->envelope.peer), by_gateway = !is_near(me, r->envelope.peer);
     if (!at_home && !by_gateway) return Reach::none;
@@ -28,25 +28,25 @@ DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, cons
     return at_home && me.copies.queue ? Reach::engine : Reach::none;
   }
 #endif
-  return is_pulled(lane, r->envelope.bytes) ? lane.reach : Reach::none;
+  return is_pulled(fifo, r->envelope.bytes) ? fifo.reach : Reach::none;
 }
 
-// Sends a queued record's message, or its announcement, if the lane has room.
-DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutLane& lane, Record* r, Work& work);
+// Sends a queued record's message, or its announcement, if the FIFO has room.
+DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work& work);
 
-// Starts a send: at once where it may, in the lane's queue otherwise.
+// Starts a send: at once where it may, in the FIFO's queue otherwise.
 DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Work& work);
 
 DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work);
 
 // Tells the receiver that what `r` announced is in its buffer, or that it has to read it after all; later where the
-// lane has no room.
-DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r) {
+// FIFO has no room.
+DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutFifo& fifo, Record* r) {
   Header h;
   h.kind = Kind::placed;
   h.record = static_cast<std::uint32_t>(r->address);
   h.readable = r->moved != r->envelope.bytes;
-  if (!Tx(lane).send(h, r->envelope.peer)) return me.streaming.append(r);
+  if (!Tx(fifo).send(h, r->envelope.peer)) return me.streaming.append(r);
   if (h.readable) {
     r->state = State::announced;
     me.announced.append(r);
@@ -59,7 +59,7 @@ DCGN_HOST_DEVICE inline void tell_placed(Endpoint& me, OutLane& lane, Record* r)
 
 // The receiver has asked for what `r` announced. A call of fewer threads than the one that did leaves it to the
 // receiver after all.
-DCGN_HOST_DEVICE void place(Endpoint& me, OutLane& lane, Record* r, Work& work);
+DCGN_HOST_DEVICE void place(Endpoint& me, OutFifo& fifo, Record* r, Work& work);
 
 DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work);
 

@@ -25,7 +25,7 @@ DCGN_HOST_DEVICE void publish_turns(Endpoint& me) {
 
 DCGN_HOST_DEVICE std::uint64_t activity(const Endpoint& me) {
   std::uint64_t sum = me.statistics.activity;
-  for (std::int32_t p = 0; p < lanes(me); ++p)
+  for (std::int32_t p = 0; p < fifos(me); ++p)
     sum += me.out[p].messages_by_quick_calls() + me.in[p].messages_by_quick_calls();
   return sum;
 }
@@ -73,7 +73,7 @@ DCGN_HOST_DEVICE Code Waiter::look(const Waited& w) {
   if (!idle_since_) idle_since_ = now;
   const std::uint64_t waited = now - idle_since_;
   if (waited > idle_after_ns && !is_served()) set_idle(true);
-  // A survey is answered at the next look: by then every lane has been looked at since it began. What was found before
+  // A survey is answered at the next look: by then every FIFO has been looked at since it began. What was found before
   // proves nothing, should this thread have been away from the processor in between.
   const bool asked = is_to_answer(me_, phase);
   if (asked && phase == noticed_) publish(w, phase, waited);

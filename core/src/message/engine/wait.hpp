@@ -65,9 +65,9 @@ class Waiter {
     set_idle(false);
   }
 
-  // Whether to look at every lane now: before the answer to a survey, and before a wait is given up because its rank
+  // Whether to look at every FIFO now: before the answer to a survey, and before a wait is given up because its rank
   // has ended. Otherwise who waits for one rank looks at a few others at a time: a GPU's thread takes a tenth of a
-  // millisecond to look at a thousand lanes, and so would its message.
+  // millisecond to look at a thousand FIFOs, and so would its message.
   DCGN_HOST_DEVICE bool is_thorough() const {
     return (to_answer_ || ended_seen_) && pauses_ % look_every == look_every - 1;
   }

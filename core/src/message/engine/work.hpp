@@ -27,12 +27,12 @@ struct Load {
   enum class Move : std::uint32_t { nothing, push, take, copy };
 
   Move move = Move::nothing;
-  std::uint32_t cells = 0;     // push, take
+  std::uint32_t packets = 0;   // push, take
   std::uint32_t position = 0;  // the first of them
-  std::int32_t process = 0;    // copy: whose memory `from` is of, as InLane has it
+  std::int32_t process = 0;    // copy: whose memory `from` is of, as InFifo has it
   unsigned char* to = nullptr;
   const unsigned char* from = nullptr;
-  std::uint64_t bytes = 0;  // to move; a take discards what its cells hold beyond
+  std::uint64_t bytes = 0;  // to move; a take discards what its packets hold beyond
   Ring ring{};              // push, take
 };
 
@@ -41,7 +41,7 @@ struct Work : Load {
   After after = After::nothing;
   Record* record = nullptr;
   Record* stored = nullptr;  // the unexpected record that `record` consumes
-  InLane* lane = nullptr;
+  InFifo* fifo = nullptr;
 };
 
 // Who makes a copy: all threads of the scope, but of many blocks not the first one, whose leader sees to what comes
@@ -100,8 +100,8 @@ template <class Scope>
 #endif
       if (const Carriers carriers(scope); carriers.takes_part()) copy_bytes(carriers, w.to, w.from, w.bytes);
       break;
-    case Work::Move::push: push_cells(scope, Payload(w.ring, w.position, w.cells, w.bytes), w.from); break;
-    case Work::Move::take: take_cells(scope, *me.phase, Payload(w.ring, w.position, w.cells, w.bytes), w.to); break;
+    case Work::Move::push: push_packets(scope, Payload(w.ring, w.position, w.packets, w.bytes), w.from); break;
+    case Work::Move::take: take_packets(scope, *me.phase, Payload(w.ring, w.position, w.packets, w.bytes), w.to); break;
   }
   return w.move == Work::Move::take;
 }

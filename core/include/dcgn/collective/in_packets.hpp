@@ -1,6 +1,6 @@
-// Calls whose messages are a cell each, up to 8 bytes, among few ranks of one process: the threads of a warp or a block
-// of a GPU see to one rank each (message/exchange.hpp). What passes between ranks is what rounds send, so others may
-// take part otherwise. Whatever is out of the ordinary is left to the algorithms of moving.hpp and reducing.hpp, or
+// Calls whose messages are a packet each, up to 8 bytes, among few ranks of one process: the threads of a warp or a
+// block of a GPU see to one rank each (message/exchange.hpp). What passes between ranks is what rounds send, so others
+// may take part otherwise. Whatever is out of the ordinary is left to the algorithms of moving.hpp and reducing.hpp, or
 // made up for by them.
 #pragma once
 
@@ -16,30 +16,31 @@
 namespace dcgn::collective {
 
 using message::Exchange;
-using message::exchanges_cells;
+using message::exchanges_packets;
 using message::Partners;
 
 // Whether a call of so many bytes can be one: all ranks of a call that goes in rounds may decide for themselves.
 template <class Scope>
-DCGN_HOST_DEVICE bool fits_cells(const Scope& scope, const Member& m, const void* data, std::int64_t bytes) {
+DCGN_HOST_DEVICE bool fits_packets(const Scope& scope, const Member& m, const void* data, std::int64_t bytes) {
   const int size = m.group.size;
   return (size > 1) & (size <= at_once_ranks) & (scope.size() >= gpu::warp_size) & (m.port.near == m.port.size) &
          ((m.port.me->without & message::without_rounds) == 0) &
          message::is_plain(data, static_cast<std::uint64_t>(bytes));
 }
 
-// A call of one cell, with a root or no_root; take(value) and keep(rank, value) as message::exchange_cells() has them.
+// A call of one packet, with a root or no_root; take(value) and keep(rank, value) as message::exchange_packets() has
+// them.
 template <class Scope, class Take, class Keep>
 DCGN_HOST_DEVICE Exchange exchange(const Scope& scope, const Member& m, Call call, int root, const Partners& partners,
                                    const void* data, std::int64_t bytes, const Take& take, const Keep& keep) {
   std::uint32_t number = 0;
-  return message::exchange_cells<1>(
+  return message::exchange_packets<1>(
       scope, m.port, partners, false,
       [&] {
         number = m.port.turns->begun[m.group.pair];
         const auto length = static_cast<std::uint64_t>(bytes);
-        return message::CellRow<1>{{message::load_plain(true, data, length)},
-                                   message::small_word(m.group.collective_context(), tag_of(call, number), length)};
+        return message::PacketRow<1>{{message::load_plain(true, data, length)},
+                                     message::small_word(m.group.collective_context(), tag_of(call, number), length)};
       },
       [&] { begin_turn(m, call, number, bytes, root); }, [&](const std::uint64_t(&values)[1]) { take(values[0]); },
       [&](int rank, const std::uint64_t(&values)[1]) { keep(rank, values[0]); });
@@ -57,9 +58,9 @@ template <class Scope, class Act>
 
 // These say whether they have done it, with what came of it in `code`.
 template <class Scope>
-DCGN_HOST_DEVICE bool meet_in_cells(const Scope& scope, const Member& m, Code& code) {
-  if constexpr (exchanges_cells<Scope>) {
-    if (!fits_cells(scope, m, nullptr, 0)) return false;
+DCGN_HOST_DEVICE bool meet_in_packets(const Scope& scope, const Member& m, Code& code) {
+  if constexpr (exchanges_packets<Scope>) {
+    if (!fits_packets(scope, m, nullptr, 0)) return false;
     const Partners all{peers_of(m.group), m.group.size};
     const Exchange e = exchange(
         scope, m, Call::barrier, no_root, all, nullptr, 0, [](std::uint64_t) {}, [](int, std::uint64_t) {});
@@ -72,10 +73,10 @@ DCGN_HOST_DEVICE bool meet_in_cells(const Scope& scope, const Member& m, Code& c
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE bool broadcast_in_cells(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root,
-                                         Code& code) {
-  if constexpr (exchanges_cells<Scope>) {
-    if (!m.group.has(root) | (bytes <= 0) | !fits_cells(scope, m, data, bytes)) return false;
+DCGN_HOST_DEVICE bool broadcast_in_packets(const Scope& scope, const Member& m, void* data, std::int64_t bytes,
+                                           int root, Code& code) {
+  if constexpr (exchanges_packets<Scope>) {
+    if (!m.group.has(root) | (bytes <= 0) | !fits_packets(scope, m, data, bytes)) return false;
     const bool here = m.group.rank == root;
     const Partners partners{peers_of(m.group), m.group.size, here ? Partners::everyone : Partners::nobody,
                             here ? Partners::nobody : root};
@@ -99,15 +100,15 @@ DCGN_HOST_DEVICE bool broadcast_in_cells(const Scope& scope, const Member& m, vo
 
 // Operands of all ranks to one or, with root -1, to all, who reduce them.
 template <class Scope, class R>
-DCGN_HOST_DEVICE bool reduce_in_cells(const Scope& scope, const Member& m, Call call, const Input& in,
-                                      const Output& out, int root, const R& r, Code& code) {
-  if constexpr (exchanges_cells<Scope>) {
+DCGN_HOST_DEVICE bool reduce_in_packets(const Scope& scope, const Member& m, Call call, const Input& in,
+                                        const Output& out, int root, const R& r, Code& code) {
+  if constexpr (exchanges_packets<Scope>) {
     if constexpr (R::folds_words) {
       const std::int64_t bytes = in.count * r.element();
       const bool to_all = root < 0, here = to_all | (m.group.rank == root);
       const auto apart = reinterpret_cast<std::uintptr_t>(in.data) - reinterpret_cast<std::uintptr_t>(out.data);
       const bool clear = (apart == 0) | (apart + 7 > 14);  // 8 bytes, either way
-      if ((bytes <= 0) | !(to_all | m.group.has(root)) | !fits_cells(scope, m, in.data, bytes)) return false;
+      if ((bytes <= 0) | !(to_all | m.group.has(root)) | !fits_packets(scope, m, in.data, bytes)) return false;
       if (here & ((out.count < in.count) | !clear | !message::is_plain(out.data, static_cast<std::uint64_t>(bytes))))
         return false;
       const Partners partners{peers_of(m.group), m.group.size,

@@ -1,8 +1,8 @@
-// Collectives that only move by a block of a GPU among few ranks: see dcgn/collective/in_lanes.hpp.
+// Collectives that only move by a block of a GPU among few ranks: see dcgn/collective/in_fifos.hpp.
 #pragma once
 
-#include <dcgn/collective/in_cells.hpp>
-#include <dcgn/collective/in_lanes.hpp>
+#include <dcgn/collective/in_fifos.hpp>
+#include <dcgn/collective/in_packets.hpp>
 
 #include <cstdint>
 
@@ -19,11 +19,11 @@ DCGN_HOST_DEVICE void copy_own(const gpu::BlockScope scope, unsigned char* to, c
 
 // all_gather, or all_to_all, which has a part of `in` for each.
 template <class Scope>
-DCGN_HOST_DEVICE bool parts_in_lanes(const Scope& scope, const Member& m, Call call, const unsigned char* in,
+DCGN_HOST_DEVICE bool parts_in_fifos(const Scope& scope, const Member& m, Call call, const unsigned char* in,
                                      unsigned char* out, std::int64_t bytes, bool right, Code& code) {
   if constexpr (message::exchanges_rows<Scope>) {
     const bool to_each = call == Call::all_to_all;
-    if (!right | !goes_in_lanes(scope, m) | (bytes >= least_by_addresses(*m.port.me)) | !message::fits_row(in, bytes) |
+    if (!right | !goes_in_fifos(scope, m) | (bytes >= least_by_addresses(*m.port.me)) | !message::fits_row(in, bytes) |
         !message::fits_row(out, bytes))
       return false;
     const int size = m.group.size, self = m.group.rank;
@@ -62,10 +62,10 @@ DCGN_HOST_DEVICE Code go_on_broadcasting(const gpu::BlockScope scope, const Memb
                                          std::uint32_t missing);
 
 template <class Scope>
-DCGN_HOST_DEVICE bool broadcast_in_lanes(const Scope& scope, const Member& m, void* buffer, std::int64_t bytes,
+DCGN_HOST_DEVICE bool broadcast_in_fifos(const Scope& scope, const Member& m, void* buffer, std::int64_t bytes,
                                          int root, Code& code) {
   if constexpr (message::exchanges_rows<Scope>) {
-    if (!goes_in_lanes(scope, m) | !m.group.has(root) | (bytes >= broadcast_by_addresses)) return false;
+    if (!goes_in_fifos(scope, m) | !m.group.has(root) | (bytes >= broadcast_by_addresses)) return false;
     auto* const data = static_cast<unsigned char*>(buffer);
     const int size = m.group.size, self = m.group.rank;
     const auto all = static_cast<std::uint32_t>(bytes), ranks = static_cast<std::uint32_t>(size);

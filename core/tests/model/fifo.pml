@@ -1,11 +1,11 @@
-/* The lane protocol (core/include/dcgn/message/cell.hpp, fifo.hpp)
+/* The FIFO protocol (core/include/dcgn/message/packet.hpp, fifo.hpp)
    for every interleaving, without end.
 
-   A ring of `ring` cells, one sender, one receiver. Each cell is stored as a whole with its epoch; stores to different
-   cells are seen in any order, and so is what the receiver gives back as credit. Positions count cells without end
-   modulo 2^32, here modulo `positions`, so that they wrap. A message is a header and up to `most` - 1 cells more.
+   A ring of `ring` packets, one sender, one receiver. Each packet is stored as a whole with its epoch; stores to different
+   packets are seen in any order, and so is what the receiver gives back as credit. Positions count packets without end
+   modulo 2^32, here modulo `positions`, so that they wrap. A message is a header and up to `most` - 1 packets more.
 
-   Checked: each cell comes once, in order, with what was sent (assertions); nothing is overwritten that has not been
+   Checked: each packet comes once, in order, with what was sent (assertions); nothing is overwritten that has not been
    taken (assertion); the two never wait for each other for good (no invalid end state).
 
    DEFECT plants one fault, which must be found: core/tests/model/check.sh. */
@@ -19,13 +19,13 @@
 #define positions (4 * ring)
 #define batch (ring / 4)
 #define most (ring / 2)
-#define sequence 7 /* cells are numbered modulo this, which has no factor in common with `positions` */
+#define sequence 7 /* packets are numbered modulo this, which has no factor in common with `positions` */
 
 #define ahead(a, b) ((a - b + positions) % positions) /* how far a is ahead of b */
 #if DEFECT == 1 /* the epoch is not looked at: what was there before passes for new */
 #define is_new(at) true
 #else
-#define is_new(at) (cell[at % ring].epoch == epoch_of(at))
+#define is_new(at) (packet[at % ring].epoch == epoch_of(at))
 #endif
 #if DEFECT == 2 /* all turns have the same epoch */
 #define epoch_of(at) 1
@@ -39,12 +39,12 @@ typedef Cell {
   byte epoch   /* 0: never written */
 }
 
-Cell cell[ring];
+Cell packet[ring];
 Cell under_way[ring]; /* stores that have not been seen yet */
 bool is_under_way[ring];
-byte credit;           /* as the sender sees it: cells taken, a position */
+byte credit;           /* as the sender sees it: packets taken, a position */
 byte credit_under_way; /* as the receiver has written it */
-byte taken;            /* up to this position cells have been taken in fact */
+byte taken;            /* up to this position packets have been taken in fact */
 
 #define room (ring - ahead(tail, known))
 
@@ -58,34 +58,34 @@ inline store(position, its_data, its_length) {
 }
 
 active proctype Sender() {
-  byte tail = 0, known = 0, number = 0, cells, length, k, at;
+  byte tail = 0, known = 0, number = 0, packets, length, k, at;
   do
   :: atomic {
-       cells = 1;
+       packets = 1;
        do
-       :: cells < most -> cells++
+       :: packets < most -> packets++
        :: break
        od
      }
 #if DEFECT == 3 /* room is taken for granted */
      skip;
-#elif DEFECT == 4 /* one cell of room is enough to begin */
+#elif DEFECT == 4 /* one packet of room is enough to begin */
      do
      :: room >= 1 -> break
      :: else -> atomic { known != credit -> known = credit }
      od;
 #else
      do
-     :: room >= cells -> break
+     :: room >= packets -> break
      :: else -> atomic { known != credit -> known = credit }
      od;
 #endif
      k = 0;
      do
-     :: k < cells ->
+     :: k < packets ->
         atomic {
           at = (tail + k) % positions;
-          length = (k == 0 -> cells : 0);
+          length = (k == 0 -> packets : 0);
           store(at, number, length);
           number = (number + 1) % sequence;
           k++
@@ -93,8 +93,8 @@ active proctype Sender() {
      :: else -> break
      od;
      atomic {
-       tail = (tail + cells) % positions;
-       cells = 0;
+       tail = (tail + packets) % positions;
+       packets = 0;
        length = 0;
        k = 0;
        at = 0
@@ -103,45 +103,45 @@ active proctype Sender() {
 }
 
 active proctype Receiver() {
-  byte head = 0, given = 0, number = 0, cells, k, at;
+  byte head = 0, given = 0, number = 0, packets, k, at;
   do
   :: atomic {
        is_new(head);
-       cells = cell[head % ring].length;
-       assert(cells >= 1 && cells <= most)
+       packets = packet[head % ring].length;
+       assert(packets >= 1 && packets <= most)
      };
      k = 0;
      do
-     :: k < cells ->
+     :: k < packets ->
         atomic {
           at = (head + k) % positions;
-#if DEFECT == 5 /* the cells behind a header are read without a look at their epochs */
+#if DEFECT == 5 /* the packets behind a header are read without a look at their epochs */
           (k > 0 || is_new(at));
 #else
           is_new(at);
 #endif
-          assert(cell[at % ring].data == number);
+          assert(packet[at % ring].data == number);
           number = (number + 1) % sequence;
 #if DEFECT != 6
           taken = (at + 1) % positions;
 #endif
           k++
         }
-#if DEFECT == 6 /* credit goes back before the cells have been taken */
+#if DEFECT == 6 /* credit goes back before the packets have been taken */
         if
-        :: k == 1 && cells > 1 -> credit_under_way = (head + cells) % positions
+        :: k == 1 && packets > 1 -> credit_under_way = (head + packets) % positions
         :: else
         fi;
         if
-        :: k == cells -> taken = (head + cells) % positions
+        :: k == packets -> taken = (head + packets) % positions
         :: else
         fi
 #endif
      :: else -> break
      od;
      atomic {
-       head = (head + cells) % positions;
-       cells = 0;
+       head = (head + packets) % positions;
+       packets = 0;
        k = 0;
        at = 0
      };
@@ -172,9 +172,9 @@ active proctype Receiver() {
 inline reveal(c) {
   atomic {
     is_under_way[c];
-    cell[c].data = under_way[c].data;
-    cell[c].length = under_way[c].length;
-    cell[c].epoch = under_way[c].epoch;
+    packet[c].data = under_way[c].data;
+    packet[c].length = under_way[c].length;
+    packet[c].epoch = under_way[c].epoch;
     under_way[c].data = 0;
     under_way[c].length = 0;
     under_way[c].epoch = 0;

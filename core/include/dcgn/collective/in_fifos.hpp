@@ -1,4 +1,4 @@
-// Collectives by a block of a GPU among few ranks (message/rows.hpp), of what their lanes carry. What passes between
+// Collectives by a block of a GPU among few ranks (message/rows.hpp), of what their FIFOs carry. What passes between
 // ranks is what the rounds of moving.hpp and reducing.hpp send, so others may take part otherwise.
 //
 // These calls are inlined, but for what is rare: a call would put into memory what the threads of a block have in
@@ -21,7 +21,7 @@ namespace dcgn::collective {
 
 // Whether calls of this group can be such.
 template <class Scope>
-DCGN_HOST_DEVICE bool goes_in_lanes(const Scope& scope, const Member& m) {
+DCGN_HOST_DEVICE bool goes_in_fifos(const Scope& scope, const Member& m) {
   return (m.group.size >= 2) & (m.group.size <= message::Rows::most) & (m.port.near == m.port.size) &
          (scope.size() >= gpu::warp_size);
 }
@@ -53,7 +53,7 @@ DCGN_HOST_DEVICE void push_to_each(const gpu::BlockScope& scope, const message::
 // reduces its words as they come, and nothing is stored but the result.
 
 template <class Scope, class R>
-concept ReducesInLanes = message::exchanges_rows<Scope> && R::folds_words && R::element_size <= 4;
+concept ReducesInFifos = message::exchanges_rows<Scope> && R::folds_words && R::element_size <= 4;
 
 // What is to be reduced, and how it is cut; in 32 bits, since registers are few and divisions of more are long.
 struct Reduction {
@@ -71,11 +71,11 @@ struct Reduction {
 
 // `fits` says whether a call can be such.
 template <class Scope, class R>
-DCGN_HOST_DEVICE Reduction reduction_in_lanes(const Scope& scope, const Member& m, const Input& in, const Output& out,
+DCGN_HOST_DEVICE Reduction reduction_in_fifos(const Scope& scope, const Member& m, const Input& in, const Output& out,
                                               bool& fits) {
   constexpr auto element = static_cast<std::uint32_t>(R::element_size);
   const auto size = static_cast<std::uint32_t>(m.group.size);
-  fits = goes_in_lanes(scope, m) & (in.count > 0) &
+  fits = goes_in_fifos(scope, m) & (in.count > 0) &
          (in.count < static_cast<std::int64_t>(all_reduce_by_addresses / element)) & (out.count >= in.count);
   if (!fits) return {};
   const auto count = static_cast<std::uint32_t>(in.count);
@@ -117,7 +117,7 @@ template <class R>
 }
 
 template <class R>
-DCGN_HOST_DEVICE Outcome all_reduce_in_lanes(const gpu::BlockScope& scope, const Member& m, const Reduction& a,
+DCGN_HOST_DEVICE Outcome all_reduce_in_fifos(const gpu::BlockScope& scope, const Member& m, const Reduction& a,
                                              const R& r) {
   using message::Exchange, message::Hands, message::Rows;
   const std::uint32_t* const phase = m.port.me->phase;

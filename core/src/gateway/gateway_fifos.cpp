@@ -1,4 +1,4 @@
-// The gateway's side of the lanes, and what becomes of messages that are announced.
+// The gateway's side of the FIFOs, and what becomes of messages that are announced.
 #include "gateway.hpp"
 #include "transport/mpi_library.hpp"
 
@@ -20,8 +20,8 @@ namespace dcgn::transport {
 
 namespace {
 
-using message::InLane;
-using message::OutLane;
+using message::InFifo;
+using message::OutFifo;
 using message::Phase;
 
 constexpr gpu::ThreadScope scope{};
@@ -37,15 +37,16 @@ int tag_of(std::uint32_t receiving) { return 1 + static_cast<int>(receiving); }
 // ---- from ranks here
 
 bool Gateway::take_from(int rank) {
-  InLane& lane = me_.in[rank];
-  message::Rx rx(lane);
+  InFifo& fifo = me_.in[rank];
+  message::Rx rx(fifo);
   message::Incoming found;
   if (!rx.peek(found)) return false;
   const message::Header& h = found.header;
   const message::Reservation& place = found.place;
   const std::int32_t to = found.rank;
   const auto take = [&](unsigned char* into) {
-    return message::take_cells(scope, *me_.phase, message::Payload(lane.ring, place.begin, place.cells, h.bytes), into);
+    return message::take_packets(scope, *me_.phase, message::Payload(fifo.ring, place.begin, place.packets, h.bytes),
+                                 into);
   };
   Header wire{};
   wire.context = h.context;
@@ -74,7 +75,7 @@ bool Gateway::take_from(int rank) {
       wire.kind = Kind::offer;
       wire.sending = next_sending_++;
       if (!pull) {
-        const std::uint64_t unit = message::largest_unit(lane.ring);
+        const std::uint64_t unit = message::largest_unit(fifo.ring);
         wire.fragment = unit * std::max<std::uint64_t>(1, staged_fragment / unit);
       }
       Sending& s = sendings_[wire.sending];
@@ -143,7 +144,7 @@ bool Gateway::deliver(int rank) {
   return any;
 }
 
-// At once where nothing waits before it and the lane has room; else the payload is copied, and it waits.
+// At once where nothing waits before it and the FIFO has room; else the payload is copied, and it waits.
 void Gateway::deliver_or_keep(int rank, Arrival a) {
   auto& queue = arrivals_[static_cast<std::size_t>(rank)];
   if (queue.empty() && deliver(rank, a)) return;
@@ -159,8 +160,8 @@ void Gateway::deliver_or_keep(int rank, Arrival a) {
 }
 
 bool Gateway::deliver(int rank, Arrival& a) {
-  OutLane& lane = me_.out[rank];
-  message::Tx tx(lane);
+  OutFifo& fifo = me_.out[rank];
+  message::Tx tx(fifo);
   message::Reservation place;
   if (!tx.reserve(a.header.kind, a.payload.size(), place)) return false;
   if (a.header.kind == message::Kind::offer) {
@@ -175,10 +176,10 @@ bool Gateway::deliver(int rank, Arrival& a) {
     r.fragment = a.fragment;
   }
   tx.put(place, a.header, a.from);
-  if (place.cells)
-    message::push_cells(scope, message::Payload(lane.ring, place.begin, place.cells, a.payload.size()),
-                        a.payload.data());
-  if (a.header.kind != message::Kind::placed) ++lane.sent;
+  if (place.packets)
+    message::push_packets(scope, message::Payload(fifo.ring, place.begin, place.packets, a.payload.size()),
+                          a.payload.data());
+  if (a.header.kind != message::Kind::placed) ++fifo.sent;
   return true;
 }
 
@@ -267,22 +268,22 @@ bool Gateway::advance(Receiving& r) {
   return true;
 }
 
-// Through the lane, as far as there is room.
+// Through the FIFO, as far as there is room.
 bool Gateway::pass_on(Receiving& r) {
-  OutLane& lane = me_.out[r.rank];
-  message::Tx tx(lane);
+  OutFifo& fifo = me_.out[r.rank];
+  message::Tx tx(fifo);
   bool any = false;
   while (r.passed < r.arrived) {
     const std::uint64_t left = r.arrived - r.passed;
     message::Header h;
     h.kind = message::Kind::data;
     h.record = r.record;
-    h.bytes = std::min(left, message::largest_unit(lane.ring));
+    h.bytes = std::min(left, message::largest_unit(fifo.ring));
     message::Reservation place;
     if (!tx.reserve(h.kind, h.bytes, place)) break;
     tx.put(place, h, r.from);
-    message::push_cells(scope, message::Payload(lane.ring, place.begin, place.cells, h.bytes),
-                        r.staged.data() + (r.in_staged - left));
+    message::push_packets(scope, message::Payload(fifo.ring, place.begin, place.packets, h.bytes),
+                          r.staged.data() + (r.in_staged - left));
     r.passed += h.bytes;
     any = true;
   }

@@ -1,4 +1,4 @@
-// What lanes between ranks are like: who reaches whose memory, and from how many bytes on messages go which way.
+// What FIFOs between ranks are like: who reaches whose memory, and from how many bytes on messages go which way.
 #include "message/memory_layout.hpp"
 #include "transport/sharing.hpp"
 
@@ -12,8 +12,8 @@ namespace dcgn::message {
 namespace {
 
 // What is sent eagerly between a rank and the gateway: between processes a rendezvous is a journey there and back, but
-// a thread of the host needs longer than that to put 2 KiB into cells and take them out again, at both ends. (Open MPI
-// on one host, two cores: 2 KiB 6.2 us eagerly, 2.0 by rendezvous; 1 KiB 3.6 and 1.9.)
+// a thread of the host needs longer than that to put 2 KiB into packets and take them out again, at both ends. (Open
+// MPI on one host, two cores: 2 KiB 6.2 us eagerly, 2.0 by rendezvous; 1 KiB 3.6 and 1.9.)
 constexpr std::uint32_t gateway_eager = 4096, gateway_eager_of_host = 1024;
 
 // From how many bytes on a copy engine moves a message. It takes some 30 to 40 us to begin, for
@@ -23,9 +23,9 @@ constexpr std::uint32_t gateway_eager = 4096, gateway_eager_of_host = 1024;
 // engines are not. A receive that nobody waits in leaves the threads to other work, and others are under way with it.
 constexpr std::uint32_t engine_each_of_two = 3 << 10, engine_each_of_one = 12 << 10;
 constexpr std::uint32_t engine_beside_of_two = 1u << 20, engine_beside_of_one = 16u << 20;
-// Where no thread can read the message, the lane is there for short ones: all the threads of a block move some 6 GB/s
+// Where no thread can read the message, the FIFO is there for short ones: all the threads of a block move some 6 GB/s
 // through it, a thread far less, and a copy through pinned memory takes twice as long to begin.
-constexpr std::uint32_t engine_from_lane = 32u << 10;
+constexpr std::uint32_t engine_from_fifo = 32u << 10;
 
 // Above this the threads of a block had better read a message where it is.
 constexpr std::uint32_t most_eager = 68u << 10;
@@ -60,7 +60,7 @@ bool RankMemory::slots_reach_all() const {
   if (home_.ranks != static_cast<int>(world_size_)) return false;
   for (const std::int32_t a : teams_)
     for (const std::int32_t b : teams_)
-      if (gpus_[lane(a)] < 0 || reach(lane(a), lane(b)) != Reach::direct) return false;
+      if (gpus_[fifo(a)] < 0 || reach(fifo(a), fifo(b)) != Reach::direct) return false;
   return true;
 }
 
@@ -72,7 +72,7 @@ int RankMemory::blocks_with_rings() const {
   return blocks;
 }
 
-void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& out, InLane& in) const {
+void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutFifo& out, InFifo& in) const {
   out.engine_from = in.engine_from = in.engine_beside = engine_never;
   in.engine_each = 0;
   if (!has_engine_ || !is_here(peer)) return;
@@ -80,7 +80,7 @@ void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& 
     out.engine_from = in.engine_from = static_cast<std::uint32_t>(*config_.copy_engine_bytes);
     return;
   }
-  out.engine_from = engine_from_lane;
+  out.engine_from = engine_from_fifo;
   if (is_host(rank)) return;
   in.engine_from = 0;
   const bool one = gpus_[rank] == gpus_[peer];
@@ -88,8 +88,8 @@ void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutLane& 
   in.engine_beside = one ? engine_beside_of_one : engine_beside_of_two;
 }
 
-// Both sides of the lanes between a rank and its peer, as the rank has them.
-void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, OutLane& out, InLane& in) const {
+// Both sides of the FIFOs between a rank and its peer, as the rank has them.
+void RankMemory::make_fifos(const Layout& layout, std::size_t r, std::size_t p, OutFifo& out, InFifo& in) const {
   const bool near = share_memory(p, r);
   const Layout::Rank& own = layout.ranks[r];
   const Peer peer = peer_of(layout, r, p);
@@ -124,10 +124,10 @@ void RankMemory::make_lanes(const Layout& layout, std::size_t r, std::size_t p, 
   in.far = !is_host(r) && !near;
   out.quick = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
   out.names_rank = in.names_rank = outside;
-  out.next = out.ring.cells;
+  out.next = out.ring.packets;
   out.epoch = 1;
   out.advance(0);
-  in.next = in.ring.cells;
+  in.next = in.ring.packets;
   in.epoch = 1;
   in.advance(0);
 }

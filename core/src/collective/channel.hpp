@@ -58,7 +58,7 @@ template <bool Empty>
   if constexpr (message::plans_ahead<Scope>) {
     return in_first_block([&](const auto& c) { return Outcome{c.template one_round<Empty>(r)}; }).code;
   } else {
-    if (message::quick_round<Empty>(scope_, port_, r, tag(), group_.collective_context())) return Code::ok;
+    if (message::fast_round<Empty>(scope_, port_, r, tag(), group_.collective_context())) return Code::ok;
     return make_up(r);
   }
 }

@@ -6,7 +6,7 @@
 #include "message/engine/goals.cpp"
 #include "message/engine/payload.cpp"
 #include "message/engine/progress.cpp"
-#include "message/engine/quick_request.cpp"
+#include "message/engine/fast_request.cpp"
 #include "message/engine/receiving.cpp"
 #include "message/engine/sending.cpp"
 #include "message/engine/wait.cpp"

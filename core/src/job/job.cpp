@@ -147,12 +147,12 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   r.received_messages = t.received_messages;
   r.received_bytes = t.received_bytes;
   for (const message::OutFifo& fifo : s.out) {
-    r.sent_messages += fifo.messages_by_quick_calls();
-    r.sent_bytes += fifo.quick_bytes;
+    r.sent_messages += fifo.messages_by_fast_calls();
+    r.sent_bytes += fifo.fast_bytes;
   }
   for (const message::InFifo& fifo : s.in) {
-    r.received_messages += fifo.messages_by_quick_calls();
-    r.received_bytes += fifo.quick_bytes;
+    r.received_messages += fifo.messages_by_fast_calls();
+    r.received_bytes += fifo.fast_bytes;
   }
   r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
   r.open_receives = s.posted;
@@ -210,11 +210,11 @@ std::string left_over(job::WorldState& world, const std::vector<message::RankMem
       std::uint64_t sent = 0;
       if (home.has(from)) {
         const message::OutFifo& out = ranks[static_cast<std::size_t>(from - home.first_rank)].out[memory.fifo(rank)];
-        sent = out.sent + out.messages_by_quick_calls();
+        sent = out.sent + out.messages_by_fast_calls();
       } else {
         sent = memory.told_sent(from, rank);
       }
-      const std::uint64_t in_fifo = sent - in.received - in.messages_by_quick_calls();
+      const std::uint64_t in_fifo = sent - in.received - in.messages_by_fast_calls();
       if (!in_fifo) continue;
       total += in_fifo;
       line([&] {

@@ -122,7 +122,7 @@ void RankMemory::make_fifos(const Layout& layout, std::size_t r, std::size_t p, 
   in.acks = near ? peer.near_acks : peer.far_acks;
   in.process = is_of_process(p) || !is_host(r) || !is_host(p) ? 0 : sharing_->pid(processes_[p]);
   in.far = !is_host(r) && !near;
-  out.quick = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
+  out.fast = !outside && !(config_.without & without_quick) && eager_limit(out, 1) >= small_bytes;
   out.names_rank = in.names_rank = outside;
   out.next = out.ring.packets;
   out.epoch = 1;

@@ -185,7 +185,7 @@ void RankMemory::tell_sent(const Snapshot& snapshot) {
   const std::size_t i = index(snapshot.endpoint.rank), all = static_cast<std::size_t>(circle_.ranks);
   for (std::size_t p = 0; p < all; ++p)
     shared_->at<Shared::Pair>(shared_->pairs)[i * all + p].sent =
-        snapshot.out[p].sent + snapshot.out[p].messages_by_quick_calls();
+        snapshot.out[p].sent + snapshot.out[p].messages_by_fast_calls();
 }
 
 std::uint64_t RankMemory::told_sent(int from, int to) const {

@@ -24,7 +24,7 @@ class Fifo : public ::testing::TestWithParam<bool> {
     out_.ring = in_.ring = {packets_.data(), fifo_shift};
     out_.credit = in_.credit = &credit_;
     out_.doorbell = &doorbell_;
-    out_.quick = 1;
+    out_.fast = 1;
     out_.names_rank = in_.names_rank = GetParam();
     in_.batch = in_.ring.size() / 4;
     begin_at(0);
@@ -40,7 +40,7 @@ class Fifo : public ::testing::TestWithParam<bool> {
       fifo.epoch = 1;
       fifo.settled = 0;
       fifo.advance(position);
-      fifo.quick_messages = 0;
+      fifo.fast_messages = 0;
     };
     put_at(out_);
     put_at(in_);

@@ -14,7 +14,7 @@
 
 namespace dcgn::detail {
 
-// Whether each thread of a block finds out for itself what there is to do (message/quick_in_block.hpp): on a GPU.
+// Whether each thread of a block finds out for itself what there is to do (message/fast_path.hpp): on a GPU.
 #if defined(__CUDA_ARCH__) || defined(DCGN_EMULATE_IN_BLOCK)
 inline constexpr bool decides_in_block = true;
 #else

@@ -103,7 +103,7 @@ template <class Scope>
 
 // ---- with an operation
 
-// The operands of a host to its leader; to all of its ranks where that is as quick.
+// The operands of a host to its leader; to all of its ranks where that is as fast.
 template <class Scope, class R>
 DCGN_HOST_DEVICE Code reduce_at_host(const Channel<Scope>& local, const unsigned char* in, unsigned char* out,
                                      std::int64_t count, const R& r) {

@@ -9,7 +9,7 @@
 #include <dcgn/collective/tag.hpp>
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/message/exchange.hpp>
-#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/fast_path.hpp>
 
 #include <cstdint>
 

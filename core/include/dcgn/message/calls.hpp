@@ -6,7 +6,7 @@
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>

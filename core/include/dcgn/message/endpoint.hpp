@@ -137,7 +137,7 @@ DCGN_HOST_DEVICE inline std::uint32_t unexpected_list(std::uint32_t context, std
   return mixed >> 26;
 }
 
-// What a rank has done, quick calls apart: see its FIFOs.
+// What a rank has done, fast calls apart: see its FIFOs.
 struct Statistics {
   std::uint64_t sent_messages = 0, sent_bytes = 0;
   std::uint64_t received_messages = 0, received_bytes = 0;  // that matched a receive

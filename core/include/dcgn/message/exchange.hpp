@@ -1,9 +1,9 @@
-// One packet to each of a few ranks and one from each, at once: what the smallest collectives take. As with the quick
-// calls of quick_in_block.hpp the threads find out for themselves, here one of the first warp for each rank.
+// One packet to each of a few ranks and one from each, at once: what the smallest collectives take. As with the fast
+// calls of fast_path.hpp the threads find out for themselves, here one of the first warp for each rank.
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/fast_path.hpp>
 #include <dcgn/message/rounds.hpp>
 #include <dcgn/message/spin.hpp>
 #include <dcgn/peers.hpp>
@@ -61,25 +61,25 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
     OutFifo& out = port.out[near ? fifo : 0];
     InFifo& in = port.in[near ? fifo : 0];
     const Cursor to = Cursor::of(out), from = Cursor::of(in);
-    const Hindrance hindrance = Hindrance::of(me);
+    const Blocker blocker = Blocker::of(me);
     std::uint8_t* const doorbell = out.doorbell;
     constexpr std::uint64_t bytes = 8 * (Packets - 1);  // beside those of the last one
-    const std::uint64_t sent = out.quick_bytes + bytes, received = in.quick_bytes + bytes;
+    const std::uint64_t sent = out.fast_bytes + bytes, received = in.fast_bytes + bytes;
     const PacketRow<Packets> row = load();
     const std::uint64_t last_bytes = row.word >> 3 & 15;
-    const bool good = near & ((hindrance.sending | hindrance.receiving) == 0) & (!sends | (to.row >= Packets)) &
+    const bool good = near & ((blocker.sending | blocker.receiving) == 0) & (!sends | (to.row >= Packets)) &
                       (!receives | (from.row >= Packets));
     if (scope.vote_of_lookers(good)) {
       if (orders) order_memory();
       for (int i = 0; i < Packets; ++i)
         write_packet_if(sends, to.packet + i, row.values[i], row.word | static_cast<std::uint64_t>(to.epoch) << 32);
       to.step_if(sends, out, Packets);
-      store_if(sends, &out.quick_bytes, sent + last_bytes);
+      store_if(sends, &out.fast_bytes, sent + last_bytes);
       if (sends) ring_doorbell(doorbell);
       if (scope.leader()) begin();
       std::uint32_t d[Packets][3]{};
       bool here = !receives;
-      spin(quick_looks, [&] {
+      spin(fast_looks, [&] {
         if (!here) {
           here = true;
           for (int i = 0; i < Packets; ++i)
@@ -95,7 +95,7 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
       }
       if (orders) order_memory();
       from.step_if(came, in, Packets);
-      store_if(came, &in.quick_bytes, received + last_bytes);
+      store_if(came, &in.fast_bytes, received + last_bytes);
       result.missing = scope.lookers_who(receives & !came);
       result.state = result.missing ? Exchange::State::some : Exchange::State::all;
       if (!result.missing)

@@ -12,7 +12,7 @@
 // payload in the sender's memory, is ordered by the header's release store (write_header()). The payload's packets may
 // come after their header, the doorbell before both.
 //
-// Tx and Rx are how the engine, the gateway and the job use a ring. The calls of dcgn/message/quick_in_block.hpp and
+// Tx and Rx are how the engine, the gateway and the job use a ring. The calls of dcgn/message/fast_path.hpp and
 // the exchanges of collectives do the same by hand, with fewer loads.
 #pragma once
 
@@ -40,17 +40,17 @@ enum class Reach : std::uint32_t {
 // As OutFifo::engine_from and InFifo::engine_from: no message is so long that a copy engine moves it.
 inline constexpr std::uint32_t engine_never = 0xffffffff;
 
-// A FIFO at this position goes so many packets further; the single packets of quick calls since the last time are
+// A FIFO at this position goes so many packets further; the single packets of fast calls since the last time are
 // counted.
 template <class Fifo>
 DCGN_HOST_DEVICE void move_fifo(Fifo& fifo, std::uint32_t position, std::uint32_t packets) {
-  fifo.quick_messages += position - fifo.settled;
+  fifo.fast_messages += position - fifo.settled;
   fifo.settled = position + packets;
   fifo.next = &fifo.ring.at(fifo.settled);
   fifo.epoch = fifo.ring.epoch(fifo.settled);
 }
 
-// Fields that never change come first, then what quick calls read and write, 32 bytes of it.
+// Fields that never change come first, then what fast calls read and write, 32 bytes of it.
 struct alignas(32) OutFifo {
   Ring ring;
   std::uint8_t* doorbell;  // the receiver's byte for this FIFO; null where it has none
@@ -60,34 +60,34 @@ struct alignas(32) OutFifo {
   std::uint32_t names_rank;  // 1: behind each header a packet names the rank at the other end (a gateway's FIFOs)
   std::uint64_t* acks;       // my acknowledgement words, where this FIFO's receiver can reach them
   Reach reach;
-  std::uint32_t quick;        // 0 where calls are never quick
+  std::uint32_t fast;         // 0 where calls are never fast
   std::uint32_t engine_from;  // with Reach::engine: shorter messages go through the FIFO
   const Record* records;      // the receiver's, where this side can store into its buffers as it can into mine
 
-  alignas(32) Packet* next;   // where the next packet goes
-  std::uint32_t epoch;        // and its epoch
-  std::uint32_t room;         // packets that can be written from there on in a row: 0 while sends are queued
-  std::uint64_t quick_bytes;  // sent by quick calls; the others are in Statistics
-  std::uint32_t settled;      // the tail when it was last moved by advance(): single packets were written since
-  std::uint32_t taken;        // the credit as last read
+  alignas(32) Packet* next;  // where the next packet goes
+  std::uint32_t epoch;       // and its epoch
+  std::uint32_t room;        // packets that can be written from there on in a row: 0 while sends are queued
+  std::uint64_t fast_bytes;  // sent by fast calls; the others are in Statistics
+  std::uint32_t settled;     // the tail when it was last moved by advance(): single packets were written since
+  std::uint32_t taken;       // the credit as last read
 
   Record* first;  // sends that wait for room, in order
   Record* last;
   OutFifo* next_queued;
   std::uint32_t queued;
-  std::uint64_t sent;            // messages, not by quick calls
-  std::uint64_t quick_messages;  // by quick calls, those of a single packet since advance() apart
+  std::uint64_t sent;           // messages, not by fast calls
+  std::uint64_t fast_messages;  // by fast calls, those of a single packet since advance() apart
 
-  // Packets written. A quick call may have left `next` behind the last packet of the ring.
+  // Packets written. A fast call may have left `next` behind the last packet of the ring.
   DCGN_HOST_DEVICE std::uint32_t tail() const { return ring.position(next, epoch); }
   DCGN_HOST_DEVICE std::uint32_t free_packets() const { return ring.size() - (tail() - taken); }
-  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (tail() - settled); }
+  DCGN_HOST_DEVICE std::uint64_t messages_by_fast_calls() const { return fast_messages + (tail() - settled); }
 
-  // So many packets have been written, or what quick calls must know has changed otherwise.
+  // So many packets have been written, or what fast calls must know has changed otherwise.
   DCGN_HOST_DEVICE void advance(std::uint32_t packets) {
     move_fifo(*this, tail(), packets);
     const std::uint32_t free = ring.size() - (settled - taken), row = ring.row(settled);
-    room = first || !quick ? 0 : free < row ? free : row;
+    room = first || !fast ? 0 : free < row ? free : row;
   }
 };
 
@@ -104,18 +104,18 @@ struct alignas(32) InFifo {
   alignas(32) const Packet* next;  // where the next packet comes
   std::uint32_t epoch;             // and its epoch
   std::uint32_t due;               // packets that can be taken from there on in a row before the sender must be told
-  std::uint64_t quick_bytes;       // received by quick calls
+  std::uint64_t fast_bytes;        // received by fast calls
   std::uint32_t settled;           // the head when it was last moved by advance(): single packets were taken since
   std::uint32_t returned;          // packets taken of which the sender knows
 
-  std::uint64_t received;        // messages taken out of the FIFO, not by quick calls
-  std::uint64_t quick_messages;  // by quick calls, those of a single packet since advance() apart
+  std::uint64_t received;       // messages taken out of the FIFO, not by fast calls
+  std::uint64_t fast_messages;  // by fast calls, those of a single packet since advance() apart
 
-  // Packets taken. A quick call may have left `next` behind the last packet of the ring.
+  // Packets taken. A fast call may have left `next` behind the last packet of the ring.
   DCGN_HOST_DEVICE std::uint32_t head() const { return ring.position(next, epoch); }
-  DCGN_HOST_DEVICE std::uint64_t messages_by_quick_calls() const { return quick_messages + (head() - settled); }
+  DCGN_HOST_DEVICE std::uint64_t messages_by_fast_calls() const { return fast_messages + (head() - settled); }
 
-  // So many packets have been taken, or what quick calls must know has changed otherwise.
+  // So many packets have been taken, or what fast calls must know has changed otherwise.
   DCGN_HOST_DEVICE void advance(std::uint32_t packets) {
     move_fifo(*this, head(), packets);
     const std::uint32_t left = batch - (settled - returned), row = ring.row(settled);

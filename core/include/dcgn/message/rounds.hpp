@@ -137,8 +137,8 @@ DCGN_HOST_DEVICE void copy_here(const Scope& scope, [[maybe_unused]] Endpoint& m
 // A round with all threads of a scope; what they send is visible to all of them. Where it returns false, the lapses say
 // what is still to be done.
 template <bool Empty, class Scope>
-DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Round& round, std::int32_t tag,
-                                  std::uint32_t context);
+DCGN_HOST_DEVICE bool fast_round(const Scope& scope, const Port& port, const Round& round, std::int32_t tag,
+                                 std::uint32_t context);
 
 // What came of a receive of exactly so many bytes.
 template <class Scope>

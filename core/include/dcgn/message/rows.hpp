@@ -9,9 +9,9 @@
 #include <dcgn/arch/scope.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
+#include <dcgn/message/fast_path.hpp>
 #include <dcgn/message/fifo.hpp>
 #include <dcgn/message/payload.hpp>
-#include <dcgn/message/quick_in_block.hpp>
 #include <dcgn/message/rounds.hpp>
 #include <dcgn/message/spin.hpp>
 
@@ -56,7 +56,7 @@ DCGN_HOST_DEVICE inline bool await_room(OutFifo& fifo, const Cursor& now, const 
   const std::uint32_t size = now.ring.size();
   if (fifo.queued || message.all > size) return false;
   const auto fits = [&] { return size - (message.position - fifo.taken) >= message.all; };
-  return fits() || spin(quick_looks, [&] {
+  return fits() || spin(fast_looks, [&] {
            fifo.taken = load_credit(*fifo.credit);
            return fits();
          });
@@ -81,8 +81,8 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   scope.sync();  // what the threads wrote is visible to all of them
   bool good = true;
   if ((sent | received) != 0 || rank == 0) {
-    const Hindrance hindrance = Hindrance::of(me);
-    good = (hindrance.sending | hindrance.receiving | (me.without & without_rounds)) == 0;
+    const Blocker blocker = Blocker::of(me);
+    good = (blocker.sending | blocker.receiving | (me.without & without_rounds)) == 0;
   }
   const auto fifo_of_peer = [&](int k) {
     const std::uint32_t index = port.fifo(peers[k]);
@@ -119,7 +119,7 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
   std::uint32_t d[3]{};
   const bool here =
       !received ||
-      (spin(quick_looks,
+      (spin(fast_looks,
             [&] { return read_packet(in_now.ring.at(from.position), in_now.ring.epoch(from.position), d); }) &&
        (d[2] == kind) & (d[0] == word) & (d[1] == received));
   Exchange result{Exchange::State::some, received ? 1u << whose : 0};

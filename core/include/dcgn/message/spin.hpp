@@ -11,10 +11,10 @@ namespace dcgn::message {
 // Looks before a fast call gives up and the general one goes on, which runs the rank's progress, too: for the next
 // message; for the answer to an announced one.
 #if defined(__CUDA_ARCH__)
-inline constexpr std::uint32_t quick_looks = 16384;  // four milliseconds
-inline constexpr std::uint32_t quick_answer_looks = 2048;
+inline constexpr std::uint32_t fast_looks = 16384;  // four milliseconds
+inline constexpr std::uint32_t fast_answer_looks = 2048;
 #else
-inline constexpr std::uint32_t quick_looks = 32, quick_answer_looks = 32;
+inline constexpr std::uint32_t fast_looks = 32, fast_answer_looks = 32;
 #endif
 
 // Calls look() until it returns true, at most so many times; false where it never did.

@@ -1,11 +1,11 @@
 // How the calls of dcgn/message/calls.hpp are carried out, for each scope; instances/ compiles them.
 #pragma once
 
+#include "message/engine/fast_path.hpp"
+#include "message/engine/fast_request.hpp"
 #include "message/engine/goals.hpp"
 #include "message/engine/packets.hpp"
 #include "message/engine/progress.hpp"
-#include "message/engine/quick.hpp"
-#include "message/engine/quick_request.hpp"
 #include "message/engine/wait.hpp"
 #include "message/engine/work.hpp"
 
@@ -66,7 +66,7 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
   give_flag(me.busy);
 }
 
-// Whether the arguments are such that a quick call may be tried: one decision, the same for all threads.
+// Whether the arguments are such that a fast call may be tried: one decision, the same for all threads.
 DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
                                  bool wild) {
   const bool known = port.fifo(peer) < static_cast<std::uint32_t>(port.near);
@@ -282,9 +282,9 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
               return Code::ok;
           if (send_packets(scope, port, data, size, to, tag, context)) return Code::ok;
         }
-      if (quick_send_eager(scope, me, fifo, data, size, tag, context)) return Code::ok;
+      if (fast_send_eager(scope, me, fifo, data, size, tag, context)) return Code::ok;
     } else {
-      const Announced sent = quick_announce(scope, me, data, size, to, tag, context);
+      const Announced sent = fast_announce(scope, me, data, size, to, tag, context);
       if (sent.state == Announced::State::received) return Code::ok;
       if (sent.state == Announced::State::pending) {
         AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
@@ -301,7 +301,7 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
                                int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
   if (mode == SendMode::standard && !scope.broken() && fit(Port(me), data, bytes, to, tag, false)) {
-    const Request request = quick_isend(scope, me, data, size, to, tag, context);
+    const Request request = fast_isend(scope, me, data, size, to, tag, context);
     if (!request.is_null()) return request;
   }
   SendGoal goal{me, data, size, to, tag, context, mode, false};
@@ -327,7 +327,7 @@ DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, v
         }
       }
     }
-    if (quick_receive(scope, me, data, size, from, tag, context, status)) return status;
+    if (fast_receive(scope, me, data, size, from, tag, context, status)) return status;
   }
   ReceiveGoal goal{me, data, size, from, tag, context, true};
   return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
@@ -359,7 +359,7 @@ DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std
                                std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
   if (!scope.broken() && fit(Port(me), data, capacity, from, tag, true)) {
-    const Request request = quick_irecv(scope, me, data, size, from, tag, context);
+    const Request request = fast_irecv(scope, me, data, size, from, tag, context);
     if (!request.is_null()) return request;
   }
   ReceiveGoal goal{me, data, size, from, tag, context, false};

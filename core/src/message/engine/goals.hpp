@@ -112,7 +112,7 @@ struct SendGoal {
   DCGN_HOST_DEVICE int source() const { return peer; }  // an answer is likely to come from there
 };
 
-// A message that a quick send has announced.
+// A message that a fast send has announced.
 struct AnnouncedGoal {
   Endpoint& me;
   Record* record;

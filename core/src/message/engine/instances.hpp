@@ -25,8 +25,8 @@
   template Status wait_all(const Scope&, Endpoint&, Call, bool, const Request*, std::int64_t, Status*, bool&);         \
   template Status wait_any(const Scope&, Endpoint&, Call, bool, const Request*, std::int64_t, std::int64_t&);          \
   template Code flush(const Scope&, Endpoint&);                                                                        \
-  template bool quick_round<false>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);              \
-  template bool quick_round<true>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);               \
+  template bool fast_round<false>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);               \
+  template bool fast_round<true>(const Scope&, const Port&, const Round&, std::int32_t, std::uint32_t);                \
   template Code expect(const Scope&, Endpoint&, Call, const Status&, std::int64_t);                                    \
   template Code make_up(const Scope&, const Port&, Call, const Round&, std::int32_t, std::uint32_t);                   \
   }

@@ -22,7 +22,7 @@ namespace dcgn::message {
 
 // Waits for the next message of a FIFO; false where none has come in a while.
 DCGN_HOST_DEVICE inline bool await_message(const InFifo& fifo, Incoming& found) {
-  return spin(quick_looks, [&] { return Rx::peek(fifo, found); });
+  return spin(fast_looks, [&] { return Rx::peek(fifo, found); });
 }
 
 // FIFOs whose packets a thread has loads under way for at once.

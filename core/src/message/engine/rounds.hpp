@@ -16,7 +16,7 @@ DCGN_HOST_DEVICE inline void commit_sent(OutFifo& fifo, const Cursor& from, cons
   counters.commit(fifo, from, message.all, bytes, credit_after(fifo, from.ring, message, counters.told));
 }
 
-// Puts a message of any bytes into its FIFO; false where that takes more than a quick call.
+// Puts a message of any bytes into its FIFO; false where that takes more than a fast call.
 DCGN_HOST_DEVICE inline bool push(const Crew& crew, std::uint32_t threads, Endpoint& me, OutFifo& fifo,
                                   const unsigned char* data, std::uint64_t bytes, std::uint32_t tag,
                                   std::uint32_t context) {
@@ -62,7 +62,7 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InFifo& fifo, 
   const std::uint32_t epoch = ring.epoch(p.position), own_epoch = ring.epoch(own);
   std::uint32_t d[3]{}, mine[3]{};
   bool here = false;
-  const bool came = spin(quick_looks, [&] {
+  const bool came = spin(fast_looks, [&] {
     if (p.packets) here = read_packet(own_packet, own_epoch, mine);
     return read_packet(header, epoch, d);
   });
@@ -129,7 +129,7 @@ DCGN_HOST_DEVICE std::uint32_t act_on_empty(Endpoint&, const Batch<InFifo, Most>
     position[i] = now[i].position();
   }
   std::uint32_t d[Most][3]{}, found = 0, done = 0;
-  spin(quick_looks, [&] {
+  spin(fast_looks, [&] {
     for (int i = 0; i < Most; ++i)
       found |=
           static_cast<std::uint32_t>(read_packet(now[i].ring.at(position[i]), now[i].ring.epoch(position[i]), d[i]))
@@ -153,15 +153,15 @@ DCGN_HOST_DEVICE inline int number_of(const Range& range, int self, int after) {
 // A round with all threads of a scope; what they send is visible to all of them. Where it returns false, the lapses say
 // what is still to be done.
 template <bool Empty, class Scope>
-DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Round& round, std::int32_t tag,
-                                  std::uint32_t context) {
+DCGN_HOST_DEVICE bool fast_round(const Scope& scope, const Port& port, const Round& round, std::int32_t tag,
+                                 std::uint32_t context) {
   Endpoint& me = *port.me;
-  Hindrance hindrance{1, 1};
+  Blocker blocker{1, 1};
   if (calls_in_block(me))
-    hindrance = Hindrance::of(me);
-  else if (scope.publish(scope.leader() && begin_quick(me)))
-    hindrance = {0, me.open};
-  const bool begun = !hindrance.sending;
+    blocker = Blocker::of(me);
+  else if (scope.publish(scope.leader() && begin_fast(me)))
+    blocker = {0, me.open};
+  const bool begun = !blocker.sending;
   const Crews crews(scope.size(), round);
   const std::uint32_t number = scope.rank() / crews.width, near = static_cast<std::uint32_t>(port.near);
   const Crew crew{scope.rank() % crews.width, crews.width};
@@ -204,7 +204,7 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
     };
     order(round.to);
     all_of(round.to, port.out, begun, &Lapse::unsent);
-    all_of(round.from, port.in, !hindrance.receiving, &Lapse::unreceived);
+    all_of(round.from, port.in, !blocker.receiving, &Lapse::unreceived);
   } else {
     order(round.to);
     each(round.to, [&](int k, std::uint32_t fifo) {
@@ -223,7 +223,7 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
       // What this rank would announce the others do, too, as a rule: it comes when they make up for it.
       const bool comes =
           fifo < near && static_cast<std::uint64_t>(part.bytes) <= eager_limit(port.out[fifo], scope.size());
-      if (!hindrance.receiving && comes &&
+      if (!blocker.receiving && comes &&
           take(crew, me, port.in[fifo], part.data, static_cast<std::uint64_t>(part.bytes), word, context))
         return;
       store_relaxed(lapses[k - round.from.begin].unreceived, 1);
@@ -231,7 +231,7 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
     });
   }
   order(round.from);
-  if (!calls_in_block(me) && begun && crew.alone() && scope.leader()) end_quick(me);
+  if (!calls_in_block(me) && begun && crew.alone() && scope.leader()) end_fast(me);
   const bool all = scope.agree(done);
   if (crew.alone()) return all;
   if (crew.leader()) {
@@ -250,7 +250,7 @@ DCGN_HOST_DEVICE bool quick_round(const Scope& scope, const Port& port, const Ro
                       now.reserve(fits_small(context, tag, bytes) ? 0 : bytes), bytes);
     });
   }
-  if (!calls_in_block(me) && begun && scope.leader()) end_quick(me);
+  if (!calls_in_block(me) && begun && scope.leader()) end_fast(me);
   scope.sync();
   return all;
 }

@@ -26,7 +26,7 @@ DCGN_HOST_DEVICE void publish_turns(Endpoint& me) {
 DCGN_HOST_DEVICE std::uint64_t activity(const Endpoint& me) {
   std::uint64_t sum = me.statistics.activity;
   for (std::int32_t p = 0; p < fifos(me); ++p)
-    sum += me.out[p].messages_by_quick_calls() + me.in[p].messages_by_quick_calls();
+    sum += me.out[p].messages_by_fast_calls() + me.in[p].messages_by_fast_calls();
   return sum;
 }
 

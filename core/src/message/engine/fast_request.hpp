@@ -1,19 +1,19 @@
-// Quick requests: an isend or an irecv that its leader can begin alone, with nothing for the other threads to carry.
+// Fast requests: an isend or an irecv that its leader can begin alone, with nothing for the other threads to carry.
 //
 // The rank does little else on the way: a long message that has come is begun with, whatever else comes is seen to by
 // the call that waits.
 #pragma once
 
 #include <dcgn/status.hpp>
+#include "message/engine/fast_path.hpp"
 #include "message/engine/goals.hpp"
 #include "message/engine/progress.hpp"
-#include "message/engine/quick.hpp"
 
 #include <cstdint>
 
 namespace dcgn::message {
 
-// The leader's part. Null where it is not for a quick call.
+// The leader's part. Null where it is not for a fast call.
 DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
                                     int tag, std::uint32_t context);
 
@@ -22,16 +22,16 @@ DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, void
 
 // A message that its header holds or announces.
 template <class Scope>
-DCGN_HOST_DEVICE Request quick_isend(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes, int to,
-                                     int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Request fast_isend(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes, int to,
+                                    int tag, std::uint32_t context) {
   if (!fits_small(context, tag, bytes) && bytes <= eager_limit(me.out[to - me.first], scope.size())) return {};
   return scope.lead([&] { return begin_send(me, scope.size(), data, bytes, to, tag, context); });
 }
 
 // A receive that nothing has come for yet.
 template <class Scope>
-DCGN_HOST_DEVICE Request quick_irecv(const Scope& scope, Endpoint& me, void* data, std::uint64_t capacity, int from,
-                                     int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Request fast_irecv(const Scope& scope, Endpoint& me, void* data, std::uint64_t capacity, int from,
+                                    int tag, std::uint32_t context) {
   return scope.lead([&] { return begin_receive(me, scope.size(), data, capacity, from, tag, context); });
 }
 

@@ -1,10 +1,10 @@
 // Requests and announcements that a call's leader begins alone.
 #include "message/engine/compiled.hpp"
 
-#include "message/engine/quick_request.hpp"
+#include "message/engine/fast_request.hpp"
 
+#include "message/engine/fast_path.hpp"
 #include "message/engine/goals.hpp"
-#include "message/engine/quick.hpp"
 #include "message/engine/receiving.hpp"
 #include "message/engine/sending.hpp"
 
@@ -19,13 +19,13 @@ namespace dcgn::message {
 DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
                                     int tag, std::uint32_t context) {
   OutFifo& fifo = me.out[to - me.first];
-  if (has_ended(me, fifo) || !begin_quick(me)) return {};
+  if (has_ended(me, fifo) || !begin_fast(me)) return {};
   Tx tx(fifo);
   Reservation place;
   Header h;
   if (fifo.first || !is_pulled(fifo, bytes) || !reachable(data) || !tx.reserve(Kind::pull, 0, place) ||
       (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
-    end_quick(me);
+    end_fast(me);
     return {};
   }
   h.kind = Kind::pull;
@@ -40,7 +40,7 @@ DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const v
   ++fifo.sent;
   Announced result;
   result.state = Announced::State::pending;
-  spin(quick_answer_looks, [&] {
+  spin(fast_answer_looks, [&] {
     const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
     if (answer == ack_pulled) result.state = Announced::State::received;
     return answer >= ack_pulled;
@@ -60,13 +60,13 @@ DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const v
     result.generation = r->generation;
   }
   ++me.statistics.activity;
-  end_quick(me);
+  end_fast(me);
   return result;
 }
 
 DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
                                     int tag, std::uint32_t context) {
-  if (has_ended(me, me.out[to - me.first]) || !begin_quick(me)) return {};
+  if (has_ended(me, me.out[to - me.first]) || !begin_fast(me)) return {};
   Request request;
   if (Record* const r = new_send(me, data, bytes, to, tag, context)) {
     request = request_of(me, r);
@@ -75,13 +75,13 @@ DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const v
     start_send(me, r, nothing);
     begin_copy(me, to, bytes);
   }
-  end_quick(me);
+  end_fast(me);
   return request;
 }
 
 DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, void* data, std::uint64_t capacity,
                                        int from, int tag, std::uint32_t context) {
-  if (!begin_quick(me)) return {};
+  if (!begin_fast(me)) return {};
   Request request;
   Record* const r = me.unexpected_count ? nullptr : new_receive(me, data, capacity, from, tag, context);
   if (r) {
@@ -91,7 +91,7 @@ DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, void
     me.threads = threads;
     begin_copy(me, from, capacity);
   }
-  end_quick(me);
+  end_fast(me);
   return request;
 }
 

@@ -1,5 +1,5 @@
-// Quick calls of a thread, a warp or a block of a GPU, for what a FIFO carries (core/src/message/engine/quick.hpp says
-// what a quick call is).
+// Fast calls of a thread, a warp or a block of a GPU, for what a FIFO carries (core/src/message/engine/fast_path.hpp
+// says what a fast call is).
 //
 // Every thread finds out by itself what there is to do, from the rank's state as it stands between calls and from the
 // packets of the message: so nobody waits to be told. A lone warp takes about five cycles for an instruction, and
@@ -33,7 +33,7 @@ DCGN_HOST_DEVICE inline bool calls_in_block([[maybe_unused]] const Endpoint& me)
 #endif
 }
 
-// Where a rank is in a fifo: its next packet, that packet's epoch, and how many packets in a row a quick call may use.
+// Where a rank is in a fifo: its next packet, that packet's epoch, and how many packets in a row a fast call may use.
 struct Cursor {
   Packet* packet = nullptr;
   std::uint32_t epoch = 0, row = 0;
@@ -69,10 +69,10 @@ struct Counters {
 
   template <class Fifo>
   DCGN_HOST_DEVICE static Counters of(const Fifo& fifo) {
-    static_assert(offsetof(Fifo, quick_bytes) == offsetof(Fifo, next) + 16);
-    static_assert(offsetof(Fifo, settled) == offsetof(Fifo, quick_bytes) + 8);
+    static_assert(offsetof(Fifo, fast_bytes) == offsetof(Fifo, next) + 16);
+    static_assert(offsetof(Fifo, settled) == offsetof(Fifo, fast_bytes) + 8);
     static_assert(sizeof(Fifo::settled) == 4);
-    const TwoWords words = load_two(&fifo.quick_bytes);
+    const TwoWords words = load_two(&fifo.fast_bytes);
     return {words.first, static_cast<std::uint32_t>(words.second), static_cast<std::uint32_t>(words.second >> 32)};
   }
   // Moves the FIFO behind a message of so many packets and bytes.
@@ -81,12 +81,12 @@ struct Counters {
                                std::uint32_t now_told) const {
     const bool in_row = packets <= from.row;
     const std::uint32_t settles = in_row ? settled + (packets - 1) : settled;  // it counts as one
-    store_two(&fifo.quick_bytes, {bytes + message_bytes, settles | static_cast<std::uint64_t>(now_told) << 32});
+    store_two(&fifo.fast_bytes, {bytes + message_bytes, settles | static_cast<std::uint64_t>(now_told) << 32});
     if (in_row) {
       from.step(fifo, packets);
     } else {
       fifo.advance(packets);
-      ++fifo.quick_messages;
+      ++fifo.fast_messages;
     }
   }
   // The same behind a message that has been received. True: the sender is due to hear of it, by store_credit(), once
@@ -119,11 +119,11 @@ DCGN_HOST_DEVICE inline void put_header(const OutFifo& fifo, const Ring& ring, s
   ring_doorbell(fifo.doorbell);
 }
 
-// What keeps a rank from quick calls: not 0 where anything does.
-struct Hindrance {
+// What keeps a rank from fast calls: not 0 where anything does.
+struct Blocker {
   std::uint32_t sending, receiving;
 
-  DCGN_HOST_DEVICE static Hindrance of(const Endpoint& me) {
+  DCGN_HOST_DEVICE static Blocker of(const Endpoint& me) {
     static_assert(offsetof(Endpoint, without) == offsetof(Endpoint, busy) + 12);
     const TwoWords words = load_two(&me.busy);  // busy, stopped; open, without
     const auto closed = static_cast<std::uint32_t>(words.first | words.first >> 32);
@@ -148,7 +148,7 @@ DCGN_HOST_DEVICE inline void write_packet_if(bool due, Packet* packet, std::uint
 #endif
 }
 
-// What the quickest calls take: nothing, a word or two in one piece.
+// What the fastest calls take: nothing, a word or two in one piece.
 DCGN_HOST_DEVICE inline bool is_plain(const void* data, std::uint64_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   return bytes == 0 || ((bytes == 4 || bytes == 8) && (address & (bytes - 1)) == 0 && address != 0);
@@ -190,16 +190,16 @@ DCGN_HOST_DEVICE bool send_packet(const Scope& scope, const Port& port, const vo
   scope.sync();  // what the threads wrote to the buffer is visible to all of them
   const std::uint64_t payload = load_plain(plain & scope.leader(), data, bytes);
   const Cursor now = Cursor::of(fifo);
-  const std::uint32_t hindrance = Hindrance::of(*port.me).sending;
+  const std::uint32_t blocker = Blocker::of(*port.me).sending;
   std::uint8_t* const doorbell = fifo.doorbell;
-  const std::uint64_t sum = fifo.quick_bytes + bytes;
-  const bool good = known & (static_cast<std::uint32_t>(tag) < 65536) & plain & (hindrance == 0) & (now.row != 0);
+  const std::uint64_t sum = fifo.fast_bytes + bytes;
+  const bool good = known & (static_cast<std::uint32_t>(tag) < 65536) & plain & (blocker == 0) & (now.row != 0);
   scope.sync();  // all have seen how things stand
   const bool mine = good & scope.leader();
   write_packet_if(mine, now.packet, payload,
                   small_word(context, tag, bytes) | static_cast<std::uint64_t>(now.epoch) << 32);
   now.step_if(mine, fifo, 1);
-  store_if(mine, &fifo.quick_bytes, sum);
+  store_if(mine, &fifo.fast_bytes, sum);
   if (mine) ring_doorbell(doorbell);
   scope.sync();
   return good;
@@ -209,16 +209,16 @@ DCGN_HOST_DEVICE bool send_packet(const Scope& scope, const Port& port, const vo
 template <class Scope>
 DCGN_HOST_DEVICE bool receive_packet(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                      int tag, std::uint32_t context, Status& status,
-                                     std::uint32_t most_looks = quick_looks) {
+                                     std::uint32_t most_looks = fast_looks) {
   const std::uint32_t index = port.fifo(from);
   const bool known = index < static_cast<std::uint32_t>(port.near);
   InFifo& fifo = port.in[known ? index : 0];
   const Cursor now = Cursor::of(fifo);
-  const std::uint32_t hindrance = Hindrance::of(*port.me).receiving;
-  const std::uint64_t sum = fifo.quick_bytes + capacity;
+  const std::uint32_t blocker = Blocker::of(*port.me).receiving;
+  const std::uint64_t sum = fifo.fast_bytes + capacity;
   const bool any = tag == any_tag;
   const bool good = known & (any | (static_cast<std::uint32_t>(tag) < 65536)) & is_plain(data, capacity) &
-                    (hindrance == 0) & (now.row != 0);  // credit is due where there is no row
+                    (blocker == 0) & (now.row != 0);  // credit is due where there is no row
   // What the last word must be, perhaps its tag apart.
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
   if (!good) return false;
@@ -228,7 +228,7 @@ DCGN_HOST_DEVICE bool receive_packet(const Scope& scope, const Port& port, void*
   const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
   store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
   now.step_if(mine, fifo, 1);
-  store_if(mine, &fifo.quick_bytes, sum);
+  store_if(mine, &fifo.fast_bytes, sum);
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
   scope.sync();
   return wanted;
@@ -242,9 +242,9 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   constexpr int each = Scope::single ? few_ranks : 1;
   Endpoint& me = *port.me;
   const bool many = port.size > each * static_cast<int>(scope.size()), plain = is_plain(data, capacity);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving;
+  const std::uint32_t blocker = Blocker::of(me).receiving;
   if (many | (port.near != port.size) | !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !plain |
-      (hindrance != 0))
+      (blocker != 0))
     return false;
   const int next = me.next_fifo, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());
   const auto place = [&](int i) { return start + i < port.size ? start + i : start + i - port.size; };
@@ -264,7 +264,7 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   }
   int chosen = -1;
   std::uint32_t d[3]{};
-  spin(quick_looks, [&] {
+  spin(fast_looks, [&] {
     std::uint32_t words[each][3];
     bool found[each];
     for (int k = 0; k < each; ++k) found[k] = read_packet(*packets[k], epochs[k], words[k]);
@@ -286,7 +286,7 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   if (scope.leader()) {
     store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
     now.step(fifo, 1);
-    fifo.quick_bytes += capacity;
+    fifo.fast_bytes += capacity;
     me.next_fifo = from + 1 < port.size ? from + 1 : 0;
   }
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
@@ -307,14 +307,14 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   const bool known = index < static_cast<std::uint32_t>(port.near);
   OutFifo& fifo = port.out[known ? index : 0];
   const Cursor now = Cursor::of(fifo);
-  const std::uint32_t hindrance = Hindrance::of(*port.me).sending | fifo.queued;
+  const std::uint32_t blocker = Blocker::of(*port.me).sending | fifo.queued;
   const std::uint64_t limit = eager_limit(fifo, scope.size());
   const Counters counters = Counters::of(fifo);
   const Ring ring = now.ring;
   std::uint32_t told = counters.told;
   const Reservation place = now.reserve(bytes);
-  const bool good = known & (tag >= 0) & (bytes != 0) & (bytes <= limit) & is_words(data, bytes) & (data != nullptr) &
-                    (hindrance == 0);
+  const bool good =
+      known & (tag >= 0) & (bytes != 0) & (bytes <= limit) & is_words(data, bytes) & (data != nullptr) & (blocker == 0);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
   if (!good) return false;
   if (ring.size() - (place.position - told) < place.all) {
@@ -347,7 +347,7 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   InFifo& fifo = port.in[known ? index : 0];
   const Cursor now = Cursor::of(fifo);
   const Counters counters = Counters::of(fifo);
-  const std::uint32_t hindrance = Hindrance::of(me).receiving | fifo.far;
+  const std::uint32_t blocker = Blocker::of(me).receiving | fifo.far;
   Credit& credit = *fifo.credit;
   const Ring ring = now.ring;
   const std::uint32_t turn = turn_of(scope), stride = scope.size();
@@ -359,12 +359,12 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   const std::uint32_t header_epoch = ring.epoch(head), own_epoch = ring.epoch(own);
   auto* const to = static_cast<unsigned char*>(data);
   const bool good = known & ((tag >= 0) | (tag == any_tag)) & (static_cast<std::int64_t>(capacity) > 0) &
-                    is_words(data, 0) & (data != nullptr) & (hindrance == 0);
+                    is_words(data, 0) & (data != nullptr) & (blocker == 0);
   scope.sync();
   if (!good) return false;
   std::uint32_t d[3]{}, mine[3]{};
   bool here = false;
-  const bool found = spin(quick_looks, [&] {
+  const bool found = spin(fast_looks, [&] {
     here = read_packet(own_packet, own_epoch, mine);
     return read_packet(header_packet, header_epoch, d);
   });
@@ -390,8 +390,8 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
     if (wanted && scope.leader()) {
       fifo.returned = counters.told;
       fifo.advance(0u - place.all);
-      --fifo.quick_messages;
-      fifo.quick_bytes -= bytes;
+      --fifo.fast_messages;
+      fifo.fast_bytes -= bytes;
     }
     scope.sync();
     return false;

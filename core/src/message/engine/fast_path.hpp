@@ -1,7 +1,7 @@
-// Quick calls: a blocking send or receive that finds all it needs at once keeps no record and runs no progress.
+// Fast calls: a blocking send or receive that finds all it needs at once keeps no record and runs no progress.
 //
-// A quick send writes an eager message to a FIFO with room, or announces a longer one and waits a while for the
-// receiver to have read it. A quick receive takes an eager message from the head of its FIFO, or reads a longer one
+// A fast send writes an eager message to a FIFO with room, or announces a longer one and waits a while for the
+// receiver to have read it. A fast receive takes an eager message from the head of its FIFO, or reads a longer one
 // where it is, where nothing else is open that it could overtake or keep waiting. Whatever is out of the ordinary makes
 // these return false with nothing changed, and operate() in calls.hpp sees to it.
 //
@@ -11,7 +11,7 @@
 
 #include <dcgn/arch/relax.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/quick_in_block.hpp>
+#include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"
@@ -49,8 +49,8 @@ DCGN_HOST_DEVICE inline bool has_ended([[maybe_unused]] const Endpoint& me, [[ma
   return !calls_in_block(me) && load_acquire(me.ended[&fifo - me.out]) != 0;
 }
 
-// Whether a quick call may go on. On a GPU it only looks at the flag.
-DCGN_HOST_DEVICE inline bool begin_quick(Endpoint& me) {
+// Whether a fast call may go on. On a GPU it only looks at the flag.
+DCGN_HOST_DEVICE inline bool begin_fast(Endpoint& me) {
   if (calls_in_block(me)) return !(me.busy | me.stopped | (me.without & without_quick));
   if ((me.without & without_quick) || !take_flag(me.busy)) return false;
   if (!me.stopped && !aborted(me)) return true;
@@ -58,27 +58,27 @@ DCGN_HOST_DEVICE inline bool begin_quick(Endpoint& me) {
   return false;
 }
 
-DCGN_HOST_DEVICE inline void end_quick([[maybe_unused]] Endpoint& me) {
+DCGN_HOST_DEVICE inline void end_fast([[maybe_unused]] Endpoint& me) {
   if (!calls_in_block(me)) give_flag(me.busy);
 }
 
-// Where an eager message goes; nowhere if it is not for a quick call.
+// Where an eager message goes; nowhere if it is not for a fast call.
 DCGN_HOST_DEVICE inline Reservation plan_send(Endpoint& me, OutFifo& fifo, std::uint32_t threads, Kind kind,
                                               std::uint64_t bytes) {
-  if (has_ended(me, fifo) || !begin_quick(me)) return {};
+  if (has_ended(me, fifo) || !begin_fast(me)) return {};
   Reservation place;
   if (bytes <= eager_limit(fifo, threads) && !fifo.first &&
       Tx(fifo).reserve(kind, kind == Kind::small ? 0 : bytes, place))
     return place;
-  end_quick(me);
+  end_fast(me);
   return {};
 }
 
 // Any eager message.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_send_eager(const Scope& scope, Endpoint& me, OutFifo& fifo,
-                                                         const void* data, std::uint64_t bytes, int tag,
-                                                         std::uint32_t context) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool fast_send_eager(const Scope& scope, Endpoint& me, OutFifo& fifo,
+                                                        const void* data, std::uint64_t bytes, int tag,
+                                                        std::uint32_t context) {
   Header h;
   h.kind = fits_small(context, tag, bytes) ? Kind::small : Kind::eager;
   Reservation place;
@@ -92,31 +92,31 @@ template <class Scope>
     h.bytes = bytes;
     if (h.kind == Kind::small) h.address = load_small(data, bytes);
     Tx(fifo).put(place, h, 0, me.without & without_relaxed);
-    ++fifo.quick_messages;
-    fifo.quick_bytes += bytes;
+    ++fifo.fast_messages;
+    fifo.fast_bytes += bytes;
   }
   if (place.packets)
     push_packets(scope, Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data));
-  if (scope.leader()) end_quick(me);
+  if (scope.leader()) end_fast(me);
   scope.sync();  // the buffer is the caller's again
   return true;
 }
 
-// What became of a message that was announced: not for a quick call, received, or still to be waited for as a request.
+// What became of a message that was announced: not for a fast call, received, or still to be waited for as a request.
 struct Announced {
   enum class State : std::uint32_t { none, received, pending };
   State state = State::none;
   std::uint32_t index = 0, generation = 0;
 };
 
-// The leader's part of quick_announce(): what it finds it takes at once.
+// The leader's part of fast_announce(): what it finds it takes at once.
 DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
                                     int tag, std::uint32_t context);
 
 // Above the eager threshold. The header says where the message is; the leader waits for the answer.
 template <class Scope>
-DCGN_HOST_DEVICE Announced quick_announce(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes,
-                                          int to, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Announced fast_announce(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes,
+                                         int to, int tag, std::uint32_t context) {
   return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
 }
 
@@ -232,16 +232,16 @@ class FifoFinder {
   int cleared_;  // the FIFO whose doorbell was cleared last
 };
 
-// The message that a quick receive takes; its place is empty where there is none for it.
+// The message that a fast receive takes; its place is empty where there is none for it.
 struct Arrival {
   Incoming message;
   std::int32_t fifo = 0;
   std::uint32_t credit_due = 0;
 };
 
-// Whether a quick call can take this message. A pull is begun with that.
-DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InFifo& fifo, const Header& h, std::uint64_t capacity,
-                                              int tag, std::uint32_t context, std::uint32_t threads) {
+// Whether a fast call can take this message. A pull is begun with that.
+DCGN_HOST_DEVICE inline bool begin_fast_take(const Endpoint& me, InFifo& fifo, const Header& h, std::uint64_t capacity,
+                                             int tag, std::uint32_t context, std::uint32_t threads) {
   if ((tag != any_tag && tag != h.tag) || h.context != context || h.bytes > capacity) return false;
   switch (h.kind) {
     case Kind::small:
@@ -259,16 +259,16 @@ DCGN_HOST_DEVICE inline bool begin_quick_take(const Endpoint& me, InFifo& fifo, 
 
 // All threads take the message. `from_any`: the receive looked at all FIFOs.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_take(const Scope& scope, Endpoint& me, InFifo& fifo, const Arrival& plan,
-                                                   void* data, bool from_any) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool fast_take(const Scope& scope, Endpoint& me, InFifo& fifo, const Arrival& plan,
+                                                  void* data, bool from_any) {
   const Header& h = plan.message.header;
   const Reservation& packets = plan.message.place;
   if (scope.leader()) {
     if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
     if (from_any) note_found(me, plan.fifo);
     fifo.advance(packets.all);
-    ++fifo.quick_messages;
-    fifo.quick_bytes += h.bytes;
+    ++fifo.fast_messages;
+    fifo.fast_bytes += h.bytes;
   }
   bool taken = true;
   if (packets.packets)
@@ -278,7 +278,7 @@ template <class Scope>
     copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(h.address), h.bytes);
     if (scope.leader()) {
       if (plan.credit_due) return_credit(fifo);
-      end_quick(me);
+      end_fast(me);
     }
     scope.sync();                                              // all have read their share
     if (scope.leader()) acknowledge(fifo, h.ack, ack_pulled);  // is no business of the rank's any more
@@ -288,7 +288,7 @@ template <class Scope>
     scope.sync();  // all have taken their share
     if (scope.leader()) return_credit(fifo);
   }
-  if (scope.leader()) end_quick(me);
+  if (scope.leader()) end_fast(me);
   // A thread that found the job aborted has left its packets where they were; the ordinary call will say so.
   return scope.agree(taken);
 }
@@ -299,7 +299,7 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_any_fifo(const Scope& scope, Endpoint& me) {
   FifoFinder finder(scope, me);
   int fifo = -1;
-  spin(quick_looks / 2, [&] {
+  spin(fast_looks / 2, [&] {
     fifo = finder.full(finder.rung());
     return fifo >= 0;
   });
@@ -308,25 +308,25 @@ template <class Scope>
 
 // Any message, from anybody.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool quick_receive(const Scope& scope, Endpoint& me, void* data,
-                                                      std::uint64_t capacity, int from, int tag, std::uint32_t context,
-                                                      Status& status) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool fast_receive(const Scope& scope, Endpoint& me, void* data,
+                                                     std::uint64_t capacity, int from, int tag, std::uint32_t context,
+                                                     Status& status) {
   Arrival plan;
   plan.fifo = from == any_source ? -1 : from - me.first;
-  const bool begun = !scope.looks() || begin_quick(me);
+  const bool begun = !scope.looks() || begin_fast(me);
   const bool able = begun && !me.open;
   if (from == any_source && scope.looks() && able) plan.fifo = await_any_fifo(scope, me);
   Reservation& found = plan.message.place;
   if (scope.leader() && able && plan.fifo >= 0 && plan.fifo < me.near) {
     InFifo& fifo = me.in[plan.fifo];
     if (!await_message(fifo, plan.message) ||
-        !begin_quick_take(me, fifo, plan.message.header, capacity, tag, context, scope.size()))
+        !begin_fast_take(me, fifo, plan.message.header, capacity, tag, context, scope.size()))
       found = {};
     plan.credit_due = found.position + found.all - fifo.returned >= fifo.batch;
   }
-  if (scope.leader() && begun && !found.all) end_quick(me);
+  if (scope.leader() && begun && !found.all) end_fast(me);
   plan = scope.publish(plan);
-  if (!found.all || !quick_take(scope, me, me.in[plan.fifo], plan, data, from == any_source)) return false;
+  if (!found.all || !fast_take(scope, me, me.in[plan.fifo], plan, data, from == any_source)) return false;
   const Header& h = plan.message.header;
   status = {me.first + plan.fifo, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
   return true;
@@ -340,9 +340,9 @@ DCGN_HOST_DEVICE bool receive_packets_of_any(const Scope& scope, const Port& por
   int fifo = -1;
   bool taken = false;
   if constexpr (Scope::in_warp) {
-    if (!Hindrance::of(me).receiving) {
+    if (!Blocker::of(me).receiving) {
       FifoFinder finder(scope, me);
-      spin(quick_looks / 2, [&] {
+      spin(fast_looks / 2, [&] {
         fifo = finder.rung();
         taken = fifo >= 0 && receive_packet(scope, port, data, capacity, port.first + fifo, tag, context, status, 1);
         if (!taken) fifo = finder.full(fifo);
@@ -350,7 +350,7 @@ DCGN_HOST_DEVICE bool receive_packets_of_any(const Scope& scope, const Port& por
       });
     }
   } else {
-    if (scope.looks() && !Hindrance::of(me).receiving) fifo = await_any_fifo(scope, me);
+    if (scope.looks() && !Blocker::of(me).receiving) fifo = await_any_fifo(scope, me);
     fifo = scope.publish(fifo);
   }
   if (fifo < 0 || fifo == port.near) {

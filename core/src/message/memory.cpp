@@ -3,7 +3,7 @@
 #include "transport/sharing.hpp"
 
 #include <dcgn/error.hpp>
-#include <dcgn/message/meeting.hpp>
+#include <dcgn/message/device_barrier.hpp>
 #include "message/engine/progress.hpp"
 
 #include <algorithm>
@@ -197,7 +197,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                           .requests = 0,
                           .under_way = {},
                           .waiting = {}},
-               .gathering = {},
+               .grid_barrier = {},
                .collectives = {.scratch = own.scratch,
                                .scratch_bytes = config.collective_bytes,
                                .turns = own.turns,
@@ -210,8 +210,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .host_count = static_cast<std::int32_t>(hosts_.size()),
                                .least_of_host = least_of_host_,
                                .slots_reach_all = slots_reach_all(),
-                               .meetings_first = place.is_slot() ? first_slots_[gpu_of(r)] : 0,
-                               .meetings = place.is_slot() ? meetings_[gpu_of(r)] : nullptr,
+                               .device_barriers_first = place.is_slot() ? first_slots_[gpu_of(r)] : 0,
+                               .device_barriers = place.is_slot() ? device_barriers_[gpu_of(r)] : nullptr,
                                .block_rings = own.block_rings,
                                .ring_blocks = blocks_with_rings()},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,

@@ -211,9 +211,9 @@ class RankMemory {
   struct Begins {
     std::int32_t *teams, *hosts;
   };
-  std::vector<std::int32_t> first_slots_;  // the ranks, by GPU of this process
-  std::vector<Meeting*> meetings_;         // likewise, of each of its slots
-  std::vector<Begins> device_begins_;      // copies of teams_ and hosts_
+  std::vector<std::int32_t> first_slots_;        // the ranks, by GPU of this process
+  std::vector<DeviceBarrier*> device_barriers_;  // likewise, of each of its slots
+  std::vector<Begins> device_begins_;            // copies of teams_ and hosts_
   bool has_cuda_ = false;
 };
 

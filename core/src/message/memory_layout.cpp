@@ -5,7 +5,7 @@
 #include "transport/sharing.hpp"
 
 #include <dcgn/error.hpp>
-#include <dcgn/message/meeting.hpp>
+#include <dcgn/message/device_barrier.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -122,11 +122,11 @@ void RankMemory::lay_out(Layout& layout) {
       ++slots[gpu_of(here(i))];
       first_slots_[gpu_of(here(i))] = home_.first_rank + static_cast<std::int32_t>(i);
     }
-  meetings_.resize(devices_.size());
+  device_barriers_.resize(devices_.size());
   for (std::size_t g = 0; g < devices_.size(); ++g)
-    if (slots[g] > 1 && slots[g] <= Meeting::most + 1)
-      meetings_[g] = (devices_[g].kind() == DeviceKind::cuda ? device_regions_[g] : host_)
-                         .take<Meeting>(slots[g] * most_meetings, 64);
+    if (slots[g] > 1 && slots[g] <= DeviceBarrier::most + 1)
+      device_barriers_[g] = (devices_[g].kind() == DeviceKind::cuda ? device_regions_[g] : host_)
+                                .take<DeviceBarrier>(slots[g] * most_device_barriers, 64);
   // The slots of a GPU lie side by side: its handle is the first one's address.
   for (std::size_t i = 0; i < n; ++i) layout.ranks[here(i)].endpoint = region(spaces_[here(i)]).take<Endpoint>(1);
   for (std::size_t i = 0; i < n; ++i) {

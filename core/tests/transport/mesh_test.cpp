@@ -30,16 +30,16 @@ class MeshTest : public ::testing::Test {
   static constexpr int count = 3;
 
   void SetUp() override {
-    std::vector<Meeting> meetings(count);
-    for (Meeting& m : meetings) {
+    std::vector<Bootstrap> bootstraps(count);
+    for (Bootstrap& m : bootstraps) {
       m.listener = listen_at(0, 16);
       m.token = 4711;
       addresses_.push_back({htonl(INADDR_LOOPBACK), own_address(m.listener).port});
     }
     for (int r = 0; r < count; ++r) {
-      meetings[static_cast<std::size_t>(r)].rank = r;
-      meetings[static_cast<std::size_t>(r)].addresses = addresses_;
-      meshes_.push_back(std::make_unique<Mesh>(std::move(meetings[static_cast<std::size_t>(r)])));
+      bootstraps[static_cast<std::size_t>(r)].rank = r;
+      bootstraps[static_cast<std::size_t>(r)].addresses = addresses_;
+      meshes_.push_back(std::make_unique<Mesh>(std::move(bootstraps[static_cast<std::size_t>(r)])));
     }
   }
 

@@ -6,9 +6,9 @@
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/group.hpp>
 #include <dcgn/message/calls.hpp>
+#include <dcgn/message/device_barrier.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
-#include <dcgn/message/meeting.hpp>
 #include <dcgn/message/rounds.hpp>
 #include <dcgn/status.hpp>
 

@@ -8,9 +8,9 @@
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/host_device.hpp>
+#include <dcgn/message/device_barrier.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exchange.hpp>
-#include <dcgn/message/meeting.hpp>
 #include <dcgn/message/rounds.hpp>
 
 #include <cstdint>
@@ -64,11 +64,12 @@ struct Teams {
 
   // Where the members meet, who find out alike; null where they send each other messages.
   template <class Scope>
-  DCGN_HOST_DEVICE message::Meeting* meeting(const Channel<Scope>& c) const {
+  DCGN_HOST_DEVICE message::DeviceBarrier* device_barrier(const Channel<Scope>& c) const {
     const message::CollectiveSpace& space = c.me().collectives;
     const int pair = c.group().pair;
-    if (!space.meetings || pair >= message::most_meetings || members - 1 > message::Meeting::most) return nullptr;
-    return space.meetings + (team[0] - space.meetings_first) * message::most_meetings + pair;
+    if (!space.device_barriers || pair >= message::most_device_barriers || members - 1 > message::DeviceBarrier::most)
+      return nullptr;
+    return space.device_barriers + (team[0] - space.device_barriers_first) * message::most_device_barriers + pair;
   }
 
   // The members send to one of them; the leaders to each other; a member to the others.
@@ -106,8 +107,8 @@ DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) 
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_in_teams(const Channel<Scope>& c, const Teams& teams) {
-  if (message::Meeting* const meeting = teams.meeting(c)) {
-    message::Attendance attendance{*meeting, teams.team, teams.members, c.mark()};
+  if (message::DeviceBarrier* const device_barrier = teams.device_barrier(c)) {
+    message::Attendance attendance{*device_barrier, teams.team, teams.members, c.mark()};
     Code met = c.attend(attendance);
     if (!teams.leads() || met != Code::ok) return met;
     met = meet_leaders(c, teams);

@@ -45,7 +45,7 @@ class BlocksScope {
   }
   // A thread of each block looks: where all do they wait for each other at one word.
   DCGN_HOST_DEVICE bool agree(bool yes) const {
-    message::Gathering& g = slot_.gathering;
+    message::GridBarrier& g = slot_.grid_barrier;
     const bool block = context_.sync_block_all(yes);
     bool met = true, all = true;
     if (speaks()) {
@@ -90,13 +90,13 @@ class BlocksScope {
     using T = decltype(act());
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
     // As an object of its type: nvcc would memcpy() what lies here byte by byte.
-    void* const scratch = slot_.gathering.scratch;
+    void* const scratch = slot_.grid_barrier.scratch;
     T result{};
     context_.sync_whole_block();
     bool met = true;
     if (speaks()) {
       if (leader()) {
-        met = await(slot_.gathering.arrived, ~turn, blocks_ - 1);
+        met = await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1);
         if (met) {
           result = act();
           new (scratch) T(result);
@@ -116,12 +116,12 @@ class BlocksScope {
   DCGN_HOST_DEVICE auto lead_block(const Act& act) const {
     using T = decltype(act(this_block(context_)));
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-    void* const scratch = slot_.gathering.scratch;
+    void* const scratch = slot_.grid_barrier.scratch;
     const bool first = is_leaders_block();
     T result{};
     context_.sync_block();
     bool met = true;
-    if (speaks()) met = first ? await(slot_.gathering.arrived, ~turn, blocks_ - 1) : await_turn(arrive());
+    if (speaks()) met = first ? await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1) : await_turn(arrive());
     conclude(met);
     if (broken_) return result;
     if (!first) return *static_cast<const T*>(scratch);
@@ -139,12 +139,12 @@ class BlocksScope {
   DCGN_HOST_DEVICE auto lead_warp(const Act& act) const {
     using T = decltype(act(this_warp(context_)));
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-    void* const scratch = slot_.gathering.scratch;
+    void* const scratch = slot_.grid_barrier.scratch;
     context_.sync_block();
     bool met = true;
     if (rank_ < warp_size) {
       const WarpScope warp = this_warp(context_);
-      met = warp.agree(!leader() || broken_ || await(slot_.gathering.arrived, ~turn, blocks_ - 1));
+      met = warp.agree(!leader() || broken_ || await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1));
       if (met && !broken_) {
         const T result = act(warp);
         if (leader()) {
@@ -166,7 +166,7 @@ class BlocksScope {
   DCGN_HOST_DEVICE auto share(const Lead& lead, const Follow& follow, const Finish& finish) const {
     using T = decltype(lead(this_warp(context_)));
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-    void* const scratch = slot_.gathering.scratch;
+    void* const scratch = slot_.grid_barrier.scratch;
     if (broken_) return T{};
     context_.sync_block();
     const std::uint32_t before = speaks() ? arrive() : 0;
@@ -180,7 +180,7 @@ class BlocksScope {
     } else if (rank_ < warp_size) {
       const T result = lead(this_warp(context_));
       if (leader()) {
-        met = await_turn(before) && await(slot_.gathering.arrived, ~turn, blocks_ - 1);
+        met = await_turn(before) && await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1);
         if (met) {
           finish();
           new (scratch) T(result);
@@ -196,21 +196,21 @@ class BlocksScope {
   // comes next. The first ones of a row are what lead() returned, after enter().
   template <class T>
   DCGN_HOST_DEVICE void enter(T& first) const {
-    first.number = slot_.gathering.issued + 1;
-    store_relaxed(slot_.gathering.issued, first.number);
+    first.number = slot_.grid_barrier.issued + 1;
+    store_relaxed(slot_.grid_barrier.issued, first.number);
   }
   // By the leader: not before all have done with the orders before the last ones.
   template <class T>
   DCGN_HOST_DEVICE void issue(T& orders) const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large for orders");
-    message::Gathering& g = slot_.gathering;
+    message::GridBarrier& g = slot_.grid_barrier;
     orders.number = g.issued + 1;
     new (g.orders[orders.number % 2]) T(orders);
     on_device::store_release(g.issued, orders.number);
   }
   // By the leader: whether all others have done with these orders; true once, and what they wrote is visible then.
   DCGN_HOST_DEVICE bool is_done(std::uint32_t number) const {
-    std::uint32_t& done = slot_.gathering.done[number % 2];
+    std::uint32_t& done = slot_.grid_barrier.done[number % 2];
     if (load_relaxed(done) != blocks_ - 1) return false;
     on_device::load_acquire(done);
     store_relaxed(done, 0);
@@ -220,7 +220,7 @@ class BlocksScope {
   // issued, nobody waits for what the block has stored to arrive.
   template <class T>
   DCGN_HOST_DEVICE T follow(const T& orders) const {
-    message::Gathering& g = slot_.gathering;
+    message::GridBarrier& g = slot_.grid_barrier;
     const std::uint32_t number = orders.number;
     context_.sync_block();
     bool known = false, met = true;
@@ -248,16 +248,16 @@ class BlocksScope {
   static constexpr std::uint32_t turn = 1u << 31;
 
   // It changes when all blocks have come, so not before the calling thread's has.
-  DCGN_HOST_DEVICE static std::uint32_t turn_of(const message::Gathering& g) { return load_relaxed(g.arrived) >> 31; }
+  DCGN_HOST_DEVICE static std::uint32_t turn_of(const message::GridBarrier& g) { return load_relaxed(g.arrived) >> 31; }
 
   // Whether the thread meets the other blocks for its own.
   DCGN_HOST_DEVICE bool speaks() const { return context_.thread_rank() == 0 && !broken_; }
   // Returns the word before.
   DCGN_HOST_DEVICE std::uint32_t arrive() const {
-    return on_device::fetch_add_release(slot_.gathering.arrived, leader() ? turn - (blocks_ - 1) : 1);
+    return on_device::fetch_add_release(slot_.grid_barrier.arrived, leader() ? turn - (blocks_ - 1) : 1);
   }
   DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const {
-    return await(slot_.gathering.arrived, turn, ~before & turn);
+    return await(slot_.grid_barrier.arrived, turn, ~before & turn);
   }
   DCGN_HOST_DEVICE void conclude(bool met) const { broken_ = !context_.sync_block_all(met) || broken_; }
 
@@ -280,7 +280,7 @@ class BlocksScope {
                                    bool equal) const;
   // Those that have come, where the leader knows. It does not count itself before all others have come.
   DCGN_HOST_DEVICE unsigned blocks_here() const {
-    const std::uint32_t come = load_relaxed(slot_.gathering.arrived) & ~turn;
+    const std::uint32_t come = load_relaxed(slot_.grid_barrier.arrived) & ~turn;
     return !leader() ? 0 : come < blocks_ ? come + 1 : (come + blocks_) & ~turn;
   }
 

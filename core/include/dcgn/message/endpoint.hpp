@@ -11,7 +11,7 @@
 #include <dcgn/message/arena.hpp>
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/fifo.hpp>
-#include <dcgn/message/gathering.hpp>
+#include <dcgn/message/grid_barrier.hpp>
 #include <dcgn/message/trace_log.hpp>
 #include <dcgn/status.hpp>
 
@@ -187,7 +187,7 @@ struct Lapse {
 // Peers in a round.
 inline constexpr int most_at_once = 256;
 
-struct Meeting;  // meeting.hpp
+struct DeviceBarrier;  // device_barrier.hpp
 
 // What a slot whose calls may be made by many blocks has for them: a ring for each from the same block of every other
 // rank, where whatever passes between the two takes one half or the other by turns. See collective/in_blocks.hpp.
@@ -258,9 +258,9 @@ struct CollectiveSpace {
   std::int32_t least_of_host = 0;
   // 1 where all ranks of the world are slots of one process, all of whose threads read and write the others' memory.
   std::uint32_t slots_reach_all = 0;
-  // Of a slot: where those of its GPU meet, the first of whom is this one; most_meetings for each.
-  std::int32_t meetings_first = 0;
-  Meeting* meetings = nullptr;
+  // Of a slot: where those of its GPU meet, the first of whom is this one; most_device_barriers for each.
+  std::int32_t device_barriers_first = 0;
+  DeviceBarrier* device_barriers = nullptr;
   BlockRings* block_rings = nullptr;  // null where there are none
   std::int32_t ring_blocks = 0;       // that have such
 };
@@ -377,7 +377,7 @@ struct alignas(64) Endpoint {
   Statistics statistics;
   Failure first_failure, last_failure;
   Copies copies;
-  Gathering gathering;  // of the blocks that make a call together
+  GridBarrier grid_barrier;  // of the blocks that make a call together
   CollectiveSpace collectives;
   // Of a rank in host memory: how many buffers of its own others use, the gateway, or who was told their addresses. The
   // words of the ranks here lie side by side.

@@ -33,7 +33,7 @@ DCGN_HOST_DEVICE bool BlocksScope::await_long(const std::uint32_t& word, std::ui
         since = now;
         continue;
       }
-      const bool first = on_device::fetch_add_release(slot_.gathering.reported, 1) == 0;
+      const bool first = on_device::fetch_add_release(slot_.grid_barrier.reported, 1) == 0;
       if (first) message::raise_alarm(slot_, message::Alarm::deadline);
       says = first && !busy;
     }

@@ -3,7 +3,7 @@
 
 #include "message/engine/calls.hpp"
 #include "message/engine/compiled.hpp"
-#include "message/engine/meeting.hpp"
+#include "message/engine/device_barrier.hpp"
 #include "message/engine/rounds.hpp"
 
 #include <dcgn/arch/scope.hpp>

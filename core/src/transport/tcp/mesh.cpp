@@ -38,11 +38,11 @@ bool later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 
 }  // namespace
 
-Mesh::Mesh(Meeting meeting)
-    : rank_(meeting.rank),
-      token_(meeting.token),
-      addresses_(std::move(meeting.addresses)),
-      listener_(std::move(meeting.listener)),
+Mesh::Mesh(Bootstrap bootstrap)
+    : rank_(bootstrap.rank),
+      token_(bootstrap.token),
+      addresses_(std::move(bootstrap.addresses)),
+      listener_(std::move(bootstrap.listener)),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       gone_(addresses_.size()) {
   if (!poll_) refuse_call("epoll_create1");

@@ -5,7 +5,7 @@
 // buffer.
 #pragma once
 
-#include "meeting.hpp"
+#include "bootstrap.hpp"
 #include "transport/mpi_calls.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ class Mesh {
  public:
   static constexpr int any_source = -1;
 
-  explicit Mesh(Meeting meeting);
+  explicit Mesh(Bootstrap bootstrap);
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
 

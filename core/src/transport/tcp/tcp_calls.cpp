@@ -46,7 +46,7 @@ MpiStage stage() { return state.stage; }
 
 int init(MpiThreads, double within_s, MpiThreads* provided) {
   const auto launch = find_launch("tcp");
-  state.mesh = std::make_unique<Mesh>(meet(launch->rank, launch->size, within_s));
+  state.mesh = std::make_unique<Mesh>(bootstrap(launch->rank, launch->size, within_s));
   state.stage = MpiStage::running;
   *provided = MpiThreads::serialized;
   return 0;

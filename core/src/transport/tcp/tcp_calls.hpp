@@ -5,7 +5,7 @@
 
 namespace dcgn::transport {
 
-// init() throws Error as meet() does.
+// init() throws Error as bootstrap() does.
 const MpiCalls& tcp_calls();
 
 }  // namespace dcgn::transport

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using dcgn::test::contains;
 using dcgn::test::error_of;
 
-// As the meeting begins, in all versions.
+// As the bootstrap begins, in all versions.
 struct Hello {
   std::uint64_t magic, job;
   std::uint32_t protocol;
@@ -36,7 +36,7 @@ struct Welcome {
   std::uint32_t protocol, padding;
 };
 
-class MeetingTest : public ::testing::Test {
+class BootstrapTest : public ::testing::Test {
  protected:
   void SetUp() override {
     port_ = 32000 + getpid() % 500;
@@ -54,7 +54,7 @@ class MeetingTest : public ::testing::Test {
 // What a visitor says first, as this library does it.
 Hello hello_of_a_visitor(const Address& door) {
   const Socket listener = listen_at(ntohs(door.port), 4, htonl(INADDR_LOOPBACK));
-  std::thread visitor([] { error_of([] { meet(1, 2, 0.5); }); });
+  std::thread visitor([] { error_of([] { bootstrap(1, 2, 0.5); }); });
   const Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
   Hello hello{};
   EXPECT_TRUE(read_all(s.fd(), &hello, sizeof hello, Clock::now() + 5s));
@@ -62,12 +62,12 @@ Hello hello_of_a_visitor(const Address& door) {
   return hello;
 }
 
-TEST_F(MeetingTest, AVisitorOfAnotherVersionIsNamed) {
+TEST_F(BootstrapTest, AVisitorOfAnotherVersionIsNamed) {
   Hello hello = hello_of_a_visitor(door());
   EXPECT_EQ(hello.protocol, process_protocol);
   hello.protocol += 7;
   Error error(Code::ok, "", "");
-  std::thread rank_0([&] { error = error_of([] { meet(0, 2, 20); }); });
+  std::thread rank_0([&] { error = error_of([] { bootstrap(0, 2, 20); }); });
   Socket s;
   while (!s) s = connect_to(door(), Clock::now() + 5s);
   ASSERT_TRUE(write_all(s.fd(), &hello, sizeof hello, Clock::now() + 5s));
@@ -81,10 +81,10 @@ TEST_F(MeetingTest, AVisitorOfAnotherVersionIsNamed) {
                                          " between processes, expected " + std::to_string(process_protocol)));
 }
 
-TEST_F(MeetingTest, AVisitorOfAnotherVersionIsToldSo) {
+TEST_F(BootstrapTest, AVisitorOfAnotherVersionIsToldSo) {
   const Socket listener = listen_at(ntohs(door().port), 4, htonl(INADDR_LOOPBACK));
   Error error(Code::ok, "", "");
-  std::thread visitor([&] { error = error_of([] { meet(1, 2, 20); }); });
+  std::thread visitor([&] { error = error_of([] { bootstrap(1, 2, 20); }); });
   const Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
   Hello hello{};
   ASSERT_TRUE(read_all(s.fd(), &hello, sizeof hello, Clock::now() + 5s));
@@ -96,7 +96,7 @@ TEST_F(MeetingTest, AVisitorOfAnotherVersionIsToldSo) {
 }
 
 // What a launcher of MPI has started has met already.
-TEST_F(MeetingTest, AProcessOfAnotherVersionIsNamedByTheFirstThatProcessesTellEachOther) {
+TEST_F(BootstrapTest, AProcessOfAnotherVersionIsNamedByTheFirstThatProcessesTellEachOther) {
   std::array<int, 2> ends;
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t child = fork();
@@ -108,7 +108,7 @@ TEST_F(MeetingTest, AProcessOfAnotherVersionIsNamedByTheFirstThatProcessesTellEa
   }
   close(ends[1]);
   {
-    Mesh mesh(meet(1, 2, 20));
+    Mesh mesh(bootstrap(1, 2, 20));
     const std::uint32_t mine = process_protocol + 7;
     std::array<std::uint32_t, 2> all{};
     const MpiHandle gather = mesh.all_gather(&mine, all.data(), sizeof mine);

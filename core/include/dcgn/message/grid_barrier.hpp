@@ -1,5 +1,5 @@
-// Where several blocks of a kernel meet: a barrier, room for what one of them tells the others, and a row of orders
-// that they follow without a barrier between; in memory of the slot that they make calls for.
+// A barrier of several blocks of a kernel, in memory of the slot that they make calls for; with room for what one of
+// them tells the others, and for orders that they follow without a barrier between.
 #pragma once
 
 #include <dcgn/arch/context.hpp>
@@ -8,7 +8,7 @@
 
 namespace dcgn::message {
 
-struct alignas(64) Gathering {
+struct alignas(64) GridBarrier {
   // Blocks that have come, and a top bit that changes when all have: each adds 1, the leader's what is missing.
   std::uint32_t arrived = 0;
   // 1 from when a thread did not agree until all have seen it; in turn one of two words, since who leaves a barrier

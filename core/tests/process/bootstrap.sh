@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# meeting.sh PROGRAM ON|OFF: processes that the variables of torchrun describe find each other, or say what is wrong with
+# bootstrap.sh PROGRAM ON|OFF: processes that the variables of torchrun describe find each other, or say what is wrong with
 # them. The second word says whether there is OpenSSL for secrets.
 set -u
 program=$1 secrets=$2

@@ -1,4 +1,4 @@
-#include "meeting.hpp"
+#include "bootstrap.hpp"
 
 #include "base/hmac.hpp"
 #include "transport/mpi_library.hpp"
@@ -65,7 +65,7 @@ struct Master {
   int port_at(int attempt) const { return (port + attempt) % 65535 + 1; }
   std::string text() const {
     return "MASTER_ADDR=" + name + " at port " + std::to_string(port_at(0)) + " or one of the " +
-           std::to_string(meeting_ports - 1) + " that follow (MASTER_PORT=" + std::to_string(port) + ")";
+           std::to_string(bootstrap_ports - 1) + " that follow (MASTER_PORT=" + std::to_string(port) + ")";
   }
 };
 
@@ -158,7 +158,7 @@ class Host {
   // addresses[0].port is this process's.
   void gather(std::vector<Address>& addresses, std::uint64_t token) {
     Socket door;
-    for (int attempt = 0; attempt < meeting_ports && !door; ++attempt)
+    for (int attempt = 0; attempt < bootstrap_ports && !door; ++attempt)
       door = listen_at(static_cast<std::uint16_t>(master_.port_at(attempt)), SOMAXCONN, interface_);
     if (!door) give_up(Code::configuration, "no port is free for rank 0 to listen at, of " + master_.text());
     Address own{};  // as others reach this host, best as those of other hosts do
@@ -302,7 +302,7 @@ Socket find_host(const Master& master, Address address, const Hello& hello, cons
                  Clock::time_point until) {
   std::string why;
   do {
-    for (int attempt = 0; attempt < meeting_ports; ++attempt) {
+    for (int attempt = 0; attempt < bootstrap_ports; ++attempt) {
       address.port = htons(static_cast<std::uint16_t>(master.port_at(attempt)));
       Socket s = connect_to(address, std::min(until, Clock::now() + 2s));
       if (s && introduce(s, address, hello, visitor, std::min(until, Clock::now() + 5s), why)) return s;
@@ -334,7 +334,7 @@ std::uint64_t visit(const Master& master, const Address& at, const Hello& hello,
 
 }  // namespace
 
-Meeting meet(int rank, int size, double within_s) {
+Bootstrap bootstrap(int rank, int size, double within_s) {
   const auto until =
       Clock::now() + std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(within_s));
   // Of a command that has failed, most likely; the job would be open to all.
@@ -346,9 +346,9 @@ Meeting meet(int rank, int size, double within_s) {
   const Address at = resolve(master);
   // Where all are on this host, none of others gets as far as a port of theirs.
   const std::uint32_t interface = is_loopback(at) ? htonl(INADDR_LOOPBACK) : htonl(INADDR_ANY);
-  Meeting m{.rank = rank,
-            .listener = listen_at(0, SOMAXCONN, interface),
-            .addresses = std::vector<Address>(static_cast<std::size_t>(size))};
+  Bootstrap m{.rank = rank,
+              .listener = listen_at(0, SOMAXCONN, interface),
+              .addresses = std::vector<Address>(static_cast<std::size_t>(size))};
   if (!m.listener) refuse_call("a socket to listen at");
   const std::uint16_t port = own_address(m.listener).port;
   if (rank == 0) {

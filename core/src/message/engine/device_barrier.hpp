@@ -1,9 +1,9 @@
-// Coming to a meeting of a GPU's slots.
+// How a rank waits at a device barrier.
 #pragma once
 
 #include "message/engine/calls.hpp"
 
-#include <dcgn/message/meeting.hpp>
+#include <dcgn/message/device_barrier.hpp>
 
 #include <cstdint>
 
@@ -24,7 +24,7 @@ struct MeetingGoal {
   }
 };
 
-// Comes to the meeting: a member returns when its turn is over, the leader when all others have come.
+// Waits at the barrier: a member returns when its turn is over, the leader when all others have come.
 template <class Scope>
 DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attendance& attendance, std::int32_t tag,
                              std::uint32_t context) {

@@ -12,8 +12,8 @@
 // payload in the sender's memory, is ordered by the header's release store (write_header()). The payload's packets may
 // come after their header, the doorbell before both.
 //
-// Tx and Rx are how the engine, the gateway and the job use a ring. The calls of dcgn/message/fast_path.hpp and
-// the exchanges of collectives do the same by hand, with fewer loads.
+// The engine, the gateway and the job use a ring by Tx and Rx. The calls of dcgn/message/fast_path.hpp and the
+// exchanges of collectives use it by a Cursor, with fewer loads.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>

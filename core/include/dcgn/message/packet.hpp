@@ -3,6 +3,17 @@
 // A FIFO is a ring of packets in memory that its receiver reads cheaply. A packet carries 12 bytes beside their epoch,
 // which is one more than the number of times that the ring had been gone round when the packet was written; so one poll
 // of a packet yields its data, no packet is ever cleared, and zeroed memory is an empty FIFO.
+//
+// The first packet of a header, whose last word is the epoch; fields of word 2 from its lowest bit on, with their bits:
+//
+//   kind     word 0    word 1    word 2
+//   small    payload   payload   kind 3, bytes 4, context 9, tag 16
+//   eager    tag       bytes     kind 3, 0 2, elements 11, context 16
+//   pull     tag       ack       kind 3, readable 1, placeable 1, elements 11, context 16; two packets follow:
+//                                the bytes in words 0 and 1, the address likewise
+//   offer    tag       ack       kind 3, 0 2, elements 11, context 16; a packet with the bytes follows
+//   data     record    bytes     kind 3, readable 1, 0 12, context 16
+//   placed   record    bytes     kind 3, readable 1, 0 12, context 16
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>

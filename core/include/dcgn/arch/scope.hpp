@@ -95,7 +95,7 @@ class ThreadScope {
   static constexpr bool single = true;                     // one thread
   static constexpr bool in_warp = true;                    // its threads run together
   static constexpr bool in_block = true;                   // they share a multiprocessor
-  DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many lanes
+  DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many FIFOs
   DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are, a power of two: the first ones
   // What the first looker found that found something (0 or more), and its words; -1 where none did.
   template <class... Words>

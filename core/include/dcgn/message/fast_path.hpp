@@ -1,12 +1,11 @@
-// Fast calls of a thread, a warp or a block of a GPU, for what a FIFO carries (core/src/message/engine/fast_path.hpp
-// says what a fast call is).
+// The fast path of a thread's, a warp's or a block's call in a kernel. That of CPU ranks and of several blocks is in
+// core/src/message/engine/fast_path.hpp.
 //
-// Every thread finds out by itself what there is to do, from the rank's state as it stands between calls and from the
-// packets of the message: so nobody waits to be told. A lone warp takes about five cycles for an instruction, and
-// twelve for a branch: these are as few as can be.
+// Every thread decides alone, from the rank's state between calls and from the packets of the message: no thread waits
+// to be told. A lone warp takes about five cycles for an instruction and twelve for a branch, so there are few of both.
 //
-// The fibers of an emulated GPU, which take turns, are better told. With DCGN_EMULATE_IN_BLOCK defined its slots call
-// as a GPU's do, so that these calls can be tested under schedules and sanitizers.
+// The fibers of an emulated GPU take turns, so their leader decides and tells them. With DCGN_EMULATE_IN_BLOCK defined
+// they decide as on a GPU, for tests under schedules and sanitizers.
 #pragma once
 
 #include <dcgn/arch/scope.hpp>
@@ -119,7 +118,7 @@ DCGN_HOST_DEVICE inline void put_header(const OutFifo& fifo, const Ring& ring, s
   ring_doorbell(fifo.doorbell);
 }
 
-// What keeps a rank from fast calls: not 0 where anything does.
+// Why a rank must not take the fast path: not 0 if anything forbids it.
 struct Blocker {
   std::uint32_t sending, receiving;
 

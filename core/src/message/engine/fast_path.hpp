@@ -1,11 +1,12 @@
-// Fast calls: a blocking send or receive that finds all it needs at once keeps no record and runs no progress.
+// The fast path of any scope's call: a blocking send or receive that finds all it needs at once. It keeps no record and
+// runs no progress.
 //
-// A fast send writes an eager message to a FIFO with room, or announces a longer one and waits a while for the
-// receiver to have read it. A fast receive takes an eager message from the head of its FIFO, or reads a longer one
-// where it is, where nothing else is open that it could overtake or keep waiting. Whatever is out of the ordinary makes
-// these return false with nothing changed, and operate() in calls.hpp sees to it.
+// A fast send writes an eager message to a FIFO with room, or announces a longer one and waits a while for the receiver
+// to read it. A fast receive takes an eager message from the head of its FIFO, or reads a longer one where it is, if
+// nothing else is open that it could overtake or delay. In all other cases these functions return false and change
+// nothing; then operate() in calls.hpp runs the general path.
 //
-// All threads of the scope read the rank's state before the first barrier of a call; its leader changes it between that
+// All threads of the scope read the rank's state before the first barrier of a call; the leader changes it between that
 // and the last one. So it is at rest between calls, whoever makes the next one.
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "gateway.hpp"
 
 #include "device/processor.hpp"
+#include "message/thresholds.hpp"
 #include "transport/mpi_library.hpp"
 
 #include <dcgn/arch/atomic.hpp>

@@ -47,9 +47,6 @@ class Region {
   std::size_t used_ = 0;
 };
 
-// The longest message that is sent eagerly between processes.
-inline constexpr std::uint32_t gateway_most_eager = 16u << 10;
-
 // A rank whose memory is the host's: a CPU kernel or a slot of an emulated GPU. Others: the device that has it.
 inline constexpr int host_space = -1;
 

@@ -1,5 +1,6 @@
 // What FIFOs between ranks are like: who reaches whose memory, and from how many bytes on messages go which way.
 #include "message/memory_layout.hpp"
+#include "message/thresholds.hpp"
 #include "transport/sharing.hpp"
 
 #include <algorithm>
@@ -8,29 +9,6 @@
 #include <utility>
 
 namespace dcgn::message {
-
-namespace {
-
-// What is sent eagerly between a rank and the gateway: between processes a rendezvous is a journey there and back, but
-// a thread of the host needs longer than that to put 2 KiB into packets and take them out again, at both ends. (Open
-// MPI on one host, two cores: 2 KiB 6.2 us eagerly, 2.0 by rendezvous; 1 KiB 3.6 and 1.9.)
-constexpr std::uint32_t gateway_eager = 4096, gateway_eager_of_host = 1024;
-
-// From how many bytes on a copy engine moves a message. It takes some 30 to 40 us to begin, for
-// the host has to see the request, the driver to start it and the stream to tell of its end; then it moves 390 GB/s
-// over NVLink (H200). A thread copies 0.1 GB/s from the other GPU, a warp 3, a block of 512 threads 46, several blocks
-// up to 370: so it is faster from about 3 KiB a thread on. Between slots of one GPU threads are faster, and its copy
-// engines are not. A receive that nobody waits in leaves the threads to other work, and others are under way with it.
-constexpr std::uint32_t engine_each_of_two = 3 << 10, engine_each_of_one = 12 << 10;
-constexpr std::uint32_t engine_beside_of_two = 1u << 20, engine_beside_of_one = 16u << 20;
-// Where no thread can read the message, the FIFO is there for short ones: all the threads of a block move some 6 GB/s
-// through it, a thread far less, and a copy through pinned memory takes twice as long to begin.
-constexpr std::uint32_t engine_from_fifo = 32u << 10;
-
-// Above this the threads of a block had better read a message where it is.
-constexpr std::uint32_t most_eager = 68u << 10;
-
-}  // namespace
 
 bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
   const int space_a = spaces_[a], space_b = spaces_[b];
@@ -96,15 +74,16 @@ void RankMemory::make_fifos(const Layout& layout, std::size_t r, std::size_t p, 
   const Layout::Pair& from = layout.pairs[r * ends() + p];
   const bool in_host = is_host(p) && is_host(r), outside = is_gateway(p) || is_gateway(r);
   out.ring = {peer.ring, peer.shift};
-  // What is not eager the system copies from one process to another, which takes it 2 us to begin.
-  const std::uint32_t of_host = is_of_process(p) ? 512 : 2048;
-  const std::uint32_t eager = outside ? (in_host ? gateway_eager_of_host : gateway_eager) : in_host ? of_host : 4096;
+  const std::uint32_t of_host = is_of_process(p) ? eager_of_host : eager_of_processes;
+  const std::uint32_t eager = outside   ? (in_host ? gateway_eager_of_host : gateway_eager)
+                              : in_host ? of_host
+                                        : eager_of_gpu;
   out.eager = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(config_.eager_bytes.value_or(eager), std::numeric_limits<std::uint32_t>::max()));
   // With its header an eager message fills at most half of the ring: credits come in quarters, so a sender that
   // waits for half a ring is sure to get it.
   const auto unit = static_cast<std::uint32_t>(largest_unit(out.ring));
-  out.eager_each = in_host || outside || config_.eager_bytes ? 0 : 128;
+  out.eager_each = in_host || outside || config_.eager_bytes ? 0 : eager_each_thread;
   out.eager_most = outside               ? std::min(unit, gateway_most_eager)
                    : config_.eager_bytes ? unit
                                          : std::min(unit, most_eager);

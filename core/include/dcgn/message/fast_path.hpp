@@ -192,7 +192,7 @@ DCGN_HOST_DEVICE bool send_packet(const Scope& scope, const Port& port, const vo
   const std::uint32_t blocker = Blocker::of(*port.me).sending;
   std::uint8_t* const doorbell = fifo.doorbell;
   const std::uint64_t sum = fifo.fast_bytes + bytes;
-  const bool good = known & (static_cast<std::uint32_t>(tag) < 65536) & plain & (blocker == 0) & (now.row != 0);
+  const bool good = known & (static_cast<std::uint32_t>(tag) < small_tags) & plain & (blocker == 0) & (now.row != 0);
   scope.sync();  // all have seen how things stand
   const bool mine = good & scope.leader();
   write_packet_if(mine, now.packet, payload,
@@ -216,7 +216,7 @@ DCGN_HOST_DEVICE bool receive_packet(const Scope& scope, const Port& port, void*
   const std::uint32_t blocker = Blocker::of(*port.me).receiving;
   const std::uint64_t sum = fifo.fast_bytes + capacity;
   const bool any = tag == any_tag;
-  const bool good = known & (any | (static_cast<std::uint32_t>(tag) < 65536)) & is_plain(data, capacity) &
+  const bool good = known & (any | (static_cast<std::uint32_t>(tag) < small_tags)) & is_plain(data, capacity) &
                     (blocker == 0) & (now.row != 0);  // credit is due where there is no row
   // What the last word must be, perhaps its tag apart.
   const std::uint32_t mask = any ? 0xffff : 0xffffffff, word = small_word(context, tag, capacity) & mask;
@@ -242,7 +242,7 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   Endpoint& me = *port.me;
   const bool many = port.size > each * static_cast<int>(scope.size()), plain = is_plain(data, capacity);
   const std::uint32_t blocker = Blocker::of(me).receiving;
-  if (many | (port.near != port.size) | !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < 65536)) | !plain |
+  if (many | (port.near != port.size) | !((tag == any_tag) | (static_cast<std::uint32_t>(tag) < small_tags)) | !plain |
       (blocker != 0))
     return false;
   const int next = me.next_fifo, start = next < port.size ? next : 0, mine = each * static_cast<int>(scope.rank());

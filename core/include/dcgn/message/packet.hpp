@@ -103,6 +103,7 @@ struct Header {
 
 inline constexpr std::uint32_t max_header_packets = 3;
 inline constexpr std::uint64_t small_bytes = 8;
+inline constexpr std::uint32_t small_tags = 65536;  // tags below it fit into a small header
 
 // Of fewer than 4 GiB.
 DCGN_HOST_DEVICE inline std::uint32_t payload_packets(std::uint64_t bytes) {
@@ -129,9 +130,9 @@ DCGN_HOST_DEVICE inline std::uint32_t header_packets(Kind kind) {
   return 1;
 }
 
-// What fits into a small header: the context must be below 512 and the tag below 65536.
+// What fits into a small header: the context must be below 512.
 DCGN_HOST_DEVICE inline bool fits_small(std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
-  return bytes <= small_bytes && context < 512 && tag >= 0 && tag < 65536;
+  return bytes <= small_bytes && context < 512 && static_cast<std::uint32_t>(tag) < small_tags;
 }
 
 // The ring of a FIFO as either side sees it; positions count packets without end, modulo 2^32.

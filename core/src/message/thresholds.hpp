@@ -1,0 +1,33 @@
+// From how many bytes on messages take another way. The guide (docs/guide/messages.md) has them in a table, by these
+// names.
+#pragma once
+
+#include <cstdint>
+
+namespace dcgn::message {
+
+// Eager up to so many bytes: between ranks in host memory of one process; of two processes, from one of which the
+// system copies longer ones, which takes it 2 us to begin; where a CUDA GPU takes part, and more for each thread of the
+// call; and at most, above which the threads of a block had better read a message where it is.
+inline constexpr std::uint32_t eager_of_host = 512, eager_of_processes = 2048;
+inline constexpr std::uint32_t eager_of_gpu = 4096, eager_each_thread = 128, most_eager = 68u << 10;
+
+// The same between a rank and the gateway: between processes a rendezvous is a journey there and back, but a thread of
+// the host needs longer than that to put 2 KiB into packets and take them out again, at both ends. (Open MPI on one
+// host, two cores: 2 KiB 6.2 us eagerly, 2.0 by rendezvous; 1 KiB 3.6 and 1.9.)
+inline constexpr std::uint32_t gateway_eager = 4096, gateway_eager_of_host = 1024, gateway_most_eager = 16u << 10;
+
+// A copy engine moves a message from so many bytes on for each thread of the call, between two GPUs and within one. It
+// takes some 30 to 40 us to begin, for the host has to see the request, the driver to start it and the stream to tell
+// of its end; then it moves 390 GB/s over NVLink (H200). A thread copies 0.1 GB/s from the other GPU, a warp 3, a block
+// of 512 threads 46, several blocks up to 370: so it is faster from about 3 KiB a thread on. Between slots of one GPU
+// threads are faster, and its copy engines are not.
+inline constexpr std::uint32_t engine_each_of_two = 3 << 10, engine_each_of_one = 12 << 10;
+// And from so many on where nobody waits in the receive: that leaves the threads to other work, and others are under
+// way with it.
+inline constexpr std::uint32_t engine_beside_of_two = 1u << 20, engine_beside_of_one = 16u << 20;
+// Where no thread can read the message, the FIFO is there for short ones: all the threads of a block move some 6 GB/s
+// through it, a thread far less, and a copy through pinned memory takes twice as long to begin.
+inline constexpr std::uint32_t engine_from_fifo = 32u << 10;
+
+}  // namespace dcgn::message

@@ -1,0 +1,48 @@
+// The guide's table of thresholds says what the code has.
+#include "message/thresholds.hpp"
+#include <dcgn/message/packet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+namespace dcgn::test {
+namespace {
+
+TEST(Thresholds, AreThoseOfTheGuide) {
+  const std::map<std::string, std::int64_t> all = {
+      {"small_bytes", message::small_bytes},
+      {"small_tags", message::small_tags},
+      {"eager_of_gpu", message::eager_of_gpu},
+      {"eager_each_thread", message::eager_each_thread},
+      {"most_eager", message::most_eager},
+      {"eager_of_host", message::eager_of_host},
+      {"eager_of_processes", message::eager_of_processes},
+      {"gateway_eager", message::gateway_eager},
+      {"gateway_eager_of_host", message::gateway_eager_of_host},
+      {"gateway_most_eager", message::gateway_most_eager},
+      {"engine_each_of_two", message::engine_each_of_two},
+      {"engine_each_of_one", message::engine_each_of_one},
+      {"engine_beside_of_two", message::engine_beside_of_two},
+      {"engine_beside_of_one", message::engine_beside_of_one},
+      {"engine_from_fifo", message::engine_from_fifo},
+  };
+  std::ifstream guide(DCGN_GUIDE_TO_MESSAGES);
+  ASSERT_TRUE(guide) << DCGN_GUIDE_TO_MESSAGES;
+  std::map<std::string, std::int64_t> found;
+  for (std::string line; std::getline(guide, line);) {
+    std::istringstream text(line);
+    std::string bar, name, next;
+    std::int64_t value = 0;
+    if (text >> bar >> name >> next >> value && bar == "|" && next == "|" && name.front() == '`')
+      found[name.substr(1, name.size() - 2)] = value;
+  }
+  EXPECT_EQ(found, all);
+}
+
+}  // namespace
+}  // namespace dcgn::test

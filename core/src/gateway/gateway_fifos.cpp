@@ -89,9 +89,9 @@ bool Gateway::take_from(int rank) {
       break;
     }
     case message::Kind::data: {
-      const auto found = sendings_.find(h.record);
-      if (found == sendings_.end()) throw Error(Code::device, "gateway", "a piece of what was not announced");
-      Sending& s = found->second;
+      const auto sending = sendings_.find(h.record);
+      if (sending == sendings_.end()) throw Error(Code::device, "gateway", "a piece of what was not announced");
+      Sending& s = sending->second;
       if (s.under_way >= most_fragments) return false;
       const std::size_t at = s.gathered.size();
       s.gathered.resize(at + h.bytes);

@@ -336,8 +336,8 @@ class Exports;     // exports.hpp
 
 struct alignas(64) Endpoint {
   std::int32_t rank, size;               // of the world
-  OutFifo* out;                          // [FIFOs()]
-  InFifo* in;                            // [FIFOs()]
+  OutFifo* out;                          // [fifos()]
+  InFifo* in;                            // [fifos()]
   std::int32_t first, near;              // the ranks of processes that share memory: so many, from `first` on
   alignas(16) std::uint32_t busy;        // 1 during a call
   std::uint32_t stopped;                 // 1 once a call gave up for good: buffers of its posted receives may be gone
@@ -354,7 +354,7 @@ struct alignas(64) Endpoint {
   std::uint32_t* free_acks;  // each with the turn that it had
   std::uint32_t ack_capacity, acks_used, acks_free;
   // Where there are many ranks, each sender also sets its byte here, so that one look finds who has sent.
-  std::uint8_t* doorbells;               // [FIFOs(), rounded up to doorbell_group]; null where there are few
+  std::uint8_t* doorbells;               // [fifos(), rounded up to doorbell_group]; null where there are few
   std::int32_t last_fifo, cleared_fifo;  // whose doorbells may be wrong: see FifoFinder; -1: none
   const std::int32_t* mute;              // with doorbells: the FIFOs whose senders cannot reach them
   std::int32_t mute_count;

@@ -48,16 +48,20 @@ struct Cursor {
   // The next message, with so many bytes in packets behind its header.
   DCGN_HOST_DEVICE Reservation reserve(std::uint64_t payload) const { return {position(), Kind::eager, 0, payload}; }
 
-  // Moves the FIFO so many packets on, where `due`.
-  template <class Fifo>
-  DCGN_HOST_DEVICE void step_if(bool due, Fifo& fifo, std::uint32_t packets) const {
-    store_two_if(due, &fifo.next, reinterpret_cast<std::uintptr_t>(packet + packets),
-                 epoch | static_cast<std::uint64_t>(row - packets) << 32);
-  }
+  // Moves the FIFO so many packets on; step_if() where `due`.
   template <class Fifo>
   DCGN_HOST_DEVICE void step(Fifo& fifo, std::uint32_t packets) const {
-    store_two(&fifo.next, {reinterpret_cast<std::uintptr_t>(packet + packets),
-                           epoch | static_cast<std::uint64_t>(row - packets) << 32});
+    store_two(&fifo.next, moved(packets));
+  }
+  template <class Fifo>
+  DCGN_HOST_DEVICE void step_if(bool due, Fifo& fifo, std::uint32_t packets) const {
+    const TwoWords words = moved(packets);
+    store_two_if(due, &fifo.next, words.first, words.second);
+  }
+  // As the FIFO has it, so many packets on.
+  DCGN_HOST_DEVICE TwoWords moved(std::uint32_t packets) const {
+    return {reinterpret_cast<std::uintptr_t>(packet + packets), epoch | static_cast<std::uint64_t>(row - packets)
+                                                                            << 32};
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace dcgn::test {
@@ -35,15 +36,20 @@ class Payloads : public ::testing::TestWithParam<std::uint32_t> {
     unsigned char* const in = in_lines[0].bytes + in_skew;
     constexpr unsigned char untouched = 0xee;
     for (std::size_t i = 0; i < bytes; ++i) out[i] = byte_at(i);
-    for (std::size_t i = 0; i < in_lines.size() * sizeof(Line) - in_skew; ++i) in[i] = untouched;
-    const std::uint32_t threads = GetParam(), phase = 0;
-    for (std::uint32_t t = 0; t < threads; ++t)
-      message::push_packets(Turn{t, threads}, message::Payload(ring, position, count, bytes), out);
-    for (std::uint32_t t = 0; t < threads; ++t)
-      ASSERT_TRUE(message::take_packets(Turn{t, threads}, phase, message::Payload(ring, position, count, wanted), in));
-    for (std::size_t i = 0; i < wanted; ++i)
-      ASSERT_EQ(in[i], byte_at(i)) << "byte " << i << " of " << wanted << ", sent " << bytes;
-    ASSERT_EQ(in[wanted], untouched) << "behind " << wanted << " bytes, sent " << bytes;
+    const std::uint32_t many = GetParam(), phase = 0;
+    for (const auto& [writers, readers] : {std::pair{many, many}, {many, 1u}, {1u, many}}) {
+      for (std::size_t i = 0; i < in_lines.size() * sizeof(Line) - in_skew; ++i) in[i] = untouched;
+      packets.assign(packets.size(), {});
+      for (std::uint32_t t = 0; t < writers; ++t)
+        message::push_packets(Turn{t, writers}, message::Payload(ring, position, count, bytes), out);
+      for (std::uint32_t t = 0; t < readers; ++t)
+        ASSERT_TRUE(
+            message::take_packets(Turn{t, readers}, phase, message::Payload(ring, position, count, wanted), in));
+      for (std::size_t i = 0; i < wanted; ++i)
+        ASSERT_EQ(in[i], byte_at(i)) << "byte " << i << " of " << wanted << ", sent " << bytes << " by " << writers
+                                     << " to " << readers;
+      ASSERT_EQ(in[wanted], untouched) << "behind " << wanted << " bytes, sent " << bytes;
+    }
   }
 
  private:

@@ -164,6 +164,11 @@ struct Payload {
         whole(static_cast<std::uint32_t>(bytes / 4)),
         rest(static_cast<std::uint32_t>(bytes % 4)),
         wide(in_wide_groups(count)) {}
+
+  // Where the bytes of the packets from this one on, the first of a group, begin; at most the end.
+  DCGN_HOST_DEVICE std::uint64_t begin_of(std::uint32_t packet) const {
+    return least(std::uint64_t{packet} * packet_payload, std::uint64_t{whole} * 4 + rest);
+  }
 };
 
 // The threads of a scope take the packets from the end on: those before them have the leader's business to see to.
@@ -241,9 +246,29 @@ DCGN_HOST_DEVICE inline void push_payload(const Payload& p, const unsigned char*
     push_words<packets_at_once>(p, from, last, begin, stride);
 }
 
+#if !defined(__CUDA_ARCH__)
+// All packets, by one thread of the host: a group's words by way of an array, for a look at each word would take longer
+// than to copy it.
+inline void push_alone(const Payload& p, const unsigned char* from) {
+  for (std::uint32_t i = 0; i < p.wide / 4; ++i) push_share(p, Share(p, i), from, true);
+  for (std::uint32_t group = p.wide; group < p.packets; group += 32) {
+    const std::uint32_t count = static_cast<std::uint32_t>(least(32, p.packets - group));
+    std::uint32_t words[3 * 32] = {};
+    memcpy(words, from + p.begin_of(group), p.begin_of(group + count) - p.begin_of(group));
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::uint32_t at = p.position + group + k;
+      write_packet(p.ring.at(at), words[k], words[count + k], words[2 * count + k], p.ring.epoch(at));
+    }
+  }
+}
+#endif
+
 // Writes a payload's packets with all threads of the scope.
 template <class Scope>
 DCGN_HOST_DEVICE void push_packets(const Scope& scope, const Payload p, const unsigned char* from) {
+#if !defined(__CUDA_ARCH__)
+  if (scope.size() == 1) return push_alone(p, from);
+#endif
   const std::uint32_t stride = scope.size(), turn = turn_of(scope);
   if (has_words(from) && p.whole) {
     const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
@@ -344,12 +369,35 @@ DCGN_HOST_DEVICE inline bool take_payload(const Payload& p, const std::uint32_t&
                                       : take_words<packets_at_once>(p, phase, to, begin, stride);
 }
 
+#if !defined(__CUDA_ARCH__)
+// As push_alone().
+inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned char* to) {
+  for (std::uint32_t i = 0; i < p.wide / 4; ++i)
+    if (!take_share(p, Share(p, i), phase, to, true)) return false;
+  for (std::uint32_t group = p.wide; group < p.packets; group += 32) {
+    const std::uint32_t count = static_cast<std::uint32_t>(least(32, p.packets - group));
+    std::uint32_t words[3 * 32];
+    for (std::uint32_t k = 0; k < count; ++k) {
+      std::uint32_t d[3];
+      if (!await_packet(p.ring, p.position + group + k, d, phase)) return false;
+      for (std::uint32_t w = 0; w < 3; ++w) words[w * count + k] = d[w];
+    }
+    const std::uint64_t begin = p.begin_of(group);
+    if (const std::uint64_t bytes = p.begin_of(group + count) - begin) memcpy(to + begin, words, bytes);
+  }
+  return true;
+}
+#endif
+
 // Reads a payload's packets with all threads of the scope, of which as much is wanted as `p` says. They may still be on
 // their way, written by threads that are in their call now; false where the job is aborted meanwhile.
 template <class Scope>
 DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
   const std::uint32_t stride = scope.size(), turn = turn_of(scope);
   const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
+#if !defined(__CUDA_ARCH__)
+  if (stride == 1 && in_words) return take_alone(p, phase, to);
+#endif
   if (in_words && !take_payload(p, phase, to, turn, stride)) return false;
   if (in_words && !p.rest) return true;
   // The bytes after the whole words, once more from their packet, or all.

@@ -12,10 +12,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace dcgn::transport::test {
@@ -136,6 +138,62 @@ TEST_F(MeshTest, ASynchronousSendIsDoneWhenItHasBeenMatched) {
   wait(1, mesh(1).receive(&y, sizeof y, 0, 3));
   wait(0, send);
   EXPECT_EQ(y, 1);
+}
+
+std::size_t open_sockets() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    count += std::filesystem::read_symlink(entry, gone).string().starts_with("socket:");
+  }
+  return count;
+}
+
+TEST_F(MeshTest, AnAnswerTakesTheConnectionOfTheQuestion) {
+  const Bytes out = content(100, 1);
+  Bytes in(100);
+  const auto pass = [&](int from, int to) {
+    const MpiHandle sent = mesh(from).send(out.data(), out.size(), to, 5);
+    wait(to, mesh(to).receive(in.data(), in.size(), from, 5));
+    wait(from, sent);
+    EXPECT_EQ(in, out);
+  };
+  pass(0, 1);
+  const std::size_t sockets = open_sockets();
+  pass(1, 0);
+  EXPECT_EQ(open_sockets(), sockets);
+}
+
+TEST_F(MeshTest, TwoThatBeginAtTheSameTimeHearEachOther) {
+  const Bytes out = content(100, 1);
+  Bytes in(100), in_too(100);
+  for (int round = 0; round < 3; ++round) {
+    const MpiHandle sent = mesh(0).send(out.data(), out.size(), 1, 5), sent_too = mesh(1).send(out.data(), 100, 0, 5);
+    wait(1, mesh(1).receive(in.data(), in.size(), 0, 5));
+    wait(0, mesh(0).receive(in_too.data(), in_too.size(), 1, 5));
+    wait(0, sent);
+    wait(1, sent_too);
+    EXPECT_EQ(in, out);
+    EXPECT_EQ(in_too, out);
+  }
+}
+
+// One connection is looked at more often than others, whatever comes over it.
+TEST_F(MeshTest, WhoSendsAllTheTimeHoldsNobodyElseUp) {
+  const Bytes out = content(100, 1);
+  std::array<unsigned char, 100> in{};
+  unsigned char other = 0;
+  const MpiHandle waited = mesh(0).receive(&other, 1, 2, 7);
+  MpiStatus status;
+  bool came = false;
+  for (int i = 0; i < 1000 && !came; ++i) {
+    const MpiHandle sent = mesh(1).send(out.data(), out.size(), 0, 5);
+    if (i == 10) wait(2, mesh(2).send(out.data(), 1, 0, 7));
+    wait(1, sent);
+    came = mesh(0).test(waited, status);
+  }
+  EXPECT_TRUE(came);
+  for (int i = 0; i < 10; ++i) wait(0, mesh(0).receive(in.data(), in.size(), 1, 5));
 }
 
 TEST_F(MeshTest, AReceiveThatIsCancelledLeavesItsBufferAlone) {

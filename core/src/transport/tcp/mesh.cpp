@@ -23,15 +23,12 @@ constexpr auto connect_within = 20s;
 constexpr std::int32_t gather_tag = -1, acknowledged_tag = -2;
 constexpr std::size_t unasked_piece = 256u << 10;  // read at once of a message that nobody has asked for yet
 constexpr int most_reads = 8;                      // of one connection, before others have their turn
+constexpr unsigned looks_at_all = 4;               // one look of so many is at all connections
 
 struct Greeting {
   std::uint64_t token;
   std::int32_t rank, padding;
 };
-
-// What the poll says of a socket: whose it is.
-constexpr std::uint64_t the_listener = ~std::uint64_t{0};
-constexpr std::uint64_t outgoing_bit = std::uint64_t{1} << 63;
 
 [[noreturn]] void fail(const std::string& what) { throw Error(Code::device, "TCP", what); }
 bool later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -47,13 +44,13 @@ Mesh::Mesh(Bootstrap bootstrap)
       gone_(addresses_.size()) {
   if (!poll_) refuse_call("epoll_create1");
   set_blocking(listener_.fd(), false);
-  watch(listener_.fd(), the_listener, EPOLLIN, EPOLL_CTL_ADD);
+  watch(listener_.fd(), EPOLLIN, EPOLL_CTL_ADD);
 }
 
-void Mesh::watch(int fd, std::uint64_t who, std::uint32_t events, int operation) const {
+void Mesh::watch(int fd, std::uint32_t events, int operation) const {
   epoll_event event{};
   event.events = events;
-  event.data.u64 = who;
+  event.data.fd = fd;
   if (epoll_ctl(poll_.fd(), operation, fd, &event) < 0) refuse_call("epoll_ctl");
 }
 
@@ -99,18 +96,29 @@ void Mesh::cancel(MpiHandle receive) {
 
 // ---- sending
 
-Mesh::Out& Mesh::out_to(int rank) {
-  Out& out = outs_[rank];
-  if (out.socket) return out;
+Mesh::Connection& Mesh::connection_to(int rank) {
+  Connection*& found = outs_[rank];
+  for (auto c = connections_.begin(); !found && c != connections_.end(); ++c)
+    if (c->second.rank == rank && !c->second.over) found = &c->second;
+  if (found) return *found;
   const Address& address = addresses_[static_cast<std::size_t>(rank)];
-  out.socket = connect_to(address, Clock::now() + connect_within);
+  Socket socket = connect_to(address, Clock::now() + connect_within);
   const Greeting greeting{token_, rank_, 0};
-  if (!out.socket || !write_all(out.socket.fd(), &greeting, sizeof greeting, Clock::now() + connect_within))
+  if (!socket || !write_all(socket.fd(), &greeting, sizeof greeting, Clock::now() + connect_within))
     fail("process " + std::to_string(rank) + " cannot be connected to at " + to_string(address));
-  set_undelayed(out.socket.fd());
-  set_blocking(out.socket.fd(), false);
-  watch(out.socket.fd(), outgoing_bit | static_cast<std::uint64_t>(rank), 0, EPOLL_CTL_ADD);
-  return out;
+  set_blocking(socket.fd(), false);
+  found = &add(std::move(socket));
+  found->rank = rank;
+  return *found;
+}
+
+Mesh::Connection& Mesh::add(Socket socket) {
+  const int fd = socket.fd();
+  set_undelayed(fd);
+  watch(fd, EPOLLIN, EPOLL_CTL_ADD);
+  Connection& c = connections_[fd];
+  c.socket = std::move(socket);
+  return c;
 }
 
 MpiHandle Mesh::send(const void* data, std::size_t bytes, int to, int tag, bool synchronous) {
@@ -123,32 +131,32 @@ MpiHandle Mesh::send(const void* data, std::size_t bytes, int to, int tag, bool 
 }
 
 void Mesh::enqueue(int to, const Outgoing& outgoing) {
-  Out& out = out_to(to);
-  out.queue.push_back(outgoing);
-  if (!out.blocked) flush(to, out);
+  Connection& c = connection_to(to);
+  c.queue.push_back(outgoing);
+  if (!c.blocked) flush(c);
 }
 
-void Mesh::flush(int to, Out& out) {
+void Mesh::flush(Connection& c) {
   bool blocked = false;
-  while (!out.queue.empty() && !blocked) {
-    Outgoing& o = out.queue.front();
+  while (!c.queue.empty() && !blocked) {
+    Outgoing& o = c.queue.front();
     const std::size_t head = std::min(o.sent, sizeof(Header)), body = o.sent - head;
     iovec pieces[2] = {{reinterpret_cast<unsigned char*>(&o.header) + head, sizeof(Header) - head},
                        {const_cast<unsigned char*>(o.data) + body, o.header.bytes - body}};
     msghdr message{};
     message.msg_iov = pieces;
     message.msg_iovlen = 2;
-    const ssize_t gone = sendmsg(out.socket.fd(), &message, MSG_NOSIGNAL);
-    if (gone < 0 && !later()) fail("process " + std::to_string(to) + " takes no messages: " + std::strerror(errno));
+    const ssize_t gone = sendmsg(c.socket.fd(), &message, MSG_NOSIGNAL);
+    if (gone < 0 && !later()) fail("process " + std::to_string(c.rank) + " takes no messages: " + std::strerror(errno));
     if (gone > 0) o.sent += static_cast<std::size_t>(gone);
     blocked = gone < 0;
     if (o.sent < sizeof(Header) + o.header.bytes) continue;
     if (o.request && !o.header.number) request(o.request).done = true;  // a synchronous one is when the other end says
-    out.queue.pop_front();
+    c.queue.pop_front();
   }
-  if (blocked == out.blocked) return;
-  out.blocked = blocked;
-  watch(out.socket.fd(), outgoing_bit | static_cast<std::uint64_t>(to), blocked ? EPOLLOUT : 0u, EPOLL_CTL_MOD);
+  if (blocked == c.blocked) return;
+  c.blocked = blocked;
+  if (!c.over) watch(c.socket.fd(), EPOLLIN | (blocked ? EPOLLOUT : 0u), EPOLL_CTL_MOD);
 }
 
 // ---- receiving
@@ -190,81 +198,81 @@ void Mesh::finish(std::list<Message>::iterator m) {
   messages_.erase(m);
 }
 
-void Mesh::begin(In& in, const Header& header) {
+void Mesh::begin(Connection& c, const Header& header) {
   if (header.tag == acknowledged_tag) {
     request(header.number).done = true;
     return;
   }
-  in.message = messages_.insert(messages_.end(), Message{.source = in.rank, .header = header});
-  in.in_message = true;
+  c.message = messages_.insert(messages_.end(), Message{.source = c.rank, .header = header});
+  c.in_message = true;
   for (auto p = posted_.begin(); p != posted_.end(); ++p) {
     const Request& r = request(*p);
-    if (r.tag != header.tag || (r.from != any_source && r.from != in.rank)) continue;
+    if (r.tag != header.tag || (r.from != any_source && r.from != c.rank)) continue;
     const MpiHandle receive = *p;
     posted_.erase(p);
-    match(*in.message, receive);
+    match(*c.message, receive);
     return;
   }
 }
 
 // Whoever connects says who it is. False where that is a stranger, whose word on this counts for nothing.
-bool Mesh::greet(In& in) {
+bool Mesh::greet(Connection& c) {
   Greeting greeting;
-  const ssize_t got = recv(in.socket.fd(), in.buffer.data() + in.filled, sizeof greeting - in.filled, 0);
+  const ssize_t got = recv(c.socket.fd(), c.buffer.data() + c.filled, sizeof greeting - c.filled, 0);
   if (got <= 0) return got < 0 && later();
-  in.filled += static_cast<std::size_t>(got);
-  if (in.filled < sizeof greeting) return true;
-  std::memcpy(&greeting, in.buffer.data(), sizeof greeting);
-  in.filled = 0;
+  c.filled += static_cast<std::size_t>(got);
+  if (c.filled < sizeof greeting) return true;
+  std::memcpy(&greeting, c.buffer.data(), sizeof greeting);
+  c.filled = 0;
   if (greeting.token != token_ || greeting.rank < 0 || greeting.rank >= size()) return false;
-  in.rank = greeting.rank;
+  c.rank = greeting.rank;
   return true;
 }
 
 // Takes what the buffer has, up to the beginning of a header.
-void Mesh::take(In& in) {
-  const unsigned char *at = in.buffer.data(), *const end = at + in.filled;
+void Mesh::take(Connection& c) {
+  const unsigned char *at = c.buffer.data(), *const end = at + c.filled;
   for (;;) {
     const auto left = static_cast<std::size_t>(end - at);
-    if (!in.in_message) {
+    if (!c.in_message) {
       Header header;
       if (left < sizeof header) break;
       std::memcpy(&header, at, sizeof header);
       at += sizeof header;
-      begin(in, header);
+      begin(c, header);
     } else {
-      Message& m = *in.message;
+      Message& m = *c.message;
       const std::size_t piece = std::min(left, m.left());
       if (!m.receive)
         m.bytes.insert(m.bytes.end(), at, at + piece);
       else if (piece && !m.dropped)
         std::memcpy(request(m.receive).to + m.got, at, piece);
       at += piece;
-      if (!add(in, piece)) break;
+      if (!add(c, piece)) break;
     }
   }
-  in.filled = static_cast<std::size_t>(end - at);
-  std::memmove(in.buffer.data(), at, in.filled);
+  c.filled = static_cast<std::size_t>(end - at);
+  std::memmove(c.buffer.data(), at, c.filled);
 }
 
 // So many more bytes of the message that comes are here. Whether these are all.
-bool Mesh::add(In& in, std::size_t count) {
-  Message& m = *in.message;
+bool Mesh::add(Connection& c, std::size_t count) {
+  Message& m = *c.message;
   m.got += count;
   if (m.left()) return false;
-  in.in_message = false;
-  if (m.receive) finish(in.message);
+  c.in_message = false;
+  if (m.receive) finish(c.message);
   return true;
 }
 
 // False where the connection is over.
-bool Mesh::read(In& in) {
-  if (in.rank < 0) return greet(in);
+bool Mesh::read(Connection& c) {
+  if (c.rank < 0) return greet(c);
   for (int n = 0; n < most_reads; ++n) {
     // The rest of a message into its place, what follows into the buffer.
-    iovec pieces[2] = {{nullptr, 0}, {in.buffer.data() + in.filled, in.buffer.size() - in.filled}};
-    if (in.in_message) {
-      Message& m = *in.message;
+    iovec pieces[2] = {{nullptr, 0}, {c.buffer.data() + c.filled, c.buffer.size() - c.filled}};
+    if (c.in_message) {
+      Message& m = *c.message;
       if (m.receive && !m.dropped) {
         pieces[0] = {request(m.receive).to + m.got, m.left()};
       } else {
@@ -274,48 +282,53 @@ bool Mesh::read(In& in) {
         if (piece < m.left()) pieces[1].iov_len = 0;
       }
     }
-    const ssize_t got = readv(in.socket.fd(), pieces, 2);
+    const ssize_t got = readv(c.socket.fd(), pieces, 2);
     const std::size_t count = got > 0 ? static_cast<std::size_t>(got) : 0, placed = std::min(count, pieces[0].iov_len);
-    if (in.in_message) {
-      Message& m = *in.message;
+    if (c.in_message) {
+      Message& m = *c.message;
       if (!m.receive) m.bytes.resize(m.got + placed);
-      add(in, placed);
+      add(c, placed);
     }
     if (got <= 0) return got < 0 && later();
-    in.filled += count - placed;
-    if (in.filled) take(in);
+    c.filled += count - placed;
+    if (c.filled) take(c);
     if (count < pieces[0].iov_len + pieces[1].iov_len) return true;  // there was no more
   }
   return true;
 }
 
 void Mesh::accept() {
-  for (;;) {
-    Socket s(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!s) return;
-    const int fd = s.fd();
-    watch(fd, static_cast<std::uint64_t>(fd), EPOLLIN, EPOLL_CTL_ADD);
-    ins_[fd].socket = std::move(s);
-  }
+  while (Socket s{accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)}) add(std::move(s));
 }
 
+// Most looks are at the connection that something came over last: that is one call of the system instead of two.
 void Mesh::progress() {
+  if (recent_ && ++looks_ % looks_at_all) return look(*recent_);
   epoll_event events[16];
   const int count = epoll_wait(poll_.fd(), events, 16, 0);
   if (count < 0 && errno != EINTR) refuse_call("epoll_wait");
   for (int i = 0; i < count; ++i) {
-    const std::uint64_t who = events[i].data.u64;
-    if (who == the_listener) {
+    if (events[i].data.fd == listener_.fd()) {
       accept();
-    } else if (who & outgoing_bit) {
-      const int to = static_cast<int>(who & ~outgoing_bit);
-      flush(to, outs_[to]);
-    } else if (const auto in = ins_.find(static_cast<int>(who)); !read(in->second)) {
-      if (in->second.rank >= 0) gone_[static_cast<std::size_t>(in->second.rank)] = true;
-      watch(in->first, 0, 0, EPOLL_CTL_DEL);  // or it goes on for as long as a child of this process has the socket
-      ins_.erase(in);
+    } else if (const auto c = connections_.find(events[i].data.fd); c != connections_.end()) {
+      if (events[i].events & EPOLLOUT) flush(c->second);
+      if (!(events[i].events & ~EPOLLOUT)) continue;
+      recent_ = &c->second;
+      look(c->second);
     }
   }
+}
+
+// Reads what has come over a connection, and forgets it where it is over.
+void Mesh::look(Connection& c) {
+  if (read(c)) return;
+  if (c.rank >= 0) gone_[static_cast<std::size_t>(c.rank)] = true;
+  if (recent_ == &c) recent_ = nullptr;
+  c.over = true;
+  if (!c.queue.empty()) flush(c);  // which says so
+  const int fd = c.socket.fd();
+  watch(fd, 0, EPOLL_CTL_DEL);  // or it goes on for as long as a child of this process has the socket
+  if (const auto out = outs_.find(c.rank); out == outs_.end() || out->second != &c) connections_.erase(fd);
 }
 
 // ---- all to all

@@ -1,8 +1,8 @@
 // Messages between processes over TCP, as MPI has them: matched by source and tag, in order between two processes.
 //
-// A process connects to another when it first sends to it, and what comes back comes over a connection of the other's
-// own: so nobody waits for anybody to connect. A message whose receive has been posted is read straight into its
-// buffer.
+// A process that first sends to another does so over the connection that the other has made, or makes one itself: so
+// nobody waits for anybody to connect, and two that begin at the same time have two. A message whose receive has been
+// posted is read straight into its buffer.
 #pragma once
 
 #include "bootstrap.hpp"
@@ -75,50 +75,52 @@ class Mesh {
 
     std::size_t left() const noexcept { return static_cast<std::size_t>(header.bytes) - got; }
   };
-  struct In {
-    Socket socket;
-    int rank = -1;  // before it has said
-    std::list<Message>::iterator message;
-    bool in_message = false;  // which is not complete
-    std::size_t filled = 0;   // of the buffer: the beginning of a header, between two reads
-    std::array<unsigned char, 16 << 10> buffer;
-  };
   struct Outgoing {
     Header header;
     const unsigned char* data;
     std::size_t sent;  // with the header
     MpiHandle request;
   };
-  struct Out {
+  struct Connection {
     Socket socket;
+    int rank = -1;  // before it has said
+    std::list<Message>::iterator message;
+    bool in_message = false;  // which is not complete
+    std::size_t filled = 0;   // of the buffer: the beginning of a header, between two reads
+    std::array<unsigned char, 16 << 10> buffer;
     std::deque<Outgoing> queue;
     bool blocked = false;  // until the socket can be written
+    bool over = false;     // nothing more comes
   };
 
   Request& request(MpiHandle handle) { return requests_[static_cast<std::size_t>(handle) - 1]; }
   MpiHandle make(Kind kind);
   void release(MpiHandle handle);
-  Out& out_to(int rank);
+  Connection& connection_to(int rank);
+  Connection& add(Socket socket);
   void enqueue(int to, const Outgoing& outgoing);
-  void flush(int to, Out& out);
+  void flush(Connection& c);
   void progress();
+  void look(Connection& c);
   void accept();
-  bool read(In& in);
-  bool greet(In& in);
-  void take(In& in);
-  void begin(In& in, const Header& header);
+  bool read(Connection& c);
+  bool greet(Connection& c);
+  void take(Connection& c);
+  void begin(Connection& c, const Header& header);
   void match(Message& message, MpiHandle receive);
-  bool add(In& in, std::size_t count);
+  bool add(Connection& c, std::size_t count);
   void finish(std::list<Message>::iterator message);
   bool advance(Gather& gather);
-  void watch(int fd, std::uint64_t who, std::uint32_t events, int operation) const;
+  void watch(int fd, std::uint32_t events, int operation) const;
 
   int rank_;
   std::uint64_t token_;
   std::vector<Address> addresses_;
   Socket listener_, poll_;
-  std::map<int, Out> outs_;       // [rank]
-  std::map<int, In> ins_;         // [file descriptor]
+  std::map<int, Connection> connections_;  // [file descriptor]
+  std::map<int, Connection*> outs_;        // [rank]: by which is sent to it
+  Connection* recent_ = nullptr;           // that something came over last
+  unsigned looks_ = 0;
   std::vector<bool> gone_;        // [rank]: its connection to here has been closed
   std::deque<Request> requests_;  // [handle - 1]
   std::vector<MpiHandle> free_;   // of them

@@ -26,6 +26,7 @@ struct P2pArguments {
   std::string begin = "8", end = "4M", senders = "8", messages = "100M";
   int factor = 2, window = bench::usual_window, slots = 0;
   unsigned threads = 0;
+  bool split = false;
   double seconds = 0.2;
   JsonOption json;
 };
@@ -51,11 +52,16 @@ P2pPlan plan_of(const P2pArguments& a) {
   plan.peers = parse_peers(a.peers, {"mpi", "nccl", "nvshmem"});
   plan.window = a.window;
   plan.slots = a.slots;
+  plan.split = a.split;
   plan.seconds = a.seconds;
   const std::optional<std::uint64_t> messages = bench::parse_count(a.messages);
   if (!messages) refuse(fmt::format("--messages {}: expected a number from 1 to 1000G, as in 5000, 100M", a.messages));
   plan.messages = *messages;
 
+  if (a.split && a.measures != "latency")
+    refuse(fmt::format("--split: expected --measure latency instead of {}", a.measures));
+  if (a.split && std::ranges::any_of(plan.scopes, [](const Scope& s) { return s.kind == ScopeKind::blocks; }))
+    refuse(fmt::format("--scope {}: expected thread, warp or block for --split", a.scopes));
   if (streams && std::ranges::none_of(plan.paths, bench::is_of_slots))
     refuse(fmt::format("--pairs {}: expected slot-slot or slot-slot-local for --measure rate and soak", a.pairs));
   if ((streams || asks("any-source")) && plan.stream_scopes.empty())
@@ -123,6 +129,8 @@ void add_bench_p2p(CLI::App& parent, Action& chosen) {
       ->type_name("N")
       ->check(whole_number(1, bench::most_window))
       ->capture_default_str();
+  app->add_flag("--split", a->split,
+                "The latency in a communicator that split() makes of the two, and not in the world");
   app->add_option("--slots", a->slots, "Streams of rate and soak [the number of multiprocessors]")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20));

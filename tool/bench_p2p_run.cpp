@@ -83,7 +83,8 @@ class P2pRunner {
             .bytes = bytes,
             .seconds = plan_.seconds,
             .window = plan_.window,
-            .slots = plan_.slots};
+            .slots = plan_.slots,
+            .split = plan_.split};
   }
 
   void ask_peers() {

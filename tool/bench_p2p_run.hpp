@@ -19,6 +19,7 @@ struct P2pPlan {
   std::vector<int> senders;
   std::vector<std::string> peers;
   int window = 0, slots = 0;
+  bool split = false;
   std::uint64_t messages = 0;
   double seconds = 0;
 };

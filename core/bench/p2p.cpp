@@ -109,7 +109,7 @@ Launch launch_for(const Scope& scope, const Device& device, unsigned slots) {
 Row row_for(const Workload& work, const char* measure, unsigned slots) {
   Row row{.whose = "dcgn " + std::string(version),
           .measure = measure,
-          .path = name_of(work.path),
+          .path = name_of(work.path) + std::string(work.split ? ", split" : ""),
           .scope = "-",
           .bytes = work.bytes,
           .without = work.without ? name_of(*work.without) : ""};

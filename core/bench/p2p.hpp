@@ -80,6 +80,7 @@ struct Workload {
   int window = usual_window;  // messages under way, in windows; as window_of() has it
   int slots = 0;              // streams of a rate; 0: as many as a GPU has multiprocessors
   int senders = 8;            // of any-source
+  bool split = false;         // latency: of no more than a block, in what split() makes of the two ranks
   std::optional<Idea> without{};
 };
 

@@ -15,8 +15,8 @@
 
 namespace dcgn::bench {
 
-// Rank 0 leads, rank 1 follows: lead() and follow() for this plan.
-template <ScopeKind Kind, class Plan>
+// Rank 0 leads, rank 1 follows: lead() and follow() for this plan; in the world, or in what split() makes of the two.
+template <ScopeKind Kind, class Plan, bool Split = false>
 struct PairKernel {
   static constexpr unsigned max_threads = most_threads(Kind), blocks_per_multiprocessor = 1;
   // `ends` has the buffers of both ranks. Slots after the second have nothing to do.
@@ -25,7 +25,8 @@ struct PairKernel {
   };
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, unsigned blocks, Ends ends, Plan plan,
                                    Samples* samples) const {
-    for_my_slot<Kind>(ctx, comm, blocks, [&](const auto& group, const gpu::Slot& slot) {
+    for_my_slot<Kind>(ctx, comm, blocks, [&](const auto& group, gpu::Slot slot) {
+      if constexpr (Split) slot = slot.split(group, 0, slot.rank());
       const SlotEnd end(ctx, group, slot);
       if (slot.rank() == 0)
         lead(end, ends.of[0], plan, *samples);
@@ -41,19 +42,27 @@ class Pair {
   Pair(const Workload& work, std::int64_t room);
 
   // Runs the job and returns what the first rank found out.
-  template <class Plan>
+  template <bool Split = false, class Plan>
   Samples run(const Plan& plan) {
     for (int r = 0; r < cpus(); ++r) {
       const std::optional<Device> where = devices_[static_cast<std::size_t>(r)];
-      job_->cpu_rank(r,
-                     [=, b = ends_[r], samples = &samples_](Comm& comm) { take_part(comm, where, b, plan, samples); });
+      job_->cpu_rank(r, [=, b = ends_[r], samples = &samples_](Comm& comm) {
+        if constexpr (Split) {
+          Comm two = comm.split(0, comm.rank());
+          take_part(two, where, b, plan, samples);
+        } else {
+          take_part(comm, where, b, plan, samples);
+        }
+      });
     }
     for (int g = 0; g < job_->world().gpus(); ++g) {
       switch (work_.scope.kind) {
-        case ScopeKind::thread: add<ScopeKind::thread>(g, plan); break;
-        case ScopeKind::warp: add<ScopeKind::warp>(g, plan); break;
-        case ScopeKind::block: add<ScopeKind::block>(g, plan); break;
-        case ScopeKind::blocks: add<ScopeKind::blocks>(g, plan); break;
+        case ScopeKind::thread: add<ScopeKind::thread, Split>(g, plan); break;
+        case ScopeKind::warp: add<ScopeKind::warp, Split>(g, plan); break;
+        case ScopeKind::block: add<ScopeKind::block, Split>(g, plan); break;
+        case ScopeKind::blocks:
+          if constexpr (!Split) add<ScopeKind::blocks, Split>(g, plan);
+          break;
       }
     }
     job_->run();
@@ -67,14 +76,14 @@ class Pair {
  private:
   int cpus() const;
   unsigned slots() const;  // of each GPU
-  template <ScopeKind Kind, class Plan>
+  template <ScopeKind Kind, bool Split, class Plan>
   void add(int gpu, const Plan& plan) {
     const Device device = job_->world().device(gpu);
     Launch launch = launch_for(work_.scope, device, slots());
     launch.shared_bytes = 2 * static_cast<std::size_t>(work_.window) * sizeof(Request);
-    job_->gpu_on(gpu, launch, PairKernel<Kind, Plan>{}, blocks_for(work_.scope, device, slots()),
-                 typename PairKernel<Kind, Plan>::Ends{ends_[0], ends_[1]}, plan,
-                 slot_samples_ ? slot_samples_->data() : nullptr);
+    using Kernel = PairKernel<Kind, Plan, Split>;
+    job_->gpu_on(gpu, launch, Kernel{}, blocks_for(work_.scope, device, slots()),
+                 typename Kernel::Ends{ends_[0], ends_[1]}, plan, slot_samples_ ? slot_samples_->data() : nullptr);
   }
 
   Workload work_;

@@ -54,6 +54,16 @@ TEST(P2p, EveryPathAndScopeDeliversWhatWasSent) {
     }
 }
 
+TEST(P2p, LatencyInACommunicatorThatWasSplitOff) {
+  for (const Path path : {Path::cpu_cpu, Path::cpu_slot, path_here(Path::slot_slot)})
+    for (const Scope& scope : {thread, warp, block}) {
+      if (path == Path::cpu_cpu && scope.kind != ScopeKind::thread) continue;
+      const Row row = measure_latency({.path = path, .scope = scope, .bytes = 8, .seconds = 1e-3, .split = true});
+      expect_sound(row);
+      EXPECT_EQ(row.path, name_of(path) + std::string(", split"));
+    }
+}
+
 TEST(P2p, WindowsDeliverWhatWasSentBothWays) {
   for (const Path path : paths())
     for (const Measure measure : {Measure::bandwidth, Measure::bidirectional})

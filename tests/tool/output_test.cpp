@@ -345,6 +345,8 @@ TEST(Bench, MistakesNameTheValue) {
         std::pair("--measure soak --pairs cpu-cpu,cpu-slot", "--pairs cpu-cpu,cpu-slot: expected slot-slot"),
         std::pair("--measure rate --scope grid", "--scope grid: expected thread, warp or block"),
         std::pair("--measure any-source --scope blocks:4", "--scope blocks:4: expected thread"),
+        std::pair("--split --measure latency,rate", "--split: expected --measure latency instead of latency,rate"),
+        std::pair("--split --scope grid", "--scope grid: expected thread, warp or block for --split"),
         std::pair("--scope blocks:999 --pairs slot-slot -e 8", "999 blocks"),
         std::pair("--measure any-source --senders 40", "blocks")}) {
     SCOPED_TRACE(arguments);

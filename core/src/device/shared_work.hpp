@@ -31,20 +31,23 @@ class SharedWork {
   void offer() noexcept;
   void withdraw() noexcept;
 
-  // Called by a thread that waits: does a step of what is offered, if there is anything and nobody else is at it.
-  static void help() noexcept {
-    if (!offered.load(std::memory_order_relaxed)) return;
+  // Does a step of what is offered, if there is anything and nobody else is at it: called by a thread that waits; or,
+  // of what this rank has just sent, by one that does not. Whether that changed anything.
+  static constexpr int everything = -1;
+  static bool help(int sender = everything) noexcept {
+    if (!offered.load(std::memory_order_relaxed)) return false;
     const Turn turn;
-    if (!turn) return;
-    if (SharedWork* const work = offered.load(std::memory_order_acquire)) work->lend_a_hand();
+    if (!turn) return false;
+    SharedWork* const work = offered.load(std::memory_order_acquire);
+    return work && work->lend_a_hand(sender);
   }
 
  protected:
   ~SharedWork() = default;
 
  private:
-  // A step of it, with the turn.
-  virtual void lend_a_hand() noexcept = 0;
+  // A step of it, with the turn. Whether there was one to do.
+  virtual bool lend_a_hand(int sender) noexcept = 0;
 
   static inline constinit std::atomic<bool> taken{false};
   static inline constinit std::atomic<SharedWork*> offered{nullptr};

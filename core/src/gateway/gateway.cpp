@@ -1,7 +1,6 @@
 #include "gateway.hpp"
 
 #include "device/processor.hpp"
-#include "message/thresholds.hpp"
 #include "transport/mpi_library.hpp"
 
 #include <dcgn/arch/atomic.hpp>
@@ -22,9 +21,7 @@ using namespace std::chrono_literals;
 using message::InFifo;
 using message::Phase;
 
-constexpr int opening_tag = 0;
 constexpr std::size_t slot_count = 16;
-constexpr std::uint32_t most_receivings = 16384;
 
 }  // namespace
 
@@ -42,10 +39,10 @@ Gateway::Gateway(Processes& processes, ProcessWatch& watch, message::RankMemory&
       first_(memory.home().first_rank),
       ranks_(memory.home().ranks),
       on_stop_(std::move(on_stop)),
-      slots_(slot_count, Buffer(sizeof(Header) + message::gateway_most_eager)),
+      slots_(slot_count, Buffer(sizeof(Header) + message::gateway_copied)),
       slot_requests_(slot_count),
       arrivals_(static_cast<std::size_t>(ranks_)),
-      numbers_(most_receivings),
+      tags_(payload_tags),
       is_over_(over_.get_future().share()) {
   watch_.call_on_stop([this](Code code, const std::string& reason, bool dead) {
     if (dead) dead_ = true;
@@ -149,11 +146,13 @@ void Gateway::repost(std::size_t slot) {
 }
 
 // The messages of a process come into the slots in the order in which they were sent, so they are looked at in turn.
+// MPI gets a slot back at the next look: who waits for its message need not wait for that.
 bool Gateway::receive() {
+  if (idle_slot_) repost(*std::exchange(idle_slot_, std::nullopt));
   MpiStatus status;
   if (!test(slot_requests_[next_slot_], status)) return false;
   handle(slots_[next_slot_].data(), status.bytes, status.source);
-  repost(next_slot_);
+  idle_slot_ = next_slot_;
   next_slot_ = (next_slot_ + 1) % slot_count;
   return true;
 }
@@ -176,6 +175,7 @@ void Gateway::handle(const unsigned char* message, std::int64_t bytes, int sourc
       a.from = h.from;
       a.process = source;
       a.sending = h.sending;
+      a.payload_tag = h.payload;
       a.fragment = h.fragment;
       if (a.header.kind == message::Kind::small)
         std::memcpy(&a.header.address, message + sizeof h, h.bytes);
@@ -190,12 +190,16 @@ void Gateway::handle(const unsigned char* message, std::int64_t bytes, int sourc
       if (found == sendings_.end()) throw Error(Code::device, "MPI", "an answer to what nobody asked");
       Sending& s = found->second;
       InFifo& fifo = me_.in[s.rank];
+      if (h.kind == Kind::received && s.accepted) {
+        s.received = true;
+        break;
+      }
       if (h.kind == Kind::received) {
         message::acknowledge(fifo, s.ack, message::ack_pulled);
         sendings_.erase(found);
         break;
       }
-      s.receiving = h.receiving;
+      s.payload_tag = h.payload;
       s.fragment = h.fragment;
       if (!s.from)
         message::acknowledge(fifo, s.ack, message::ack_accepted + h.sending);
@@ -241,16 +245,17 @@ bool Gateway::advance_end() {
   return false;
 }
 
+// What ranks here wait for comes first: MPI looks at its connections each time that it is asked.
 bool Gateway::step() {
-  bool any = receive();
-  if (!posts_.empty()) any |= advance_posts();
+  bool any = false;
   for (int rank = 0; rank < ranks_; ++rank) {
     any |= take_from(rank);
     if (!arrivals_[static_cast<std::size_t>(rank)].empty()) any |= deliver(rank);
   }
   if (!receivings_.empty()) any |= advance_receivings();
   if (!sendings_.empty()) any |= advance_sendings();
-  return any;
+  if (!posts_.empty()) any |= advance_posts();
+  return receive() || any;
 }
 
 // The job is being stopped. Ends what MPI has under way, and the ranks get their buffers back; false where something
@@ -268,7 +273,8 @@ bool Gateway::let_go() noexcept {
       if (!done) std::this_thread::sleep_for(100us);
     }
   };
-  for (MpiHandle& request : slot_requests_) end(request, true);
+  for (std::size_t slot = 0; slot < slot_count; ++slot)
+    if (slot != idle_slot_) end(slot_requests_[slot], true);
   for (Receiving& r : receivings_)
     if (r.posted) end(r.request, true);
   for (Post& p : posts_) end(p.request, false);
@@ -286,34 +292,40 @@ bool Gateway::busy() const {
 
 bool Gateway::aborted() const { return load_acquire(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted); }
 
-// By a thread that waits.
-void Gateway::lend_a_hand() noexcept {
-  if (trouble_ || aborted()) return;
+// By a thread that waits, or has sent.
+bool Gateway::lend_a_hand(int sender) noexcept {
+  if (trouble_ || aborted()) return false;
+  bool any = false;
   try {
-    step();
+    any = sender == everything ? step() : take_from(sender - first_);
   } catch (...) {
     trouble_ = std::current_exception();
   }
-  helped_.fetch_add(1, std::memory_order_relaxed);
+  if (sender == everything) helped_.fetch_add(1, std::memory_order_relaxed);
+  return any;
 }
 
 void Gateway::serve() {
   constexpr auto awake_for = 1ms, awake_while_busy = 50ms;
-  constexpr auto shortest_nap = 50us, longest_nap = 500us;
+  constexpr Clock::duration shortest_nap = 50us, longest_nap = 4ms, step_within = 4us;
   try {
     if (devices_) devices_->enter();
     for (std::size_t slot = 0; slot < slot_count; ++slot) repost(slot);
     if (processes_.any_thread()) offer();
     auto last = Clock::now();
     std::uint64_t helped = 0;
+    auto nap = shortest_nap;
     while (!aborted() && end_ != End::over) {
-      // Others are at it, and this thread would only be in their way.
+      // Others are at it, and this thread would only be in their way: it sleeps as long again as they have been at it
+      // all the time.
       if (const auto now = helped_.load(std::memory_order_relaxed); now != helped) {
+        nap = (now - helped) * step_within > nap ? std::min(2 * nap, longest_nap) : shortest_nap;
         helped = now;
-        std::this_thread::sleep_for(shortest_nap);
+        std::this_thread::sleep_for(nap);
         last = Clock::now();
         continue;
       }
+      nap = shortest_nap;
       const bool ending = ending_.load(std::memory_order_acquire);  // then all that ranks sent is in their FIFOs
       bool any = false, under_way = true;
       if (const Turn turn; turn) {
@@ -328,7 +340,7 @@ void Gateway::serve() {
         device::backoff.step();  // not relax(), by which others help
         continue;
       } else {
-        std::this_thread::sleep_for(std::clamp<Clock::duration>(silence / 1000, shortest_nap, longest_nap));
+        std::this_thread::sleep_for(std::clamp(silence / 1000, shortest_nap, longest_nap / 2));
       }
       detail::relax_reset_host();
     }

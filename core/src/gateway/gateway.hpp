@@ -2,10 +2,12 @@
 // calls it. It matches nothing: to a rank it is one more peer, with a FIFO to and from it (dcgn/message/endpoint.hpp).
 // CPU ranks that wait do its work meanwhile, so that a message need not go from thread to thread.
 //
-// What a rank sends eagerly goes on as one message of MPI and into the destination's FIFO. What it announces is
-// announced there as an offer; when that has been matched the payload follows in fragments: from the sender's memory
-// where the host may read it, else from what the sender streams through its FIFO; into the receiver's buffer where the
-// host may write it, else through its FIFO. An MPI that is CUDA-aware reads and writes what CPU ranks have on GPUs.
+// What a rank sends eagerly goes on as one message of MPI and into the destination's FIFO; so does what it announces
+// and is not long, copied from its memory. What else it announces is announced there as an offer. When that has been
+// matched the payload follows in fragments: from the sender's memory where the host may read it, else from what the
+// sender streams through its FIFO; into the receiver's buffer where the host may write it, else through its FIFO. A
+// payload that is not long and lies where the host may read it follows its offer at once, and MPI keeps it until the
+// offer has been matched. An MPI that is CUDA-aware reads and writes what CPU ranks have on GPUs.
 //
 // All messages that open an exchange have one tag, and MPI keeps those between two processes in order; so
 // non-overtaking between any two ranks follows from the FIFOs' own order.
@@ -13,6 +15,7 @@
 
 #include "device/shared_work.hpp"
 #include "message/memory.hpp"
+#include "message/thresholds.hpp"
 #include "transport/copy_engine.hpp"
 #include "transport/process_watch.hpp"
 #include "transport/processes.hpp"
@@ -30,6 +33,7 @@
 #include <future>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -66,19 +70,22 @@ class Gateway final : private device::SharedWork {
     eager,     // a whole message
     offer,     // there is one
     accept,    // send it, in fragments
-    received,  // nothing was left to send
+    received,  // the offer has been matched, and nothing is left to send
     last,      // nothing more comes
   };
   struct Header {
     Kind kind;
     std::uint32_t context;
     std::int32_t from, to, tag;
-    std::uint32_t sending;    // offer: the sender's number of it, which accept and received repeat
-    std::uint32_t receiving;  // accept: the receiver's number of it, which makes the payload's tag
+    std::uint32_t sending;  // offer: the sender's number of it, which accept and received repeat
+    std::int32_t payload;   // accept: the payload's tag;  offer: the same where it follows at once, else 0
     std::uint32_t elements;
     std::uint64_t bytes;
     std::uint64_t fragment;  // offer: what the sender has to send it in, 0: any;  accept: what it is sent in
   };
+  // Payloads have the tags that follow `opening_tag`: those that were accepted one of the receiver's, those that follow
+  // their offers one of the sender's.
+  static constexpr int opening_tag = 0, first_tag_at_once = 1 << 14, payload_tags = (1 << 15) - 1;
   // A message of MPI on its way out.
   struct Post {
     MpiHandle request = 0;
@@ -91,8 +98,10 @@ class Gateway final : private device::SharedWork {
     std::int32_t from;
     std::span<const unsigned char> payload;
     Buffer kept;
-    std::int32_t process;   // of an offer
-    std::uint32_t sending;  // of an offer
+    // Of an offer, as Header has them:
+    std::int32_t process;
+    std::uint32_t sending;
+    std::int32_t payload_tag;
     std::uint64_t fragment;
   };
   // A message that a rank here has announced.
@@ -104,9 +113,10 @@ class Gateway final : private device::SharedWork {
     std::uint64_t bytes, moved = 0;
     std::uint64_t fragment = 0;
     int process;
-    std::uint32_t receiving = 0;
+    std::int32_t payload_tag = 0;
     std::uint32_t under_way = 0;  // fragments
-    bool accepted = false;
+    bool accepted = false;        // or need not be
+    bool received = false;        // the other end has matched what needed no accept, which is over with that
     Buffer gathered;
   };
   // One that was announced from elsewhere: in the rank's FIFO, then matched.
@@ -120,8 +130,9 @@ class Gateway final : private device::SharedWork {
     std::uint64_t fragment;
     std::uint32_t record = 0;
     unsigned char* to = nullptr;  // the receiver's buffer, while it is lent
-    bool matched = false, tagged = false;
-    std::uint32_t number = 0;
+    bool is_here = false;         // the payload is, before it has been matched; then nobody waits for an answer
+    bool matched = false;
+    std::int32_t payload_tag = 0;
     MpiHandle request = 0;
     bool posted = false;
     Buffer staged;
@@ -129,7 +140,7 @@ class Gateway final : private device::SharedWork {
   };
 
   void serve();
-  void lend_a_hand() noexcept override;
+  bool lend_a_hand(int sender) noexcept override;
   bool aborted() const;
   bool step();
   bool busy() const;
@@ -145,6 +156,12 @@ class Gateway final : private device::SharedWork {
   bool begin_receiving(Receiving& r);
   bool advance(Receiving& r);
   bool pass_on(Receiving& r);
+  unsigned char* borrow(const Receiving& r);
+  static Header answer_to(const Receiving& r, Kind kind);
+  void hold(std::uint64_t bytes);
+  bool is_on_device(const unsigned char* memory) const { return devices_ && devices_->is_device_memory(memory); }
+  // One that is free, of these; 0: none.
+  int take_tag(int begin, int end);
   void arrived_all(Receiving& r);
   bool advance_end();
   bool let_go() noexcept;
@@ -177,14 +194,15 @@ class Gateway final : private device::SharedWork {
   std::vector<Buffer> slots_;  // messages come into these, in turn
   std::vector<MpiHandle> slot_requests_;
   std::size_t next_slot_ = 0;
+  std::optional<std::size_t> idle_slot_;       // that is to be given to MPI again
   std::vector<std::deque<Arrival>> arrivals_;  // [rank here]
-  std::uint64_t held_ = 0;                     // bytes of them
+  std::uint64_t held_ = 0;                     // bytes of them, and of receivings that are here
   std::list<Post> posts_;
   std::map<std::uint32_t, Sending> sendings_;
   std::uint32_t next_sending_ = 0;
   std::list<Receiving> receivings_;
-  std::vector<bool> numbers_;  // of receivings, that are taken
-  std::set<int> contacted_;    // processes that something was sent to
+  std::vector<bool> tags_;   // of payloads, that are taken: those that come when they are accepted, and others that go
+  std::set<int> contacted_;  // processes that something was sent to
   enum class End { open, told, barrier, over } end_ = End::open;
   MpiHandle barrier_ = 0;
 

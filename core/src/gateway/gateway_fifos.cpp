@@ -30,9 +30,14 @@ constexpr std::uint64_t largest_fragment = 1u << 30;
 constexpr std::uint32_t most_fragments = 8;      // of one message at once
 constexpr std::uint64_t most_held = 4ull << 30;  // bytes of messages that wait for room
 
-int tag_of(std::uint32_t receiving) { return 1 + static_cast<int>(receiving); }
-
 }  // namespace
+
+int Gateway::take_tag(int begin, int end) {
+  const auto free = std::find(tags_.begin() + begin, tags_.begin() + end, false);
+  if (free == tags_.begin() + end) return 0;
+  *free = true;
+  return static_cast<int>(free - tags_.begin());
+}
 
 // ---- from ranks here
 
@@ -72,6 +77,17 @@ bool Gateway::take_from(int rank) {
     case message::Kind::pull:
     case message::Kind::offer: {
       const bool pull = h.kind == message::Kind::pull;
+      const auto* const from = reinterpret_cast<const unsigned char*>(static_cast<std::uintptr_t>(h.address));
+      if (pull && h.placeable && h.bytes <= message::gateway_copied && !is_on_device(from)) {
+        if (!message::begin_pull(fifo, h.ack)) break;
+        wire.kind = Kind::eager;
+        Buffer message(sizeof wire + h.bytes);
+        std::memcpy(message.data(), &wire, sizeof wire);
+        std::memcpy(message.data() + sizeof wire, from, h.bytes);
+        message::acknowledge(fifo, h.ack, message::ack_pulled);
+        post(process_of(to), std::move(message));
+        break;
+      }
       wire.kind = Kind::offer;
       wire.sending = next_sending_++;
       if (!pull) {
@@ -82,9 +98,14 @@ bool Gateway::take_from(int rank) {
       s.rank = rank;
       s.to = to;
       s.ack = h.ack;
-      s.from = pull ? reinterpret_cast<const unsigned char*>(static_cast<std::uintptr_t>(h.address)) : nullptr;
+      s.from = pull ? from : nullptr;
       s.bytes = h.bytes;
       s.process = process_of(to);
+      if (pull && h.bytes && h.bytes <= message::gateway_unasked && message::begin_pull(fifo, s.ack)) {
+        wire.payload = s.payload_tag = take_tag(first_tag_at_once, payload_tags);
+        wire.fragment = s.fragment = std::min(h.bytes, static_cast<std::uint64_t>(mpi_.eager_limit));
+        s.accepted = s.payload_tag != 0;
+      }
       post_header(s.process, wire);
       break;
     }
@@ -99,7 +120,7 @@ bool Gateway::take_from(int rank) {
       s.moved += h.bytes;
       if (s.gathered.size() >= s.fragment || s.moved == s.bytes) {
         const std::uint64_t bytes = s.gathered.size();
-        post_payload(s.process, tag_of(s.receiving), nullptr, bytes, std::exchange(s.gathered, {}), &s.under_way);
+        post_payload(s.process, s.payload_tag, nullptr, bytes, std::exchange(s.gathered, {}), &s.under_way);
       }
       break;
     }
@@ -116,12 +137,14 @@ bool Gateway::advance_sendings() {
     if (s.accepted && s.from)
       while (s.moved < s.bytes && s.under_way < most_fragments) {
         const std::uint64_t bytes = std::min(s.fragment, s.bytes - s.moved);
-        post_payload(s.process, tag_of(s.receiving), s.from + s.moved, bytes, {}, &s.under_way);
+        post_payload(s.process, s.payload_tag, s.from + s.moved, bytes, {}, &s.under_way);
         s.moved += bytes;
         any = true;
       }
-    if (s.accepted && s.moved == s.bytes && !s.under_way) {
+    const bool at_once = s.payload_tag >= first_tag_at_once;
+    if (s.accepted && s.moved == s.bytes && !s.under_way && (s.received || !at_once)) {
       if (s.from) message::acknowledge(me_.in[s.rank], s.ack, message::ack_pulled);
+      if (at_once) tags_[static_cast<std::size_t>(s.payload_tag)] = false;
       i = sendings_.erase(i);
       any = true;
     } else {
@@ -148,31 +171,48 @@ bool Gateway::deliver(int rank) {
 void Gateway::deliver_or_keep(int rank, Arrival a) {
   auto& queue = arrivals_[static_cast<std::size_t>(rank)];
   if (queue.empty() && deliver(rank, a)) return;
-  held_ += a.payload.size();
-  if (held_ > most_held)
-    throw Error(Code::out_of_resources, "gateway",
-                std::to_string(held_ >> 20) + " MiB of messages from other processes that ranks here do not " +
-                    "receive; expected at most " + std::to_string(most_held >> 20));
+  hold(a.payload.size());
   a.kept.assign(a.payload.begin(), a.payload.end());
   a.payload = a.kept;
   queue.push_back(std::move(a));
   deliver(rank);
 }
 
+void Gateway::hold(std::uint64_t bytes) {
+  held_ += bytes;
+  if (held_ > most_held)
+    throw Error(Code::out_of_resources, "gateway",
+                std::to_string(held_ >> 20) + " MiB of messages from other processes that ranks here do not " +
+                    "receive; expected at most " + std::to_string(most_held >> 20));
+}
+
 bool Gateway::deliver(int rank, Arrival& a) {
   OutFifo& fifo = me_.out[rank];
   message::Tx tx(fifo);
   message::Reservation place;
-  if (!tx.reserve(a.header.kind, a.payload.size(), place)) return false;
+  // A payload that has no place in the FIFO as a whole waits for the rank to say where to; so does one that is not
+  // short: its packets would take longer than that.
+  const bool reached = direct_ && memory_.host_resident(first_ + rank);
+  const std::uint64_t most = message::largest_unit(fifo.ring);
+  const bool apart = a.payload.size() > (reached ? std::min<std::uint64_t>(message::gateway_packed, most) : most);
+  if (apart) a.header.kind = message::Kind::offer;
+  if (!tx.reserve(a.header.kind, apart ? 0 : a.payload.size(), place)) return false;
   if (a.header.kind == message::Kind::offer) {
     if (!message::take_ack(me_, a.header.ack)) return false;
     Receiving& r = receivings_.emplace_back();
+    r.is_here = apart;
+    if (apart) {
+      hold(a.payload.size());
+      r.staged.assign(a.payload.begin(), a.payload.end());
+      r.arrived = r.in_staged = r.staged.size();
+    }
     r.rank = rank;
     r.from = a.from;
     r.process = a.process;
     r.sending = a.sending;
     r.ack = a.header.ack;
     r.bytes = a.header.bytes;
+    r.payload_tag = a.payload_tag;
     r.fragment = a.fragment;
   }
   tx.put(place, a.header, a.from);
@@ -187,10 +227,16 @@ bool Gateway::advance_receivings() {
   bool any = false;
   for (auto i = receivings_.begin(); i != receivings_.end();) {
     Receiving& r = *i;
-    any |= r.matched ? advance(r) : begin_receiving(r);
+    if (!r.matched) any |= begin_receiving(r);
+    if (r.matched) any |= advance(r);
     const bool over = r.matched && r.passed == r.bytes && !r.posted && !r.to;
     if (over) {
-      if (r.tagged) numbers_[r.number] = false;
+      if (r.is_here)
+        held_ -= r.bytes;
+      else if (r.payload_tag < first_tag_at_once)
+        tags_[static_cast<std::size_t>(r.payload_tag)] = false;
+      else
+        post_header(r.process, answer_to(r, Kind::received));
       i = receivings_.erase(i);
       any = true;
     } else {
@@ -205,40 +251,47 @@ bool Gateway::begin_receiving(Receiving& r) {
   const std::uint64_t answer =
       message::ack_answer(r.ack, load_acquire(me_.out[r.rank].acks[message::ack_index(r.ack)]));
   if (answer < message::ack_pulled) return false;
-  Header wire{};
-  wire.sending = r.sending;
   if (answer == message::ack_pulled) {
-    message::free_ack(me_, r.ack);
-    wire.kind = Kind::received;
-    post_header(r.process, wire);
-    r.matched = true;
     r.passed = r.bytes;
-    return true;
-  }
-  const auto free = std::find(numbers_.begin(), numbers_.end(), false);
-  if (free == numbers_.end()) return false;
-  r.record = static_cast<std::uint32_t>(answer - message::ack_accepted);
-  const int rank = first_ + r.rank;
-  if (direct_ && memory_.host_resident(rank)) {
-    const message::Record& record = memory_.endpoint(rank)->records[r.record];
-    const bool fits = r.bytes <= record.capacity && !datatype::is_view(record.buffer);
-    if (fits && (devices_ || !(record.flags & message::Record::on_device))) {
-      // See withdraw(): either the rank waits for this, or the job is found aborted here.
-      add_in_order(memory_.lent(rank), 1);
-      r.to = record.buffer;
-      if (load_in_order(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    post_header(r.process, answer_to(r, Kind::received));
+  } else {
+    const bool asks = !r.payload_tag && !r.is_here;
+    if (asks) r.payload_tag = take_tag(1, first_tag_at_once);
+    if (asks && !r.payload_tag) return false;
+    r.record = static_cast<std::uint32_t>(answer - message::ack_accepted);
+    r.to = borrow(r);
+    if (r.to && load_in_order(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted)) return false;
+    if (!r.fragment) r.fragment = r.to ? std::min(largest_fragment, r.bytes) : staged_fragment;
+    if (r.is_here && r.to) {
+      std::memcpy(r.to, r.staged.data(), r.bytes);
+      r.passed = r.bytes;
     }
+    if (asks) post_header(r.process, answer_to(r, Kind::accept));
   }
   message::free_ack(me_, r.ack);
-  *free = true;
-  r.number = static_cast<std::uint32_t>(free - numbers_.begin());
-  r.matched = r.tagged = true;
-  if (!r.fragment) r.fragment = r.to ? std::min(largest_fragment, r.bytes) : staged_fragment;
-  wire.kind = Kind::accept;
-  wire.receiving = r.number;
-  wire.fragment = r.fragment;
-  post_header(r.process, wire);
+  r.matched = true;
   return true;
+}
+
+Gateway::Header Gateway::answer_to(const Receiving& r, Kind kind) {
+  Header wire{};
+  wire.kind = kind;
+  wire.sending = r.sending;
+  wire.payload = r.payload_tag;
+  wire.fragment = r.fragment;
+  return wire;
+}
+
+// The buffer of the receive that has been matched, which is the gateway's until it gives it back, where the payload can
+// go there as a whole; else null. See withdraw(): either the rank waits for that, or the job is found aborted next.
+unsigned char* Gateway::borrow(const Receiving& r) {
+  const int rank = first_ + r.rank;
+  if (!direct_ || !memory_.host_resident(rank)) return nullptr;
+  const message::Record& record = memory_.endpoint(rank)->records[r.record];
+  if (r.bytes > record.capacity || datatype::is_view(record.buffer)) return nullptr;
+  if (record.flags & message::Record::on_device && (!devices_ || r.is_here)) return nullptr;
+  add_in_order(memory_.lent(rank), 1);
+  return record.buffer;
 }
 
 bool Gateway::advance(Receiving& r) {
@@ -259,7 +312,7 @@ bool Gateway::advance(Receiving& r) {
     if (!r.to) r.staged.resize(bytes);
     check_mpi(mpi_,
               mpi_.irecv(processes_.communicator(), r.to ? r.to + r.arrived : r.staged.data(),
-                         static_cast<std::int64_t>(bytes), r.process, tag_of(r.number), &r.request),
+                         static_cast<std::int64_t>(bytes), r.process, r.payload_tag, &r.request),
               "MPI_Irecv");
     r.posted = true;
     return true;

@@ -25,7 +25,7 @@ enum class MpiThreads : std::int32_t { single, funneled, serialized, multiple };
 enum class MpiStage : std::int32_t { none, running, finalized };
 
 struct MpiCalls {
-  static constexpr std::uint32_t current_version = 2;
+  static constexpr std::uint32_t current_version = 3;
   std::uint32_t version;
   const char* name;  // "openmpi", "mpich" or "tcp"
 
@@ -55,6 +55,7 @@ struct MpiCalls {
   int any_source;
   int tag_limit;               // tags below this are good everywhere
   std::int64_t bytes_limit;    // and messages of at most so many bytes
+  std::int64_t eager_limit;    // of so many it sends without an answer of the receiver's
   int (*takes_cuda_memory)();  // 1: says that it takes pointers to CUDA memory
 };
 

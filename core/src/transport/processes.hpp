@@ -20,7 +20,7 @@
 namespace dcgn::transport {
 
 // How processes talk to each other, raised by every change of it, the layout of memory that they share included.
-inline constexpr std::uint32_t process_protocol = 3;
+inline constexpr std::uint32_t process_protocol = 4;
 
 class Processes {
  public:

@@ -24,9 +24,10 @@ class Sum : public device::SharedWork {
   std::atomic<long> steps{0};
 
  private:
-  void lend_a_hand() noexcept override {
+  bool lend_a_hand(int) noexcept override {
     ++sum;
     steps.fetch_add(1, std::memory_order_relaxed);
+    return true;
   }
 };
 

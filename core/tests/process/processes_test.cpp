@@ -125,11 +125,48 @@ TEST_F(Processes, DoNotOvertake) {
   job.run();
 }
 
+// Of lengths around those at which a payload travels in another way: within its header's message, behind its offer in
+// one message or two, when it is asked for.
+TEST_F(Processes, ReceiveMessagesOfAnyLengthBeforeAndAfterTheyCome) {
+  Job job(with({.cpus = 1}));
+  job.cpu([](Comm& comm) {
+    const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
+    constexpr int each = 4;
+    for (const std::size_t bytes : {1024u, 1025u, 32767u, 32768u, 32769u, 65535u, 65536u, 65537u, 300000u}) {
+      std::vector<std::vector<unsigned char>> out(each), in(each);
+      std::vector<Request> sent, received;
+      for (int i = 0; i < each; ++i) {
+        in[static_cast<std::size_t>(i)].assign(bytes + 1, '-');
+        auto& message = out[static_cast<std::size_t>(i)];
+        message.resize(bytes);
+        for (std::size_t k = 0; k < bytes; ++k) message[k] = content(comm.rank(), next + i, k);
+      }
+      const auto count = static_cast<std::int64_t>(bytes);
+      const auto receive = [&](int i) {
+        received.push_back(comm.irecv_bytes(in[static_cast<std::size_t>(i)].data(), count, before, i));
+      };
+      for (int i = 0; i < each / 2; ++i) receive(i);
+      for (int i = 0; i < each; ++i) sent.push_back(comm.isend(out[static_cast<std::size_t>(i)], next, i));
+      EXPECT_EQ(comm.probe(before, each - 1).bytes, count);
+      for (int i = each; i-- > each / 2;) receive(i);
+      comm.wait_all(received);
+      comm.wait_all(sent);
+      for (int i = 0; i < each; ++i) {
+        std::size_t good = 0;
+        while (good < bytes && in[static_cast<std::size_t>(i)][good] == content(before, comm.rank() + i, good)) ++good;
+        EXPECT_EQ(good, bytes) << i;
+        EXPECT_EQ(in[static_cast<std::size_t>(i)][bytes], '-');
+      }
+    }
+  });
+  job.run();
+}
+
 TEST_F(Processes, TruncateWhatIsTooLong) {
   Job job(with({.cpus = 1}));
   job.cpu([](Comm& comm) {
     const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
-    for (const std::size_t bytes : {40u, 100000u}) {
+    for (const std::size_t bytes : {40u, 40000u, 100000u}) {
       std::vector<char> out(bytes, 'x'), in(bytes, '-');
       const Request r = comm.isend(out, next);
       const Error e = error_of([&] { comm.recv_bytes(in.data(), static_cast<std::int64_t>(bytes / 2), before); });

@@ -6,8 +6,9 @@
 namespace dcgn {
 
 namespace detail {
-void relax_host();        // runs other threads of the block, then yields the processor, ever more readily
-void relax_reset_host();  // the wait made progress: the next relax_host() starts from a short pause again
+void relax_host();              // runs other threads of the block, then yields the processor, ever more readily
+void pass_on_host(int sender);  // what this rank has sent to another process leaves now, and not when somebody waits
+void relax_reset_host();        // the wait made progress: the next relax_host() starts from a short pause again
 
 // A pointer that every thread has for itself, and in deterministic mode every fiber. Read and written atomically, which
 // costs nothing, because ThreadSanitizer takes the fibers of a thread for threads that share it.

@@ -96,7 +96,8 @@ struct Header {
   bool readable = false;      // pull: the receiver's own threads can read at `address`; else a copy engine must;
                               // placed: they have to after all, it is not there;
                               // data: in the fragment whose number is `context`
-  bool placeable = false;     // pull: the sender's threads can as well store it where the receiver wants it
+  bool placeable = false;     // pull: the sender's threads can as well store it where the receiver wants it;
+                              // to a gateway: the sender need not wait for the receive
   // eager, pull, offer: which elements the message is of, if they are known (datatype::digest_of()); else 0
   std::uint32_t elements = 0;
 };

@@ -97,12 +97,15 @@ namespace detail {
 
 void relax_host() {
   if (!device::carrier) {
-    device::SharedWork::help();
-    device::backoff.step();
+    if (!device::SharedWork::help()) device::backoff.step();
     return;
   }
   device::carrier->relax();
   device::carrier->running().check_cancelled();
+}
+
+void pass_on_host(int sender) {
+  if (!device::carrier) device::SharedWork::help(sender);
 }
 
 void relax_reset_host() {

@@ -265,6 +265,15 @@ DCGN_HOST_DEVICE inline Request request_from(const Endpoint& me, const Result& r
 
 // ---- the calls. `me` or `port` is the rank, `context` tells its user's messages from the library's own.
 
+// After a send to this rank: if that is of another host the message leaves now.
+template <class Scope>
+DCGN_HOST_DEVICE void pass_on([[maybe_unused]] const Scope& scope, [[maybe_unused]] const Endpoint& me,
+                              [[maybe_unused]] int to) {
+#if !defined(__CUDA_ARCH__)
+  if (!is_near(me, to) && scope.leader()) detail::pass_on_host(me.rank);
+#endif
+}
+
 // Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
 template <class Scope>
 DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
@@ -293,7 +302,9 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
     }
   }
   SendGoal goal{me, data, size, to, tag, context, mode, true};
-  return run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
+  const Code code = run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
+  pass_on(scope, me, to);
+  return code;
 }
 
 template <class Scope>
@@ -305,7 +316,9 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
     if (!request.is_null()) return request;
   }
   SendGoal goal{me, data, size, to, tag, context, mode, false};
-  return request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
+  const Request request = request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
+  pass_on(scope, me, to);
+  return request;
 }
 
 template <class Scope>

@@ -58,7 +58,8 @@ DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work&
     const Reach reach = reach_of(me, fifo, r);
     h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
     h.readable = reach == Reach::direct;
-    h.placeable = h.readable && fifo.records && is_placed(me, me.threads, bytes);
+    h.placeable = fifo.names_rank ? !(r->flags & Record::synchronous)
+                                  : h.readable && fifo.records && is_placed(me, me.threads, bytes);
     if (!tx.reserve(h.kind, 0, place) || !take_ack(me, r->ack)) return false;
     h.ack = r->ack;
     h.address = reinterpret_cast<std::uintptr_t>(r->buffer);

@@ -242,6 +242,7 @@ extern "C" const MpiCalls* dcgn_mpi_calls() {
     .any_source = MPI_ANY_SOURCE,
     .tag_limit = 32767,
     .bytes_limit = std::numeric_limits<int>::max(),
+    .eager_limit = 32 << 10,  // Open MPI over TCP: of fewer than 64 KiB
     .takes_cuda_memory = takes_cuda_memory,
   };
   return &calls;

@@ -130,6 +130,7 @@ const MpiCalls& tcp_calls() {
       .any_source = Mesh::any_source,
       .tag_limit = 1 << 30,
       .bytes_limit = std::int64_t{1} << 40,
+      .eager_limit = std::int64_t{1} << 40,
       .takes_cuda_memory = takes_cuda_memory,
   };
   return calls;

@@ -99,13 +99,13 @@ class RecordedMessage {
     log_ = message::load_two(&port.me->log.next);
   }
 
-  // All threads of the scope come to it. `peer` is the world's rank.
+  // All threads of the scope come to it. `peer` is the world's rank, `communicator` as Group::pair.
   template <class Scope>
-  DCGN_HOST_DEVICE void end(const Scope& scope, const message::Port& port, message::Call call, int peer, int tag,
-                            std::int64_t bytes) const {
+  DCGN_HOST_DEVICE void end(const Scope& scope, const message::Port& port, message::Call call, int communicator,
+                            int peer, int tag, std::int64_t bytes) const {
     if (!port.watched) [[likely]]
       return;
-    write(scope.leader(), port.me->log, begin_, log_, call, 0, peer, tag, bytes);
+    write(scope.leader(), port.me->log, begin_, log_, call, communicator, peer, tag, bytes);
     scope.sync();  // another thread may make the next call
   }
   // The same where the call has taken its time. `peer` is the communicator's.

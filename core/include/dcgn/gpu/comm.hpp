@@ -113,9 +113,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
                                      int tag = 0) const {
     const collective::RecordedMessage recorded(port_);
     Status s;
-    if (group_.is_world() && message::recv_at_once(scope, port_, data, capacity, from, tag, message::user_context, s))
-        [[likely]] {
-      recorded.end(scope, port_, message::Call::recv, from, s.tag, s.bytes);
+    if (message::recv_at_once(scope, port_, data, capacity, named(from), tag, group_.user_context(), s)) [[likely]] {
+      recorded.end(scope, port_, message::Call::recv, group_.pair, s.source, s.tag, s.bytes);
+      if (!group_.is_world()) s.source = from != any_source ? from : group_.from_world(s.source);
       return s;
     }
     s = group_.is_world() ? message::recv_any(detail::kept(scope), *port_.me, message::Call::recv, data, capacity, from,
@@ -304,6 +304,11 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE collective::Member member() const {
     return {port_, group_.is_world() ? collective::whole_world(port_) : group_};
   }
+  // The world's rank that a call names; none of the world's where it names none of this communicator's.
+  DCGN_HOST_DEVICE int named(int r) const {
+    if (group_.is_world() || r == any_source) return r;
+    return group_.has(r) ? group_.in_world(r) : any_source - 1;
+  }
   // With the ranks of this communicator.
   DCGN_HOST_DEVICE Status here(const Status& s) const {
     return group_.is_world() ? s : collective::status_in(group_, s);
@@ -312,9 +317,8 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE Code send_as(const Scope& scope, message::Call call, message::SendMode mode, const void* data,
                                 std::int64_t bytes, int to, int tag) const {
     const collective::RecordedMessage recorded(port_);
-    if (group_.is_world() && message::send_at_once(scope, port_, mode, data, bytes, to, tag, message::user_context))
-        [[likely]] {
-      recorded.end(scope, port_, call, to, tag, bytes);
+    if (message::send_at_once(scope, port_, mode, data, bytes, named(to), tag, group_.user_context())) [[likely]] {
+      recorded.end(scope, port_, call, group_.pair, named(to), tag, bytes);
       return Code::ok;
     }
     const Code code =

@@ -178,6 +178,19 @@ TEST_F(MeshTest, TwoThatBeginAtTheSameTimeHearEachOther) {
   }
 }
 
+// Its connection is over, but not the one by which its message has come.
+TEST_F(MeshTest, WhatAProcessSentBeforeItLeftIsReceived) {
+  const Bytes out = content(100, 1);
+  Bytes in(100);
+  mesh(0).send(out.data(), out.size(), 1, 5);
+  mesh(1).send(out.data(), out.size(), 0, 5);
+  meshes_[1].reset();
+  wait(0, mesh(0).receive(in.data(), in.size(), 1, 5));
+  EXPECT_EQ(in, out);
+  EXPECT_TRUE(contains(error_of([&] { wait(0, mesh(0).receive(in.data(), in.size(), 1, 5)); }).what(),
+                       "process 1 has gone, and a message of it is waited for"));
+}
+
 // One connection is looked at more often than others, whatever comes over it.
 TEST_F(MeshTest, WhoSendsAllTheTimeHoldsNobodyElseUp) {
   const Bytes out = content(100, 1);

@@ -41,7 +41,7 @@ Mesh::Mesh(Bootstrap bootstrap)
       addresses_(std::move(bootstrap.addresses)),
       listener_(std::move(bootstrap.listener)),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
-      gone_(addresses_.size()) {
+      left_(addresses_.size()) {
   if (!poll_) refuse_call("epoll_create1");
   set_blocking(listener_.fd(), false);
   watch(listener_.fd(), EPOLLIN, EPOLL_CTL_ADD);
@@ -76,12 +76,22 @@ bool Mesh::test(MpiHandle handle, MpiStatus& status) {
   Request& r = request(handle);
   if (r.kind == Kind::gather) r.done = advance(r.gather);
   if (!r.done) progress();
-  if (!r.done && r.kind == Kind::receive && r.from != any_source && gone_[static_cast<std::size_t>(r.from)])
+  if (!r.done && r.kind == Kind::receive && r.from != any_source && is_gone(r.from))
     fail("process " + std::to_string(r.from) + " has gone, and a message of it is waited for");
   if (!r.done) return false;
   status = r.status;
   release(handle);
   return true;
+}
+
+// What it sent may still come over another connection, which may not have said yet whose it is.
+bool Mesh::is_gone(int rank) {
+  if (!left_[static_cast<std::size_t>(rank)]) return false;
+  accept();
+  return std::ranges::none_of(connections_, [&](const auto& entry) {
+    const Connection& c = entry.second;
+    return !c.over && (c.rank == rank || c.rank < 0);
+  });
 }
 
 void Mesh::cancel(MpiHandle receive) {
@@ -322,7 +332,7 @@ void Mesh::progress() {
 // Reads what has come over a connection, and forgets it where it is over.
 void Mesh::look(Connection& c) {
   if (read(c)) return;
-  if (c.rank >= 0) gone_[static_cast<std::size_t>(c.rank)] = true;
+  if (c.rank >= 0) left_[static_cast<std::size_t>(c.rank)] = true;
   if (recent_ == &c) recent_ = nullptr;
   c.over = true;
   if (!c.queue.empty()) flush(c);  // which says so

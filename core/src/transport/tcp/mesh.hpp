@@ -102,6 +102,7 @@ class Mesh {
   void flush(Connection& c);
   void progress();
   void look(Connection& c);
+  bool is_gone(int rank);
   void accept();
   bool read(Connection& c);
   bool greet(Connection& c);
@@ -121,7 +122,7 @@ class Mesh {
   std::map<int, Connection*> outs_;        // [rank]: by which is sent to it
   Connection* recent_ = nullptr;           // that something came over last
   unsigned looks_ = 0;
-  std::vector<bool> gone_;        // [rank]: its connection to here has been closed
+  std::vector<bool> left_;        // [rank]: a connection of it has been closed
   std::deque<Request> requests_;  // [handle - 1]
   std::vector<MpiHandle> free_;   // of them
   std::list<MpiHandle> posted_;   // receives that have not been matched, in order

@@ -113,9 +113,15 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
                                      int tag = 0) const {
     const collective::RecordedMessage recorded(port_);
     Status s;
-    if (message::recv_at_once(scope, port_, data, capacity, named(from), tag, group_.user_context(), s)) [[likely]] {
-      recorded.end(scope, port_, message::Call::recv, group_.pair, s.source, s.tag, s.bytes);
-      if (!group_.is_world()) s.source = from != any_source ? from : group_.from_world(s.source);
+    if (from == any_source) {
+      if (message::recv_any_at_once(scope, port_, data, capacity, tag, group_.user_context(), s)) {
+        recorded.end(scope, port_, message::Call::recv, group_.pair, s.source, s.tag, s.bytes);
+        return here(s);
+      }
+    } else if (message::recv_at_once(scope, port_, data, capacity, named(from), tag, group_.user_context(), s))
+        [[likely]] {
+      recorded.end(scope, port_, message::Call::recv, group_.pair, named(from), s.tag, s.bytes);
+      s.source = from;
       return s;
     }
     s = group_.is_world() ? message::recv_any(detail::kept(scope), *port_.me, message::Call::recv, data, capacity, from,
@@ -306,7 +312,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   }
   // The world's rank that a call names; none of the world's where it names none of this communicator's.
   DCGN_HOST_DEVICE int named(int r) const {
-    if (group_.is_world() || r == any_source) return r;
+    if (group_.is_world()) return r;
     return group_.has(r) ? group_.in_world(r) : any_source - 1;
   }
   // With the ranks of this communicator.

@@ -114,11 +114,21 @@ DCGN_HOST_DEVICE bool recv_at_once([[maybe_unused]] const Scope& scope, [[maybe_
       if constexpr (!Scope::in_warp) {
         return receive_words(scope, port, data, size, from, tag, context, status);
       } else if (size <= small_bytes) {
-        if constexpr (!Scope::single)  // a thread would take too many of its caller's registers
-          if (from == any_source) return receive_packet_of_few(scope, port, data, size, tag, context, status);
         return receive_packet(scope, port, data, size, from, tag, context, status);
       }
     }
+  return false;
+}
+
+// The same from any source: a warp's. A thread would take too many of its caller's registers.
+template <class Scope>
+DCGN_HOST_DEVICE bool recv_any_at_once([[maybe_unused]] const Scope& scope, [[maybe_unused]] const Port& port,
+                                       [[maybe_unused]] void* data, [[maybe_unused]] std::int64_t capacity,
+                                       [[maybe_unused]] int tag, [[maybe_unused]] std::uint32_t context,
+                                       [[maybe_unused]] Status& status) {
+  if constexpr (decides_in_block && Scope::in_warp && !Scope::single)
+    if (calls_in_block(*port.me) && static_cast<std::uint64_t>(capacity) <= small_bytes)
+      return receive_packet_of_few(scope, port, data, static_cast<std::uint64_t>(capacity), tag, context, status);
   return false;
 }
 
@@ -134,7 +144,8 @@ template <class Scope>
 DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
                              int from, int tag, std::uint32_t context) {
   Status status;
-  if (recv_at_once(scope, port, data, capacity, from, tag, context, status)) [[likely]]
+  if (from == any_source ? recv_any_at_once(scope, port, data, capacity, tag, context, status)
+                         : recv_at_once(scope, port, data, capacity, from, tag, context, status)) [[likely]]
     return status;
   return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
 }

@@ -21,7 +21,9 @@ struct Group {
 
   DCGN_HOST_DEVICE bool is_world() const { return pair == 0; }
   DCGN_HOST_DEVICE bool has(int r) const { return r >= 0 && r < size; }
-  DCGN_HOST_DEVICE int in_world(int r) const { return table ? looked_up({first, stride, table}, r) : first + r * stride; }
+  DCGN_HOST_DEVICE int in_world(int r) const {
+    return table ? looked_up({first, stride, table}, r) : first + r * stride;
+  }
   // The rank that the world's rank w is here; any_source where it is none. Takes a look at each with a table.
   DCGN_HOST_DEVICE int from_world(int w) const {
     if (!table) {

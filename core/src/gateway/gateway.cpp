@@ -151,13 +151,14 @@ bool Gateway::receive() {
   if (idle_slot_) repost(*std::exchange(idle_slot_, std::nullopt));
   MpiStatus status;
   if (!test(slot_requests_[next_slot_], status)) return false;
-  handle(slots_[next_slot_].data(), status.bytes, status.source);
+  handle(slots_[next_slot_], status.bytes, status.source);
   idle_slot_ = next_slot_;
   next_slot_ = (next_slot_ + 1) % slot_count;
   return true;
 }
 
-void Gateway::handle(const unsigned char* message, std::int64_t bytes, int source) {
+void Gateway::handle(Buffer& slot, std::int64_t bytes, int source) {
+  const unsigned char* const message = slot.data();
   Header h;
   if (bytes < static_cast<std::int64_t>(sizeof h)) throw Error(Code::device, "MPI", "a message of a stranger");
   std::memcpy(&h, message, sizeof h);
@@ -180,7 +181,7 @@ void Gateway::handle(const unsigned char* message, std::int64_t bytes, int sourc
       if (a.header.kind == message::Kind::small)
         std::memcpy(&a.header.address, message + sizeof h, h.bytes);
       else if (eager)
-        a.payload = {message + sizeof h, static_cast<std::size_t>(h.bytes)};
+        a.payload = {message + sizeof h, static_cast<std::size_t>(h.bytes)}, a.slot = &slot;
       deliver_or_keep(h.to - first_, std::move(a));
       break;
     }

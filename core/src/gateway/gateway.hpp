@@ -97,6 +97,7 @@ class Gateway final : private device::SharedWork {
     message::Header header;
     std::int32_t from;
     std::span<const unsigned char> payload;
+    Buffer* slot = nullptr;  // whose payload is in one: it may be taken, and replaced
     Buffer kept;
     // Of an offer, as Header has them:
     std::int32_t process;
@@ -136,7 +137,8 @@ class Gateway final : private device::SharedWork {
     MpiHandle request = 0;
     bool posted = false;
     Buffer staged;
-    std::uint64_t in_staged = 0;  // bytes of it that have not been passed on end here
+    std::size_t before_payload = 0;  // bytes of it
+    std::uint64_t in_staged = 0;     // bytes of it that have not been passed on end here
   };
 
   void serve();
@@ -146,7 +148,7 @@ class Gateway final : private device::SharedWork {
   bool busy() const;
   bool take_from(int rank);
   bool receive();
-  void handle(const unsigned char* message, std::int64_t bytes, int source);
+  void handle(Buffer& slot, std::int64_t bytes, int source);
   bool deliver(int rank);
   bool deliver(int rank, Arrival& arrival);
   void deliver_or_keep(int rank, Arrival arrival);
@@ -193,6 +195,7 @@ class Gateway final : private device::SharedWork {
   // Of the thread that calls MPI at the moment.
   std::vector<Buffer> slots_;  // messages come into these, in turn
   std::vector<MpiHandle> slot_requests_;
+  std::vector<Buffer> spare_slots_;  // for those that are taken with what came into them
   std::size_t next_slot_ = 0;
   std::optional<std::size_t> idle_slot_;       // that is to be given to MPI again
   std::vector<std::deque<Arrival>> arrivals_;  // [rank here]

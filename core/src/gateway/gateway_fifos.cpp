@@ -81,9 +81,11 @@ bool Gateway::take_from(int rank) {
       if (pull && h.placeable && h.bytes <= message::gateway_copied && !is_on_device(from)) {
         if (!message::begin_pull(fifo, h.ack)) break;
         wire.kind = Kind::eager;
-        Buffer message(sizeof wire + h.bytes);
-        std::memcpy(message.data(), &wire, sizeof wire);
-        std::memcpy(message.data() + sizeof wire, from, h.bytes);
+        const auto* const head = reinterpret_cast<const unsigned char*>(&wire);
+        Buffer message;
+        message.reserve(sizeof wire + h.bytes);
+        message.insert(message.end(), head, head + sizeof wire);
+        message.insert(message.end(), from, from + h.bytes);
         message::acknowledge(fifo, h.ack, message::ack_pulled);
         post(process_of(to), std::move(message));
         break;
@@ -174,6 +176,7 @@ void Gateway::deliver_or_keep(int rank, Arrival a) {
   hold(a.payload.size());
   a.kept.assign(a.payload.begin(), a.payload.end());
   a.payload = a.kept;
+  a.slot = nullptr;
   queue.push_back(std::move(a));
   deliver(rank);
 }
@@ -203,8 +206,15 @@ bool Gateway::deliver(int rank, Arrival& a) {
     r.is_here = apart;
     if (apart) {
       hold(a.payload.size());
-      r.staged.assign(a.payload.begin(), a.payload.end());
-      r.arrived = r.in_staged = r.staged.size();
+      if (a.slot && a.payload.size() >= a.slot->size() / 4) {
+        r.before_payload = static_cast<std::size_t>(a.payload.data() - a.slot->data());
+        if (spare_slots_.empty()) spare_slots_.emplace_back(a.slot->size());
+        r.staged = std::exchange(*a.slot, std::move(spare_slots_.back()));
+        spare_slots_.pop_back();
+      } else {
+        r.staged.assign(a.payload.begin(), a.payload.end());
+      }
+      r.arrived = r.in_staged = a.payload.size();
     }
     r.rank = rank;
     r.from = a.from;
@@ -231,12 +241,14 @@ bool Gateway::advance_receivings() {
     if (r.matched) any |= advance(r);
     const bool over = r.matched && r.passed == r.bytes && !r.posted && !r.to;
     if (over) {
-      if (r.is_here)
+      if (r.is_here) {
         held_ -= r.bytes;
-      else if (r.payload_tag < first_tag_at_once)
+        if (r.before_payload && spare_slots_.size() < slots_.size()) spare_slots_.push_back(std::move(r.staged));
+      } else if (r.payload_tag < first_tag_at_once) {
         tags_[static_cast<std::size_t>(r.payload_tag)] = false;
-      else
+      } else {
         post_header(r.process, answer_to(r, Kind::received));
+      }
       i = receivings_.erase(i);
       any = true;
     } else {
@@ -263,7 +275,7 @@ bool Gateway::begin_receiving(Receiving& r) {
     if (r.to && load_in_order(memory_.phase()) == static_cast<std::uint32_t>(Phase::aborted)) return false;
     if (!r.fragment) r.fragment = r.to ? std::min(largest_fragment, r.bytes) : staged_fragment;
     if (r.is_here && r.to) {
-      std::memcpy(r.to, r.staged.data(), r.bytes);
+      std::memcpy(r.to, r.staged.data() + r.before_payload, r.bytes);
       r.passed = r.bytes;
     }
     if (asks) post_header(r.process, answer_to(r, Kind::accept));
@@ -336,7 +348,7 @@ bool Gateway::pass_on(Receiving& r) {
     if (!tx.reserve(h.kind, h.bytes, place)) break;
     tx.put(place, h, r.from);
     message::push_packets(scope, message::Payload(fifo.ring, place.begin, place.packets, h.bytes),
-                          r.staged.data() + (r.in_staged - left));
+                          r.staged.data() + r.before_payload + (r.in_staged - left));
     r.passed += h.bytes;
     any = true;
   }

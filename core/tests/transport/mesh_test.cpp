@@ -31,14 +31,17 @@ class MeshTest : public ::testing::Test {
  protected:
   static constexpr int count = 3;
 
-  void SetUp() override {
-    std::vector<Bootstrap> bootstraps(count);
+  void SetUp() override { make(count); }
+  void make(int processes) {
+    addresses_.clear();
+    meshes_.clear();
+    std::vector<Bootstrap> bootstraps(static_cast<std::size_t>(processes));
     for (Bootstrap& m : bootstraps) {
       m.listener = listen_at(0, 16);
       m.token = 4711;
       addresses_.push_back({htonl(INADDR_LOOPBACK), own_address(m.listener).port});
     }
-    for (int r = 0; r < count; ++r) {
+    for (int r = 0; r < processes; ++r) {
       bootstraps[static_cast<std::size_t>(r)].rank = r;
       bootstraps[static_cast<std::size_t>(r)].addresses = addresses_;
       meshes_.push_back(std::make_unique<Mesh>(std::move(bootstraps[static_cast<std::size_t>(r)])));
@@ -162,6 +165,26 @@ TEST_F(MeshTest, AnAnswerTakesTheConnectionOfTheQuestion) {
   const std::size_t sockets = open_sockets();
   pass(1, 0);
   EXPECT_EQ(open_sockets(), sockets);
+}
+
+TEST_F(MeshTest, TwoThatGatherHaveOneConnection) {
+  make(2);
+  const std::size_t sockets = open_sockets();
+  for (int value = 0; value < 3; ++value) {
+    int all[2][2] = {};
+    const int mine[2] = {value, value + 10};
+    const MpiHandle zero = mesh(0).all_gather(&mine[0], all[0], sizeof(int)),
+                    one = mesh(1).all_gather(&mine[1], all[1], sizeof(int));
+    MpiStatus ignored;
+    bool done[2] = {};
+    for (const auto until = Clock::now() + std::chrono::seconds(20); !(done[0] && done[1]) && Clock::now() < until;) {
+      done[1] = done[1] || mesh(1).test(one, ignored);
+      done[0] = done[0] || mesh(0).test(zero, ignored);
+    }
+    ASSERT_TRUE(done[0] && done[1]);
+    for (const auto& got : all) EXPECT_TRUE(got[0] == mine[0] && got[1] == mine[1]);
+  }
+  EXPECT_EQ(open_sockets(), sockets + 2);  // its two ends
 }
 
 TEST_F(MeshTest, TwoThatBeginAtTheSameTimeHearEachOther) {

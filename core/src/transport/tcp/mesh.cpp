@@ -84,6 +84,10 @@ bool Mesh::test(MpiHandle handle, MpiStatus& status) {
   return true;
 }
 
+bool Mesh::is_connected(int rank) const {
+  return std::ranges::any_of(connections_, [&](const auto& c) { return c.second.rank == rank && !c.second.over; });
+}
+
 // What it sent may still come over another connection, which may not have said yet whose it is.
 bool Mesh::is_gone(int rank) {
   if (!left_[static_cast<std::size_t>(rank)]) return false;
@@ -358,14 +362,20 @@ bool Mesh::advance(Gather& g) {
   MpiStatus ignored;
   for (; g.have < size(); g.have = std::min(2 * g.have, size())) {
     const std::size_t more = static_cast<std::size_t>(std::min(g.have, size() - g.have)) * g.bytes;
-    if (!g.send && !g.receive) {
-      g.receive = receive(g.blocks.data() + static_cast<std::size_t>(g.have) * g.bytes, more, (rank_ + g.have) % size(),
-                          gather_tag);
-      g.send = send(g.blocks.data(), more, (rank_ + size() - g.have) % size(), gather_tag);
+    const int from = (rank_ + g.have) % size(), to = (rank_ + size() - g.have) % size();
+    if (!g.begun) {
+      g.receive = receive(g.blocks.data() + static_cast<std::size_t>(g.have) * g.bytes, more, from, gather_tag);
+      g.begun = g.to_send = true;
+    }
+    // Of two that send to each other the first connects, and the other answers: they have one connection for all time.
+    if (g.to_send && (from != to || rank_ < to || is_connected(to))) {
+      g.send = send(g.blocks.data(), more, to, gather_tag);
+      g.to_send = false;
     }
     if (g.send && test(g.send, ignored)) g.send = 0;
     if (g.receive && test(g.receive, ignored)) g.receive = 0;
-    if (g.send || g.receive) return false;
+    if (g.to_send || g.send || g.receive) return false;
+    g.begun = false;
   }
   for (std::size_t i = 0; g.bytes && i < addresses_.size(); ++i)
     std::memcpy(g.out + (static_cast<std::size_t>(rank_) + i) % addresses_.size() * g.bytes,

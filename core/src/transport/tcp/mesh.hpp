@@ -50,8 +50,9 @@ class Mesh {
   struct Gather {
     unsigned char* out;
     std::size_t bytes;
-    Bytes blocks;  // of this process, the next one, ...
-    int have = 1;  // of them
+    Bytes blocks;                         // of this process, the next one, ...
+    int have = 1;                         // of them
+    bool begun = false, to_send = false;  // of a round
     MpiHandle send = 0, receive = 0;
   };
   enum class Kind { none, send, receive, gather };
@@ -102,6 +103,7 @@ class Mesh {
   void flush(Connection& c);
   void progress();
   void look(Connection& c);
+  bool is_connected(int rank) const;
   bool is_gone(int rank);
   void accept();
   bool read(Connection& c);

@@ -103,10 +103,13 @@ bool Gateway::take_from(int rank) {
       s.from = pull ? from : nullptr;
       s.bytes = h.bytes;
       s.process = process_of(to);
-      if (pull && h.bytes && h.bytes <= message::gateway_unasked && message::begin_pull(fifo, s.ack)) {
-        wire.payload = s.payload_tag = take_tag(first_tag_at_once, payload_tags);
+      if (pull && h.bytes && h.bytes <= message::gateway_unasked)
+        s.payload_tag = take_tag(first_tag_at_once, payload_tags);
+      if (s.payload_tag) {
+        if (!message::begin_pull(fifo, s.ack)) break;  // the job is being stopped
+        wire.payload = s.payload_tag;
         wire.fragment = s.fragment = std::min(h.bytes, static_cast<std::uint64_t>(mpi_.eager_limit));
-        s.accepted = s.payload_tag != 0;
+        s.accepted = true;
       }
       post_header(s.process, wire);
       break;

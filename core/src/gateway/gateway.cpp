@@ -176,7 +176,7 @@ void Gateway::handle(Buffer& slot, std::int64_t bytes, int source) {
       a.from = h.from;
       a.process = source;
       a.sending = h.sending;
-      a.payload_tag = h.payload;
+      a.payload_tag = h.payload_tag;
       a.fragment = h.fragment;
       if (a.header.kind == message::Kind::small)
         std::memcpy(&a.header.address, message + sizeof h, h.bytes);
@@ -200,7 +200,7 @@ void Gateway::handle(Buffer& slot, std::int64_t bytes, int source) {
         sendings_.erase(found);
         break;
       }
-      s.payload_tag = h.payload;
+      s.payload_tag = h.payload_tag;
       s.fragment = h.fragment;
       if (!s.from)
         message::acknowledge(fifo, s.ack, message::ack_accepted + h.sending);

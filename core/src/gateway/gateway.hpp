@@ -77,8 +77,8 @@ class Gateway final : private device::SharedWork {
     Kind kind;
     std::uint32_t context;
     std::int32_t from, to, tag;
-    std::uint32_t sending;  // offer: the sender's number of it, which accept and received repeat
-    std::int32_t payload;   // accept: the payload's tag;  offer: the same where it follows at once, else 0
+    std::uint32_t sending;     // offer: the sender's number of it, which accept and received repeat
+    std::int32_t payload_tag;  // accept: the payload's tag;  offer: the same where it follows at once, else 0
     std::uint32_t elements;
     std::uint64_t bytes;
     std::uint64_t fragment;  // offer: what the sender has to send it in, 0: any;  accept: what it is sent in

@@ -107,7 +107,7 @@ bool Gateway::take_from(int rank) {
         s.payload_tag = take_tag(first_tag_at_once, payload_tags);
       if (s.payload_tag) {
         if (!message::begin_pull(fifo, s.ack)) break;  // the job is being stopped
-        wire.payload = s.payload_tag;
+        wire.payload_tag = s.payload_tag;
         wire.fragment = s.fragment = std::min(h.bytes, static_cast<std::uint64_t>(mpi_.eager_limit));
         s.accepted = true;
       }
@@ -292,7 +292,7 @@ Gateway::Header Gateway::answer_to(const Receiving& r, Kind kind) {
   Header wire{};
   wire.kind = kind;
   wire.sending = r.sending;
-  wire.payload = r.payload_tag;
+  wire.payload_tag = r.payload_tag;
   wire.fragment = r.fragment;
   return wire;
 }

@@ -178,10 +178,12 @@ void Gateway::handle(Buffer& slot, std::int64_t bytes, int source) {
       a.sending = h.sending;
       a.payload_tag = h.payload_tag;
       a.fragment = h.fragment;
-      if (a.header.kind == message::Kind::small)
+      if (a.header.kind == message::Kind::small) {
         std::memcpy(&a.header.address, message + sizeof h, h.bytes);
-      else if (eager)
-        a.payload = {message + sizeof h, static_cast<std::size_t>(h.bytes)}, a.slot = &slot;
+      } else if (eager) {
+        a.payload = {message + sizeof h, static_cast<std::size_t>(h.bytes)};
+        a.slot = &slot;
+      }
       deliver_or_keep(h.to - first_, std::move(a));
       break;
     }

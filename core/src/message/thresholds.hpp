@@ -16,10 +16,10 @@ inline constexpr std::uint32_t eager_of_gpu = 4096, eager_each_thread = 128, mos
 // the host needs longer than that to put 2 KiB into packets and take them out again, at both ends. (Open MPI on one
 // host, two cores: 2 KiB 6.2 us eagerly, 2.0 by rendezvous; 1 KiB 3.6 and 1.9.)
 inline constexpr std::uint32_t gateway_eager = 4096, gateway_eager_of_host = 256, gateway_most_eager = 16u << 10;
-// What the gateway may read where it is leaves this process, up to so many bytes, as a copy, with its header; up to so
-// many behind its header, unasked; and what it may put where it belongs does not go through packets that is longer than
-// so much. (Two network namespaces, TCP, against an offer that waits for its answer: 4 KiB 20 us -> 9, 32 KiB 40 -> 19,
-// 64 KiB 60 -> 41 over Open MPI, whose own are 7, 14 and 31.)
+// A payload that the gateway can read in the sender's memory is copied into the message of its header, up to so many
+// bytes; it follows its header without an answer, up to so many. One that it can write into the receiver's buffer goes
+// through the FIFO up to so many, and else straight there. (Two network namespaces, TCP, against an offer that waits
+// for its answer: 4 KiB 20 us -> 9, 32 KiB 40 -> 19, 64 KiB 60 -> 41 over Open MPI, whose own are 7, 14 and 31.)
 inline constexpr std::uint32_t gateway_copied = 32u << 10, gateway_unasked = 64u << 10, gateway_packed = 256;
 static_assert(gateway_copied >= gateway_most_eager);
 

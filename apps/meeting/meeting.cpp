@@ -55,6 +55,7 @@ std::vector<RankReport> Meeting::all_reports(const std::vector<RankReport>& mine
                    f.received_bytes,
                    f.wait_s,
                    f.open_receives,
+                   {},
                    {}});
   return all;
 }

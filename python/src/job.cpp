@@ -217,6 +217,14 @@ void bind_job(nb::module_& m) {
       .def_ro("received_messages", &RankReport::received_messages, "Messages that it received.")
       .def_ro("received_bytes", &RankReport::received_bytes, "Their bytes.")
       .def_ro("wait_s", &RankReport::wait_s, "Seconds in calls that had to wait.")
+      .def_prop_ro(
+          "slow",
+          [](const RankReport& r) {
+            nb::dict slow;
+            for (const SlowMessages& s : r.slow) slow[s.reason.c_str()] = s.messages;
+            return slow;
+          },
+          "Messages that took the slow path, by the reason, most first.")
       .def_ro("open_receives", &RankReport::open_receives, "Receives that were begun and never matched.")
       .def_ro("failure", &RankReport::failure, "The first error of a call in a kernel of a GPU.");
 

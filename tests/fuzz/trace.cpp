@@ -57,7 +57,8 @@ std::string text_of(const Document& d) {
       entry("X", std::string(message::to_string(e.call)), r.process,
             field("peer", e.peer) + field("tag", e.tag) + field("communicator", e.communicator) +
                 field("bytes", e.bytes) + field("request", e.request) + field("from", e.from) +
-                field("from_tag", e.from_tag) + "\"from_bytes\":" + std::to_string(e.from_bytes),
+                field("from_tag", e.from_tag) + "\"from_bytes\":" + std::to_string(e.from_bytes) +
+                (e.slow == message::Reason::none ? "" : ",\"slow\":" + quoted(message::to_string(e.slow))),
             span("call", e));
     ++thread;
   }

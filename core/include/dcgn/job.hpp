@@ -21,6 +21,12 @@ namespace dcgn {
 // As Launch::grid in Job::gpu: as many blocks as the GPU has slots.
 inline constexpr unsigned one_block_per_slot = 0;
 
+// Messages that took the slow path, and why: what each reason means is in docs/guide/messages.md.
+struct SlowMessages {
+  std::string reason;
+  std::uint64_t messages = 0;
+};
+
 // What each rank did.
 struct RankReport {
   int rank = 0;
@@ -32,6 +38,7 @@ struct RankReport {
   double wait_s = 0;                // time in calls that had to wait
   std::uint64_t open_receives = 0;  // begun by irecv and never matched
   std::string failure;              // the first error of a call in a kernel, where Config::errors_fatal is off
+  std::vector<SlowMessages> slow;   // sent or received, most first
 };
 
 // What run() returns.
@@ -40,7 +47,7 @@ struct Report {
   std::vector<RankReport> ranks;
 };
 
-// The report as a table, a line a rank.
+// The report as a table, a line a rank, and how many of all messages took the slow path.
 std::string to_string(const Report& report);
 
 class Job;

@@ -20,7 +20,8 @@ DCGN_HOST_DEVICE message::TraceEvent* begin_event(const message::Port& port, con
             0,
             beside.bytes,
             traced_rank(port, group, beside.peer),
-            beside.tag};
+            beside.tag,
+            message::Reason::none};
   return event;
 }
 
@@ -32,6 +33,9 @@ DCGN_HOST_DEVICE void RecordedMessage::write_late(bool leader, message::TraceLog
                                                   message::TwoWords place, message::Call call,
                                                   std::int32_t communicator, int peer, int tag, std::int64_t bytes) {
   write(leader, log, begin, place, call, communicator, peer, tag, bytes);
+  if (!leader) return;
+  const message::Reason slow = log.take_slow();
+  if (place.first != place.second) reinterpret_cast<message::TraceEvent*>(place.first)->slow = slow;
 }
 
 }  // namespace dcgn::collective

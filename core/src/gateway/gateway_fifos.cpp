@@ -204,7 +204,8 @@ bool Gateway::deliver(int rank, Arrival& a) {
   if (apart) a.header.kind = message::Kind::offer;
   if (!tx.reserve(a.header.kind, apart ? 0 : a.payload.size(), place)) return false;
   if (a.header.kind == message::Kind::offer) {
-    if (!message::take_ack(me_, a.header.ack)) return false;
+    if (!message::has_ack(me_)) return false;
+    a.header.ack = message::take_ack(me_);
     Receiving& r = receivings_.emplace_back();
     r.is_here = apart;
     if (apart) {

@@ -22,6 +22,7 @@ class Recorded {
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
   ~Recorded() {
+    event_.took(me_.log);
     if (event_) [[unlikely]]
       if (me_.log.watched & message::TraceLog::has_ranges) trace::end_range();
   }

@@ -1,9 +1,44 @@
 #include <dcgn/job.hpp>
 
+#include "trace/words.hpp"
+
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace dcgn {
+
+namespace {
+
+// "12 % of 500 messages took the slow path: 9 % nonblocking, 3 % tag above 65535"; empty where none did.
+std::string slow_of(const Report& report) {
+  std::uint64_t all = 0, slow = 0;
+  std::map<std::string, std::uint64_t> by_reason;
+  for (const RankReport& r : report.ranks) {
+    all += r.sent_messages + r.received_messages;
+    for (const SlowMessages& s : r.slow) {
+      slow += s.messages;
+      by_reason[s.reason] += s.messages;
+    }
+  }
+  if (!slow) return "";
+  all = std::max(all, slow);  // of some the job has stopped in the middle
+  std::vector<std::pair<std::uint64_t, std::string>> most;
+  for (const auto& [reason, messages] : by_reason) most.emplace_back(messages, reason);
+  std::sort(most.rbegin(), most.rend());
+  const auto share = [&](std::uint64_t part) {
+    return trace::share_text(static_cast<double>(part), static_cast<double>(all)) + " ";
+  };
+  std::string text = share(slow) + "of " + std::to_string(all) + " messages, sent or received, took the slow path: ";
+  for (std::size_t i = 0; i < most.size(); ++i) text += (i ? ", " : "") + share(most[i].first) + most[i].second;
+  return text + "\n";
+}
+
+}  // namespace
 
 std::string to_string(const Report& report) {
   char line[256];
@@ -20,7 +55,7 @@ std::string to_string(const Report& report) {
       text += "       receives that were begun and never matched: " + std::to_string(r.open_receives) + "\n";
     if (!r.failure.empty()) text += "       " + r.failure + "\n";
   }
-  return text;
+  return text + slow_of(report);
 }
 
 }  // namespace dcgn

@@ -45,6 +45,37 @@ const char* to_string(Call call) {
   return "unknown call";
 }
 
+const char* to_string(Reason why) {
+  switch (why) {
+    case Reason::none: return "none";
+    case Reason::moved: return "moved by a copy engine or its sender";
+    case Reason::tag: return "tag above 65535";
+    case Reason::alignment: return "not of whole aligned words";
+    case Reason::mode: return "synchronous or buffered";
+    case Reason::nonblocking: return "nonblocking";
+    case Reason::datatype: return "elements to be checked";
+    case Reason::device_memory: return "GPU memory or gaps, from the CPU";
+    case Reason::process: return "to or from another process";
+    case Reason::pieces: return "in pieces, for want of memory that both reach";
+    case Reason::full: return "FIFO full";
+    case Reason::queued: return "behind sends that wait";
+    case Reason::unanswered: return "not received at once";
+    case Reason::late: return "not there yet";
+    case Reason::behind: return "behind another message";
+    case Reason::open: return "beside open messages";
+    case Reason::longer: return "longer than the buffer";
+    case Reason::requests: return "no request free";
+    case Reason::off: return "fast calls off";
+  }
+  return "unknown reason";
+}
+
+Reason reason_of(std::string_view text) {
+  for (std::uint32_t i = 0; i < reasons; ++i)
+    if (text == to_string(static_cast<Reason>(i))) return static_cast<Reason>(i);
+  return Reason::none;
+}
+
 std::string describe_communicator(const Envelope& e) {
   return e.context / 2 ? " in communicator " + std::to_string(e.context / 2) : "";
 }

@@ -6,10 +6,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace dcgn::message {
 
 const char* to_string(Call call);
+
+// "tag above 65535".
+const char* to_string(Reason why);
+// Reason::none for any other text.
+Reason reason_of(std::string_view text);
 
 // " in communicator 2", counted as its ranks agreed; nothing for the world's. Ranks are the world's in all reports.
 std::string describe_communicator(const Envelope& envelope);

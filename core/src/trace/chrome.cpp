@@ -160,7 +160,9 @@ class ChromeWriter {
     slice(message::to_string(e.call), "call", r.node, r.rank, e.begin_ns, e.end_ns);
     text_ << "\"peer\":" << e.peer << ",\"tag\":" << e.tag << ",\"communicator\":" << e.communicator
           << ",\"bytes\":" << e.bytes << ",\"request\":" << e.request << ",\"from\":" << e.from
-          << ",\"from_tag\":" << e.from_tag << ",\"from_bytes\":" << e.from_bytes << "}}";
+          << ",\"from_tag\":" << e.from_tag << ",\"from_bytes\":" << e.from_bytes;
+    if (e.slow != message::Reason::none) (text_ << ",\"slow\":").quoted(message::to_string(e.slow));
+    text_ << "}}";
   }
 
   void activity(std::size_t device, const Activity& a) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dcgn/call.hpp>
+#include <dcgn/message/reason.hpp>
 
 #include <cstdint>
 #include <string>
@@ -23,6 +24,7 @@ struct Event {
   // sendrecv: of its receive; the fields above are of its send
   std::int32_t from = -1, from_tag = -1;
   std::int64_t from_bytes = 0;
+  message::Reason slow = message::Reason::none;  // of a blocking send or receive: why it took the slow path
 };
 
 // A kernel, or a copy, on a device.

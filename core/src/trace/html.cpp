@@ -99,6 +99,9 @@ std::string meta_of(const Document& d, const Analysis& a) {
     const auto call = static_cast<message::Call>(c);
     text += (c ? ",[" : "[") + quoted(message::to_string(call)) + ',' + number(kind_of(call)) + ']';
   }
+  text += "],\"reasons\":[";
+  for (std::uint32_t i = 0; i < message::reasons; ++i)
+    text += (i ? "," : "") + quoted(message::to_string(static_cast<message::Reason>(i)));
   text += "],\"ranks\":" + list(d.ranks, [&](const Rank& r) {
             const std::string cpu = r.device >= 0 ? "" : "CPUs";
             const std::string group =
@@ -187,6 +190,9 @@ void add_events(const Document& d, const Analysis& a, Stream& s) {
     s.add_signed(e.from);
     s.add_signed(e.from_tag);
     s.add_signed(e.from_bytes);
+  });
+  column([&](const Event& e, const Wait&, std::size_t) {
+    if (kind_of(e.call) < 2) s.add(static_cast<std::uint32_t>(e.slow));
   });
 }
 

@@ -114,6 +114,8 @@ class DocumentReader {
       e.event.from_tag = whole<std::int32_t>();
     } else if (key == "from_bytes") {
       e.event.from_bytes = json_.whole();
+    } else if (key == "slow") {
+      e.event.slow = message::reason_of(json_.string());
     } else if (key == "rank") {
       e.rank.rank = whole<std::int32_t>();
       e.names_rank = true;

@@ -76,7 +76,8 @@ Event event_of(const message::TraceEvent& e, std::uint64_t begin, std::uint64_t 
               .request = e.request,
               .from = e.from,
               .from_tag = e.from_tag,
-              .from_bytes = e.from_bytes};
+              .from_bytes = e.from_bytes,
+              .slow = e.slow};
   using message::Call;
   if (event.call == Call::send || event.call == Call::ssend || event.call == Call::bsend || event.call == Call::recv) {
     event.request = 0;

@@ -57,6 +57,24 @@ Culprits culprits_of(const Document& document, const Analysis& analysis) {
   return most;
 }
 
+// " 12 % of the sends and receives that wait took the slow path, most of them because: FIFO full."
+std::string slow_calls(const Document& document) {
+  std::uint64_t all = 0, slow = 0;
+  std::array<std::uint64_t, message::reasons> by_reason{};
+  for (const Rank& rank : document.ranks)
+    for (const Event& e : rank.events) {
+      using message::Call;
+      all += e.call == Call::send || e.call == Call::ssend || e.call == Call::bsend || e.call == Call::recv;
+      slow += e.slow != message::Reason::none;
+      ++by_reason.at(static_cast<std::size_t>(e.slow));
+    }
+  if (!slow) return "";
+  const auto most = std::max_element(by_reason.begin() + 1, by_reason.end());
+  return " " + share_text(as_double(slow), as_double(all)) +
+         " of the blocking sends and receives took the slow path, " + share_text(as_double(*most), as_double(slow)) +
+         " of these: " + message::to_string(static_cast<message::Reason>(most - by_reason.begin())) + ".";
+}
+
 }  // namespace
 
 bool has_several_nodes(const Document& document) {
@@ -153,6 +171,7 @@ std::string summary_of(const Document& document, const Analysis& analysis) {
             share_text(as_double(most->second), as_double(whole)) + " of it is on rank " + std::to_string(most->first) +
             ".";
   }
+  text += slow_calls(document);
   if (dropped) text += " " + count_of(dropped, "call") + " found no room: raise DCGN_TRACE_EVENTS.";
   return text;
 }

@@ -1,11 +1,13 @@
 // The guide's table of thresholds says what the code has.
 #include "message/thresholds.hpp"
 #include <dcgn/message/packet.hpp>
+#include "message/describe.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -45,6 +47,17 @@ TEST(Thresholds, AreThoseOfTheGuide) {
       found[name.substr(1, name.size() - 2)] = value;
   }
   EXPECT_EQ(found, all);
+}
+
+TEST(Reasons, AreThoseOfTheGuide) {
+  std::ifstream guide(DCGN_GUIDE_TO_MESSAGES);
+  const std::string text{std::istreambuf_iterator<char>(guide), {}};
+  for (std::uint32_t i = static_cast<std::uint32_t>(message::Reason::tag); i < message::reasons; ++i) {
+    const auto why = static_cast<message::Reason>(i);
+    EXPECT_NE(text.find(std::string("\n| ") + message::to_string(why) + " |"), std::string::npos)
+        << message::to_string(why);
+    EXPECT_EQ(message::reason_of(message::to_string(why)), why);
+  }
 }
 
 }  // namespace

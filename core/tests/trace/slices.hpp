@@ -18,6 +18,7 @@ struct Slice {
   int node = 0, thread = 0;
   std::int64_t begin = 0, end = 0;           // ns
   std::map<std::string, std::int64_t> args;  // those that are numbers
+  std::string slow;
   std::int64_t operator[](const std::string& arg) const { return args.count(arg) ? args.at(arg) : INT64_MIN; }
 };
 
@@ -64,7 +65,7 @@ inline Slices read_slices(const std::string& path) {
     if (kind == "X") {
       const std::int64_t begin = ns_after(line, "ts");
       slices.all.push_back({text_after(line, "name"), text_after(line, "cat"), node, thread, begin,
-                            begin + ns_after(line, "dur"), args});
+                            begin + ns_after(line, "dur"), args, text_after(line, "slow")});
     } else if (kind == "M" && args.count("rank")) {
       slices.ranks[static_cast<int>(args["rank"])] = args;
     }

@@ -74,6 +74,11 @@ class Recorded {
       event_->from_bytes = status.bytes;
     }
   }
+  // Which way its message took.
+  DCGN_HOST_DEVICE void took(message::TraceLog& log) const {
+    if (event_) [[unlikely]]
+      event_->slow = log.take_slow();
+  }
   // It has found nothing: who asks again and again has no more than the last answer in the log.
   DCGN_HOST_DEVICE void forget(const message::Port& port) {
     if (event_) [[unlikely]]

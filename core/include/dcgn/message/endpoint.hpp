@@ -12,6 +12,7 @@
 #include <dcgn/message/copy_queue.hpp>
 #include <dcgn/message/fifo.hpp>
 #include <dcgn/message/grid_barrier.hpp>
+#include <dcgn/message/reason.hpp>
 #include <dcgn/message/trace_log.hpp>
 #include <dcgn/status.hpp>
 
@@ -142,7 +143,8 @@ struct Statistics {
   std::uint64_t sent_messages = 0, sent_bytes = 0;
   std::uint64_t received_messages = 0, received_bytes = 0;  // that matched a receive
   std::uint64_t wait_ns = 0;
-  std::uint64_t activity = 0;  // grows with everything that the rank does here
+  std::uint64_t activity = 0;        // grows with everything that the rank does here
+  std::uint64_t slow[reasons] = {};  // messages that took the slow path, by their Reason
 };
 
 // What is wrong with a collective's arguments, or with what the others gave.

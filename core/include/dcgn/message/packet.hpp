@@ -85,6 +85,8 @@ enum class Kind : std::uint32_t {
   placed,  // an announced payload is in the buffer of the receive named in `record`
 };
 
+DCGN_HOST_DEVICE constexpr bool is_announced(Kind kind) { return kind == Kind::pull || kind == Kind::offer; }
+
 struct Header {
   Kind kind = Kind::small;
   std::uint32_t context = 0;  // which communicator, and whether the user's or the library's own messages
@@ -235,7 +237,7 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
 
 // Reads the other packets of the header at `position`, if they are there, where the first one has been decoded.
 DCGN_HOST_DEVICE inline bool read_rest(const Ring& ring, std::uint32_t position, Header& h) {
-  if (h.kind != Kind::pull && h.kind != Kind::offer) return true;
+  if (!is_announced(h.kind)) return true;
   std::uint32_t size[3] = {}, address[3] = {};
   bool here = read_packet(ring.at(position + 1), ring.epoch(position + 1), size);
   if (h.kind == Kind::pull)  // under way together

@@ -5,6 +5,7 @@
 #include <dcgn/arch/clock.hpp>
 #include <dcgn/call.hpp>
 #include <dcgn/host_device.hpp>
+#include <dcgn/message/reason.hpp>
 
 #include <cstdint>
 
@@ -34,6 +35,7 @@ struct alignas(64) TraceEvent {
   std::uint64_t request;
   std::int64_t from_bytes;
   std::int32_t from, from_tag;
+  Reason slow;  // why a blocking send or receive took the slow path
 
   // Bytes in bits 0-47, the call in 48-54, and above the communicator, -1 to most_communicators - 1.
   static constexpr int call_shift = 48, communicator_shift = 55;
@@ -63,6 +65,7 @@ struct TraceLog {
   TraceEvent* events = nullptr;            // the first place
   std::uint64_t dropped = 0;
   std::uint32_t watched = 0;
+  Reason slow = Reason::none;  // of the send or receive that is under way
 
   // The leader's, between two barriers of its call.
   DCGN_HOST_DEVICE TraceEvent* begin() {
@@ -72,6 +75,11 @@ struct TraceLog {
     else
       ++dropped;
     return event;
+  }
+  DCGN_HOST_DEVICE Reason take_slow() {
+    const Reason why = slow;
+    slow = Reason::none;
+    return why;
   }
   // The latest one has not been.
   DCGN_HOST_DEVICE void forget(const TraceEvent* event) {

@@ -5,6 +5,7 @@
 #include "message/engine/fast_request.hpp"
 #include "message/engine/goals.hpp"
 #include "message/engine/packets.hpp"
+#include "message/engine/plan.hpp"
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"
 #include "message/engine/work.hpp"
@@ -64,17 +65,6 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
   if ((code == Code::aborted || code == Code::deadline || code == Code::rank_ended) && !me.stopped) stop(me);
   me.call = Call::none;
   give_flag(me.busy);
-}
-
-// Whether the arguments are such that a fast call may be tried: one decision, the same for all threads.
-DCGN_HOST_DEVICE inline bool fit(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
-                                 bool wild) {
-  const bool known = port.fifo(peer) < static_cast<std::uint32_t>(port.near);
-  const bool whom = known || (wild && peer == any_source), what = tag >= 0 || (wild && tag == any_tag);
-#if !defined(__CUDA_ARCH__)
-  if (port.me->elements) return false;
-#endif
-  return whom && what && (bytes == 0 || (bytes > 0 && buffer && !is_device_memory(port, buffer)));
 }
 
 // The leader goes on until there is something to carry: false, or until the call has its result: true. With `once` it
@@ -274,34 +264,58 @@ DCGN_HOST_DEVICE void pass_on([[maybe_unused]] const Scope& scope, [[maybe_unuse
 #endif
 }
 
+// Whether a call with these arguments may try to go on without the engine.
+DCGN_HOST_DEVICE inline bool may_begin(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
+                                       bool wild) {
+  return is_valid(port, buffer, bytes, peer, tag, wild) && why_request(port, buffer, bytes, peer) == Reason::none;
+}
+
+// A receive; `found` is as fast_receive() has it.
+template <class Scope>
+DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
+                                   int from, int found, int tag, std::uint32_t context) {
+  const Port port(me);
+  const auto size = static_cast<std::uint64_t>(capacity);
+  Status status;
+  Reason why = is_valid(port, data, capacity, from, tag, true) ? why_request(port, data, capacity, from) : Reason::off;
+  if (why == Reason::none && !scope.broken()) {
+    if constexpr (decides_in_block && Scope::in_warp)
+      if (calls_in_block(me) && from != any_source) {
+        if (size <= small_bytes) reopen_fifo_from(scope, port, from);
+        if (await_head(scope, port, from) &&
+            ((size <= small_bytes && receive_packet(scope, port, data, size, from, tag, context, status)) ||
+             receive_words(scope, port, data, size, from, tag, context, status)))
+          return status;
+      }
+    why = fast_receive(scope, me, data, size, from, found, tag, context, status);
+    if (why == Reason::none) return status;
+  }
+  ReceiveGoal goal{me, data, size, from, tag, context, true, why};
+  return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
+}
+
 // Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
 template <class Scope>
 DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
                                std::int64_t bytes, int to, int tag, std::uint32_t context) {
   const Port port(me);
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && !scope.broken() && fit(port, data, bytes, to, tag, false)) {
-    OutFifo& fifo = port.out[port.fifo(to)];
-    if (size <= small_bytes || size <= eager_limit(fifo, scope.size())) {
-      if constexpr (decides_in_block && Scope::in_block)
-        if (calls_in_block(me)) {
-          if constexpr (Scope::in_warp)
-            if (size <= small_bytes ? send_packet_anew(scope, port, data, size, to, tag, context)
-                                    : send_words(scope, port, data, size, to, tag, context))
-              return Code::ok;
-          if (send_packets(scope, port, data, size, to, tag, context)) return Code::ok;
-        }
-      if (fast_send_eager(scope, me, fifo, data, size, tag, context)) return Code::ok;
-    } else {
-      const Announced sent = fast_announce(scope, me, data, size, to, tag, context);
-      if (sent.state == Announced::State::received) return Code::ok;
-      if (sent.state == Announced::State::pending) {
-        AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
-        return run(scope, me, call, goal, {}).status.code;
-      }
+  const bool valid = is_valid(port, data, bytes, to, tag, false);
+  Reason why = mode != SendMode::standard ? Reason::mode : valid ? why_request(port, data, bytes, to) : Reason::off;
+  if (why == Reason::none && !scope.broken()) {
+    if constexpr (decides_in_block && Scope::in_warp)
+      if (calls_in_block(me) && (size <= small_bytes ? send_packet_anew(scope, port, data, size, to, tag, context)
+                                                     : send_words(scope, port, data, size, to, tag, context)))
+        return Code::ok;
+    const Sent sent = fast_send(scope, me, data, size, to, tag, context);
+    if (sent.state == Sent::State::over) return Code::ok;
+    if (sent.state == Sent::State::pending) {
+      AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
+      return run(scope, me, call, goal, {}).status.code;
     }
+    why = sent.why;
   }
-  SendGoal goal{me, data, size, to, tag, context, mode, true};
+  SendGoal goal{me, data, size, to, tag, context, mode, true, why};
   const Code code = run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
   pass_on(scope, me, to);
   return code;
@@ -311,11 +325,11 @@ template <class Scope>
 DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
                                int to, int tag, std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && !scope.broken() && fit(Port(me), data, bytes, to, tag, false)) {
+  if (mode == SendMode::standard && !scope.broken() && may_begin(Port(me), data, bytes, to, tag, false)) {
     const Request request = fast_isend(scope, me, data, size, to, tag, context);
     if (!request.is_null()) return request;
   }
-  SendGoal goal{me, data, size, to, tag, context, mode, false};
+  SendGoal goal{me, data, size, to, tag, context, mode, false, Reason::nonblocking};
   const Request request = request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
   pass_on(scope, me, to);
   return request;
@@ -324,26 +338,7 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
 template <class Scope>
 DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
                                   int from, int tag, std::uint32_t context) {
-  const Port port(me);
-  const auto size = static_cast<std::uint64_t>(capacity);
-  Status status;
-  if (!scope.broken() && fit(port, data, capacity, from, tag, true)) {
-    if constexpr (decides_in_block && Scope::in_block) {
-      if (calls_in_block(me) && from != any_source) {
-        if (Scope::in_warp && size <= small_bytes) reopen_fifo_from(scope, port, from);
-        if (await_head(scope, port, from)) {
-          if constexpr (Scope::in_warp)
-            if ((size <= small_bytes && receive_packet(scope, port, data, size, from, tag, context, status)) ||
-                receive_words(scope, port, data, size, from, tag, context, status))
-              return status;
-          if (receive_packets(scope, port, data, size, from, tag, context, status)) return status;
-        }
-      }
-    }
-    if (fast_receive(scope, me, data, size, from, tag, context, status)) return status;
-  }
-  ReceiveGoal goal{me, data, size, from, tag, context, true};
-  return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
+  return recv_found(scope, me, call, data, capacity, from, -1, tag, context);
 }
 
 // What waits for many ranks is inlined here, all but what is out of the ordinary: each function called in between would
@@ -351,31 +346,32 @@ DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, v
 template <class Scope>
 DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
                                       int tag, std::uint32_t context) {
-  if constexpr (decides_in_block && Scope::in_block)
-    if (const Port port(me);
-        calls_in_block(me) && !scope.broken() && fit(port, data, capacity, any_source, tag, true)) {
+  int found = -1;
+  if constexpr (decides_in_block && Scope::in_warp)
+    if (const Port port(me); calls_in_block(me) && !scope.broken() &&
+                             may_begin(port, data, capacity, any_source, tag, true) &&
+                             capacity <= static_cast<std::int64_t>(small_bytes)) {
       const auto size = static_cast<std::uint64_t>(capacity);
       Status status;
-      const bool small = size <= small_bytes;
       if constexpr (Scope::single) {
-        if (small && receive_packet_by_one(scope, port, data, size, tag, context, status)) return status;
-      } else if constexpr (Scope::in_warp) {
-        if (small && receive_packet_of_few(scope, port, data, size, tag, context, status)) return status;
+        if (receive_packet_by_one(scope, port, data, size, tag, context, status)) return status;
+      } else {
+        if (receive_packet_of_few(scope, port, data, size, tag, context, status)) return status;
       }
-      if (receive_packets_of_any(scope, port, data, size, tag, context, status)) return status;
+      if (receive_packet_of_any(scope, port, data, size, tag, context, status, found)) return status;
     }
-  return recv_from(scope, me, call, data, capacity, any_source, tag, context);
+  return recv_found(scope, me, call, data, capacity, any_source, found, tag, context);
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
                                std::uint32_t context) {
   const auto size = static_cast<std::uint64_t>(capacity);
-  if (!scope.broken() && fit(Port(me), data, capacity, from, tag, true)) {
+  if (!scope.broken() && may_begin(Port(me), data, capacity, from, tag, true)) {
     const Request request = fast_irecv(scope, me, data, size, from, tag, context);
     if (!request.is_null()) return request;
   }
-  ReceiveGoal goal{me, data, size, from, tag, context, false};
+  ReceiveGoal goal{me, data, size, from, tag, context, false, Reason::nonblocking};
   return request_from(me, run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
 }
 
@@ -383,8 +379,9 @@ template <class Scope>
 DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
                                  std::int64_t bytes, int to, int send_tag, void* into, std::int64_t capacity, int from,
                                  int recv_tag, std::uint32_t context) {
-  ExchangeGoal goal{{me, data, static_cast<std::uint64_t>(bytes), to, send_tag, context, mode, false},
-                    {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true}};
+  ExchangeGoal goal{
+      {me, data, static_cast<std::uint64_t>(bytes), to, send_tag, context, mode, false, Reason::nonblocking},
+      {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true, Reason::nonblocking}};
   Argument argument = check(me, data, bytes, to, send_tag, false);
   if (argument.code == Code::ok) argument = check(me, into, capacity, from, recv_tag, true);
   return run(scope, me, call, goal, argument).status;

@@ -3,7 +3,7 @@
 //
 // A fast send writes an eager message to a FIFO with room, or announces a longer one and waits a while for the receiver
 // to read it. A fast receive takes an eager message from the head of its FIFO, or reads a longer one where it is, if
-// nothing else is open that it could overtake or delay. In all other cases these functions return false and change
+// nothing else is open that it could overtake or delay. In all other cases these functions say why not and change
 // nothing; then operate() in calls.hpp runs the general path.
 //
 // All threads of the scope read the rank's state before the first barrier of a call; the leader changes it between that
@@ -14,6 +14,7 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>
+#include "message/engine/plan.hpp"
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"
 #include "message/engine/work.hpp"
@@ -63,31 +64,45 @@ DCGN_HOST_DEVICE inline void end_fast([[maybe_unused]] Endpoint& me) {
   if (!calls_in_block(me)) give_flag(me.busy);
 }
 
-// Where an eager message goes; nowhere if it is not for a fast call.
-DCGN_HOST_DEVICE inline Reservation plan_send(Endpoint& me, OutFifo& fifo, std::uint32_t threads, Kind kind,
-                                              std::uint64_t bytes) {
-  if (has_ended(me, fifo) || !begin_fast(me)) return {};
-  Reservation place;
-  if (bytes <= eager_limit(fifo, threads) && !fifo.first &&
-      Tx(fifo).reserve(kind, kind == Kind::small ? 0 : bytes, place))
-    return place;
-  end_fast(me);
-  return {};
-}
+// What became of a send: it is over, it is to be waited for as a request, or it is not for a fast call, and why.
+struct Sent {
+  enum class State : std::uint32_t { none, over, pending };
+  State state = State::none;
+  Reason why = Reason::none;
+  std::uint32_t index = 0, generation = 0;  // of the request
+};
 
-// Any eager message.
+// The leader's part for a message above the eager threshold: the header says where it is, and the answer is waited for.
+DCGN_HOST_DEVICE Sent announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
+                               int tag, std::uint32_t context);
+
+// Any message to a rank that has a FIFO.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool fast_send_eager(const Scope& scope, Endpoint& me, OutFifo& fifo,
-                                                        const void* data, std::uint64_t bytes, int tag,
-                                                        std::uint32_t context) {
-  Header h;
-  h.kind = fits_small(context, tag, bytes) ? Kind::small : Kind::eager;
-  Reservation place;
-  if (scope.leader()) place = plan_send(me, fifo, scope.size(), h.kind, bytes);
-  place = scope.publish(place);  // and what the threads wrote to the buffer is visible to all of them
-  if (!place.all) return false;
+[[gnu::noinline]] DCGN_HOST_DEVICE Sent fast_send(const Scope& scope, Endpoint& me, const void* data,
+                                                  std::uint64_t bytes, int to, int tag, std::uint32_t context) {
+  OutFifo& fifo = me.out[to - me.first];
+  if (bytes > small_bytes && bytes > eager_limit(fifo, scope.size()))
+    return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
+  struct Decision {
+    Reservation place;
+    Reason why = Reason::off;
+  } decision;
+  if (scope.leader() && !has_ended(me, fifo) && begin_fast(me)) {
+    const Outgoing message{{to, tag, context, 0, bytes}, static_cast<const unsigned char*>(data)};
+    const SendPlan plan = fifo.first ? SendPlan::queued() : plan_send(me, fifo, scope.size(), message);
+    decision.why = plan.why;
+    if (plan.place.all && !is_announced(plan.kind))
+      decision.place = plan.place;
+    else
+      end_fast(me);
+  }
+  decision = scope.publish(decision);  // and what the threads wrote to the buffer is visible to all of them
+  const Reservation& place = decision.place;
+  if (!place.all) return {Sent::State::none, decision.why};
   const Ring ring = fifo.ring;
   if (scope.leader()) {
+    Header h;
+    h.kind = place.packets || !fits_small(context, tag, bytes) ? Kind::eager : Kind::small;
     h.context = context;
     h.tag = tag;
     h.bytes = bytes;
@@ -95,30 +110,13 @@ template <class Scope>
     Tx(fifo).put(place, h, 0, me.without & without_relaxed);
     ++fifo.fast_messages;
     fifo.fast_bytes += bytes;
+    count(me, context, why_told<Scope>(me, data, bytes, tag));
   }
   if (place.packets)
     push_packets(scope, Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data));
   if (scope.leader()) end_fast(me);
   scope.sync();  // the buffer is the caller's again
-  return true;
-}
-
-// What became of a message that was announced: not for a fast call, received, or still to be waited for as a request.
-struct Announced {
-  enum class State : std::uint32_t { none, received, pending };
-  State state = State::none;
-  std::uint32_t index = 0, generation = 0;
-};
-
-// The leader's part of fast_announce(): what it finds it takes at once.
-DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
-                                    int tag, std::uint32_t context);
-
-// Above the eager threshold. The header says where the message is; the leader waits for the answer.
-template <class Scope>
-DCGN_HOST_DEVICE Announced fast_announce(const Scope& scope, Endpoint& me, const void* data, std::uint64_t bytes,
-                                         int to, int tag, std::uint32_t context) {
-  return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
+  return {Sent::State::over};
 }
 
 // Finds a FIFO that holds a message, for a receive from any source. Made and used by those who look, who all come to
@@ -238,25 +236,8 @@ struct Arrival {
   Incoming message;
   std::int32_t fifo = 0;
   std::uint32_t credit_due = 0;
+  Reason why = Reason::off;  // there is none
 };
-
-// Whether a fast call can take this message. A pull is begun with that.
-DCGN_HOST_DEVICE inline bool begin_fast_take(const Endpoint& me, InFifo& fifo, const Header& h, std::uint64_t capacity,
-                                             int tag, std::uint32_t context, std::uint32_t threads) {
-  if ((tag != any_tag && tag != h.tag) || h.context != context || h.bytes > capacity) return false;
-  switch (h.kind) {
-    case Kind::small:
-    case Kind::eager: return true;
-    case Kind::pull:
-      // Not if a copy engine or the system fetches it, or the sender stores it.
-      return h.readable && !fifo.process && h.bytes < copy_engine_limit(fifo, threads, true) &&
-             !(h.placeable && is_placed(me, threads, h.bytes)) && begin_pull(fifo, h.ack);
-    case Kind::offer:
-    case Kind::data:
-    case Kind::placed: return false;
-  }
-  return false;
-}
 
 // All threads take the message. `from_any`: the receive looked at all FIFOs.
 template <class Scope>
@@ -307,59 +288,65 @@ template <class Scope>
   return fifo;
 }
 
-// Any message, from anybody.
+// Any message, from this rank or any_source; `found` is the FIFO that is known to hold one, -1 where none is. None
+// where it has been received, or why not.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool fast_receive(const Scope& scope, Endpoint& me, void* data,
-                                                     std::uint64_t capacity, int from, int tag, std::uint32_t context,
-                                                     Status& status) {
+[[gnu::noinline]] DCGN_HOST_DEVICE Reason fast_receive(const Scope& scope, Endpoint& me, void* data,
+                                                       std::uint64_t capacity, int from, int found, int tag,
+                                                       std::uint32_t context, Status& status) {
+  const bool from_any = from == any_source;
   Arrival plan;
-  plan.fifo = from == any_source ? -1 : from - me.first;
+  plan.fifo = from_any ? found : from - me.first;
   const bool begun = !scope.looks() || begin_fast(me);
   const bool able = begun && !me.open;
-  if (from == any_source && scope.looks() && able) plan.fifo = await_any_fifo(scope, me);
-  Reservation& found = plan.message.place;
-  if (scope.leader() && able && plan.fifo >= 0 && plan.fifo < me.near) {
-    InFifo& fifo = me.in[plan.fifo];
-    if (!await_message(fifo, plan.message) ||
-        !begin_fast_take(me, fifo, plan.message.header, capacity, tag, context, scope.size()))
-      found = {};
-    plan.credit_due = found.position + found.all - fifo.returned >= fifo.batch;
+  if (plan.fifo < 0 && scope.looks() && able) plan.fifo = await_any_fifo(scope, me);
+  Reservation& place = plan.message.place;
+  if (scope.leader() && begun) {
+    if (!able) {
+      plan.why = Reason::open;
+    } else if (plan.fifo == me.near) {
+      plan.why = Reason::process;
+    } else if (plan.fifo < 0 || !await_message(me.in[plan.fifo], plan.message)) {
+      plan.why = Reason::late;
+    } else {
+      InFifo& fifo = me.in[plan.fifo];
+      const Header& h = plan.message.header;
+      plan.why = plan_receive(me, fifo, h, capacity, tag, context, scope.size());
+      if (plan.why == Reason::none && h.kind == Kind::pull && !begin_pull(fifo, h.ack)) plan.why = Reason::off;
+      plan.credit_due = place.position + place.all - fifo.returned >= fifo.batch;
+    }
+    if (plan.why != Reason::none) {
+      place = {};
+      end_fast(me);
+    } else {
+      count(me, context, why_told<Scope>(me, data, capacity, tag));
+    }
   }
-  if (scope.leader() && begun && !found.all) end_fast(me);
   plan = scope.publish(plan);
-  if (!found.all || !fast_take(scope, me, me.in[plan.fifo], plan, data, from == any_source)) return false;
+  if (!place.all) return plan.why;
+  if (!fast_take(scope, me, me.in[plan.fifo], plan, data, from_any)) return Reason::off;
   const Header& h = plan.message.header;
   status = {me.first + plan.fifo, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
-  return true;
+  return Reason::none;
 }
 
-// The same for a message that is in the FIFO whole, within a block.
+// The same from any source, for a warp or a thread of a GPU whose message one packet can hold: who finds its FIFO has
+// it at once.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_packets_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                             int tag, std::uint32_t context, Status& status) {
+DCGN_HOST_DEVICE bool receive_packet_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                            int tag, std::uint32_t context, Status& status, int& found) {
   Endpoint& me = *port.me;
-  int fifo = -1;
+  if (Blocker::of(me).receiving) return false;
+  FifoFinder finder(scope, me);
   bool taken = false;
-  if constexpr (Scope::in_warp) {
-    if (!Blocker::of(me).receiving) {
-      FifoFinder finder(scope, me);
-      spin(fast_looks / 2, [&] {
-        fifo = finder.rung();
-        taken = fifo >= 0 && receive_packet(scope, port, data, capacity, port.first + fifo, tag, context, status, 1);
-        if (!taken) fifo = finder.full(fifo);
-        return fifo >= 0;
-      });
-    }
-  } else {
-    if (scope.looks() && !Blocker::of(me).receiving) fifo = await_any_fifo(scope, me);
-    fifo = scope.publish(fifo);
-  }
-  if (fifo < 0 || fifo == port.near) {
-    scope.sync();  // before anything else is published
-    return false;
-  }
-  if (!taken && !receive_packets(scope, port, data, capacity, port.first + fifo, tag, context, status)) return false;
-  if (scope.leader()) note_found(me, fifo);
+  spin(fast_looks / 2, [&] {
+    found = finder.rung();
+    taken = found >= 0 && receive_packet(scope, port, data, capacity, port.first + found, tag, context, status, 1);
+    if (!taken) found = finder.full(found);
+    return found >= 0;
+  });
+  if (!taken) return false;
+  if (scope.leader()) note_found(me, found);
   scope.sync();
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include "message/engine/fast_path.hpp"
 #include "message/engine/goals.hpp"
+#include "message/engine/plan.hpp"
 #include "message/engine/receiving.hpp"
 #include "message/engine/sending.hpp"
 
@@ -16,48 +17,47 @@
 
 namespace dcgn::message {
 
-DCGN_HOST_DEVICE Announced announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
-                                    int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Sent announce(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
+                               int tag, std::uint32_t context) {
   OutFifo& fifo = me.out[to - me.first];
-  if (has_ended(me, fifo) || !begin_fast(me)) return {};
-  Tx tx(fifo);
-  Reservation place;
-  Header h;
-  if (fifo.first || !is_pulled(fifo, bytes) || !reachable(data) || !tx.reserve(Kind::pull, 0, place) ||
-      (!me.free_records && me.records_used == me.record_capacity) || !take_ack(me, h.ack)) {
-    end_fast(me);
-    return {};
+  Sent result;
+  if (has_ended(me, fifo) || !begin_fast(me)) {
+    result.why = Reason::off;
+    return result;
   }
-  h.kind = Kind::pull;
-  h.readable = fifo.reach == Reach::direct;
-  h.placeable = h.readable && fifo.records && is_placed(me, threads, bytes);
-  h.context = context;
-  h.tag = tag;
-  h.bytes = bytes;
-  h.address = reinterpret_cast<std::uintptr_t>(data);
+  const Outgoing message{{to, tag, context, 0, bytes}, static_cast<const unsigned char*>(data)};
+  const SendPlan plan = fifo.first ? SendPlan::queued() : plan_send(me, fifo, threads, message);
+  result.why = plan.is_rendezvous() && !has_record(me) ? Reason::requests : plan.why;
+  if (!plan.is_rendezvous() || !has_record(me)) {
+    end_fast(me);
+    return result;
+  }
+  Header h = header_of(me, fifo, threads, message, plan);
+  h.ack = take_ack(me);
   std::uint64_t& word = fifo.acks[ack_index(h.ack)];
-  tx.put(place, h, to);
+  Tx(fifo).put(plan.place, h, to);
   ++fifo.sent;
-  Announced result;
-  result.state = Announced::State::pending;
+  result.state = Sent::State::pending;
   spin(fast_answer_looks, [&] {
     const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
-    if (answer == ack_pulled) result.state = Announced::State::received;
+    if (answer == ack_pulled) result.state = Sent::State::over;
     return answer >= ack_pulled;
   });
-  if (result.state == Announced::State::received) {
+  if (result.state == Sent::State::over) {
     free_ack(me, h.ack);
     ++me.statistics.sent_messages;
     me.statistics.sent_bytes += bytes;
+    count(me, context, Reason::none);
   } else {  // goes on as an ordinary send
     Record* r = take_record(me);
-    r->envelope = {to, tag, context, 0, bytes};
-    r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+    r->envelope = message.envelope;
+    r->buffer = const_cast<unsigned char*>(message.data);
     r->ack = h.ack;
     r->state = State::announced;
     me.announced.append(r);
     result.index = static_cast<std::uint32_t>(r - me.records);
     result.generation = r->generation;
+    count(me, context, Reason::unanswered);
   }
   ++me.statistics.activity;
   end_fast(me);
@@ -70,6 +70,7 @@ DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const v
   Request request;
   if (Record* const r = new_send(me, data, bytes, to, tag, context)) {
     request = request_of(me, r);
+    count(me, context, Reason::nonblocking);
     me.threads = threads;
     Work nothing;
     start_send(me, r, nothing);
@@ -86,6 +87,7 @@ DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, void
   Record* const r = me.unexpected_count ? nullptr : new_receive(me, data, capacity, from, tag, context);
   if (r) {
     request = request_of(me, r);
+    count(me, context, Reason::nonblocking);
     r->state = State::posted;
     me.posted.append(r);
     me.threads = threads;

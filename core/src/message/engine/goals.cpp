@@ -3,6 +3,7 @@
 
 #include "message/engine/goals.hpp"
 
+#include "message/engine/plan.hpp"
 #include "message/engine/receiving.hpp"
 #include "message/engine/records.hpp"
 #include "message/engine/sending.hpp"
@@ -42,6 +43,7 @@ DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
   if (bytes && is_device_memory(me, data)) record->flags |= Record::on_device;
   if (mode == SendMode::buffered) record->buffer = copy;
   request = request_of(me, record);
+  count(me, context, why);
   if (copy) {
     work.move = Work::Move::copy;
     work.after = After::buffered;
@@ -61,6 +63,7 @@ DCGN_HOST_DEVICE Code ReceiveGoal::begin(Work& work) {
   if (blocking) record->flags |= Record::waited;
   if (capacity && is_device_memory(me, data)) record->flags |= Record::on_device;
   request = request_of(me, record);
+  count(me, context, why);
   start_receive(me, record, work);
   return Code::ok;
 }

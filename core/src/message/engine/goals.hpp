@@ -98,6 +98,7 @@ struct SendGoal {
   std::uint32_t context;
   SendMode mode;
   bool blocking;
+  Reason why;            // it takes this path
   bool no_room = false;  // for the copy of a buffered send
   Record* record = nullptr;
   Request request{};
@@ -131,6 +132,7 @@ struct ReceiveGoal {
   int peer, tag;
   std::uint32_t context;
   bool blocking;
+  Reason why;  // it takes this path
   Record* record = nullptr;
   Request request{};
 

@@ -9,6 +9,9 @@
 
 namespace dcgn::message {
 
+DCGN_HOST_DEVICE inline bool has_record(const Endpoint& me) {
+  return me.free_records || me.records_used < me.record_capacity;
+}
 DCGN_HOST_DEVICE inline Record* take_record(Endpoint& me) {
   Record* r = me.free_records;
   if (r) {
@@ -57,16 +60,11 @@ DCGN_HOST_DEVICE inline void complete(Endpoint& me, Record* r) {
 
 // ---- acknowledgement words
 
-// An acknowledgement word and its turn.
-DCGN_HOST_DEVICE inline bool take_ack(Endpoint& me, std::uint32_t& ack) {
-  if (me.acks_free) {
-    ack = me.free_acks[--me.acks_free];
-  } else {
-    if (me.acks_used == me.ack_capacity) return false;
-    ack = me.acks_used++;
-  }
-  ack += 1u << ack_index_bits;
-  return true;
+DCGN_HOST_DEVICE inline bool has_ack(const Endpoint& me) { return me.acks_free || me.acks_used < me.ack_capacity; }
+
+// An acknowledgement word and its turn, where there is one.
+DCGN_HOST_DEVICE inline std::uint32_t take_ack(Endpoint& me) {
+  return (me.acks_free ? me.free_acks[--me.acks_free] : me.acks_used++) + (1u << ack_index_bits);
 }
 
 DCGN_HOST_DEVICE inline void free_ack(Endpoint& me, std::uint32_t ack) { me.free_acks[me.acks_free++] = ack; }

@@ -3,6 +3,7 @@
 
 #include "message/engine/sending.hpp"
 
+#include "message/engine/plan.hpp"
 #include "message/engine/records.hpp"
 #include "message/engine/work.hpp"
 
@@ -32,44 +33,26 @@ DCGN_HOST_DEVICE void push_next(Work& work, const OutFifo& fifo, const Reservati
 }  // namespace
 
 DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work& work) {
-  const std::uint64_t bytes = r->envelope.bytes;
-  Tx tx(fifo);
-  Reservation place;
-  Header h;
-  h.context = r->envelope.context;
-  h.tag = r->envelope.tag;
-  h.bytes = bytes;
-  h.elements = r->envelope.elements;
-  const bool announce = (r->flags & Record::synchronous) || bytes > eager_limit(fifo, me.threads);
-  if (!announce) {
-    const bool in_header =
-        fits_small(h.context, h.tag, bytes) && !(bytes && r->flags & Record::on_device) && !h.elements;
-    h.kind = in_header ? Kind::small : Kind::eager;
-    if (!tx.reserve(h.kind, in_header ? 0 : bytes, place)) return false;
-    if (in_header && bytes) memcpy(&h.address, r->buffer, bytes);
-    tx.put(place, h, r->envelope.peer);
-    if (place.packets) {
-      push_next(work, fifo, place, r, bytes);
-      work.after = After::sent;
-    } else {
-      complete(me, r);
-    }
-  } else {
-    const Reach reach = reach_of(me, fifo, r);
-    h.kind = reach == Reach::none ? Kind::offer : Kind::pull;
-    h.readable = reach == Reach::direct;
-    h.placeable = fifo.names_rank ? !(r->flags & Record::synchronous)
-                                  : h.readable && fifo.records && is_placed(me, me.threads, bytes);
-    if (!tx.reserve(h.kind, 0, place) || !take_ack(me, r->ack)) return false;
-    h.ack = r->ack;
-    h.address = reinterpret_cast<std::uintptr_t>(r->buffer);
+  const Outgoing message{r->envelope, r->buffer, r->flags};
+  const SendPlan plan = plan_send(me, fifo, me.threads, message);
+  if (!plan.place.all) return false;
+  Header h = header_of(me, fifo, me.threads, message, plan);
+  if (is_announced(plan.kind)) {
+    h.ack = r->ack = take_ack(me);
 #if !defined(__CUDA_ARCH__)
     if (me.exports && h.kind == Kind::offer && is_near(me, r->envelope.peer))
       me.exports->tell(fifo_of(me, r->envelope.peer), *r);
 #endif
-    tx.put(place, h, r->envelope.peer);
+  }
+  Tx(fifo).put(plan.place, h, r->envelope.peer);
+  if (is_announced(plan.kind)) {
     r->state = State::announced;
     me.announced.append(r);
+  } else if (plan.place.packets) {
+    push_next(work, fifo, plan.place, r, r->envelope.bytes);
+    work.after = After::sent;
+  } else {
+    complete(me, r);
   }
   ++fifo.sent;
   ++me.statistics.activity;

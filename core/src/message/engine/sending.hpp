@@ -16,21 +16,6 @@
 
 namespace dcgn::message {
 
-// How the receiver comes to what `r` sends.
-DCGN_HOST_DEVICE inline Reach reach_of([[maybe_unused]] const Endpoint& me, const OutFifo& fifo, const Record* r) {
-  if (!reachable(r->buffer)) return Reach::none;
-#if !defined(__CUDA_ARCH__)
-  // A FIFO's reach is that of the memory which its sender uses as a rule.
-  if (r->flags & Record::on_device) {
-    const bool at_home = is_at_home(me, r->envelope.peer), by_gateway = !is_near(me, r->envelope.peer);
-    if (!at_home && !by_gateway) return Reach::none;
-    if (me.copies.host->rank_can_read(r->buffer, r->envelope.peer)) return Reach::direct;
-    return at_home && me.copies.queue ? Reach::engine : Reach::none;
-  }
-#endif
-  return is_pulled(fifo, r->envelope.bytes) ? fifo.reach : Reach::none;
-}
-
 // Sends a queued record's message, or its announcement, if the FIFO has room.
 DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work& work);
 

@@ -14,6 +14,7 @@ const events = {
   peer: new Int32Array(count), tag: new Int32Array(count), communicator: new Int32Array(count), bytes: new Float64Array(count),
   waited: new Float64Array(count), awaited: new Int32Array(count),
   from: new Map(),  // of a send-and-receive: [rank, tag, bytes]
+  slow: new Map(),  // of a blocking send or receive: why it took the slow path
 };
 const messages = { send: new Int32Array(meta.messages), receive: new Int32Array(meta.messages), done: new Int32Array(meta.messages) };
 const path = {
@@ -59,6 +60,10 @@ const sentAs = new Int32Array(count).fill(-1), gotAs = new Int32Array(count).fil
   column("waited", read);
   column("awaited", readSigned);
   for (let e = 0; e < count; ++e) if (events.kind[e] === 2) events.from.set(e, [readSigned(), readSigned(), readSigned()]);
+  for (let e = 0; e < count; ++e) {
+    const why = events.kind[e] < 2 ? read() : 0;
+    if (why) events.slow.set(e, meta.reasons[why]);
+  }
   let send = 0, receive = 0;
   for (let m = 0; m < meta.messages; ++m) {
     messages.send[m] = send += readSigned();
@@ -147,6 +152,7 @@ function callInWords(e) {
     `${timeText(events.end[e] - events.begin[e])}, from ${momentText(events.begin[e])} on`;
   if (events.waited[e] > 0)
     text += `, of which <b>${timeText(events.waited[e])} waiting</b> until ${escapeHtml(rankText(events.awaited[e]))} came`;
+  if (events.slow.has(e)) text += `. It took the slow path: ${escapeHtml(events.slow.get(e))}`;
   return text + ".";
 }
 

@@ -16,6 +16,7 @@
 #include <dcgn/cart.hpp>
 #include <dcgn/comm_collectives.hpp>
 #include <dcgn/group.hpp>
+#include <dcgn/message/buffer_ref.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>
@@ -196,7 +197,11 @@ class Comm : public CommCollectives {
   Status wait_untold(const Request& request);
   // Begins a call that goes on beside others.
   Request begin(message::Call call, std::function<Code()> act);
-  void send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag);
+  void send_as(message::Call call, message::SendMode mode, const message::ConstBufferRef& buffer, int to, int tag);
+  Status recv_to(const message::BufferRef& buffer, int from, int tag);
+  Request isend_as(const message::ConstBufferRef& buffer, int to, int tag);
+  Status sendrecv_as(message::Call call, message::SendMode mode, const message::ConstBufferRef& out, int to,
+                     int send_tag, const message::BufferRef& in, int from, int recv_tag);
 
   std::shared_ptr<job::WorldState> world_;
   message::Endpoint* me_;  // null once moved from

@@ -9,7 +9,7 @@ namespace dcgn::collective {
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::send(const void* data, std::int64_t bytes, int to) const {
-  return message::send(scope_, port_, call_, message::SendMode::standard, data, bytes, group_.in_world(to), tag(),
+  return message::send(scope_, port_, call_, message::SendMode::standard, {data, bytes}, group_.in_world(to), tag(),
                        group_.collective_context());
 }
 
@@ -17,7 +17,7 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::recv(void* data, std::int64_t bytes, int from) const {
   return message::expect(
       scope_, *port_.me, call_,
-      message::recv(scope_, port_, call_, data, bytes, group_.in_world(from), tag(), group_.collective_context()),
+      message::recv(scope_, port_, call_, {data, bytes}, group_.in_world(from), tag(), group_.collective_context()),
       bytes);
 }
 
@@ -26,8 +26,8 @@ template <class Scope>
                                                                  void* in, std::int64_t in_bytes, int from) const {
   return message::expect(
       scope_, *port_.me, call_,
-      message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, out, out_bytes, group_.in_world(to),
-                        tag(), in, in_bytes, group_.in_world(from), tag(), group_.collective_context()),
+      message::sendrecv(scope_, *port_.me, call_, message::SendMode::standard, {out, out_bytes}, group_.in_world(to),
+                        tag(), {in, in_bytes}, group_.in_world(from), tag(), group_.collective_context()),
       in_bytes);
 }
 

@@ -25,37 +25,34 @@ DCGN_HOST_DEVICE inline int peer_in_world(const Group& g, int peer) {
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, const Member& m, Call call, message::SendMode mode, const void* data,
-                           std::int64_t bytes, int to, int tag) {
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Member& m, Call call, message::SendMode mode,
+                           message::ConstBufferRef buffer, int to, int tag) {
   const Code code = check_peer(scope, m, call, to, false);
   if (code != Code::ok) return code;
-  return message::send(scope, m.port, call, mode, data, bytes, m.group.in_world(to), tag, m.group.user_context());
+  return message::send(scope, m.port, call, mode, buffer, m.group.in_world(to), tag, m.group.user_context());
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Status recv(const Scope& scope, const Member& m, void* data, std::int64_t capacity, int from,
-                             int tag) {
+DCGN_HOST_DEVICE Status recv(const Scope& scope, const Member& m, message::BufferRef buffer, int from, int tag) {
   const Code code = check_peer(scope, m, Call::recv, from, true);
   if (code != Code::ok) return failed(code);
-  return status_in(m.group, message::recv(scope, m.port, Call::recv, data, capacity, peer_in_world(m.group, from), tag,
+  return status_in(m.group, message::recv(scope, m.port, Call::recv, buffer, peer_in_world(m.group, from), tag,
                                           m.group.user_context()));
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Request isend(const Scope& scope, const Member& m, const void* data, std::int64_t bytes, int to,
-                               int tag) {
+DCGN_HOST_DEVICE Request isend(const Scope& scope, const Member& m, message::ConstBufferRef buffer, int to, int tag) {
   const Code code = check_peer(scope, m, Call::isend, to, false);
   if (code != Code::ok) return Request(code);
-  return message::isend(scope, *m.port.me, message::SendMode::standard, data, bytes, m.group.in_world(to), tag,
+  return message::isend(scope, *m.port.me, message::SendMode::standard, buffer, m.group.in_world(to), tag,
                         m.group.user_context());
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Request irecv(const Scope& scope, const Member& m, void* data, std::int64_t capacity, int from,
-                               int tag) {
+DCGN_HOST_DEVICE Request irecv(const Scope& scope, const Member& m, message::BufferRef buffer, int from, int tag) {
   const Code code = check_peer(scope, m, Call::irecv, from, true);
   if (code != Code::ok) return Request(code);
-  return message::irecv(scope, *m.port.me, data, capacity, peer_in_world(m.group, from), tag, m.group.user_context());
+  return message::irecv(scope, *m.port.me, buffer, peer_in_world(m.group, from), tag, m.group.user_context());
 }
 
 template <class Scope>
@@ -69,14 +66,13 @@ DCGN_HOST_DEVICE Status probe(const Scope& scope, const Member& m, bool once, in
 
 template <class Scope>
 DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Member& m, Call call, message::SendMode mode,
-                                 const void* out, std::int64_t bytes, int to, int send_tag, void* in,
-                                 std::int64_t capacity, int from, int recv_tag) {
+                                 message::ConstBufferRef out, int to, int send_tag, message::BufferRef in, int from,
+                                 int recv_tag) {
   Code code = check_peer(scope, m, call, to, false);
   if (code == Code::ok) code = check_peer(scope, m, call, from, true);
   if (code != Code::ok) return failed(code);
-  return status_in(m.group,
-                   message::sendrecv(scope, *m.port.me, call, mode, out, bytes, m.group.in_world(to), send_tag, in,
-                                     capacity, peer_in_world(m.group, from), recv_tag, m.group.user_context()));
+  return status_in(m.group, message::sendrecv(scope, *m.port.me, call, mode, out, m.group.in_world(to), send_tag, in,
+                                              peer_in_world(m.group, from), recv_tag, m.group.user_context()));
 }
 
 }  // namespace dcgn::collective

@@ -188,43 +188,51 @@ Request Comm::begin(message::Call call, std::function<Code()> act) {
 }
 
 void Comm::send_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  send_as(message::Call::send, message::SendMode::standard, data, bytes, to, tag);
+  send_as(message::Call::send, message::SendMode::standard, {data, bytes}, to, tag);
 }
 
 void Comm::ssend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  send_as(message::Call::ssend, message::SendMode::synchronous, data, bytes, to, tag);
+  send_as(message::Call::ssend, message::SendMode::synchronous, {data, bytes}, to, tag);
 }
 
 void Comm::bsend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
-  send_as(message::Call::bsend, message::SendMode::buffered, data, bytes, to, tag);
+  send_as(message::Call::bsend, message::SendMode::buffered, {data, bytes}, to, tag);
 }
 
-void Comm::send_as(message::Call call, message::SendMode mode, const void* data, std::int64_t bytes, int to, int tag) {
+void Comm::send_as(message::Call call, message::SendMode mode, const message::ConstBufferRef& buffer, int to, int tag) {
   message::Endpoint& me = mine(call);
-  const job::Recorded recorded(me, group_, call, to, tag, bytes);
+  const job::Recorded recorded(me, group_, call, to, tag, buffer.bytes);
   check(group_.is_world()
-            ? message::send(cpu_scope, message::Port(me), call, mode, data, bytes, to, tag, message::user_context)
-            : collective::send(cpu_scope, member(call), call, mode, data, bytes, to, tag),
+            ? message::send(cpu_scope, message::Port(me), call, mode, buffer, to, tag, message::user_context)
+            : collective::send(cpu_scope, member(call), call, mode, buffer, to, tag),
         call);
 }
 
 Status Comm::recv_bytes(void* data, std::int64_t capacity, int from, int tag) {
+  return recv_to({data, capacity}, from, tag);
+}
+
+Status Comm::recv_to(const message::BufferRef& buffer, int from, int tag) {
   constexpr auto call = message::Call::recv;
   message::Endpoint& me = mine(call);
-  const job::Recorded recorded(me, group_, call, from, tag, capacity);
-  const Status s = group_.is_world() ? message::recv(cpu_scope, message::Port(me), call, data, capacity, from, tag,
-                                                     message::user_context)
-                                     : collective::recv(cpu_scope, member(call), data, capacity, from, tag);
+  const job::Recorded recorded(me, group_, call, from, tag, buffer.bytes);
+  const Status s = group_.is_world()
+                       ? message::recv(cpu_scope, message::Port(me), call, buffer, from, tag, message::user_context)
+                       : collective::recv(cpu_scope, member(call), buffer, from, tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got(s);
   check(s.code, call);
   return s;
 }
 
 Request Comm::isend_bytes(const void* data, std::int64_t bytes, int to, int tag) {
+  return isend_as({data, bytes}, to, tag);
+}
+
+Request Comm::isend_as(const message::ConstBufferRef& buffer, int to, int tag) {
   constexpr auto call = message::Call::isend;
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, call, to, tag, bytes);
-  const Request r = collective::isend(cpu_scope, m, data, bytes, to, tag);
+  const job::Recorded recorded(*m.port.me, group_, call, to, tag, buffer.bytes);
+  const Request r = collective::isend(cpu_scope, m, buffer, to, tag);
   recorded.names(r);
   check(r.code(), call);
   return r;
@@ -234,7 +242,7 @@ Request Comm::irecv_bytes(void* data, std::int64_t capacity, int from, int tag) 
   constexpr auto call = message::Call::irecv;
   const collective::Member m = member(call);
   const job::Recorded recorded(*m.port.me, group_, call, from, tag, capacity);
-  const Request r = collective::irecv(cpu_scope, m, data, capacity, from, tag);
+  const Request r = collective::irecv(cpu_scope, m, {data, capacity}, from, tag);
   recorded.names(r);
   check(r.code(), call);
   return r;
@@ -359,22 +367,20 @@ std::optional<Status> Comm::iprobe(int from, int tag) {
 
 Status Comm::sendrecv_bytes(const void* out, std::int64_t bytes, int to, int send_tag, void* in, std::int64_t capacity,
                             int from, int recv_tag) {
-  constexpr auto call = message::Call::sendrecv;
-  const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
-  const Status s = collective::sendrecv(cpu_scope, m, call, message::SendMode::standard, out, bytes, to, send_tag, in,
-                                        capacity, from, recv_tag);
-  if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
-  check(s.code, call);
-  return s;
+  return sendrecv_as(message::Call::sendrecv, message::SendMode::standard, {out, bytes}, to, send_tag, {in, capacity},
+                     from, recv_tag);
 }
 
 Status Comm::sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag) {
-  constexpr auto call = message::Call::sendrecv_replace;
+  return sendrecv_as(message::Call::sendrecv_replace, message::SendMode::buffered, {data, bytes}, to, send_tag,
+                     {data, bytes}, from, recv_tag);
+}
+
+Status Comm::sendrecv_as(message::Call call, message::SendMode mode, const message::ConstBufferRef& out, int to,
+                         int send_tag, const message::BufferRef& in, int from, int recv_tag) {
   const collective::Member m = member(call);
-  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, bytes, from, recv_tag, bytes);
-  const Status s = collective::sendrecv(cpu_scope, m, call, message::SendMode::buffered, data, bytes, to, send_tag,
-                                        data, bytes, from, recv_tag);
+  const job::Recorded recorded(*m.port.me, group_, call, to, send_tag, out.bytes, from, recv_tag, in.bytes);
+  const Status s = collective::sendrecv(cpu_scope, m, call, mode, out, to, send_tag, in, from, recv_tag);
   if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(s);
   check(s.code, call);
   return s;

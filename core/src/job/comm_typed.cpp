@@ -25,18 +25,7 @@ namespace {
 
 using job::Packed;
 using message::Call;
-
-// Says of the send or receive that comes next of which elements it is.
-class Telling {
- public:
-  Telling(message::Endpoint& me, std::uint32_t elements) : me_(me) { me_.elements = elements; }
-  Telling(const Telling&) = delete;
-  Telling& operator=(const Telling&) = delete;
-  ~Telling() { me_.elements = 0; }
-
- private:
-  message::Endpoint& me_;
-};
+using message::SendMode;
 
 }  // namespace
 
@@ -64,29 +53,25 @@ void Comm::wait_for(const Stream& stream) { wait_for(Call::wait, &stream); }
 void Comm::send(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   const Packed packed("send", buffer);
   wait_for(Call::send, stream);
-  const Telling telling(*me_, packed.elements());
-  send_bytes(packed.data(), packed.bytes(), to, tag);
+  send_as(Call::send, SendMode::standard, packed.sent(), to, tag);
 }
 
 void Comm::ssend(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   const Packed packed("ssend", buffer);
   wait_for(Call::ssend, stream);
-  const Telling telling(*me_, packed.elements());
-  ssend_bytes(packed.data(), packed.bytes(), to, tag);
+  send_as(Call::ssend, SendMode::synchronous, packed.sent(), to, tag);
 }
 
 void Comm::bsend(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   const Packed packed("bsend", buffer);
   wait_for(Call::bsend, stream);
-  const Telling telling(*me_, packed.elements());
-  bsend_bytes(packed.data(), packed.bytes(), to, tag);
+  send_as(Call::bsend, SendMode::buffered, packed.sent(), to, tag);
 }
 
 Status Comm::recv(const TypedBuffer& buffer, int from, int tag, const Stream* stream) {
   const Packed packed("recv", buffer);
   wait_for(Call::recv, stream);
-  const Telling telling(*me_, packed.elements());
-  const Status status = recv_bytes(packed.data(), packed.bytes(), from, tag);
+  const Status status = recv_to(packed.room(), from, tag);
   packed.check("recv", status);
   return status;
 }
@@ -94,8 +79,7 @@ Status Comm::recv(const TypedBuffer& buffer, int from, int tag, const Stream* st
 Request Comm::isend(const ConstTypedBuffer& buffer, int to, int tag, const Stream* stream) {
   Packed packed("isend", buffer);
   wait_for(Call::isend, stream);
-  const Telling telling(*me_, packed.elements());
-  const Request request = isend_bytes(packed.data(), packed.bytes(), to, tag);
+  const Request request = isend_as(packed.sent(), to, tag);
   if (packed.is_view()) world_->packed_requests(me_->rank).keep(request, std::move(packed));
   return request;
 }
@@ -103,7 +87,6 @@ Request Comm::isend(const ConstTypedBuffer& buffer, int to, int tag, const Strea
 Request Comm::irecv(const TypedBuffer& buffer, int from, int tag, const Stream* stream) {
   Packed packed("irecv", buffer);
   wait_for(Call::irecv, stream);
-  const Telling telling(*me_, packed.elements());
   const Request request = irecv_bytes(packed.data(), packed.bytes(), from, tag);
   if (packed.is_view() || packed.is_checked()) world_->packed_requests(me_->rank).keep(request, std::move(packed));
   return request;
@@ -113,9 +96,8 @@ Status Comm::sendrecv(const ConstTypedBuffer& out, int to, int send_tag, const T
                       const Stream* stream) {
   const Packed packed_out("sendrecv", out), packed_in("sendrecv", in);
   wait_for(Call::sendrecv, stream);
-  const Telling telling(*me_, packed_out.elements());
-  const Status status = sendrecv_bytes(packed_out.data(), packed_out.bytes(), to, send_tag, packed_in.data(),
-                                       packed_in.bytes(), from, recv_tag);
+  const Status status = sendrecv_as(Call::sendrecv, SendMode::standard, packed_out.sent(), to, send_tag,
+                                    packed_in.room(), from, recv_tag);
   packed_in.check("sendrecv", status);
   return status;
 }
@@ -124,8 +106,8 @@ Status Comm::sendrecv_replace(const TypedBuffer& buffer, int to, int send_tag, i
                               const Stream* stream) {
   const Packed packed("sendrecv_replace", buffer);
   wait_for(Call::sendrecv_replace, stream);
-  const Telling telling(*me_, packed.elements());
-  const Status status = sendrecv_replace_bytes(packed.data(), packed.bytes(), to, send_tag, from, recv_tag);
+  const Status status = sendrecv_as(Call::sendrecv_replace, SendMode::buffered, packed.sent(), to, send_tag,
+                                    packed.room(), from, recv_tag);
   packed.check("sendrecv_replace", status);
   return status;
 }

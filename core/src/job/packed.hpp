@@ -1,6 +1,7 @@
 // Typed buffers as calls of bytes take them.
 #pragma once
 
+#include <dcgn/message/buffer_ref.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/status.hpp>
 
@@ -28,6 +29,8 @@ class Packed {
 
   void* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
+  message::ConstBufferRef sent() const { return {data_, bytes_, elements()}; }
+  message::BufferRef room() const { return {data_, bytes_, elements()}; }
   bool is_view() const { return view_.has_value(); }
   // The elements of what is sent, as datatype::digest_of() has them; of several buffers 0.
   std::uint32_t elements() const;

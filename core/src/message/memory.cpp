@@ -218,7 +218,6 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                .background = nullptr,
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
                .exports = exports_ && !place.is_slot() ? exports_->of_ranks[i].get() : nullptr,
-               .elements = 0,
                .log = {.next = own.events,
                        .stop = own.events + events_of(config),
                        .events = own.events,

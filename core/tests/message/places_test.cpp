@@ -44,13 +44,13 @@ class Places : public ::testing::TestWithParam<Ranks> {
   Endpoint& receiver() { return rank(receiver_); }
   void send(int from, int tag = 0) {
     const int x = from;
-    ASSERT_EQ(message::send(thread_, message::Port(rank(from)), message::Call::send, message::SendMode::standard, &x,
-                            sizeof x, receiver_, tag, message::user_context),
+    ASSERT_EQ(message::send(thread_, message::Port(rank(from)), message::Call::send, message::SendMode::standard,
+                            {&x, sizeof x}, receiver_, tag, message::user_context),
               Code::ok);
   }
   int receive(int tag = 0, int from = any_source) {
     int x = -1;
-    const Status s = message::recv(thread_, message::Port(receiver()), message::Call::recv, &x, sizeof x, from, tag,
+    const Status s = message::recv(thread_, message::Port(receiver()), message::Call::recv, {&x, sizeof x}, from, tag,
                                    message::user_context);
     EXPECT_EQ(s.source, x);
     return x;

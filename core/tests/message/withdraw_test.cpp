@@ -45,7 +45,7 @@ class Withdraw : public ::testing::Test {
   template <class Fails>
   void expect_awaited(int reader, int tag, std::uint32_t context, const Fails& fails) {
     Bytes buffer(static_cast<std::size_t>(length));
-    ASSERT_EQ(message::irecv(thread, rank(reader), buffer.data(), length, 2, tag, context).code(), Code::ok);
+    ASSERT_EQ(message::irecv(thread, rank(reader), {buffer.data(), length}, 2, tag, context).code(), Code::ok);
     std::atomic<bool> over = false;
     std::thread sender([&] {
       fails();
@@ -72,14 +72,14 @@ class Withdraw : public ::testing::Test {
 TEST_F(Withdraw, BeforeASendToARankThatHasEndedWithTheJob) {
   const Bytes data(static_cast<std::size_t>(length));
   ASSERT_EQ(
-      message::isend(thread, rank(2), message::SendMode::standard, data.data(), length, 0, 7, message::user_context)
+      message::isend(thread, rank(2), message::SendMode::standard, {data.data(), length}, 0, 7, message::user_context)
           .code(),
       Code::ok);
   expect_awaited(0, 7, message::user_context, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     abort();
     memory_.set_ended(1, false);
-    EXPECT_EQ(message::send(thread, Port(rank(2)), Call::send, message::SendMode::standard, data.data(), 4, 1, 7,
+    EXPECT_EQ(message::send(thread, Port(rank(2)), Call::send, message::SendMode::standard, {data.data(), 4}, 1, 7,
                             message::user_context),
               Code::aborted);
   });

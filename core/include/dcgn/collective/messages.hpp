@@ -24,18 +24,18 @@ DCGN_HOST_DEVICE inline Status failed(Code code) {
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code send(const Scope& scope, const Member& m, Call call, message::SendMode mode,
-                                             const void* data, std::int64_t bytes, int to, int tag);
+                                             message::ConstBufferRef buffer, int to, int tag);
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Status recv(const Scope& scope, const Member& m, void* data, std::int64_t capacity,
-                                               int from, int tag);
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv(const Scope& scope, const Member& m, message::BufferRef buffer, int from,
+                                               int tag);
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Request isend(const Scope& scope, const Member& m, const void* data,
-                                                 std::int64_t bytes, int to, int tag);
+[[gnu::noinline]] DCGN_HOST_DEVICE Request isend(const Scope& scope, const Member& m, message::ConstBufferRef buffer,
+                                                 int to, int tag);
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Request irecv(const Scope& scope, const Member& m, void* data, std::int64_t capacity,
+[[gnu::noinline]] DCGN_HOST_DEVICE Request irecv(const Scope& scope, const Member& m, message::BufferRef buffer,
                                                  int from, int tag);
 
 template <class Scope>
@@ -44,8 +44,7 @@ template <class Scope>
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, const Member& m, Call call,
-                                                   message::SendMode mode, const void* out, std::int64_t bytes, int to,
-                                                   int send_tag, void* in, std::int64_t capacity, int from,
-                                                   int recv_tag);
+                                                   message::SendMode mode, message::ConstBufferRef out, int to,
+                                                   int send_tag, message::BufferRef in, int from, int recv_tag);
 
 }  // namespace dcgn::collective

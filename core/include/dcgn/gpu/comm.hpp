@@ -124,9 +124,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
       s.source = from;
       return s;
     }
-    s = group_.is_world() ? message::recv_any(detail::kept(scope), *port_.me, message::Call::recv, data, capacity, from,
-                                              tag, message::user_context)
-                          : collective::recv(detail::kept(scope), member(), data, capacity, from, tag);
+    s = group_.is_world() ? message::recv_any(detail::kept(scope), *port_.me, message::Call::recv, {data, capacity},
+                                              from, tag, message::user_context)
+                          : collective::recv(detail::kept(scope), member(), {data, capacity}, from, tag);
     const bool came = s.code == Code::ok || s.code == Code::truncated;
     recorded.end_late(scope, port_, group_, message::Call::recv, came ? s.source : from, came ? s.tag : tag,
                       came ? s.bytes : capacity);
@@ -153,9 +153,10 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE Request isend_bytes(const Scope& scope, const void* data, std::int64_t bytes, int to,
                                        int tag = 0) const {
     const Recorded recorded(scope, port_, group_, message::Call::isend, to, tag, bytes);
-    const Request request = group_.is_world() ? message::isend(detail::kept(scope), port_, message::SendMode::standard,
-                                                               data, bytes, to, tag, message::user_context)
-                                              : collective::isend(detail::kept(scope), member(), data, bytes, to, tag);
+    const Request request = group_.is_world()
+                                ? message::isend(detail::kept(scope), port_, message::SendMode::standard, {data, bytes},
+                                                 to, tag, message::user_context)
+                                : collective::isend(detail::kept(scope), member(), {data, bytes}, to, tag);
     recorded.names(request);
     return request;
   }
@@ -168,8 +169,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
                                        int tag = 0) const {
     const Recorded recorded(scope, port_, group_, message::Call::irecv, from, tag, capacity);
     const Request request =
-        group_.is_world() ? message::irecv(detail::kept(scope), port_, data, capacity, from, tag, message::user_context)
-                          : collective::irecv(detail::kept(scope), member(), data, capacity, from, tag);
+        group_.is_world()
+            ? message::irecv(detail::kept(scope), port_, {data, capacity}, from, tag, message::user_context)
+            : collective::irecv(detail::kept(scope), member(), {data, capacity}, from, tag);
     recorded.names(request);
     return request;
   }
@@ -327,10 +329,10 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
       recorded.end(scope, port_, call, group_.pair, named(to), tag, bytes);
       return Code::ok;
     }
-    const Code code =
-        group_.is_world()
-            ? message::send_any(detail::kept(scope), *port_.me, call, mode, data, bytes, to, tag, message::user_context)
-            : collective::send(detail::kept(scope), member(), call, mode, data, bytes, to, tag);
+    const Code code = group_.is_world()
+                          ? message::send_any(detail::kept(scope), *port_.me, call, mode, {data, bytes}, to, tag,
+                                              message::user_context)
+                          : collective::send(detail::kept(scope), member(), call, mode, {data, bytes}, to, tag);
     recorded.end_late(scope, port_, group_, call, to, tag, bytes);
     return code;
   }
@@ -353,10 +355,10 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
                                       int from, int recv_tag) const {
     const Recorded recorded(scope, port_, group_, call, to, send_tag, bytes, from, recv_tag, capacity);
     const Status s = group_.is_world()
-                         ? message::sendrecv(detail::kept(scope), port_, call, mode, out, bytes, to, send_tag, in,
-                                             capacity, from, recv_tag, message::user_context)
-                         : collective::sendrecv(detail::kept(scope), member(), call, mode, out, bytes, to, send_tag, in,
-                                                capacity, from, recv_tag);
+                         ? message::sendrecv(detail::kept(scope), port_, call, mode, {out, bytes}, to, send_tag,
+                                             {in, capacity}, from, recv_tag, message::user_context)
+                         : collective::sendrecv(detail::kept(scope), member(), call, mode, {out, bytes}, to, send_tag,
+                                                {in, capacity}, from, recv_tag);
     if (s.code == Code::ok || s.code == Code::truncated) recorded.got_beside(port_, group_, s);
     return s;
   }

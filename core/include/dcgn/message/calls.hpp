@@ -5,6 +5,7 @@
 // here and compiled once, for each scope of dcgn/arch/scope.hpp and dcgn/message/blocks_scope.hpp, in the library.
 #pragma once
 
+#include <dcgn/message/buffer_ref.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>
@@ -34,39 +35,37 @@ DCGN_HOST_DEVICE Argument check_scope(const Scope& scope);
 // Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode,
-                                                 const void* data, std::int64_t bytes, int to, int tag,
-                                                 std::uint32_t context);
+                                                 ConstBufferRef buffer, int to, int tag, std::uint32_t context);
 
 // A receive from this rank, or from any source where recv_from_any() has found nothing. Out of line as send_any().
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data,
-                                                    std::int64_t capacity, int from, int tag, std::uint32_t context);
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, BufferRef buffer,
+                                                    int from, int tag, std::uint32_t context);
 
 // A receive from any source. Likewise.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, void* data,
-                                                        std::int64_t capacity, int tag, std::uint32_t context);
+[[gnu::noinline]] DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, BufferRef buffer,
+                                                        int tag, std::uint32_t context);
 
 // Either of them.
 template <class Scope>
-DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
-                                 int from, int tag, std::uint32_t context) {
-  return from == any_source ? recv_from_any(scope, me, call, data, capacity, tag, context)
-                            : recv_from(scope, me, call, data, capacity, from, tag, context);
+DCGN_HOST_DEVICE Status recv_any(const Scope& scope, Endpoint& me, Call call, BufferRef buffer, int from, int tag,
+                                 std::uint32_t context) {
+  return from == any_source ? recv_from_any(scope, me, call, buffer, tag, context)
+                            : recv_from(scope, me, call, buffer, from, tag, context);
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
-                               int to, int tag, std::uint32_t context);
-
-template <class Scope>
-DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
+DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, ConstBufferRef buffer, int to, int tag,
                                std::uint32_t context);
 
 template <class Scope>
-DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
-                                 std::int64_t bytes, int to, int send_tag, void* into, std::int64_t capacity, int from,
-                                 int recv_tag, std::uint32_t context);
+DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, BufferRef buffer, int from, int tag,
+                               std::uint32_t context);
+
+template <class Scope>
+DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, ConstBufferRef out, int to,
+                                 int send_tag, BufferRef in, int from, int recv_tag, std::uint32_t context);
 
 // `once`: returns at once; `found` says whether there was one.
 template <class Scope>
@@ -133,21 +132,21 @@ DCGN_HOST_DEVICE bool recv_any_at_once([[maybe_unused]] const Scope& scope, [[ma
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, const void* data,
-                           std::int64_t bytes, int to, int tag, std::uint32_t context) {
-  if (send_at_once(scope, port, mode, data, bytes, to, tag, context)) [[likely]]
+DCGN_HOST_DEVICE Code send(const Scope& scope, const Port& port, Call call, SendMode mode, ConstBufferRef buffer,
+                           int to, int tag, std::uint32_t context) {
+  if (send_at_once(scope, port, mode, buffer.data, buffer.bytes, to, tag, context)) [[likely]]
     return Code::ok;
-  return send_any(scope, *port.me, call, mode, data, bytes, to, tag, context);
+  return send_any(scope, *port.me, call, mode, buffer, to, tag, context);
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, void* data, std::int64_t capacity,
-                             int from, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Status recv(const Scope& scope, const Port& port, Call call, BufferRef buffer, int from, int tag,
+                             std::uint32_t context) {
   Status status;
-  if (from == any_source ? recv_any_at_once(scope, port, data, capacity, tag, context, status)
-                         : recv_at_once(scope, port, data, capacity, from, tag, context, status)) [[likely]]
+  if (from == any_source ? recv_any_at_once(scope, port, buffer.data, buffer.bytes, tag, context, status)
+                         : recv_at_once(scope, port, buffer.data, buffer.bytes, from, tag, context, status)) [[likely]]
     return status;
-  return recv_any(scope, *port.me, call, data, capacity, from, tag, context);
+  return recv_any(scope, *port.me, call, buffer, from, tag, context);
 }
 
 }  // namespace dcgn::message

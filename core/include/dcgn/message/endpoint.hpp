@@ -387,7 +387,6 @@ struct alignas(64) Endpoint {
   Background* background;  // of a CPU rank, once it has made a call that goes on beside others
   Fragments* fragments;    // of a CPU rank, where processes share memory
   Exports* exports;        // the same, and have GPUs that reach each other's
-  std::uint32_t elements;  // of a CPU rank: what the next record's envelope has; such a call keeps one
   TraceLog log;            // of the rank's calls, where a trace is recorded
 };
 

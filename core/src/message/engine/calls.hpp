@@ -265,19 +265,23 @@ DCGN_HOST_DEVICE void pass_on([[maybe_unused]] const Scope& scope, [[maybe_unuse
 }
 
 // Whether a call with these arguments may try to go on without the engine.
-DCGN_HOST_DEVICE inline bool may_begin(const Port& port, const void* buffer, std::int64_t bytes, int peer, int tag,
-                                       bool wild) {
-  return is_valid(port, buffer, bytes, peer, tag, wild) && why_request(port, buffer, bytes, peer) == Reason::none;
+DCGN_HOST_DEVICE inline bool may_begin(const Port& port, const void* data, std::int64_t bytes, int peer, int tag,
+                                       std::uint32_t elements, bool wild) {
+  return is_valid(port, data, bytes, peer, tag, wild) && why_request(port, data, bytes, peer, elements) == Reason::none;
 }
 
 // A receive; `found` is as fast_receive() has it.
 template <class Scope>
-DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
-                                   int from, int found, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, BufferRef buffer, int from, int found,
+                                   int tag, std::uint32_t context) {
   const Port port(me);
+  void* const data = buffer.data;
+  const std::int64_t capacity = buffer.bytes;
   const auto size = static_cast<std::uint64_t>(capacity);
   Status status;
-  Reason why = is_valid(port, data, capacity, from, tag, true) ? why_request(port, data, capacity, from) : Reason::off;
+  Reason why = is_valid(port, data, capacity, from, tag, true)
+                   ? why_request(port, data, capacity, from, buffer.elements)
+                   : Reason::off;
   if (why == Reason::none && !scope.broken()) {
     if constexpr (decides_in_block && Scope::in_warp)
       if (calls_in_block(me) && from != any_source) {
@@ -290,18 +294,22 @@ DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, 
     why = fast_receive(scope, me, data, size, from, found, tag, context, status);
     if (why == Reason::none) return status;
   }
-  ReceiveGoal goal{me, data, size, from, tag, context, true, why};
+  ReceiveGoal goal{me, buffer, from, tag, context, true, why};
   return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
 }
 
 // Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
 template <class Scope>
-DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
-                               std::int64_t bytes, int to, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, SendMode mode, ConstBufferRef buffer,
+                               int to, int tag, std::uint32_t context) {
   const Port port(me);
+  const void* const data = buffer.data;
+  const std::int64_t bytes = buffer.bytes;
   const auto size = static_cast<std::uint64_t>(bytes);
   const bool valid = is_valid(port, data, bytes, to, tag, false);
-  Reason why = mode != SendMode::standard ? Reason::mode : valid ? why_request(port, data, bytes, to) : Reason::off;
+  Reason why = mode != SendMode::standard ? Reason::mode
+               : valid                    ? why_request(port, data, bytes, to, buffer.elements)
+                                          : Reason::off;
   if (why == Reason::none && !scope.broken()) {
     if constexpr (decides_in_block && Scope::in_warp)
       if (calls_in_block(me) && (size <= small_bytes ? send_packet_anew(scope, port, data, size, to, tag, context)
@@ -315,43 +323,46 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
     }
     why = sent.why;
   }
-  SendGoal goal{me, data, size, to, tag, context, mode, true, why};
+  SendGoal goal{me, buffer, to, tag, context, mode, true, why};
   const Code code = run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
   pass_on(scope, me, to);
   return code;
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, const void* data, std::int64_t bytes,
-                               int to, int tag, std::uint32_t context) {
-  const auto size = static_cast<std::uint64_t>(bytes);
-  if (mode == SendMode::standard && !scope.broken() && may_begin(Port(me), data, bytes, to, tag, false)) {
-    const Request request = fast_isend(scope, me, data, size, to, tag, context);
+DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, ConstBufferRef buffer, int to, int tag,
+                               std::uint32_t context) {
+  const void* const data = buffer.data;
+  const std::int64_t bytes = buffer.bytes;
+  if (mode == SendMode::standard && !scope.broken() &&
+      may_begin(Port(me), data, bytes, to, tag, buffer.elements, false)) {
+    const Request request = fast_isend(scope, me, buffer, to, tag, context);
     if (!request.is_null()) return request;
   }
-  SendGoal goal{me, data, size, to, tag, context, mode, false, Reason::nonblocking};
+  SendGoal goal{me, buffer, to, tag, context, mode, false, Reason::nonblocking};
   const Request request = request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
   pass_on(scope, me, to);
   return request;
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
-                                  int from, int tag, std::uint32_t context) {
-  return recv_found(scope, me, call, data, capacity, from, -1, tag, context);
+DCGN_HOST_DEVICE Status recv_from(const Scope& scope, Endpoint& me, Call call, BufferRef buffer, int from, int tag,
+                                  std::uint32_t context) {
+  return recv_found(scope, me, call, buffer, from, -1, tag, context);
 }
 
 // What waits for many ranks is inlined here, all but what is out of the ordinary: each function called in between would
 // save its caller's registers.
 template <class Scope>
-DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, void* data, std::int64_t capacity,
-                                      int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, BufferRef buffer, int tag,
+                                      std::uint32_t context) {
   int found = -1;
   if constexpr (decides_in_block && Scope::in_warp)
     if (const Port port(me); calls_in_block(me) && !scope.broken() &&
-                             may_begin(port, data, capacity, any_source, tag, true) &&
-                             capacity <= static_cast<std::int64_t>(small_bytes)) {
-      const auto size = static_cast<std::uint64_t>(capacity);
+                             may_begin(port, buffer.data, buffer.bytes, any_source, tag, buffer.elements, true) &&
+                             buffer.bytes <= static_cast<std::int64_t>(small_bytes)) {
+      void* const data = buffer.data;
+      const auto size = static_cast<std::uint64_t>(buffer.bytes);
       Status status;
       if constexpr (Scope::single) {
         if (receive_packet_by_one(scope, port, data, size, tag, context, status)) return status;
@@ -360,30 +371,27 @@ DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call cal
       }
       if (receive_packet_of_any(scope, port, data, size, tag, context, status, found)) return status;
     }
-  return recv_found(scope, me, call, data, capacity, any_source, found, tag, context);
+  return recv_found(scope, me, call, buffer, any_source, found, tag, context);
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, void* data, std::int64_t capacity, int from, int tag,
+DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, BufferRef buffer, int from, int tag,
                                std::uint32_t context) {
-  const auto size = static_cast<std::uint64_t>(capacity);
-  if (!scope.broken() && may_begin(Port(me), data, capacity, from, tag, true)) {
-    const Request request = fast_irecv(scope, me, data, size, from, tag, context);
+  if (!scope.broken() && may_begin(Port(me), buffer.data, buffer.bytes, from, tag, 0, true)) {
+    const Request request = fast_irecv(scope, me, buffer, from, tag, context);
     if (!request.is_null()) return request;
   }
-  ReceiveGoal goal{me, data, size, from, tag, context, false, Reason::nonblocking};
-  return request_from(me, run(scope, me, Call::irecv, goal, check(me, data, capacity, from, tag, true)));
+  ReceiveGoal goal{me, buffer, from, tag, context, false, Reason::nonblocking};
+  return request_from(me, run(scope, me, Call::irecv, goal, check(me, buffer.data, buffer.bytes, from, tag, true)));
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, const void* data,
-                                 std::int64_t bytes, int to, int send_tag, void* into, std::int64_t capacity, int from,
-                                 int recv_tag, std::uint32_t context) {
-  ExchangeGoal goal{
-      {me, data, static_cast<std::uint64_t>(bytes), to, send_tag, context, mode, false, Reason::nonblocking},
-      {me, into, static_cast<std::uint64_t>(capacity), from, recv_tag, context, true, Reason::nonblocking}};
-  Argument argument = check(me, data, bytes, to, send_tag, false);
-  if (argument.code == Code::ok) argument = check(me, into, capacity, from, recv_tag, true);
+DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, ConstBufferRef out, int to,
+                                 int send_tag, BufferRef in, int from, int recv_tag, std::uint32_t context) {
+  ExchangeGoal goal{{me, out, to, send_tag, context, mode, false, Reason::nonblocking},
+                    {me, in, from, recv_tag, context, true, Reason::nonblocking}};
+  Argument argument = check(me, out.data, out.bytes, to, send_tag, false);
+  if (argument.code == Code::ok) argument = check(me, in.data, in.bytes, from, recv_tag, true);
   return run(scope, me, call, goal, argument).status;
 }
 

@@ -64,34 +64,34 @@ DCGN_HOST_DEVICE Sent announce(Endpoint& me, std::uint32_t threads, const void* 
   return result;
 }
 
-DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const void* data, std::uint64_t bytes, int to,
-                                    int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const ConstBufferRef& buffer, int to, int tag,
+                                    std::uint32_t context) {
   if (has_ended(me, me.out[to - me.first]) || !begin_fast(me)) return {};
   Request request;
-  if (Record* const r = new_send(me, data, bytes, to, tag, context)) {
+  if (Record* const r = new_send(me, buffer, to, tag, context)) {
     request = request_of(me, r);
     count(me, context, Reason::nonblocking);
     me.threads = threads;
     Work nothing;
     start_send(me, r, nothing);
-    begin_copy(me, to, bytes);
+    begin_copy(me, to, static_cast<std::uint64_t>(buffer.bytes));
   }
   end_fast(me);
   return request;
 }
 
-DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, void* data, std::uint64_t capacity,
-                                       int from, int tag, std::uint32_t context) {
+DCGN_HOST_DEVICE Request begin_receive(Endpoint& me, std::uint32_t threads, const BufferRef& buffer, int from, int tag,
+                                       std::uint32_t context) {
   if (!begin_fast(me)) return {};
   Request request;
-  Record* const r = me.unexpected_count ? nullptr : new_receive(me, data, capacity, from, tag, context);
+  Record* const r = me.unexpected_count ? nullptr : new_receive(me, buffer, from, tag, context);
   if (r) {
     request = request_of(me, r);
     count(me, context, Reason::nonblocking);
     r->state = State::posted;
     me.posted.append(r);
     me.threads = threads;
-    begin_copy(me, from, capacity);
+    begin_copy(me, from, static_cast<std::uint64_t>(buffer.bytes));
   }
   end_fast(me);
   return request;

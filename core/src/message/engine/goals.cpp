@@ -26,13 +26,14 @@ DCGN_HOST_DEVICE bool settled(Endpoint& me, Record* r, const Request& request, b
 }
 
 DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
+  const auto bytes = static_cast<std::uint64_t>(buffer.bytes);
   unsigned char* copy = nullptr;
   if (mode == SendMode::buffered && bytes) {
     copy = static_cast<unsigned char*>(me.buffer.allocate(bytes));
     no_room = !copy;
     if (no_room) return Code::out_of_resources;
   }
-  record = new_send(me, data, bytes, peer, tag, context);
+  record = new_send(me, buffer, peer, tag, context);
   if (!record) {
     if (copy) me.buffer.free(copy);
     return Code::out_of_resources;
@@ -40,7 +41,7 @@ DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
   record->flags = mode == SendMode::synchronous ? Record::synchronous
                   : mode == SendMode::buffered  ? Record::buffered
                                                 : 0;
-  if (bytes && is_device_memory(me, data)) record->flags |= Record::on_device;
+  if (bytes && is_device_memory(me, buffer.data)) record->flags |= Record::on_device;
   if (mode == SendMode::buffered) record->buffer = copy;
   request = request_of(me, record);
   count(me, context, why);
@@ -48,7 +49,7 @@ DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
     work.move = Work::Move::copy;
     work.after = After::buffered;
     work.to = copy;
-    work.from = static_cast<const unsigned char*>(data);
+    work.from = static_cast<const unsigned char*>(buffer.data);
     work.bytes = bytes;
     work.record = record;
   } else {
@@ -58,10 +59,10 @@ DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
 }
 
 DCGN_HOST_DEVICE Code ReceiveGoal::begin(Work& work) {
-  record = new_receive(me, data, capacity, peer, tag, context);
+  record = new_receive(me, buffer, peer, tag, context);
   if (!record) return Code::out_of_resources;
   if (blocking) record->flags |= Record::waited;
-  if (capacity && is_device_memory(me, data)) record->flags |= Record::on_device;
+  if (buffer.bytes && is_device_memory(me, buffer.data)) record->flags |= Record::on_device;
   request = request_of(me, record);
   count(me, context, why);
   start_receive(me, record, work);

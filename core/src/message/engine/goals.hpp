@@ -2,6 +2,7 @@
 // operate() in calls.hpp.
 #pragma once
 
+#include <dcgn/message/buffer_ref.hpp>
 #include <dcgn/status.hpp>
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"
@@ -53,35 +54,23 @@ DCGN_HOST_DEVICE inline void collect(Endpoint& me, Record* r, Result& result) {
   free_record(me, r);
 }
 
-// What a CPU rank has said of the elements of its next send or receive; no longer.
-DCGN_HOST_DEVICE inline std::uint32_t take_elements([[maybe_unused]] Endpoint& me) {
-#if defined(__CUDA_ARCH__)
-  return 0;
-#else
-  const std::uint32_t elements = me.elements;
-  me.elements = 0;
-  return elements;
-#endif
-}
-
 // The record of a new send or receive; null where there is none left.
-DCGN_HOST_DEVICE inline Record* new_send(Endpoint& me, const void* data, std::uint64_t bytes, int to, int tag,
+DCGN_HOST_DEVICE inline Record* new_send(Endpoint& me, const ConstBufferRef& buffer, int to, int tag,
                                          std::uint32_t context) {
   Record* r = take_record(me);
   if (!r) return nullptr;
-  r->envelope = {to, tag, context, take_elements(me), bytes};
-  r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(data));
+  r->envelope = {to, tag, context, buffer.elements, static_cast<std::uint64_t>(buffer.bytes)};
+  r->buffer = const_cast<unsigned char*>(static_cast<const unsigned char*>(buffer.data));
   return r;
 }
 
-DCGN_HOST_DEVICE inline Record* new_receive(Endpoint& me, void* data, std::uint64_t capacity, int from, int tag,
+DCGN_HOST_DEVICE inline Record* new_receive(Endpoint& me, const BufferRef& buffer, int from, int tag,
                                             std::uint32_t context) {
   Record* r = take_record(me);
   if (!r) return nullptr;
   r->envelope = {from, tag, context, 0, 0};
-  take_elements(me);
-  r->buffer = static_cast<unsigned char*>(data);
-  r->capacity = capacity;
+  r->buffer = static_cast<unsigned char*>(buffer.data);
+  r->capacity = static_cast<std::uint64_t>(buffer.bytes);
   r->flags = Record::is_receive;
   return r;
 }
@@ -92,8 +81,7 @@ DCGN_HOST_DEVICE bool settled(Endpoint& me, Record* r, const Request& request, b
 // Every goal has begin(work), done(result, work), waited() and source(), all for the leader: see operate().
 struct SendGoal {
   Endpoint& me;
-  const void* data;
-  std::uint64_t bytes;
+  ConstBufferRef buffer;
   int peer, tag;
   std::uint32_t context;
   SendMode mode;
@@ -108,6 +96,7 @@ struct SendGoal {
     return settled(me, record, request, blocking && mode != SendMode::buffered, result);
   }
   DCGN_HOST_DEVICE Waited waited() const {
+    const auto bytes = static_cast<std::uint64_t>(buffer.bytes);
     return record ? waited_for(*record) : Waited{{peer, tag, context, 0, bytes}, false, 0, no_room ? bytes : 0};
   }
   DCGN_HOST_DEVICE int source() const { return peer; }  // an answer is likely to come from there
@@ -127,8 +116,7 @@ struct AnnouncedGoal {
 
 struct ReceiveGoal {
   Endpoint& me;
-  void* data;
-  std::uint64_t capacity;
+  BufferRef buffer;
   int peer, tag;
   std::uint32_t context;
   bool blocking;
@@ -139,7 +127,7 @@ struct ReceiveGoal {
   DCGN_HOST_DEVICE Code begin(Work& work);
   DCGN_HOST_DEVICE bool done(Result& result, Work&) { return settled(me, record, request, blocking, result); }
   DCGN_HOST_DEVICE Waited waited() const {
-    if (!record) return {{peer, tag, context, 0, capacity}, true, 0, 0};
+    if (!record) return {{peer, tag, context, 0, static_cast<std::uint64_t>(buffer.bytes)}, true, 0, 0};
     return waited_for(*record);
   }
   DCGN_HOST_DEVICE int source() const { return peer; }

@@ -34,13 +34,11 @@ DCGN_HOST_DEVICE inline bool is_valid(const Port& port, const void* buffer, std:
 }
 
 // Of valid arguments; none where nothing is against a call that keeps no request.
-DCGN_HOST_DEVICE inline Reason why_request(const Port& port, const void* buffer, std::int64_t bytes, int peer) {
+DCGN_HOST_DEVICE inline Reason why_request(const Port& port, const void* buffer, std::int64_t bytes, int peer,
+                                           std::uint32_t elements) {
   if (peer != any_source && port.fifo(peer) >= static_cast<std::uint32_t>(port.near)) return Reason::process;
   if (bytes && is_device_memory(port, buffer)) return Reason::device_memory;
-#if !defined(__CUDA_ARCH__)
-  if (port.me->elements) return Reason::datatype;
-#endif
-  return Reason::none;
+  return elements ? Reason::datatype : Reason::none;
 }
 
 // Why the threads of a GPU's call did not each decide for themselves: none where they could have, or are not of a GPU.

@@ -297,8 +297,7 @@ DCGN_HOST_DEVICE Code make_up(const Scope& scope, const Port& port, Call call, c
     if (!load_relaxed(lapses[k - round.to.begin].unsent)) return;
     const auto part = round.out[k];
     const int to = round.peers[k];
-    SendGoal goal{me,    part.data,   static_cast<std::uint64_t>(part.bytes), to, tag, context, SendMode::standard,
-                  false, Reason::none};
+    SendGoal goal{me, {part.data, part.bytes}, to, tag, context, SendMode::standard, false, Reason::none};
     const Result result = run(scope, me, call, goal, check(me, part.data, part.bytes, to, tag, false));
     if (result.status.code != Code::ok) return note(result.status.code);
     if (scope.leader()) requests[open] = request_from(me, result);
@@ -307,7 +306,7 @@ DCGN_HOST_DEVICE Code make_up(const Scope& scope, const Port& port, Call call, c
   each(round.from, [&](int k) {
     if (!load_relaxed(lapses[k - round.from.begin].unreceived)) return;
     const auto part = round.in[k];
-    note(expect(scope, me, call, recv_any(scope, me, call, part.data, part.bytes, round.peers[k], tag, context),
+    note(expect(scope, me, call, recv_any(scope, me, call, {part.data, part.bytes}, round.peers[k], tag, context),
                 part.bytes));
   });
   if (round.orders && scope.leader()) order_memory();

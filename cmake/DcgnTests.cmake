@@ -51,6 +51,10 @@ function(dcgn_add_test name label)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} ${properties_of_${label}} ${arg_PROPERTIES})
+  if(arg_ENVIRONMENT)
+    # Open MPI's files in a folder of the test's own: two mpiruns that make the same one at once may both fail.
+    list(APPEND arg_ENVIRONMENT "OMPI_MCA_orte_tmpdir_base=${CMAKE_BINARY_DIR}/ompi/${name}")
+  endif()
   set_property(TEST ${name} PROPERTY ENVIRONMENT ${arg_ENVIRONMENT})
 endfunction()
 

@@ -50,7 +50,7 @@ const char* to_string(Reason why) {
     case Reason::none: return "none";
     case Reason::moved: return "moved by a copy engine or its sender";
     case Reason::tag: return "tag above 65535";
-    case Reason::alignment: return "not of whole aligned words";
+    case Reason::alignment: return "not in aligned words";
     case Reason::mode: return "synchronous or buffered";
     case Reason::nonblocking: return "nonblocking";
     case Reason::datatype: return "elements to be checked";

@@ -93,7 +93,7 @@ TEST(SlowPath, IsNamedForAGpusThreadsToo) {
                             job.world().device(0).kind() == DeviceKind::cuda;  // else the leader of emulated threads
   const Report report = job.run();
   EXPECT_EQ(report.ranks[1].sent_messages, 5u);
-  const std::map<std::string, std::uint64_t> expected = {{"tag above 65535", 1}, {"not of whole aligned words", 2}};
+  const std::map<std::string, std::uint64_t> expected = {{"tag above 65535", 1}, {"not in aligned words", 2}};
   EXPECT_EQ(slow_of(report.ranks[1]), each_decides ? expected : (std::map<std::string, std::uint64_t>{}));
 }
 

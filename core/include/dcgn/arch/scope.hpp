@@ -28,22 +28,6 @@ DCGN_HOST_DEVICE inline unsigned power_of_two(unsigned count) {
   return power;
 }
 
-// The number of the first lane that has one, and what it found.
-template <class... Words>
-DCGN_HOST_DEVICE int first_of_warp([[maybe_unused]] const gpu::Context& context, int found,
-                                   [[maybe_unused]] Words&... words) {
-  if constexpr (!decides_in_block) return found;
-  const std::uint32_t lanes = context.ballot(found >= 0);
-  if (!lanes) return -1;
-#if defined(__CUDA_ARCH__)
-  const auto first = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
-#else
-  const auto first = static_cast<unsigned>(__builtin_ctz(lanes));
-#endif
-  ((words = context.shuffle(words, first)), ...);
-  return context.shuffle(found, first);
-}
-
 // A scope as a call hands it on to a function that is not inlined: one within a block as a copy, so that the caller's
 // own, and whatever that is a part of, stay in registers. A scope of several blocks has a state that its calls change.
 template <class Scope>
@@ -92,12 +76,16 @@ class ThreadScope {
     return act();
   }
 
-  static constexpr bool single = true;                     // one thread
-  static constexpr bool in_warp = true;                    // its threads run together
-  static constexpr bool in_block = true;                   // they share a multiprocessor
-  DCGN_HOST_DEVICE bool looks() const { return true; }     // is of those who share a look at many FIFOs
-  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }  // how many those are, a power of two: the first ones
-  // What the first looker found that found something (0 or more), and its words; -1 where none did.
+  static constexpr bool single = true;                  // one thread
+  static constexpr bool in_warp = true;                 // its threads run together
+  static constexpr bool in_block = true;                // they share a multiprocessor
+  DCGN_HOST_DEVICE bool looks() const { return true; }  // is of those who share a look at many FIFOs
+  DCGN_HOST_DEVICE ThreadScope lookers() const { return {}; }
+  // Of those who look: how many, a power of two; which of them say so; what the one of this rank has; and what the
+  // first of them found that found something (0 or more), and its words, -1 where none did.
+  DCGN_HOST_DEVICE unsigned power() const { return 1; }
+  DCGN_HOST_DEVICE std::uint32_t ballot(bool say_so) const { return say_so; }
+  DCGN_HOST_DEVICE std::uint64_t shuffle(std::uint64_t value, unsigned) const { return value; }
   template <class... Words>
   DCGN_HOST_DEVICE int first_found(int found, Words&...) const {
     return found;
@@ -150,22 +138,28 @@ class WarpScope {
   // What the library's calls ask of a scope: as ThreadScope has it.
   static constexpr bool single = false, in_warp = true, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block || leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }
-  template <class... Words>
-  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
-    return detail::first_of_warp(context_, found, words...);
+  DCGN_HOST_DEVICE auto lookers() const {
+    if constexpr (detail::decides_in_block)
+      return *this;
+    else
+      return ThreadScope();
   }
-  // Among those who look: whether all say so, which of them do, and what the one of this rank has.
-  DCGN_HOST_DEVICE bool vote_of_lookers(bool yes) const { return context_.all(yes); }
-  DCGN_HOST_DEVICE std::uint32_t lookers_who(bool say_so) const { return context_.ballot(say_so); }
-  DCGN_HOST_DEVICE std::uint64_t of_looker(std::uint64_t value, unsigned rank) const {
+  DCGN_HOST_DEVICE unsigned power() const { return detail::power_of_two(size()); }
+  DCGN_HOST_DEVICE std::uint32_t ballot(bool say_so) const { return context_.ballot(say_so); }
+  DCGN_HOST_DEVICE std::uint64_t shuffle(std::uint64_t value, unsigned rank) const {
     return context_.shuffle(value, rank);
   }
-  // What those have found, all alike, to all threads; what they wrote is visible then.
-  template <class T>
-  DCGN_HOST_DEVICE T tell_looked(const T& found) const {
-    context_.sync_warp();
-    return found;
+  template <class... Words>
+  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
+    const std::uint32_t lanes = ballot(found >= 0);
+    if (!lanes) return -1;
+#if defined(__CUDA_ARCH__)
+    const auto first = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
+#else
+    const auto first = static_cast<unsigned>(__builtin_ctz(lanes));
+#endif
+    ((words = context_.shuffle(words, first)), ...);
+    return context_.shuffle(found, first);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
@@ -210,20 +204,7 @@ class BlockScope {
   // What the library's calls ask of a scope: as ThreadScope has it.
   static constexpr bool single = false, in_warp = false, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block ? context_.warp() == 0 : leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return detail::decides_in_block ? detail::power_of_two(size()) : 1; }
-  template <class... Words>
-  DCGN_HOST_DEVICE int first_found(int found, Words&... words) const {
-    return detail::first_of_warp(context_, found, words...);
-  }
-  DCGN_HOST_DEVICE bool vote_of_lookers(bool yes) const { return context_.all(yes); }
-  DCGN_HOST_DEVICE std::uint32_t lookers_who(bool say_so) const { return context_.ballot(say_so); }
-  DCGN_HOST_DEVICE std::uint64_t of_looker(std::uint64_t value, unsigned rank) const {
-    return context_.shuffle(value, rank);
-  }
-  template <class T>
-  DCGN_HOST_DEVICE T tell_looked(const T& found) const {
-    return context_.publish(found);
-  }
+  DCGN_HOST_DEVICE auto lookers() const { return WarpScope(context_).lookers(); }
   // So many bytes that all threads reach, until the next broadcast() or publish(): behind what barriers use.
   static constexpr std::size_t table_bytes = block_scratch_bytes - 16;
   template <class T>

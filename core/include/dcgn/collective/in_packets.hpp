@@ -83,7 +83,7 @@ DCGN_HOST_DEVICE bool broadcast_in_packets(const Scope& scope, const Member& m, 
     const Exchange e = exchange(
         scope, m, Call::broadcast, root, partners, data, bytes,
         [&](std::uint64_t value) {
-          const std::uint64_t got = scope.of_looker(value, static_cast<unsigned>(root));
+          const std::uint64_t got = scope.lookers().shuffle(value, static_cast<unsigned>(root));
           message::store_plain(!here & scope.leader(), data, static_cast<std::uint64_t>(bytes), got);
         },
         [](int, std::uint64_t) {});

@@ -66,7 +66,7 @@ struct Reducer {
       T at[most];
     };
     const auto of = [&](int k) {
-      return __builtin_bit_cast(Elements, scope.of_looker(mine, static_cast<unsigned>(k)));
+      return __builtin_bit_cast(Elements, scope.lookers().shuffle(mine, static_cast<unsigned>(k)));
     };
     Elements sum = of(0);
     for (int k = 1; k < operands; ++k) {

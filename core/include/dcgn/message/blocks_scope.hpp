@@ -66,11 +66,7 @@ class BlocksScope {
   // What the library's calls ask of a scope: as ThreadScope has it.
   static constexpr bool single = false, in_warp = false, in_block = false;
   DCGN_HOST_DEVICE bool looks() const { return leader(); }
-  DCGN_HOST_DEVICE unsigned lookers() const { return 1; }
-  template <class... Words>
-  DCGN_HOST_DEVICE int first_found(int found, Words&...) const {
-    return found;
-  }
+  DCGN_HOST_DEVICE ThreadScope lookers() const { return {}; }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {
     return lead([&] { return plan; });

@@ -53,6 +53,7 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
   scope.sync();  // what the threads wrote is visible to all of them
   Exchange result;
   if (scope.looks()) {
+    const auto lookers = scope.lookers();
     Endpoint& me = *port.me;
     const int k = static_cast<int>(scope.rank());
     const bool sends = partners.are(partners.to, k), receives = partners.are(partners.from, k);
@@ -69,7 +70,7 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
     const std::uint64_t last_bytes = row.word >> 3 & 15;
     const bool good = near & ((blocker.sending | blocker.receiving) == 0) & (!sends | (to.row >= Packets)) &
                       (!receives | (from.row >= Packets));
-    if (scope.vote_of_lookers(good)) {
+    if (lookers.vote(good)) {
       if (orders) order_memory();
       for (int i = 0; i < Packets; ++i)
         write_packet_if(sends, to.packet + i, row.values[i], row.word | static_cast<std::uint64_t>(to.epoch) << 32);
@@ -85,7 +86,7 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
           for (int i = 0; i < Packets; ++i)
             here = static_cast<int>(read_packet(from.packet[i], from.epoch, d[i])) & here;
         }
-        return scope.vote_of_lookers(here);
+        return lookers.vote(here);
       });
       bool came = receives & here;
       PacketRow<Packets> got = row;
@@ -96,7 +97,7 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
       if (orders) order_memory();
       from.step_if(came, in, Packets);
       store_if(came, &in.fast_bytes, received + last_bytes);
-      result.missing = scope.lookers_who(receives & !came);
+      result.missing = lookers.ballot(receives & !came);
       result.state = result.missing ? Exchange::State::some : Exchange::State::all;
       if (!result.missing)
         take(got.values);
@@ -104,7 +105,9 @@ DCGN_HOST_DEVICE Exchange exchange_packets(const Scope& scope, const Port& port,
         keep(k, got.values);
     }
   }
-  return scope.tell_looked(result);
+  if constexpr (!Scope::in_warp) return scope.publish(result);
+  scope.sync();  // all have looked, and found the same
+  return result;
 }
 
 // The lapses say what an exchange has missed, for make_up(). With all threads of the scope.

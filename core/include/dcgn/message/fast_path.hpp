@@ -297,12 +297,22 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   return true;
 }
 
-// Whether all of a payload is whole words that can be read and written where they lie.
+// Whether words can be read and written where they lie.
+DCGN_HOST_DEVICE inline bool lies_on_words(const void* data) {
+  return (reinterpret_cast<std::uintptr_t>(data) & 3) == 0;
+}
+// Whether all of a payload is such words.
 DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
-  return ((reinterpret_cast<std::uintptr_t>(data) | bytes) & 3) == 0;
+  return lies_on_words(data) & ((bytes & 3) == 0);
 }
 
-// An eager message of whole words. All that it must know is loaded at once, and judged together.
+// Payloads that end within a word, and those of a thread or a warp that are more than a packet for each: out of line,
+// with registers of their own.
+DCGN_HOST_DEVICE void push_odd(const Payload p, const unsigned char* from, std::uint32_t turn, std::uint32_t stride);
+DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
+                               std::uint32_t stride);
+
+// An eager message that begins where words do. All that it must know is loaded at once, and judged together.
 template <class Scope>
 DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const void* data, std::uint64_t bytes, int to,
                                  int tag, std::uint32_t context) {
@@ -317,7 +327,7 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   std::uint32_t told = counters.told;
   const Reservation place = now.reserve(bytes);
   const bool good =
-      known & (tag >= 0) & (bytes != 0) & (bytes <= limit) & is_words(data, bytes) & (data != nullptr) & (blocker == 0);
+      known & (tag >= 0) & (bytes != 0) & (bytes <= limit) & lies_on_words(data) & (data != nullptr) & (blocker == 0);
   scope.sync();  // and what the threads wrote to the buffer is visible to all of them
   if (!good) return false;
   if (ring.size() - (place.position - told) < place.all) {
@@ -332,15 +342,22 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
                eager_word(context));
     told = credit_after(fifo, ring, place, told);
   }
-  push_payload(Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data), 0,
-               turn_of(scope), scope.size());
+  const Payload p(ring, place.begin, place.packets, bytes);
+  const auto* const from = static_cast<const unsigned char*>(data);
+  const std::uint32_t turn = turn_of(scope), stride = scope.size();
+  if (p.rest || (Scope::in_warp && p.packets > stride)) [[unlikely]]
+    push_odd(p, from, turn, stride);
+  else if constexpr (Scope::in_warp)
+    push_words<1>(p, from, 0, turn, stride);
+  else
+    push_payload(p, from, 0, turn, stride);
   // Now that the packets are on their way there is time for accounts.
   if (leader) counters.commit(fifo, now, place.all, bytes, told);
   scope.sync();  // the buffer is the caller's again
   return true;
 }
 
-// An eager message of whole words.
+// As send_words().
 template <class Scope>
 DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* data, std::uint64_t capacity, int from,
                                     int tag, std::uint32_t context, Status& status) {
@@ -374,15 +391,16 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   const std::uint32_t bytes = d[1];
   const Reservation place = now.reserve(bytes);
   const bool wanted = found & (d[2] == eager_word(context)) &
-                      ((tag == any_tag) | (static_cast<std::uint32_t>(tag) == d[0])) & (bytes % 4 == 0) &
-                      (bytes <= capacity);
+                      ((tag == any_tag) | (static_cast<std::uint32_t>(tag) == d[0])) & (bytes <= capacity);
   // While the packets come there is time for accounts. What is returned is told below, when all have been taken.
   const bool credit_due = wanted && scope.leader() && counters.commit(fifo, now, place, bytes);
   bool taken = wanted;
   if (wanted) {
     const Payload p(ring, place.begin, place.packets, bytes);
-    if ((place.packets > stride) | (p.wide != 0)) {
-      taken = take_payload(p, *me.phase, to, turn, stride);
+    if (p.rest || (Scope::in_warp && place.packets > stride)) [[unlikely]] {
+      taken = take_odd(p, *me.phase, to, turn, stride);
+    } else if ((place.packets > stride) | (p.wide != 0)) {
+      if constexpr (!Scope::in_warp) taken = take_payload(p, *me.phase, to, turn, stride);
     } else if (turn < place.packets) {
       taken = (here && place.begin == likely) || await_packet(ring, place.begin + turn, mine, *me.phase);
       store_words(p, to, turn, mine);

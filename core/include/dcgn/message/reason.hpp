@@ -12,7 +12,7 @@ enum class Reason : std::uint32_t {
   moved,  // no slow path: a copy engine moves the message, or its sender stores it
   // What the message is:
   tag,            // up to 8 bytes with a tag above 65535, which takes packets of their own
-  alignment,      // a GPU's message that is not made of whole aligned words
+  alignment,      // a GPU's message that does not lie where words do
   mode,           // ssend, bsend
   nonblocking,    // isend, irecv, sendrecv
   datatype,       // the receiver is to check its elements

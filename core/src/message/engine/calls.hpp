@@ -285,11 +285,15 @@ DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, 
   if (why == Reason::none && !scope.broken()) {
     if constexpr (decides_in_block && Scope::in_warp)
       if (calls_in_block(me) && from != any_source) {
+        const Reason packets = why_packets(data, size, tag);
+        const bool one_packet = size <= small_bytes && packets == Reason::none;
         if (size <= small_bytes) reopen_fifo_from(scope, port, from);
         if (await_head(scope, port, from) &&
-            ((size <= small_bytes && receive_packet(scope, port, data, size, from, tag, context, status)) ||
-             receive_words(scope, port, data, size, from, tag, context, status)))
+            ((one_packet && receive_packet(scope, port, data, size, from, tag, context, status)) ||
+             receive_words(scope, port, data, size, from, tag, context, status))) {
+          if (scope.leader()) count(me, context, packets);
           return status;
+        }
       }
     why = fast_receive(scope, me, data, size, from, found, tag, context, status);
     if (why == Reason::none) return status;
@@ -312,9 +316,14 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
                                           : Reason::off;
   if (why == Reason::none && !scope.broken()) {
     if constexpr (decides_in_block && Scope::in_warp)
-      if (calls_in_block(me) && (size <= small_bytes ? send_packet_anew(scope, port, data, size, to, tag, context)
-                                                     : send_words(scope, port, data, size, to, tag, context)))
-        return Code::ok;
+      if (calls_in_block(me)) {
+        const Reason packets = why_packets(data, size, tag);
+        if (size <= small_bytes && packets == Reason::none ? send_packet_anew(scope, port, data, size, to, tag, context)
+                                                           : send_words(scope, port, data, size, to, tag, context)) {
+          if (scope.leader()) count(me, context, packets);
+          return Code::ok;
+        }
+      }
     const Sent sent = fast_send(scope, me, data, size, to, tag, context);
     if (sent.state == Sent::State::over) return Code::ok;
     if (sent.state == Sent::State::pending) {
@@ -357,19 +366,18 @@ template <class Scope>
 DCGN_HOST_DEVICE Status recv_from_any(const Scope& scope, Endpoint& me, Call call, BufferRef buffer, int tag,
                                       std::uint32_t context) {
   int found = -1;
-  if constexpr (decides_in_block && Scope::in_warp)
+  if constexpr (decides_in_block && Scope::in_block)
     if (const Port port(me); calls_in_block(me) && !scope.broken() &&
-                             may_begin(port, buffer.data, buffer.bytes, any_source, tag, buffer.elements, true) &&
-                             buffer.bytes <= static_cast<std::int64_t>(small_bytes)) {
-      void* const data = buffer.data;
+                             may_begin(port, buffer.data, buffer.bytes, any_source, tag, buffer.elements, true)) {
       const auto size = static_cast<std::uint64_t>(buffer.bytes);
       Status status;
+      const bool small = size <= small_bytes;
       if constexpr (Scope::single) {
-        if (receive_packet_by_one(scope, port, data, size, tag, context, status)) return status;
-      } else {
-        if (receive_packet_of_few(scope, port, data, size, tag, context, status)) return status;
+        if (small && receive_packet_by_one(scope, port, buffer.data, size, tag, context, status)) return status;
+      } else if constexpr (Scope::in_warp) {
+        if (small && receive_packet_of_few(scope, port, buffer.data, size, tag, context, status)) return status;
       }
-      if (receive_packet_of_any(scope, port, data, size, tag, context, status, found)) return status;
+      if (receive_from_any(scope, port, buffer.data, size, tag, context, status, found)) return status;
     }
   return recv_found(scope, me, call, buffer, any_source, found, tag, context);
 }

@@ -35,12 +35,13 @@ DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attend
     met = spin(fast_looks, [&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
   } else if (scope.looks()) {
     // Where many threads look, all do at the same words, or each at its own.
-    const auto step = static_cast<int>(scope.lookers()), mine = static_cast<int>(scope.rank());
+    const auto lookers = scope.lookers();
+    const auto step = static_cast<int>(lookers.power()), mine = static_cast<int>(scope.rank());
     const bool shared = decides_in_block && calls_in_block(me);
     if (!shared)
       met = spin(fast_looks, [&] { return attendance.leads() ? attendance.have_come(0, 1) : attendance.is_over(); });
     else if (attendance.leads())
-      met = spin(fast_looks, [&] { return scope.vote_of_lookers(attendance.have_come(mine < step ? mine : 0, step)); });
+      met = spin(fast_looks, [&] { return lookers.vote(attendance.have_come(mine < step ? mine : 0, step)); });
     else if (scope.leader())
       met = spin(fast_looks, [&] { return attendance.is_over(); });
   }

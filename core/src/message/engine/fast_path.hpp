@@ -14,6 +14,7 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>
+#include "message/engine/packets.hpp"
 #include "message/engine/plan.hpp"
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"
@@ -110,7 +111,7 @@ template <class Scope>
     Tx(fifo).put(place, h, 0, me.without & without_relaxed);
     ++fifo.fast_messages;
     fifo.fast_bytes += bytes;
-    count(me, context, why_told<Scope>(me, data, bytes, tag));
+    count(me, context, why_told<Scope>(me, data));
   }
   if (place.packets)
     push_packets(scope, Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data));
@@ -119,41 +120,41 @@ template <class Scope>
   return {Sent::State::over};
 }
 
-// Finds a FIFO that holds a message, for a receive from any source. Made and used by those who look, who all come to
-// the same. FIFOs from me.next_fifo on come first.
+// Finds a FIFO that holds a message, for a receive from any source. Made and used by those who look (Scope::lookers()),
+// who all come to the same. FIFOs from me.next_fifo on come first.
 //
 // Senders ring doorbells, the receiver clears them: that of the FIFO before the last one when it takes a message from
 // another, and that of a FIFO which it finds empty. A message whose doorbell is lost by that is seen by its packet, at
 // which each later look looks until the next doorbell is cleared. (On a GPU a doorbell may be seen before its packet.
 // Should that take longer than a whole look, the general call, which looks at all packets, finds the message.)
-template <class Scope>
+template <class Lookers>
 class FifoFinder {
  public:
-  DCGN_HOST_DEVICE FifoFinder(const Scope& scope, Endpoint& me)
-      : scope_(scope),
+  DCGN_HOST_DEVICE FifoFinder(const Lookers& lookers, Endpoint& me)
+      : lookers_(lookers),
         me_(me),
-        rank_(static_cast<int>(scope.rank())),
-        lookers_(static_cast<int>(scope.lookers())),
+        rank_(static_cast<int>(lookers.rank())),
+        power_(static_cast<int>(lookers.power())),
         cleared_(me.cleared_fifo) {}
 
   // The first half of a look: a FIFO whose doorbell has been rung, -1: none. It may be empty.
   DCGN_HOST_DEVICE int rung() const {
     if (!me_.doorbells) return -1;
-    constexpr int each = Scope::single ? 4 : 1;  // groups that a thread has loads under way for at once
+    constexpr int each = Lookers::single ? 4 : 1;  // groups that a thread has loads under way for at once
     const int groups = (fifos(me_) + doorbell_group - 1) / doorbell_group, start = me_.next_fifo;
-    const bool watches = cleared_ >= 0 && cleared_ / doorbell_group / each % lookers_ == rank_;
+    const bool watches = cleared_ >= 0 && cleared_ / doorbell_group / each % power_ == rank_;
     bool again = false;
     int late = -1;  // what there is before the start, which comes last
-    for (int first = 0; first < groups; first += each * lookers_) {
+    for (int first = 0; first < groups; first += each * power_) {
       const int mine = first + each * rank_;
       std::uint64_t bits[each], any = 0;
-      for (int i = 0; i < each; ++i) bits[i] = rank_ < lookers_ && mine + i < groups ? rung_of(me_, mine + i) : 0;
+      for (int i = 0; i < each; ++i) bits[i] = rank_ < power_ && mine + i < groups ? rung_of(me_, mine + i) : 0;
       if (first == 0 && watches) again = has_message(me_, cleared_);
       for (int i = 0; i < each; ++i) {
         correct(mine + i, again, bits[i]);
         any |= bits[i];
       }
-      if (scope_.first_found(any ? 0 : -1) < 0) continue;
+      if (lookers_.first_found(any ? 0 : -1) < 0) continue;
       int at_once = -1, later = -1;
       for (int i = each; i-- > 0;) {
         const int begin = (mine + i) * doorbell_group;
@@ -161,8 +162,8 @@ class FifoFinder {
         if (after) at_once = begin + first_bit(after);
         if (before) later = begin + first_bit(before);
       }
-      at_once = scope_.first_found(at_once);
-      if (late < 0) late = scope_.first_found(later);
+      at_once = lookers_.first_found(at_once);
+      if (late < 0) late = lookers_.first_found(later);
       if (at_once >= 0) {
         late = at_once;
         break;
@@ -176,13 +177,13 @@ class FifoFinder {
   DCGN_HOST_DEVICE int full(int rung) {
     if (!me_.doorbells) return full_of(fifos(me_), me_.next_fifo, [](int k) { return k; });
     if (rung >= 0) {
-      if (scope_.first_found(has_message(me_, rung) ? 0 : -1) >= 0) return rung;
-      if (scope_.leader()) clear_doorbell(me_, rung);
+      if (lookers_.first_found(has_message(me_, rung) ? 0 : -1) >= 0) return rung;
+      if (lookers_.leader()) clear_doorbell(me_, rung);
       cleared_ = rung;
     }
     if (!me_.mute_count) return -1;
     const int fifo = full_of(me_.mute_count, me_.next_mute, [this](int k) { return me_.mute[k]; });
-    if (fifo >= 0 && scope_.leader()) me_.next_mute = me_.next_mute + 1 < me_.mute_count ? me_.next_mute + 1 : 0;
+    if (fifo >= 0 && lookers_.leader()) me_.next_mute = me_.next_mute + 1 < me_.mute_count ? me_.next_mute + 1 : 0;
     return fifo;
   }
 
@@ -202,17 +203,17 @@ class FifoFinder {
   // Of so many FIFOs, those from number `start` on first: one that holds a message.
   template <class FifoOf>
   DCGN_HOST_DEVICE int full_of(int count, int start, const FifoOf& fifo_of) const {
-    for (int done = 0; done < count; done += fifos_at_once * lookers_) {
+    for (int done = 0; done < count; done += fifos_at_once * power_) {
       std::int32_t some[fifos_at_once];
       for (int i = 0; i < fifos_at_once; ++i) {
         const int k = done + fifos_at_once * rank_ + i, number = start + k < count ? start + k : start + k - count;
-        some[i] = rank_ < lookers_ && k < count ? fifo_of(number) : -1;
+        some[i] = rank_ < power_ && k < count ? fifo_of(number) : -1;
       }
       const std::uint32_t found = full_fifos(me_, some);
       int mine = -1;
       for (int i = fifos_at_once; i-- > 0;)
         if (found >> i & 1) mine = some[i];
-      if (const int fifo = scope_.first_found(mine); fifo >= 0) return fifo;
+      if (const int fifo = lookers_.first_found(mine); fifo >= 0) return fifo;
     }
     return -1;
   }
@@ -225,48 +226,49 @@ class FifoFinder {
 #endif
   }
 
-  const Scope& scope_;
+  const Lookers lookers_;
   Endpoint& me_;
-  const int rank_, lookers_;
-  int cleared_;  // the FIFO whose doorbell was cleared last
+  const int rank_, power_;  // power_: of those who look, the first ones
+  int cleared_;             // the FIFO whose doorbell was cleared last
 };
 
-// The message that a fast receive takes; its place is empty where there is none for it.
+// The message that a fast receive takes, as its leader tells it to the others.
 struct Arrival {
-  Incoming message;
-  std::int32_t fifo = 0;
+  std::uint64_t bytes = 0, address = 0;  // as the header has them
+  std::uint32_t ack = 0, position = 0;   // likewise; of the header
+  std::int32_t tag = 0, fifo = 0;
+  Kind kind = Kind::small;
   std::uint32_t credit_due = 0;
   Reason why = Reason::off;  // there is none
 };
 
 // All threads take the message. `from_any`: the receive looked at all FIFOs.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool fast_take(const Scope& scope, Endpoint& me, InFifo& fifo, const Arrival& plan,
-                                                  void* data, bool from_any) {
-  const Header& h = plan.message.header;
-  const Reservation& packets = plan.message.place;
+DCGN_HOST_DEVICE bool take(const Scope& scope, Endpoint& me, const Arrival& m, void* data, bool from_any) {
+  InFifo& fifo = me.in[m.fifo];
+  const Reservation place(m.position, m.kind, 0, m.kind == Kind::eager ? m.bytes : 0);
+  const Ring ring = fifo.ring;
   if (scope.leader()) {
-    if (h.kind == Kind::small) store_small(data, h.bytes, h.address);
-    if (from_any) note_found(me, plan.fifo);
-    fifo.advance(packets.all);
+    if (m.kind == Kind::small) store_small(data, m.bytes, m.address);
+    if (from_any) note_found(me, m.fifo);
+    fifo.advance(place.all);
     ++fifo.fast_messages;
-    fifo.fast_bytes += h.bytes;
+    fifo.fast_bytes += m.bytes;
   }
-  bool taken = true;
-  if (packets.packets)
-    taken = take_packets(scope, *me.phase, Payload(fifo.ring, packets.begin, packets.packets, h.bytes),
-                         static_cast<unsigned char*>(data));
-  if (h.kind == Kind::pull) {
-    copy_bytes(scope, static_cast<unsigned char*>(data), reinterpret_cast<const unsigned char*>(h.address), h.bytes);
+  auto* const to = static_cast<unsigned char*>(data);
+  if (m.kind == Kind::pull) {
+    copy_bytes(scope, to, reinterpret_cast<const unsigned char*>(m.address), m.bytes);
     if (scope.leader()) {
-      if (plan.credit_due) return_credit(fifo);
+      if (m.credit_due) return_credit(fifo);
       end_fast(me);
     }
     scope.sync();                                              // all have read their share
-    if (scope.leader()) acknowledge(fifo, h.ack, ack_pulled);  // is no business of the rank's any more
+    if (scope.leader()) acknowledge(fifo, m.ack, ack_pulled);  // is no business of the rank's any more
     return !scope.broken();
   }
-  if (plan.credit_due) {
+  const bool taken =
+      !place.packets || take_packets(scope, *me.phase, Payload(ring, place.begin, place.packets, m.bytes), to);
+  if (m.credit_due) {
     scope.sync();  // all have taken their share
     if (scope.leader()) return_credit(fifo);
   }
@@ -279,7 +281,7 @@ template <class Scope>
 // does not wait for nanoseconds.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE int await_any_fifo(const Scope& scope, Endpoint& me) {
-  FifoFinder finder(scope, me);
+  FifoFinder finder(scope.lookers(), me);
   int fifo = -1;
   spin(fast_looks / 2, [&] {
     fifo = finder.full(finder.rung());
@@ -295,60 +297,70 @@ template <class Scope>
                                                        std::uint64_t capacity, int from, int found, int tag,
                                                        std::uint32_t context, Status& status) {
   const bool from_any = from == any_source;
-  Arrival plan;
-  plan.fifo = from_any ? found : from - me.first;
+  Arrival m;
+  m.fifo = from_any ? found : from - me.first;
   const bool begun = !scope.looks() || begin_fast(me);
   const bool able = begun && !me.open;
-  if (plan.fifo < 0 && scope.looks() && able) plan.fifo = await_any_fifo(scope, me);
-  Reservation& place = plan.message.place;
+  if (m.fifo < 0 && scope.looks() && able) m.fifo = await_any_fifo(scope, me);
   if (scope.leader() && begun) {
+    Incoming next;
     if (!able) {
-      plan.why = Reason::open;
-    } else if (plan.fifo == me.near) {
-      plan.why = Reason::process;
-    } else if (plan.fifo < 0 || !await_message(me.in[plan.fifo], plan.message)) {
-      plan.why = Reason::late;
+      m.why = Reason::open;
+    } else if (m.fifo == me.near) {
+      m.why = Reason::process;
+    } else if (m.fifo < 0 || !await_message(me.in[m.fifo], next)) {
+      m.why = Reason::late;
     } else {
-      InFifo& fifo = me.in[plan.fifo];
-      const Header& h = plan.message.header;
-      plan.why = plan_receive(me, fifo, h, capacity, tag, context, scope.size());
-      if (plan.why == Reason::none && h.kind == Kind::pull && !begin_pull(fifo, h.ack)) plan.why = Reason::off;
-      plan.credit_due = place.position + place.all - fifo.returned >= fifo.batch;
+      InFifo& fifo = me.in[m.fifo];
+      const Header& h = next.header;
+      m.why = plan_receive(me, fifo, h, capacity, tag, context, scope.size());
+      if (m.why == Reason::none && h.kind == Kind::pull && !begin_pull(fifo, h.ack)) m.why = Reason::off;
+      m.bytes = h.bytes;
+      m.address = h.address;
+      m.ack = h.ack;
+      m.position = next.place.position;
+      m.tag = h.tag;
+      m.kind = h.kind;
+      m.credit_due = next.place.position + next.place.all - fifo.returned >= fifo.batch;
     }
-    if (plan.why != Reason::none) {
-      place = {};
+    if (m.why != Reason::none)
       end_fast(me);
-    } else {
-      count(me, context, why_told<Scope>(me, data, capacity, tag));
-    }
+    else
+      count(me, context, why_told<Scope>(me, data));
   }
-  plan = scope.publish(plan);
-  if (!place.all) return plan.why;
-  if (!fast_take(scope, me, me.in[plan.fifo], plan, data, from_any)) return Reason::off;
-  const Header& h = plan.message.header;
-  status = {me.first + plan.fifo, h.tag, static_cast<std::int64_t>(h.bytes), Code::ok};
+  m = scope.publish(m);
+  if (m.why != Reason::none) return m.why;
+  if (!take(scope, me, m, data, from_any)) return Reason::off;
+  status = {me.first + m.fifo, m.tag, static_cast<std::int64_t>(m.bytes), Code::ok};
   return Reason::none;
 }
 
-// The same from any source, for a warp or a thread of a GPU whose message one packet can hold: who finds its FIFO has
-// it at once.
+// The same from any source, within a block of a GPU, of a message that each thread can tell for itself. Where there is
+// none, `found` is the FIFO that holds another one, or -1.
 template <class Scope>
-DCGN_HOST_DEVICE bool receive_packet_of_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
-                                            int tag, std::uint32_t context, Status& status, int& found) {
+DCGN_HOST_DEVICE bool receive_from_any(const Scope& scope, const Port& port, void* data, std::uint64_t capacity,
+                                       int tag, std::uint32_t context, Status& status, int& found) {
   Endpoint& me = *port.me;
-  if (Blocker::of(me).receiving) return false;
-  FifoFinder finder(scope, me);
   bool taken = false;
-  spin(fast_looks / 2, [&] {
-    found = finder.rung();
-    taken = found >= 0 && receive_packet(scope, port, data, capacity, port.first + found, tag, context, status, 1);
-    if (!taken) found = finder.full(found);
-    return found >= 0;
-  });
-  if (!taken) return false;
-  if (scope.leader()) note_found(me, found);
+  if (!Blocker::of(me).receiving) {
+    if constexpr (Scope::in_warp) {
+      FifoFinder finder(scope.lookers(), me);
+      spin(fast_looks / 2, [&] {
+        found = finder.rung();
+        taken = found >= 0 && receive_packet(scope, port, data, capacity, port.first + found, tag, context, status, 1);
+        if (!taken) found = finder.full(found);
+        return found >= 0;
+      });
+    } else if (scope.looks()) {
+      found = await_any_fifo(scope, me);
+    }
+  }
+  if constexpr (!Scope::in_warp) found = scope.publish(found);
+  const bool holds = (found >= 0) & (found != port.near);
+  taken = taken || (holds && receive_words(scope, port, data, capacity, port.first + found, tag, context, status));
+  if (taken && scope.leader()) note_found(me, found);
   scope.sync();
-  return true;
+  return taken;
 }
 
 }  // namespace dcgn::message

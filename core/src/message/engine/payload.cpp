@@ -1,6 +1,7 @@
 // Bytes of a payload that do not fill a word.
 #include "message/engine/compiled.hpp"
 
+#include <dcgn/message/fast_path.hpp>
 #include <dcgn/message/payload.hpp>
 
 #include <cstdint>
@@ -17,6 +18,27 @@ DCGN_HOST_DEVICE std::uint32_t join_bytes(const unsigned char* from, std::uint32
 
 DCGN_HOST_DEVICE void split_bytes(unsigned char* to, std::uint32_t count, std::uint32_t value) {
   for (std::uint32_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(value >> 8 * i);
+}
+
+DCGN_HOST_DEVICE void push_odd(const Payload p, const unsigned char* from, std::uint32_t turn, std::uint32_t stride) {
+  const std::uint32_t rest = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
+  if (p.whole)
+    push_payload(p, from, rest, turn, stride);
+  else if (turn == 0)
+    write_packet(p.ring.at(p.position), rest, 0, 0, p.ring.epoch(p.position));
+}
+
+DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
+                               std::uint32_t stride) {
+  if (!take_payload(p, phase, to, turn, stride)) return false;
+  if (!p.rest || turn != 0) return true;
+  // No wide group has the last bytes: at least one packet comes behind those.
+  const std::uint32_t group = p.whole / (3 * 32) * 32, in_group = p.whole % (3 * 32),
+                      count = static_cast<std::uint32_t>(least(32, p.packets - group));
+  std::uint32_t d[3];
+  if (!await_packet(p.ring, p.position + group + in_group % count, d, phase)) return false;
+  split_bytes(to + std::uint64_t{p.whole} * 4, p.rest, d[in_group / count]);
+  return true;
 }
 
 }  // namespace dcgn::message

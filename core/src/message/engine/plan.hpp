@@ -41,16 +41,18 @@ DCGN_HOST_DEVICE inline Reason why_request(const Port& port, const void* buffer,
   return elements ? Reason::datatype : Reason::none;
 }
 
+// Why a thread's or a warp's message that a header could hold takes packets of its own; none for other messages.
+DCGN_HOST_DEVICE inline Reason why_packets(const void* data, std::uint64_t bytes, int tag) {
+  if (bytes > small_bytes) return Reason::none;
+  if (tag != any_tag && static_cast<std::uint32_t>(tag) >= small_tags) return Reason::tag;
+  return is_plain(data, bytes) ? Reason::none : Reason::alignment;
+}
+
 // Why the threads of a GPU's call did not each decide for themselves: none where they could have, or are not of a GPU.
 template <class Scope>
-DCGN_HOST_DEVICE Reason why_told([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const void* data,
-                                 [[maybe_unused]] std::uint64_t bytes, [[maybe_unused]] int tag) {
+DCGN_HOST_DEVICE Reason why_told([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const void* data) {
   if constexpr (decides_in_block && Scope::in_block)
-    if (calls_in_block(me)) {
-      const bool one_packet = Scope::in_warp && bytes <= small_bytes;
-      if (one_packet && tag != any_tag && static_cast<std::uint32_t>(tag) >= small_tags) return Reason::tag;
-      if (one_packet ? !is_plain(data, bytes) : !is_words(data, bytes)) return Reason::alignment;
-    }
+    if (calls_in_block(me) && !lies_on_words(data)) return Reason::alignment;
   return Reason::none;
 }
 

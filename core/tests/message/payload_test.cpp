@@ -1,6 +1,8 @@
 // A payload in the packets of a ring: by however many threads it is written and read, in whatever buffers, it comes
-// back.
+// back. Messages and rows have the same layout.
 #include "message/engine/work.hpp"
+
+#include <dcgn/message/rows.hpp>
 
 #include <gtest/gtest.h>
 
@@ -82,6 +84,45 @@ TEST_P(Payloads, AreCutToWhatIsWanted) {
 
 TEST_P(Payloads, GoOnWhereTheRingBeginsAgain) {
   for (const std::uint32_t before : {1u, 8u, 100u, 500u}) carry(12288, 12288, 0, 0, (3u << shift) - before);
+}
+
+// Two peers, whose rows begin at another packet and in another epoch.
+TEST_P(Payloads, AreReadAsRowsAndWrittenAsRows) {
+  using message::Hands, message::Row;
+  const std::uint32_t threads = GetParam(), phase = 0;
+  std::vector<std::uint32_t> sizes = {12, 100, 384, 388, 1536, 6144, 12288};
+  for (std::uint32_t beside = 0; beside <= 32; beside += 4) sizes.push_back(3 * message::wide_words * 4 - 16 + beside);
+  for (const std::uint32_t bytes : sizes) {
+    SCOPED_TRACE(bytes);
+    std::vector<message::Packet> rings[2];
+    for (auto& ring : rings) ring.resize(1u << shift);
+    const Row rows[2] = {{{rings[0].data(), shift}, (5u << shift) - 40}, {{rings[1].data(), shift}, 8, 6}};
+    const std::uint32_t count = message::payload_packets(bytes), words = bytes / 4;
+    std::vector<std::uint32_t> out(words), in(words), sum(words);
+    for (std::uint32_t i = 0; i < words; ++i) out[i] = i * 2654435761u + 7;
+    const auto bytes_of = [](auto& of) { return reinterpret_cast<unsigned char*>(of.data()); };
+    // By rows to both, read as a message.
+    for (std::uint32_t t = 0; t < threads; ++t) push_to_all(Hands{t, threads}, rows, 3, bytes_of(out), bytes);
+    for (const Row& row : rows) {
+      in.assign(words, 0);
+      for (std::uint32_t t = 0; t < threads; ++t)
+        ASSERT_TRUE(take_packets(Turn{t, threads}, phase, message::Payload(row, count, bytes), bytes_of(in)));
+      ASSERT_EQ(in, out);
+    }
+    // As messages, read and folded by rows.
+    for (auto& ring : rings) ring.assign(ring.size(), {});
+    for (const Row& row : rows)
+      for (std::uint32_t t = 0; t < threads; ++t)
+        push_packets(Turn{t, threads}, message::Payload(row, count, bytes), bytes_of(out));
+    in.assign(words, 0);
+    for (std::uint32_t t = 0; t < threads; ++t)
+      ASSERT_TRUE(take_row(Hands{t, threads}, rows[1], bytes_of(in), bytes, phase));
+    ASSERT_EQ(in, out);
+    for (std::uint32_t t = 0; t < threads; ++t)
+      ASSERT_TRUE(fold_rows(Hands{t, threads}, rows, 2, 2, bytes_of(in), bytes_of(sum), bytes, phase,
+                            [](std::uint32_t x, std::uint32_t y) { return 3 * x + y; }));
+    for (std::uint32_t i = 0; i < words; ++i) ASSERT_EQ(sum[i], 4 * out[i]) << "word " << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Payloads, ::testing::Values(1u, 3u, 32u, 100u, 128u, 512u, 1000u));

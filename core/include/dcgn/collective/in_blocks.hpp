@@ -96,7 +96,7 @@ struct RingStand {
   }
   DCGN_HOST_DEVICE message::Row row(message::Packet* ring) const {
     constexpr std::uint32_t half = 1u << (BlockRings::shift - 1);
-    return {ring, BlockRings::shift, (move & 1) * half, move / 2};
+    return {{ring, BlockRings::shift}, (move & 1) * half, move / 2};
   }
 };
 

@@ -308,9 +308,8 @@ DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
 
 // Payloads that end within a word, and those of a thread or a warp that are more than a packet for each: out of line,
 // with registers of their own.
-DCGN_HOST_DEVICE void push_odd(const Payload p, const unsigned char* from, std::uint32_t turn, std::uint32_t stride);
-DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
-                               std::uint32_t stride);
+DCGN_HOST_DEVICE void push_odd(const Payload p, const unsigned char* from, const Hands hands);
+DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsigned char* to, const Hands hands);
 
 // An eager message that begins where words do. All that it must know is loaded at once, and judged together.
 template <class Scope>
@@ -344,13 +343,18 @@ DCGN_HOST_DEVICE bool send_words(const Scope& scope, const Port& port, const voi
   }
   const Payload p(ring, place.begin, place.packets, bytes);
   const auto* const from = static_cast<const unsigned char*>(data);
-  const std::uint32_t turn = turn_of(scope), stride = scope.size();
-  if (p.rest || (Scope::in_warp && p.packets > stride)) [[unlikely]]
-    push_odd(p, from, turn, stride);
-  else if constexpr (Scope::in_warp)
-    push_words<1>(p, from, 0, turn, stride);
-  else
-    push_payload(p, from, 0, turn, stride);
+  const Hands hands = Hands::all_of(scope);
+  if (p.rest || (Scope::in_warp && p.packets > hands.count)) [[unlikely]] {
+    push_odd(p, from, hands);
+  } else if constexpr (Scope::in_warp) {
+    if (const Strided part{p, hands.turn, hands.count}; part.has(0)) {
+      std::uint32_t d[1][3];
+      part.load(from, 0, d);
+      p.write(part, d);
+    }
+  } else {
+    push_payload(p, from, 0, hands);
+  }
   // Now that the packets are on their way there is time for accounts.
   if (leader) counters.commit(fifo, now, place.all, bytes, told);
   scope.sync();  // the buffer is the caller's again
@@ -398,12 +402,12 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   if (wanted) {
     const Payload p(ring, place.begin, place.packets, bytes);
     if (p.rest || (Scope::in_warp && place.packets > stride)) [[unlikely]] {
-      taken = take_odd(p, *me.phase, to, turn, stride);
+      taken = take_odd(p, *me.phase, to, {turn, stride});
     } else if ((place.packets > stride) | (p.wide != 0)) {
-      if constexpr (!Scope::in_warp) taken = take_payload(p, *me.phase, to, turn, stride);
+      if constexpr (!Scope::in_warp) taken = take_payload(p, *me.phase, to, {turn, stride});
     } else if (turn < place.packets) {
-      taken = (here && place.begin == likely) || await_packet(ring, place.begin + turn, mine, *me.phase);
-      store_words(p, to, turn, mine);
+      taken = (here && place.begin == likely) || await_packet(p, turn, mine, *me.phase);
+      p.store(to, turn, mine);
     }
   }
   if (!scope.agree(taken)) {

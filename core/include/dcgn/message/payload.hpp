@@ -150,17 +150,14 @@ DCGN_HOST_DEVICE inline void store_four(unsigned char* to, const FourWords& v, [
 #endif
 }
 
-// A payload and the packets that carry it: `packets` from `position` on, `bytes` of them wanted, at most 4 GiB.
-struct Payload {
-  Ring ring;
-  std::uint32_t position, packets;
+// How a payload of so many bytes lies in so many packets, which may be those of a longer one; at most 4 GiB.
+struct PayloadLayout {
+  std::uint32_t packets;
   std::uint32_t whole, rest;  // words, and bytes after them
   std::uint32_t wide;         // packets in wide groups
 
-  DCGN_HOST_DEVICE Payload(const Ring& r, std::uint32_t at, std::uint32_t count, std::uint64_t bytes)
-      : ring(r),
-        position(at),
-        packets(count),
+  DCGN_HOST_DEVICE PayloadLayout(std::uint32_t count, std::uint64_t bytes)
+      : packets(count),
         whole(static_cast<std::uint32_t>(bytes / 4)),
         rest(static_cast<std::uint32_t>(bytes % 4)),
         wide(in_wide_groups(count)) {}
@@ -169,96 +166,191 @@ struct Payload {
   DCGN_HOST_DEVICE std::uint64_t begin_of(std::uint32_t packet) const {
     return least(std::uint64_t{packet} * packet_payload, std::uint64_t{whole} * 4 + rest);
   }
+  // The whole words of a packet that is in no wide group; of one behind the last, none.
+  DCGN_HOST_DEVICE void store(unsigned char* to, std::uint32_t packet, const std::uint32_t (&d)[3]) const {
+    const PacketWords words(packet, packets);
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = words.first + w * words.stride;
+      if ((packet < packets) & (word < whole)) store_word(to + std::uint64_t{word} * 4, d[w]);
+    }
+  }
 };
 
-// The threads of a scope take the packets from the end on: those before them have the leader's business to see to.
+// A part is the packets that a thread has under way at once, d[k] what its packet k holds.
+
+// The 48 bytes, in four packets, that are one thread's share of a wide group.
+struct Share {
+  std::uint32_t byte;   // the first of them; the others are 512 and 1024 further
+  std::uint32_t first;  // the first packet; the others are 32, 64 and 96 further
+
+  DCGN_HOST_DEVICE explicit Share(std::uint32_t number)
+      : byte(number / 32 * (wide_words * 4) + number % 32 * 16), first(number / 32 * wide_packets + number % 32) {}
+
+  DCGN_HOST_DEVICE std::uint32_t packet(std::uint32_t k) const { return first + 32 * k; }
+  DCGN_HOST_DEVICE static bool has(std::uint32_t) { return true; }
+  DCGN_HOST_DEVICE void load(const unsigned char* from, std::uint32_t, std::uint32_t (&d)[4][3]) const {
+    for (std::uint32_t v = 0; v < 3; ++v) {
+      const FourWords four = load_four(from + byte + 512 * v, lies_on_16(from));
+      for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) d[i / 3][i % 3] = four.word[i % 4];
+    }
+  }
+  DCGN_HOST_DEVICE void load_own(const unsigned char* from, std::uint32_t (&d)[4][3]) const { load(from, 0, d); }
+  DCGN_HOST_DEVICE void store(unsigned char* to, const std::uint32_t (&d)[4][3]) const {
+    for (std::uint32_t v = 0; v < 3; ++v) {
+      FourWords four;
+      for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];
+      store_four(to + byte + 512 * v, four, lies_on_16(to));
+    }
+  }
+};
+
+// Packets in no wide group, the first of them one of the payload's. Few branches: a warp takes longer for one than for
+// a dozen instructions.
+struct Strided {
+  const PayloadLayout& payload;
+  std::uint32_t first, stride;
+
+  DCGN_HOST_DEVICE std::uint32_t packet(std::uint32_t k) const { return first + k * stride; }
+  DCGN_HOST_DEVICE bool has(std::uint32_t k) const { return packet(k) < payload.packets; }
+  // `last` is the word after the whole ones, of which there is at least one.
+  template <std::uint32_t Count>
+  DCGN_HOST_DEVICE void load(const unsigned char* from, std::uint32_t last, std::uint32_t (&d)[Count][3]) const {
+    for (std::uint32_t k = 0; k < Count; ++k) {
+      const PacketWords words(packet(k), payload.packets);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = words.first + w * words.stride;
+        d[k][w] = load_word(from + std::uint64_t{word < payload.whole ? word : payload.whole - 1} * 4);
+        if (word == payload.whole) d[k][w] = last;
+      }
+    }
+  }
+  // Of whole words, while other threads may be writing theirs: what load() reads where there is no word is one of
+  // those.
+  template <std::uint32_t Count>
+  DCGN_HOST_DEVICE void load_own(const unsigned char* from, std::uint32_t (&d)[Count][3]) const {
+    for (std::uint32_t k = 0; k < Count; ++k) {
+      const PacketWords words(packet(k), payload.packets);
+      for (std::uint32_t w = 0; w < 3; ++w) {
+        const std::uint32_t word = words.first + w * words.stride;
+        d[k][w] = word < payload.whole ? load_word(from + std::uint64_t{word} * 4) : 0;
+      }
+    }
+  }
+  template <std::uint32_t Count>
+  DCGN_HOST_DEVICE void store(unsigned char* to, const std::uint32_t (&d)[Count][3]) const {
+    for (std::uint32_t k = 0; k < Count; ++k) payload.store(to, packet(k), d[k]);
+  }
+};
+
+// The threads that see to a payload together: the last ones take its first packets, for the first ones have the
+// leader's business to see to.
 template <class Scope>
 DCGN_HOST_DEVICE std::uint32_t turn_of(const Scope& scope) {
   return scope.size() - 1 - scope.rank();
 }
 
-// How many packets a thread has under way at once where it has several.
+struct Hands {
+  std::uint32_t turn, count;
+
+  template <class Scope>
+  DCGN_HOST_DEVICE static Hands all_of(const Scope& scope) {
+    return {turn_of(scope), scope.size()};
+  }
+};
+
+// act(part, d) for each part that one of the hands has, with room for its words, until one returns false. If a hand has
+// several packets in no wide group, `AtOnce` of them are a part.
+template <std::uint32_t AtOnce, class Act>
+DCGN_HOST_DEVICE bool each_strided(const PayloadLayout& payload, std::uint32_t begin, std::uint32_t stride,
+                                   const Act& act) {
+  for (std::uint32_t i = begin; i < payload.packets; i += AtOnce * stride) {
+    std::uint32_t d[AtOnce][3];
+    if (!act(Strided{payload, i, stride}, d)) return false;
+  }
+  return true;
+}
+
+template <std::uint32_t AtOnce, class Act>
+DCGN_HOST_DEVICE bool each_part(const PayloadLayout& payload, const Hands hands, const Act& act) {
+  const std::uint32_t shares = payload.wide / 4;
+  std::uint32_t i = hands.turn;
+  if (shares)
+    for (; i < shares; i += hands.count) {
+      std::uint32_t d[4][3];
+      if (!act(Share(i), d)) return false;
+    }
+  // Threads that had fewer shares come first.
+  const std::uint32_t begin = payload.wide + (i - shares);
+  if (AtOnce == 1 || payload.packets - payload.wide <= hands.count)
+    return each_strided<1>(payload, begin, hands.count, act);
+  return each_strided<AtOnce>(payload, begin, hands.count, act);
+}
+
+// How many packets a thread of a lone message has under way at once.
 #if defined(__CUDA_ARCH__)
 inline constexpr std::uint32_t packets_at_once = 4;
 #else
 inline constexpr std::uint32_t packets_at_once = 1;
 #endif
 
-// The 48 bytes, in four packets, that are one thread's share of a wide group.
-struct Share {
-  std::uint64_t byte;  // the first of them; the others are 512 and 1024 further
-  std::uint32_t at;    // the first packet's position; the others are 32, 64 and 96 further
+// Where the packets of a payload are.
+struct Row {
+  Ring ring;
+  std::uint32_t position;  // of the first one
+  std::uint32_t epoch_before = 0;
 
-  DCGN_HOST_DEVICE Share(const Payload& p, std::uint32_t number)
-      : byte(std::uint64_t{number / 32} * (wide_words * 4) + number % 32 * 16),
-        at(p.position + number / 32 * wide_packets + number % 32) {}
+  DCGN_HOST_DEVICE Packet& at(std::uint32_t packet) const { return ring.at(position + packet); }
+  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t packet) const {
+    return epoch_before + ring.epoch(position + packet);
+  }
+  template <class Part, std::uint32_t Count>
+  DCGN_HOST_DEVICE void write(const Part& part, const std::uint32_t (&d)[Count][3]) const {
+    for (std::uint32_t k = 0; k < Count; ++k)
+      if (part.has(k)) write_packet(at(part.packet(k)), d[k][0], d[k][1], d[k][2], epoch(part.packet(k)));
+  }
+  // Whether all of them are there.
+  template <class Part, std::uint32_t Count>
+  DCGN_HOST_DEVICE bool read(const Part& part, std::uint32_t (&d)[Count][3]) const {
+    bool here = true;
+    for (std::uint32_t k = 0; k < Count; ++k)
+      if (part.has(k)) here = static_cast<int>(read_packet(at(part.packet(k)), epoch(part.packet(k)), d[k])) & here;
+    return here;
+  }
 };
 
-DCGN_HOST_DEVICE inline void push_share(const Payload& p, const Share& share, const unsigned char* from, bool at_once) {
-  std::uint32_t d[12];
-  for (int v = 0; v < 3; ++v) {
-    const FourWords four = load_four(from + share.byte + 512 * v, at_once);
-    for (int i = 0; i < 4; ++i) d[4 * v + i] = four.word[i];
-  }
-  for (std::uint32_t k = 0; k < 4; ++k) {
-    const std::uint32_t at = share.at + 32 * k;
-    write_packet(p.ring.at(at), d[3 * k], d[3 * k + 1], d[3 * k + 2], p.ring.epoch(at));
-  }
-}
+// A payload and the packets that carry it.
+struct Payload : Row, PayloadLayout {
+  DCGN_HOST_DEVICE Payload(const Row& row, std::uint32_t count, std::uint64_t bytes)
+      : Row(row), PayloadLayout(count, bytes) {}
+  DCGN_HOST_DEVICE Payload(const Ring& r, std::uint32_t at, std::uint32_t count, std::uint64_t bytes)
+      : Row{r, at}, PayloadLayout(count, bytes) {}
+};
 
-// The words of the packets from `begin` on, which are in no wide group, `AtOnce` of them under way at once; `last` is
-// the word after the whole ones, of which there is at least one. Few branches: a warp takes longer for one than for a
-// dozen instructions.
-template <std::uint32_t AtOnce>
-DCGN_HOST_DEVICE void push_words(const Payload& p, const unsigned char* from, std::uint32_t last, std::uint32_t begin,
-                                 std::uint32_t stride) {
-  for (std::uint32_t i = begin; i < p.packets; i += AtOnce * stride) {
-    std::uint32_t d[AtOnce][3];
-    for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const PacketWords words(i + k * stride, p.packets);
-      for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = words.first + w * words.stride;
-        d[k][w] = load_word(from + std::uint64_t{word < p.whole ? word : p.whole - 1} * 4);
-        if (word == p.whole) d[k][w] = last;
-      }
-    }
-    for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const std::uint32_t packet = i + k * stride, at = p.position + packet;
-      if (packet < p.packets) write_packet(p.ring.at(at), d[k][0], d[k][1], d[k][2], p.ring.epoch(at));
-    }
-  }
-}
-
-// All packets, from a buffer of words.
+// All packets, from a buffer of words; for `last` see Strided::load().
 DCGN_HOST_DEVICE inline void push_payload(const Payload& p, const unsigned char* from, std::uint32_t last,
-                                          std::uint32_t turn, std::uint32_t stride) {
-  const std::uint32_t shares = p.wide / 4;
-  std::uint32_t i = turn;
-  if (shares) {
-    const bool at_once = lies_on_16(from);
-    for (; i < shares; i += stride) push_share(p, Share(p, i), from, at_once);
-  }
-  // Threads that had fewer shares come first.
-  const std::uint32_t begin = p.wide + (i - shares);
-  if (p.packets - p.wide <= stride)
-    push_words<1>(p, from, last, begin, stride);
-  else
-    push_words<packets_at_once>(p, from, last, begin, stride);
+                                          const Hands hands) {
+  each_part<packets_at_once>(p, hands, [&](const auto& part, auto& d) {
+    part.load(from, last, d);
+    p.write(part, d);
+    return true;
+  });
 }
 
 #if !defined(__CUDA_ARCH__)
 // All packets, by one thread of the host: a group's words by way of an array, for a look at each word would take longer
 // than to copy it.
 inline void push_alone(const Payload& p, const unsigned char* from) {
-  for (std::uint32_t i = 0; i < p.wide / 4; ++i) push_share(p, Share(p, i), from, true);
+  for (std::uint32_t i = 0; i < p.wide / 4; ++i) {
+    std::uint32_t d[4][3];
+    Share(i).load(from, 0, d);
+    p.write(Share(i), d);
+  }
   for (std::uint32_t group = p.wide; group < p.packets; group += 32) {
     const std::uint32_t count = static_cast<std::uint32_t>(least(32, p.packets - group));
     std::uint32_t words[3 * 32] = {};
     memcpy(words, from + p.begin_of(group), p.begin_of(group + count) - p.begin_of(group));
-    for (std::uint32_t k = 0; k < count; ++k) {
-      const std::uint32_t at = p.position + group + k;
-      write_packet(p.ring.at(at), words[k], words[count + k], words[2 * count + k], p.ring.epoch(at));
-    }
+    for (std::uint32_t k = 0; k < count; ++k)
+      write_packet(p.at(group + k), words[k], words[count + k], words[2 * count + k], p.epoch(group + k));
   }
 }
 #endif
@@ -269,19 +361,19 @@ DCGN_HOST_DEVICE void push_packets(const Scope& scope, const Payload p, const un
 #if !defined(__CUDA_ARCH__)
   if (scope.size() == 1) return push_alone(p, from);
 #endif
-  const std::uint32_t stride = scope.size(), turn = turn_of(scope);
+  const Hands hands = Hands::all_of(scope);
   if (has_words(from) && p.whole) {
     const std::uint32_t last = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
-    push_payload(p, from, last, turn, stride);
+    push_payload(p, from, last, hands);
     return;
   }
-  for (std::uint32_t i = turn; i < p.packets; i += stride) {
+  for (std::uint32_t i = hands.turn; i < p.packets; i += hands.count) {
     std::uint32_t d[3];
     for (std::uint32_t w = 0; w < 3; ++w) {
       const std::uint32_t word = word_of(i, w, p.packets);
       d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
     }
-    write_packet(p.ring.at(p.position + i), d[0], d[1], d[2], p.ring.epoch(p.position + i));
+    write_packet(p.at(i), d[0], d[1], d[2], p.epoch(i));
   }
 }
 
@@ -296,90 +388,43 @@ DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
 }
 
 // Reads one packet that must be about to come; false if the job is aborted meanwhile.
-DCGN_HOST_DEVICE inline bool await_packet(const Ring& ring, std::uint32_t at, std::uint32_t (&d)[3],
+DCGN_HOST_DEVICE inline bool await_packet(const Row& row, std::uint32_t packet, std::uint32_t (&d)[3],
                                           const std::uint32_t& phase) {
-  return await(phase, [&] { return read_packet(ring.at(at), ring.epoch(at), d); });
+  return await(phase, [&] { return read_packet(row.at(packet), row.epoch(packet), d); });
 }
 
-// The whole words of a packet that is in no wide group; of one behind the payload's last, none.
-DCGN_HOST_DEVICE inline void store_words(const Payload& p, unsigned char* to, std::uint32_t packet,
-                                         const std::uint32_t (&d)[3]) {
-  const PacketWords words(packet, p.packets);
-  for (std::uint32_t w = 0; w < 3; ++w) {
-    const std::uint32_t word = words.first + w * words.stride;
-    if ((packet < p.packets) & (word < p.whole)) store_word(to + std::uint64_t{word} * 4, d[w]);
-  }
-}
-
-// A thread's share of a wide group; false where the job is aborted meanwhile.
-DCGN_HOST_DEVICE inline bool take_share(const Payload& p, const Share& share, const std::uint32_t& phase,
-                                        unsigned char* to, bool at_once) {
-  std::uint32_t d[4][3];
-  const bool came = await(phase, [&] {
-    bool here = true;
-    for (std::uint32_t k = 0; k < 4; ++k) {
-      const std::uint32_t at = share.at + 32 * k;
-      here = read_packet(p.ring.at(at), p.ring.epoch(at), d[k]) & here;
-    }
-    return here;
-  });
-  if (!came) return false;
-  for (std::uint32_t v = 0; v < 3; ++v) {
-    FourWords four;
-    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];
-    store_four(to + share.byte + 512 * v, four, at_once);
-  }
-  return true;
-}
-
-// The whole words of the packets from `begin` on, which are in no wide group; false where the job is aborted meanwhile.
-template <std::uint32_t AtOnce>
-DCGN_HOST_DEVICE bool take_words(const Payload& p, const std::uint32_t& phase, unsigned char* to, std::uint32_t begin,
-                                 std::uint32_t stride) {
-  for (std::uint32_t i = begin; i < p.packets; i += AtOnce * stride) {
-    std::uint32_t d[AtOnce][3];
-    bool here = true;
-    for (std::uint32_t k = 0; k < AtOnce; ++k) {
-      const std::uint32_t packet = i + k * stride, at = p.position + packet;
-      if (packet < p.packets) here = static_cast<int>(read_packet(p.ring.at(at), p.ring.epoch(at), d[k])) & here;
-    }
-    if (!here)
-      for (std::uint32_t k = 0; k < AtOnce; ++k) {
-        const std::uint32_t packet = i + k * stride;
-        if (packet < p.packets && !await_packet(p.ring, p.position + packet, d[k], phase)) return false;
-      }
-    for (std::uint32_t k = 0; k < AtOnce; ++k) store_words(p, to, i + k * stride, d[k]);
-  }
-  return true;
+// Reads the packets of a part, likewise.
+template <class Part, std::uint32_t Count>
+DCGN_HOST_DEVICE bool await_part(const Row& row, const Part& part, std::uint32_t (&d)[Count][3],
+                                 const std::uint32_t& phase) {
+  return await(phase, [&] { return row.read(part, d); });
 }
 
 // The whole words of all packets, into a buffer of words that takes all that wide groups hold; false where the job is
 // aborted meanwhile.
-DCGN_HOST_DEVICE inline bool take_payload(const Payload& p, const std::uint32_t& phase, unsigned char* to,
-                                          std::uint32_t turn, std::uint32_t stride) {
-  const std::uint32_t shares = p.wide / 4;
-  std::uint32_t i = turn;
-  if (shares) {
-    const bool at_once = lies_on_16(to);
-    for (; i < shares; i += stride)
-      if (!take_share(p, Share(p, i), phase, to, at_once)) return false;
-  }
-  const std::uint32_t begin = p.wide + (i - shares);
-  return p.packets - p.wide <= stride ? take_words<1>(p, phase, to, begin, stride)
-                                      : take_words<packets_at_once>(p, phase, to, begin, stride);
+template <std::uint32_t AtOnce = packets_at_once>
+DCGN_HOST_DEVICE bool take_payload(const Payload& p, const std::uint32_t& phase, unsigned char* to, const Hands hands) {
+  return each_part<AtOnce>(p, hands, [&](const auto& part, auto& d) {
+    if (!await_part(p, part, d, phase)) return false;
+    part.store(to, d);
+    return true;
+  });
 }
 
 #if !defined(__CUDA_ARCH__)
 // As push_alone().
 inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned char* to) {
-  for (std::uint32_t i = 0; i < p.wide / 4; ++i)
-    if (!take_share(p, Share(p, i), phase, to, true)) return false;
+  for (std::uint32_t i = 0; i < p.wide / 4; ++i) {
+    std::uint32_t d[4][3];
+    if (!await_part(p, Share(i), d, phase)) return false;
+    Share(i).store(to, d);
+  }
   for (std::uint32_t group = p.wide; group < p.packets; group += 32) {
     const std::uint32_t count = static_cast<std::uint32_t>(least(32, p.packets - group));
     std::uint32_t words[3 * 32];
     for (std::uint32_t k = 0; k < count; ++k) {
       std::uint32_t d[3];
-      if (!await_packet(p.ring, p.position + group + k, d, phase)) return false;
+      if (!await_packet(p, group + k, d, phase)) return false;
       for (std::uint32_t w = 0; w < 3; ++w) words[w * count + k] = d[w];
     }
     const std::uint64_t begin = p.begin_of(group);
@@ -393,17 +438,17 @@ inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned ch
 // their way, written by threads that are in their call now; false where the job is aborted meanwhile.
 template <class Scope>
 DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
-  const std::uint32_t stride = scope.size(), turn = turn_of(scope);
+  const Hands hands = Hands::all_of(scope);
   const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
 #if !defined(__CUDA_ARCH__)
-  if (stride == 1 && in_words) return take_alone(p, phase, to);
+  if (hands.count == 1 && in_words) return take_alone(p, phase, to);
 #endif
-  if (in_words && !take_payload(p, phase, to, turn, stride)) return false;
+  if (in_words && !take_payload(p, phase, to, hands)) return false;
   if (in_words && !p.rest) return true;
   // The bytes after the whole words, once more from their packet, or all.
-  for (std::uint32_t i = turn + (in_words ? p.whole / 96 * 32 : 0); i < p.packets; i += stride) {
+  for (std::uint32_t i = hands.turn + (in_words ? p.whole / 96 * 32 : 0); i < p.packets; i += hands.count) {
     std::uint32_t d[3];
-    if (!await_packet(p.ring, p.position + i, d, phase)) return false;
+    if (!await_packet(p, i, d, phase)) return false;
     for (std::uint32_t w = 0; w < 3; ++w) {
       const std::uint32_t word = word_of(i, w, p.packets);
       if (word == p.whole || (word < p.whole && !in_words))

@@ -19,18 +19,6 @@
 
 namespace dcgn::message {
 
-// The packets of a payload.
-struct Row {
-  Packet* packets;                // of the ring
-  std::uint32_t shift, position;  // of the ring; of the first one
-  std::uint32_t epoch_before = 0;
-
-  DCGN_HOST_DEVICE Packet& at(std::uint32_t packet) const { return Ring{packets, shift}.at(position + packet); }
-  DCGN_HOST_DEVICE std::uint32_t epoch(std::uint32_t packet) const {
-    return epoch_before + Ring{packets, shift}.epoch(position + packet);
-  }
-};
-
 struct Rows {
   static constexpr int most = 8;
   Row to[most], from[most];  // by the numbers of peers
@@ -98,13 +86,13 @@ DCGN_HOST_DEVICE Exchange exchange_rows(const gpu::BlockScope& scope, const Port
     if (good) out_now = Cursor::of(*out);
     if (good) to = out_now.reserve(sent);
     good = good && sent <= out->eager_most && await_room(*out, out_now, to);
-    if (good) rows.to[whom] = {out_now.ring.packets, out_now.ring.shift, to.begin};
+    if (good) rows.to[whom] = {out_now.ring, to.begin};
   }
   if (received) {
     in = port.in + fifo_of_peer(whose);
     if (good) in_now = Cursor::of(*in);
     if (good) from = in_now.reserve(received);
-    if (good) rows.from[whose] = {in_now.ring.packets, in_now.ring.shift, from.begin};
+    if (good) rows.from[whose] = {in_now.ring, from.begin};
   }
   if (!scope.agree(good)) return {};
   const std::uint32_t kind = eager_word(context);
@@ -140,131 +128,32 @@ DCGN_HOST_DEVICE inline void note_missing(const gpu::BlockScope& scope, Endpoint
 
 // ---- payloads
 
-// The threads that see to a payload together: the last ones take its first packets, for the first ones have FIFOs to
-// see to.
-struct Hands {
-  std::uint32_t turn, count;
-
-  DCGN_HOST_DEVICE static Hands all_of(const gpu::BlockScope& scope) { return {turn_of(scope), scope.size()}; }
-};
-
-// Which words of a payload a thread has: those of four packets, 32 apart, as 16 bytes three times, 512 apart; or of
-// one.
-struct PayloadWords {
-  std::uint32_t packets, whole, shares;  // `shares` of four packets come first
-
-  DCGN_HOST_DEVICE explicit PayloadWords(std::uint32_t bytes)
-      : packets(payload_packets(bytes)), whole(bytes / 4), shares(in_wide_groups(packets) / 4) {}
-  DCGN_HOST_DEVICE static std::uint32_t byte(std::uint32_t share) {
-    return share / 32 * (wide_words * 4) + share % 32 * 16;
-  }
-  DCGN_HOST_DEVICE static std::uint32_t packet(std::uint32_t share) { return share / 32 * wide_packets + share % 32; }
-
-  // act_on_share(share) and act_on_packet(packet) for all that one of the hands has, until one says false.
-  template <class OnShare, class OnPacket>
-  DCGN_HOST_DEVICE bool each(const Hands& hands, const OnShare& act_on_share, const OnPacket& act_on_packet) const {
-    std::uint32_t i = hands.turn;
-    for (; i < shares; i += hands.count)
-      if (!act_on_share(i)) return false;
-    for (i += 3 * shares; i < packets; i += hands.count)  // who had fewer shares comes first
-      if (!act_on_packet(i)) return false;
-    return true;
-  }
-  DCGN_HOST_DEVICE void load_packet(const unsigned char* from, std::uint32_t packet, std::uint32_t (&d)[3]) const {
-    const PacketWords words(packet, packets);
-    for (std::uint32_t w = 0; w < 3; ++w) {
-      const std::uint32_t word = words.first + w * words.stride;
-      d[w] = word < whole ? load_word(from + word * 4) : 0;
-    }
-  }
-  DCGN_HOST_DEVICE void store_packet(unsigned char* to, std::uint32_t packet, const std::uint32_t (&d)[3]) const {
-    const PacketWords words(packet, packets);
-    for (std::uint32_t w = 0; w < 3; ++w) {
-      const std::uint32_t word = words.first + w * words.stride;
-      if (word < whole) store_word(to + word * 4, d[w]);
-    }
-  }
-};
-
-DCGN_HOST_DEVICE inline void load_share(const unsigned char* from, bool at_once, std::uint32_t (&d)[4][3]) {
-  for (std::uint32_t v = 0; v < 3; ++v) {
-    const FourWords four = load_four(from + 512 * v, at_once);
-    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) d[i / 3][i % 3] = four.word[i % 4];
-  }
-}
-DCGN_HOST_DEVICE inline void store_share(unsigned char* to, bool at_once, const std::uint32_t (&d)[4][3]) {
-  for (std::uint32_t v = 0; v < 3; ++v) {
-    FourWords four;
-    for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) four.word[i % 4] = d[i / 3][i % 3];
-    store_four(to + 512 * v, four, at_once);
-  }
-}
-
 // The same bytes to all peers whose bits are set. Short loops rather than long code: a warp waits for instructions that
 // it has not had lately.
-DCGN_HOST_DEVICE inline void push_to_all(const Hands& hands, const Row* rows, std::uint32_t peers,
+DCGN_HOST_DEVICE inline void push_to_all(const Hands hands, const Row* rows, std::uint32_t peers,
                                          const unsigned char* data, std::uint32_t bytes) {
-  const PayloadWords payload(bytes);
-  const bool at_once = lies_on_16(data);
-  const auto each_peer = [&](const auto& act) {
+  each_part<1>(PayloadLayout(payload_packets(bytes), bytes), hands, [&](const auto& part, auto& d) {
+    part.load_own(data, d);
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
     for (std::uint32_t k = 0; peers >> k; ++k)
-      if (peers >> k & 1) act(rows[k]);
-  };
-  payload.each(
-      hands,
-      [&](std::uint32_t share) {
-        std::uint32_t d[4][3];
-        load_share(data + PayloadWords::byte(share), at_once, d);
-        const std::uint32_t first = PayloadWords::packet(share);
-        each_peer([&](const Row row) {
-          for (std::uint32_t c = 0; c < 4; ++c)
-            write_packet(row.at(first + 32 * c), d[c][0], d[c][1], d[c][2], row.epoch(first + 32 * c));
-        });
-        return true;
-      },
-      [&](std::uint32_t packet) {
-        std::uint32_t d[3];
-        payload.load_packet(data, packet, d);
-        each_peer([&](const Row row) { write_packet(row.at(packet), d[0], d[1], d[2], row.epoch(packet)); });
-        return true;
-      });
+      if (peers >> k & 1) Row(rows[k]).write(part, d);
+    return true;
+  });
 }
 
 // Takes one payload; false where the job is aborted.
-DCGN_HOST_DEVICE inline bool take_row(const Hands& hands, const Row row, unsigned char* to, std::uint32_t bytes,
+DCGN_HOST_DEVICE inline bool take_row(const Hands hands, const Row row, unsigned char* to, std::uint32_t bytes,
                                       const std::uint32_t& phase) {
-  const PayloadWords payload(bytes);
-  const bool at_once = lies_on_16(to);
-  return payload.each(
-      hands,
-      [&](std::uint32_t share) {
-        std::uint32_t d[4][3];
-        const std::uint32_t first = PayloadWords::packet(share);
-        const bool came = await(phase, [&] {
-          bool here = true;
-          for (std::uint32_t c = 0; c < 4; ++c)
-            here = static_cast<int>(read_packet(row.at(first + 32 * c), row.epoch(first + 32 * c), d[c])) & here;
-          return here;
-        });
-        if (came) store_share(to + PayloadWords::byte(share), at_once, d);
-        return came;
-      },
-      [&](std::uint32_t packet) {
-        std::uint32_t d[3];
-        const bool came = await(phase, [&] { return read_packet(row.at(packet), row.epoch(packet), d); });
-        if (came) payload.store_packet(to, packet, d);
-        return came;
-      });
+  return take_payload<1>(Payload(row, payload_packets(bytes), bytes), phase, to, hands);
 }
 
-// Packets of as many ranks, from the first one on, 32 apart: `words` has the operand of rank `self` and then what
-// `fold` makes of all in their order. False where the job is aborted.
-template <int Packets, class Fold>
-DCGN_HOST_DEVICE bool fold_packets(const Row* rows, int self, int count, std::uint32_t first,
-                                   std::uint32_t (&words)[Packets][3], const std::uint32_t& phase, const Fold& fold) {
+// A part of the payloads of as many ranks: `words` has the operand of rank `self` and then what `fold` makes of all in
+// their order. False where the job is aborted.
+template <class Part, std::uint32_t Packets, class Fold>
+DCGN_HOST_DEVICE bool fold_part(const Row* rows, int self, int count, const Part& part,
+                                std::uint32_t (&words)[Packets][3], const std::uint32_t& phase, const Fold& fold) {
   constexpr int at_once = Packets == 1 ? 4 : 2;  // ranks, whose packets are under way together
   std::uint32_t sum[Packets][3]{};
 #if defined(__CUDA_ARCH__)
@@ -277,9 +166,7 @@ DCGN_HOST_DEVICE bool fold_packets(const Row* rows, int self, int count, std::ui
       for (int i = 0; i < at_once; ++i) {
         const int k = begin + i;
         if (k >= count || k == self) continue;
-        const Row row = rows[k];
-        for (int c = 0; c < Packets; ++c)
-          here = static_cast<int>(read_packet(row.at(first + 32 * c), row.epoch(first + 32 * c), d[i][c])) & here;
+        here = static_cast<int>(Row(rows[k]).read(part, d[i])) & here;
       }
       return here;
     });
@@ -287,14 +174,14 @@ DCGN_HOST_DEVICE bool fold_packets(const Row* rows, int self, int count, std::ui
     for (int i = 0; i < at_once; ++i) {
       const int k = begin + i;
       if (k >= count) continue;
-      for (int c = 0; c < Packets; ++c)
+      for (std::uint32_t c = 0; c < Packets; ++c)
         for (int w = 0; w < 3; ++w) {
           const std::uint32_t next = k == self ? words[c][w] : d[i][c][w];
           sum[c][w] = k ? fold(sum[c][w], next) : next;
         }
     }
   }
-  for (int c = 0; c < Packets; ++c)
+  for (std::uint32_t c = 0; c < Packets; ++c)
     for (int w = 0; w < 3; ++w) words[c][w] = sum[c][w];
   return true;
 }
@@ -302,27 +189,14 @@ DCGN_HOST_DEVICE bool fold_packets(const Row* rows, int self, int count, std::ui
 // out[i] = operand 0 op operand 1 op ..., of so many ranks, where the operand of rank `self` is `in`, which may be
 // `out`; false where the job is aborted.
 template <class Fold>
-DCGN_HOST_DEVICE bool fold_rows(const Hands& hands, const Row* rows, int self, int count, const unsigned char* in,
+DCGN_HOST_DEVICE bool fold_rows(const Hands hands, const Row* rows, int self, int count, const unsigned char* in,
                                 unsigned char* out, std::uint32_t bytes, const std::uint32_t& phase, const Fold& fold) {
-  const PayloadWords payload(bytes);
-  const bool loads_at_once = lies_on_16(in), stores_at_once = lies_on_16(out);
-  return payload.each(
-      hands,
-      [&](std::uint32_t share) {
-        const std::uint32_t byte = PayloadWords::byte(share);
-        std::uint32_t d[4][3];
-        load_share(in + byte, loads_at_once, d);
-        const bool came = fold_packets(rows, self, count, PayloadWords::packet(share), d, phase, fold);
-        if (came) store_share(out + byte, stores_at_once, d);
-        return came;
-      },
-      [&](std::uint32_t packet) {
-        std::uint32_t d[1][3];
-        payload.load_packet(in, packet, d[0]);
-        const bool came = fold_packets(rows, self, count, packet, d, phase, fold);
-        if (came) payload.store_packet(out, packet, d[0]);
-        return came;
-      });
+  return each_part<1>(PayloadLayout(payload_packets(bytes), bytes), hands, [&](const auto& part, auto& d) {
+    part.load_own(in, d);
+    if (!fold_part(rows, self, count, part, d, phase, fold)) return false;
+    part.store(out, d);
+    return true;
+  });
 }
 
 // The threads of a block that see to one peer of several, warp by warp, and to others after it.

@@ -20,23 +20,22 @@ DCGN_HOST_DEVICE void split_bytes(unsigned char* to, std::uint32_t count, std::u
   for (std::uint32_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(value >> 8 * i);
 }
 
-DCGN_HOST_DEVICE void push_odd(const Payload p, const unsigned char* from, std::uint32_t turn, std::uint32_t stride) {
+DCGN_HOST_DEVICE void push_odd(const Payload p, const unsigned char* from, const Hands hands) {
   const std::uint32_t rest = p.rest ? join_bytes(from + std::uint64_t{p.whole} * 4, p.rest) : 0;
   if (p.whole)
-    push_payload(p, from, rest, turn, stride);
-  else if (turn == 0)
-    write_packet(p.ring.at(p.position), rest, 0, 0, p.ring.epoch(p.position));
+    push_payload(p, from, rest, hands);
+  else if (hands.turn == 0)
+    write_packet(p.at(0), rest, 0, 0, p.epoch(0));
 }
 
-DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsigned char* to, std::uint32_t turn,
-                               std::uint32_t stride) {
-  if (!take_payload(p, phase, to, turn, stride)) return false;
-  if (!p.rest || turn != 0) return true;
+DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsigned char* to, const Hands hands) {
+  if (!take_payload(p, phase, to, hands)) return false;
+  if (!p.rest || hands.turn != 0) return true;
   // No wide group has the last bytes: at least one packet comes behind those.
   const std::uint32_t group = p.whole / (3 * 32) * 32, in_group = p.whole % (3 * 32),
                       count = static_cast<std::uint32_t>(least(32, p.packets - group));
   std::uint32_t d[3];
-  if (!await_packet(p.ring, p.position + group + in_group % count, d, phase)) return false;
+  if (!await_packet(p, group + in_group % count, d, phase)) return false;
   split_bytes(to + std::uint64_t{p.whole} * 4, p.rest, d[in_group / count]);
   return true;
 }

@@ -76,8 +76,8 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InFifo& fifo, 
     if (payload.wide || p.packets > crew.size() || !is_words(data, bytes)) {
       if (!take_packets(crew, *me.phase, payload, data)) return false;
     } else if (turn < p.packets) {
-      if (!here && !await_packet(ring, own, mine, *me.phase)) return false;
-      store_words(payload, data, turn, mine);
+      if (!here && !await_packet(payload, turn, mine, *me.phase)) return false;
+      payload.store(data, turn, mine);
     }
   }
   if (crew.alone()) commit_received(fifo, now, counters, p, bytes);

@@ -12,11 +12,11 @@
 // promised about other memory that the sender wrote.
 #pragma once
 
+#include <dcgn/buffer_ref.hpp>
 #include <dcgn/call.hpp>
 #include <dcgn/cart.hpp>
 #include <dcgn/comm_collectives.hpp>
 #include <dcgn/group.hpp>
-#include <dcgn/message/buffer_ref.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/placement.hpp>
 #include <dcgn/span.hpp>

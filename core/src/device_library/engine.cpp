@@ -4,7 +4,7 @@
 #include "message/engine/calls.cpp"
 #include "message/engine/copying.cpp"
 #include "message/engine/fast_request.cpp"
-#include "message/engine/goals.cpp"
+#include "message/engine/operations.cpp"
 #include "message/engine/payload.cpp"
 #include "message/engine/progress.cpp"
 #include "message/engine/receiving.cpp"

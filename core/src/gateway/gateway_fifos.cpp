@@ -7,7 +7,7 @@
 #include <dcgn/error.hpp>
 #include "message/engine/copying.hpp"
 #include "message/engine/progress.hpp"
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include "datatype/packed_view.hpp"
 

@@ -6,7 +6,7 @@
 #include <dcgn/arch/relax.hpp>
 #include <dcgn/arch/scope.hpp>
 #include "message/engine/calls.hpp"
-#include "message/engine/goals.hpp"
+#include "message/engine/operations.hpp"
 #include "message/engine/records.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Typed buffers as calls of bytes take them.
 #pragma once
 
-#include <dcgn/message/buffer_ref.hpp>
+#include <dcgn/buffer_ref.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/status.hpp>
 

@@ -1,6 +1,6 @@
 // Payloads from the memory of another process, which the system copies at once: no thread of that process takes part.
 #include <dcgn/error.hpp>
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <sys/uio.h>
 

@@ -1,6 +1,6 @@
 // A payload in the packets of a ring: by however many threads it is written and read, in whatever buffers, it comes
 // back. Messages and rows have the same layout.
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <dcgn/message/rows.hpp>
 

@@ -17,10 +17,11 @@
 namespace dcgn::test {
 namespace {
 
+using message::Action;
 using message::Call;
 using message::Endpoint;
 using message::Port;
-using message::Work;
+using message::Transfer;
 using Bytes = std::vector<unsigned char>;
 
 constexpr gpu::ThreadScope thread{};
@@ -52,17 +53,17 @@ class Withdraw : public ::testing::Test {
       over = true;
     });
     // It may have taken its buffer back before the reader came to it.
-    Work work, next;
-    while (!over && work.move == Work::Move::nothing) message::step(rank(reader), 2, true, work);
-    if (work.move != Work::Move::nothing) {
+    Transfer transfer, next;
+    while (!over && transfer.action == Action::nothing) message::step(rank(reader), 2, true, transfer);
+    if (transfer.action != Action::nothing) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       EXPECT_FALSE(over) << "rank 2's buffer is being read";
-      finish(rank(reader), work, next);
+      finish(rank(reader), transfer, next);
     }
     abort();
     sender.join();
-    message::step(rank(reader), 2, true, work = {});
-    EXPECT_EQ(work.move, Work::Move::nothing) << "rank 2's buffer is gone";
+    message::step(rank(reader), 2, true, transfer = {});
+    EXPECT_EQ(transfer.action, Action::nothing) << "rank 2's buffer is gone";
   }
 
   message::RankMemory memory_;

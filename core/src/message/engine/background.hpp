@@ -1,5 +1,5 @@
 // What goes on beside a CPU rank's calls: its non-blocking collectives, each a call with a stack of its own. The rank's
-// thread does their work, too, when one of its calls waits or tests.
+// thread does their transfer, too, when one of its calls waits or tests.
 #pragma once
 
 namespace dcgn::message {

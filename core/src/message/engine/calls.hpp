@@ -3,12 +3,12 @@
 
 #include "message/engine/fast_path.hpp"
 #include "message/engine/fast_request.hpp"
-#include "message/engine/goals.hpp"
+#include "message/engine/operations.hpp"
 #include "message/engine/packets.hpp"
 #include "message/engine/plan.hpp"
 #include "message/engine/progress.hpp"
+#include "message/engine/transfer.hpp"
 #include "message/engine/wait.hpp"
-#include "message/engine/work.hpp"
 
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
@@ -67,35 +67,37 @@ DCGN_HOST_DEVICE inline void leave(Endpoint& me, Code code) {
   give_flag(me.busy);
 }
 
-// The leader goes on until there is something to carry: false, or until the call has its result: true. With `once` it
+// The leader goes on until there are bytes to move: false, or until the call has its result: true. With `once` it
 // has one as soon as nothing more can be done at once.
-template <class Goal>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool pursue(Endpoint& me, bool once, Goal& goal, Work& work, Result& result) {
-  if (work.move != Work::Move::nothing) return false;
-  if (goal.done(result, work)) return true;
-  const auto describe = [&] { return goal.waited(); };
+template <class Operation>
+[[gnu::noinline]] DCGN_HOST_DEVICE bool pursue(Endpoint& me, bool once, Operation& operation, Transfer& transfer,
+                                               Result& result) {
+  if (transfer.action != Action::nothing) return false;
+  if (operation.done(result, transfer)) return true;
+  const auto describe = [&] { return operation.waited(); };
   Waiter waiter(me);
-  while (work.move == Work::Move::nothing) {
-    if (step(me, goal.source(), waiter.is_thorough(), work)) {
+  while (transfer.action == Action::nothing) {
+    if (step(me, operation.source(), waiter.is_thorough(), transfer)) {
       waiter.progressed();
     } else {
       result.status.code = once ? waiter.poll(describe) : waiter.pause(describe);
 #if !defined(__CUDA_ARCH__)
-      if (once && me.background && result.status.code == Code::ok) goal.done(result, work);  // they may have done it
+      if (once && me.background && result.status.code == Code::ok)
+        operation.done(result, transfer);  // they may have done it
 #endif
       if (once || result.status.code != Code::ok) return true;
     }
-    if (work.move == Work::Move::nothing && goal.done(result, work)) return true;
+    if (transfer.action == Action::nothing && operation.done(result, transfer)) return true;
   }
   return false;
 }
 
 // While the other blocks copy a message, the leader of several finds out what comes after it, if there is anything yet.
-DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Work& now, Work& next);
+DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Transfer& now, Transfer& next);
 
-// What the leader tells the others: something to carry, or where that is nothing, the call's result.
+// What the leader tells the others: bytes to move, or where that is nothing, the call's result.
 struct Orders {
-  Load load;
+  Move move;
   Result result;
   bool in_row = false;  // the next ones come in a row: see BlocksScope::follow()
   std::uint32_t number = 0;
@@ -103,19 +105,19 @@ struct Orders {
 
 // Whether the blocks other than the leader's move this, in a row with what comes after it.
 template <class Scope>
-DCGN_HOST_DEVICE bool is_in_row(const Scope& scope, const Work& work) {
-  return Carriers::spare_leader(scope) && work.move == Work::Move::copy &&
-         (work.after == After::pulled || work.after == After::placed);
+DCGN_HOST_DEVICE bool is_in_row(const Scope& scope, const Transfer& transfer) {
+  return Executors::spare_leader(scope) && transfer.action == Action::copy &&
+         (transfer.after == After::pulled || transfer.after == After::placed);
 }
 
-// The leader, while the others copy `work`, which was ordered under this number: finds out what comes after it, orders
-// it where it is a copy, too, and sees to those that are done. When none is under way any more `work` is what comes
-// then, if it is known. False where the job is aborted.
+// The leader, while the others copy `transfer`, which was ordered under this number: finds out what comes after it,
+// orders it where it is a copy, too, and sees to those that are done. When none is under way any more `transfer` is
+// what comes then, if it is known. False where the job is aborted.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE bool oversee(const Scope& scope, Endpoint& me, std::int32_t source,
-                                                std::uint32_t number, Work& work) {
-  Work under_way[2], next;
-  under_way[number % 2] = work;
+                                                std::uint32_t number, Transfer& transfer) {
+  Transfer under_way[2], next;
+  under_way[number % 2] = transfer;
   std::uint32_t oldest = number, pauses = 0;
   for (;;) {
     if (static_cast<std::int32_t>(number - oldest) < 1 && is_in_row(scope, next)) {
@@ -124,34 +126,35 @@ template <class Scope>
       under_way[++number % 2] = next;
       next = {};
     } else if (scope.is_done(oldest)) {
-      Work none;
+      Transfer none;
       finish(me, under_way[oldest % 2], none);
       if (oldest++ == number && !is_in_row(scope, next)) break;
-    } else if (next.move != Work::Move::nothing || !step(me, source, false, next)) {
+    } else if (next.action != Action::nothing || !step(me, source, false, next)) {
       relax();
       if (++pauses % look_every == 0 && aborted(me)) return false;
     }
   }
-  work = next;
+  transfer = next;
   return true;
 }
 
-// Runs a call. The leader begins it with `goal.begin(work)` and goes on until `goal.done(result, work)`, which may find
-// something to carry itself; all threads carry what there is. Returns the result to every thread.
-template <class Scope, class Goal>
-[[gnu::noinline]] DCGN_HOST_DEVICE Result operate(const Scope& scope, Endpoint& me, Call call, bool once, Goal& goal) {
-  Work work;
+// Runs a call. The leader begins it with `operation.begin(transfer)` and goes on until `operation.done(result,
+// transfer)`, which may find bytes to move itself; all threads move them. Returns the result to every thread.
+template <class Scope, class Operation>
+[[gnu::noinline]] DCGN_HOST_DEVICE Result operate(const Scope& scope, Endpoint& me, Call call, bool once,
+                                                  Operation& operation) {
+  Transfer transfer;
   Result result;
   bool entered = false;
   const auto proceed = [&](bool again) {
-    if (result.status.code != Code::ok || pursue(me, once, goal, work, result)) {
-      work.move = Work::Move::nothing;
+    if (result.status.code != Code::ok || pursue(me, once, operation, transfer, result)) {
+      transfer.action = Action::nothing;
       if (entered) leave(me, result.status.code);
       entered = false;
     }
-    Orders orders{work, result};
+    Orders orders{transfer, result};
     if constexpr (plans_ahead<Scope>) {
-      orders.in_row = is_in_row(scope, work);
+      orders.in_row = is_in_row(scope, transfer);
       if (orders.in_row && !again) scope.enter(orders);
     }
     return orders;
@@ -159,19 +162,19 @@ template <class Scope, class Goal>
   Orders orders = scope.lead([&] {
     result.status.code = enter(me, call, scope.size());
     entered = result.status.code == Code::ok;
-    if (entered) result.status.code = goal.begin(work);
+    if (entered) result.status.code = operation.begin(transfer);
     return proceed(false);
   });
-  while (orders.load.move != Work::Move::nothing) {
+  while (orders.move.action != Action::nothing) {
     if constexpr (plans_ahead<Scope>)
       if (orders.in_row) {
         if (!scope.is_leaders_block()) {
-          carry(scope, me, orders.load, work);
+          execute(scope, me, orders.move, transfer);
           orders = scope.follow(orders);
           continue;
         }
         while (scope.leader() && orders.in_row) {
-          if (!oversee(scope, me, goal.source(), orders.number, work)) result.status.code = Code::aborted;
+          if (!oversee(scope, me, operation.source(), orders.number, transfer)) result.status.code = Code::aborted;
           const bool stopped = result.status.code == Code::aborted;
           orders = proceed(true);
           if (!stopped) scope.issue(orders);
@@ -179,16 +182,16 @@ template <class Scope, class Goal>
         orders = scope.tell_block(orders);
         continue;
       }
-    Work next;
+    Transfer next;
     if constexpr (plans_ahead<Scope>)
-      if (scope.leader()) look_ahead(me, goal.source(), work, next);
-    const bool may_fail = carry(scope, me, orders.load, work);
+      if (scope.leader()) look_ahead(me, operation.source(), transfer, next);
+    const bool may_fail = execute(scope, me, orders.move, transfer);
     orders = scope.lead([&] {
       if (may_fail && aborted(me)) {
         result.status.code = Code::aborted;
       } else {
-        finish(me, work, next);
-        work = next;
+        finish(me, transfer, next);
+        transfer = next;
       }
       return proceed(false);
     });
@@ -213,9 +216,9 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
   return {};
 }
 
-// Runs a goal whose arguments have been checked, and remembers what goes wrong.
-template <class Scope, class Goal>
-DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& goal, Argument argument,
+// Runs a operation whose arguments have been checked, and remembers what goes wrong.
+template <class Scope, class Operation>
+DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Operation& operation, Argument argument,
                             bool once = false) {
   Result result;
 #if !defined(__CUDA_ARCH__)
@@ -228,10 +231,10 @@ DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Goal& g
 #endif
   if (scope.broken()) argument = check_scope(scope);
   if (argument.code == Code::ok) {
-    result = operate(scope, me, call, once, goal);
+    result = operate(scope, me, call, once, operation);
     const Code code = result.status.code;
     if (code != Code::ok && scope.leader()) {
-      Waited w = code == Code::invalid_request ? Waited{} : goal.waited();
+      Waited w = code == Code::invalid_request ? Waited{} : operation.waited();
       if (code == Code::truncated) {  // the receive is over: its result says more
         w.envelope = {result.status.source, result.status.tag, 0, 0, static_cast<std::uint64_t>(result.status.bytes)};
         w.capacity = result.capacity;
@@ -298,8 +301,8 @@ DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, 
     why = fast_receive(scope, me, data, size, from, found, tag, context, status);
     if (why == Reason::none) return status;
   }
-  ReceiveGoal goal{me, buffer, from, tag, context, true, why};
-  return run(scope, me, call, goal, check(me, data, capacity, from, tag, true)).status;
+  ReceiveOperation operation{me, buffer, from, tag, context, true, why};
+  return run(scope, me, call, operation, check(me, data, capacity, from, tag, true)).status;
 }
 
 // Any send. Out of line: a kernel makes many calls, and one copy of this is enough.
@@ -327,13 +330,13 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
     const Sent sent = fast_send(scope, me, data, size, to, tag, context);
     if (sent.state == Sent::State::over) return Code::ok;
     if (sent.state == Sent::State::pending) {
-      AnnouncedGoal goal{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
-      return run(scope, me, call, goal, {}).status.code;
+      AnnouncedOperation operation{me, &me.records[sent.index], Request(me.rank, sent.index, sent.generation)};
+      return run(scope, me, call, operation, {}).status.code;
     }
     why = sent.why;
   }
-  SendGoal goal{me, buffer, to, tag, context, mode, true, why};
-  const Code code = run(scope, me, call, goal, check(me, data, bytes, to, tag, false)).status.code;
+  SendOperation operation{me, buffer, to, tag, context, mode, true, why};
+  const Code code = run(scope, me, call, operation, check(me, data, bytes, to, tag, false)).status.code;
   pass_on(scope, me, to);
   return code;
 }
@@ -348,8 +351,9 @@ DCGN_HOST_DEVICE Request isend(const Scope& scope, Endpoint& me, SendMode mode, 
     const Request request = fast_isend(scope, me, buffer, to, tag, context);
     if (!request.is_null()) return request;
   }
-  SendGoal goal{me, buffer, to, tag, context, mode, false, Reason::nonblocking};
-  const Request request = request_from(me, run(scope, me, Call::isend, goal, check(me, data, bytes, to, tag, false)));
+  SendOperation operation{me, buffer, to, tag, context, mode, false, Reason::nonblocking};
+  const Request request =
+      request_from(me, run(scope, me, Call::isend, operation, check(me, data, bytes, to, tag, false)));
   pass_on(scope, me, to);
   return request;
 }
@@ -389,27 +393,28 @@ DCGN_HOST_DEVICE Request irecv(const Scope& scope, Endpoint& me, BufferRef buffe
     const Request request = fast_irecv(scope, me, buffer, from, tag, context);
     if (!request.is_null()) return request;
   }
-  ReceiveGoal goal{me, buffer, from, tag, context, false, Reason::nonblocking};
-  return request_from(me, run(scope, me, Call::irecv, goal, check(me, buffer.data, buffer.bytes, from, tag, true)));
+  ReceiveOperation operation{me, buffer, from, tag, context, false, Reason::nonblocking};
+  return request_from(me,
+                      run(scope, me, Call::irecv, operation, check(me, buffer.data, buffer.bytes, from, tag, true)));
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Status sendrecv(const Scope& scope, Endpoint& me, Call call, SendMode mode, ConstBufferRef out, int to,
                                  int send_tag, BufferRef in, int from, int recv_tag, std::uint32_t context) {
-  ExchangeGoal goal{{me, out, to, send_tag, context, mode, false, Reason::nonblocking},
-                    {me, in, from, recv_tag, context, true, Reason::nonblocking}};
+  ExchangeOperation operation{{me, out, to, send_tag, context, mode, false, Reason::nonblocking},
+                              {me, in, from, recv_tag, context, true, Reason::nonblocking}};
   Argument argument = check(me, out.data, out.bytes, to, send_tag, false);
   if (argument.code == Code::ok) argument = check(me, in.data, in.bytes, from, recv_tag, true);
-  return run(scope, me, call, goal, argument).status;
+  return run(scope, me, call, operation, argument).status;
 }
 
 // `once`: returns at once; `found` says whether there was one.
 template <class Scope>
 DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int from, int tag, std::uint32_t context,
                               bool& found) {
-  ProbeGoal goal{me, {from, tag, context, 0, 0}};
+  ProbeOperation operation{me, {from, tag, context, 0, 0}};
   const Result result =
-      run(scope, me, once ? Call::iprobe : Call::probe, goal, check(me, nullptr, 0, from, tag, true), once);
+      run(scope, me, once ? Call::iprobe : Call::probe, operation, check(me, nullptr, 0, from, tag, true), once);
   found = result.index >= 0;
   return result.status;
 }
@@ -417,8 +422,8 @@ DCGN_HOST_DEVICE Status probe(const Scope& scope, Endpoint& me, bool once, int f
 template <class Scope>
 DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, Status* statuses, bool& done) {
-  AllGoal goal{me, requests, count, statuses};
-  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, false), once);
+  AllOperation operation{me, requests, count, statuses};
+  const Result result = run(scope, me, call, operation, check_requests(me, requests, count, false), once);
   done = result.index >= 0;
   return result.status;
 }
@@ -426,8 +431,8 @@ DCGN_HOST_DEVICE Status wait_all(const Scope& scope, Endpoint& me, Call call, bo
 template <class Scope>
 DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bool once, const Request* requests,
                                  std::int64_t count, std::int64_t& index) {
-  AnyGoal goal{me, requests, count};
-  const Result result = run(scope, me, call, goal, check_requests(me, requests, count, true), once);
+  AnyOperation operation{me, requests, count};
+  const Result result = run(scope, me, call, operation, check_requests(me, requests, count, true), once);
   index = result.index;
   return result.status;
 }
@@ -435,8 +440,8 @@ DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bo
 // Waits until nothing that this rank has begun to send depends on it any more.
 template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
-  FlushGoal goal{me};
-  const Code code = run(scope, me, Call::finish, goal, {}).status.code;
+  FlushOperation operation{me};
+  const Code code = run(scope, me, Call::finish, operation, {}).status.code;
   if (scope.leader()) publish_turns(me);
   return code;
 }

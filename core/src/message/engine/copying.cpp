@@ -5,7 +5,7 @@
 
 #include "message/engine/receiving.hpp"
 #include "message/engine/records.hpp"
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 
 namespace dcgn::message {
 
-DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Work& work) {
+DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Transfer& transfer) {
   Copies& c = me.copies;
   Record* before = nullptr;
   for (Record* r = c.under_way.first; r; before = r, r = r->next) {
@@ -30,7 +30,7 @@ DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Work& work) {
       acknowledge(fifo_from(me, r->envelope.peer), r->ack, ack_pulled);
       complete(me, r);
     } else if (r->flags & Record::readable) {
-      read_message(me, r, work);
+      read_message(me, r, transfer);
     } else {
       accept(me, r);
     }
@@ -55,7 +55,7 @@ DCGN_HOST_DEVICE void begin_copy(Endpoint& me, std::int32_t source, std::uint64_
   if (!Rx::peek(fifo, found) || h.kind != Kind::pull) return;
   Record* before;
   const Record* const r = find_posted(me, source, h, &before);
-  Work nothing;
+  Transfer nothing;
   if (r && is_for_engine(me, fifo, r, h)) poll_fifo(me, index, nothing);
 }
 

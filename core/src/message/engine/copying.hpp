@@ -8,7 +8,7 @@
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/exports.hpp>
 #include "message/engine/records.hpp"
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <cstdint>
 
@@ -48,16 +48,16 @@ DCGN_HOST_DEVICE inline bool is_for_engine(const Endpoint& me, const InFifo& fif
 }
 
 // The threads of the call read the message where it is.
-DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Work& work) {
+DCGN_HOST_DEVICE inline void read_message(Endpoint& me, Record* r, Transfer& transfer) {
   r->state = State::streaming;  // neither posted nor complete until the bytes are here
-  work.move = Work::Move::copy;
-  work.after = After::pulled;
-  work.to = r->buffer;
-  work.from = reinterpret_cast<const unsigned char*>(r->address);
-  work.bytes = least(r->envelope.bytes, r->capacity);
-  work.record = r;
-  work.fifo = &fifo_from(me, r->envelope.peer);
-  work.process = work.fifo->process;
+  transfer.action = Action::copy;
+  transfer.after = After::pulled;
+  transfer.to = r->buffer;
+  transfer.from = reinterpret_cast<const unsigned char*>(r->address);
+  transfer.bytes = least(r->envelope.bytes, r->capacity);
+  transfer.record = r;
+  transfer.fifo = &fifo_from(me, r->envelope.peer);
+  transfer.process = transfer.fifo->process;
 }
 
 // Asks the sender to store the message in the receive's buffer.
@@ -70,9 +70,9 @@ DCGN_HOST_DEVICE inline void ask_for(Endpoint& me, InFifo& fifo, Record* r) {
 }
 
 // The sender leaves it to this side after all.
-DCGN_HOST_DEVICE inline void read_after_all(Endpoint& me, InFifo& fifo, Record* r, Work& work) {
+DCGN_HOST_DEVICE inline void read_after_all(Endpoint& me, InFifo& fifo, Record* r, Transfer& transfer) {
   r->flags &= ~Record::placed;
-  if (begin_pull(fifo, r->ack, asked_for(me, r))) read_message(me, r, work);
+  if (begin_pull(fifo, r->ack, asked_for(me, r))) read_message(me, r, transfer);
 }
 
 // The message comes through the fifo: it was offered, or neither threads nor a copy engine can move it to this buffer.
@@ -118,7 +118,7 @@ DCGN_HOST_DEVICE inline void start_copy(Endpoint& me, Record* r) {
 }
 
 // Sees to one request that is done or refused; those that wait for a place move up.
-DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Work& work);
+DCGN_HOST_DEVICE bool advance_copies(Endpoint& me, Transfer& transfer);
 
 // The job is aborted and the caller's buffers will go: waits for the copies that are under way. They are soon done; an
 // engine that has failed must not hold up the end.
@@ -126,7 +126,7 @@ DCGN_HOST_DEVICE inline void drain_copies(Endpoint& me) {
   me.copies.waiting = {};
   const std::uint64_t since = now_ns();
   while (me.copies.under_way.first && now_ns() - since < 5'000'000'000u) {
-    Work refused;
+    Transfer refused;
     if (!advance_copies(me, refused))
       relax();
     else if (refused.record)

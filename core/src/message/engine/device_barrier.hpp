@@ -10,13 +10,13 @@
 namespace dcgn::message {
 
 // What has not come in a while, as any call waits for it.
-struct MeetingGoal {
+struct MeetingOperation {
   const Attendance& attendance;
   std::int32_t tag;
   std::uint32_t context;
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result&, Work&) { return attendance.awaits() < 0; }
+  DCGN_HOST_DEVICE Code begin(Transfer&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Result&, Transfer&) { return attendance.awaits() < 0; }
   DCGN_HOST_DEVICE Waited waited() const { return {{source(), tag, context, 0, 0}, true, 0, 0}; }
   DCGN_HOST_DEVICE int source() const {
     const int awaits = attendance.awaits();
@@ -46,8 +46,8 @@ DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attend
       met = spin(fast_looks, [&] { return attendance.is_over(); });
   }
   if (scope.broadcast(met)) return Code::ok;
-  MeetingGoal goal{attendance, tag, context};
-  return run(scope, me, call, goal, {}).status.code;
+  MeetingOperation operation{attendance, tag, context};
+  return run(scope, me, call, operation, {}).status.code;
 }
 
 }  // namespace dcgn::message

@@ -17,8 +17,8 @@
 #include "message/engine/packets.hpp"
 #include "message/engine/plan.hpp"
 #include "message/engine/progress.hpp"
+#include "message/engine/transfer.hpp"
 #include "message/engine/wait.hpp"
-#include "message/engine/work.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include "message/engine/fast_request.hpp"
 
 #include "message/engine/fast_path.hpp"
-#include "message/engine/goals.hpp"
+#include "message/engine/operations.hpp"
 #include "message/engine/plan.hpp"
 #include "message/engine/receiving.hpp"
 #include "message/engine/sending.hpp"
@@ -72,7 +72,7 @@ DCGN_HOST_DEVICE Request begin_send(Endpoint& me, std::uint32_t threads, const C
     request = request_of(me, r);
     count(me, context, Reason::nonblocking);
     me.threads = threads;
-    Work nothing;
+    Transfer nothing;
     start_send(me, r, nothing);
     begin_copy(me, to, static_cast<std::uint64_t>(buffer.bytes));
   }

@@ -1,4 +1,4 @@
-// Fast requests: an isend or an irecv that its leader can begin alone, with nothing for the other threads to carry.
+// Fast requests: an isend or an irecv that its leader can begin alone, with no bytes for the other threads to move.
 //
 // The rank does little else on the way: a long message that has come is begun with, whatever else comes is seen to by
 // the call that waits.
@@ -6,7 +6,7 @@
 
 #include <dcgn/status.hpp>
 #include "message/engine/fast_path.hpp"
-#include "message/engine/goals.hpp"
+#include "message/engine/operations.hpp"
 #include "message/engine/progress.hpp"
 
 #include <cstdint>

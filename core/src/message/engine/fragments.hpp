@@ -2,8 +2,8 @@
 // typed buffers is at an end: no thread of either process can copy it from the other's memory.
 //
 // The sender fills fragments of memory that both processes reach, as many at once as are free, and the receiver empties
-// each as soon as it is full: copy engines and kernels of both sides are at work at the same time, and pack and unpack
-// what has a layout on the way (HPDC 2016, section 4.1). Each fragment has a word, which both change by turns.
+// each as soon as it is full: copy engines and kernels of both sides are at transfer at the same time, and pack and
+// unpack what has a layout on the way (HPDC 2016, section 4.1). Each fragment has a word, which both change by turns.
 #pragma once
 
 #include <dcgn/message/packet.hpp>

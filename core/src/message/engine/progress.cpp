@@ -17,7 +17,7 @@
 
 namespace dcgn::message {
 
-DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
+DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Transfer& transfer) {
   const std::int32_t end = fifos(me);
   for (std::int32_t looked = 0; looked < (all ? end : 1); looked += fifos_at_once) {
     std::int32_t some[fifos_at_once];
@@ -25,7 +25,7 @@ DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
     for (int i = 0; i < fifos_at_once; ++i) some[i] = start + i < end ? start + i : -1;
     std::uint32_t found = full_fifos(me, some);
     for (std::int32_t fifo = start; found; ++fifo, found >>= 1)
-      if (found & 1 && poll_fifo(me, fifo, work)) {
+      if (found & 1 && poll_fifo(me, fifo, transfer)) {
         note_taken(me, fifo);
         return true;
       }
@@ -34,27 +34,27 @@ DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work) {
   return false;
 }
 
-DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Work& work) {
-  if (source >= 0 && poll_fifo(me, fifo_of(me, source), work)) return true;
-  if (me.announced.first && advance_announced(me, work)) return true;
-  if (me.queued && advance_queued(me, work)) return true;
-  if (me.streaming.first && advance_streaming(me, work)) return true;
-  if (me.copies.under_way.first && advance_copies(me, work)) return true;
+DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Transfer& transfer) {
+  if (source >= 0 && poll_fifo(me, fifo_of(me, source), transfer)) return true;
+  if (me.announced.first && advance_announced(me, transfer)) return true;
+  if (me.queued && advance_queued(me, transfer)) return true;
+  if (me.streaming.first && advance_streaming(me, transfer)) return true;
+  if (me.copies.under_way.first && advance_copies(me, transfer)) return true;
 #if !defined(__CUDA_ARCH__)
   if (me.fragments && me.fragments->advance(me)) return true;
 #endif
-  return poll_others(me, all || source < 0, work);
+  return poll_others(me, all || source < 0, transfer);
 }
 
-DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Work& now, Work& next) {
+DCGN_HOST_DEVICE void look_ahead(Endpoint& me, std::int32_t source, const Transfer& now, Transfer& next) {
   if (now.after != After::pulled && now.after != After::placed) return;
-  for (int i = 0; i < 8 && next.move == Work::Move::nothing && step(me, source, true, next); ++i) continue;
+  for (int i = 0; i < 8 && next.action == Action::nothing && step(me, source, true, next); ++i) continue;
 }
 
-DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
-  Record* r = work.record;
-  if (work.move == Work::Move::take) Rx(*work.fifo).release_to(work.position + work.packets);
-  switch (work.after) {
+DCGN_HOST_DEVICE void finish(Endpoint& me, const Transfer& transfer, Transfer& next) {
+  Record* r = transfer.record;
+  if (transfer.action == Action::take) Rx(*transfer.fifo).release_to(transfer.position + transfer.packets);
+  switch (transfer.after) {
     case After::nothing:
     case After::stored: break;
     case After::sent:
@@ -64,7 +64,7 @@ DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
       if (r->moved == r->envelope.bytes && !r->order) complete(me, r);
       break;
     case After::pulled:
-      acknowledge(*work.fifo, r->ack, ack_pulled);
+      acknowledge(*transfer.fifo, r->ack, ack_pulled);
       complete(me, r);
       break;
     case After::placed: {
@@ -76,8 +76,8 @@ DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next) {
       break;
     }
     case After::unstored:
-      me.arrivals.free(work.stored->buffer);
-      discard(me, work.stored);
+      me.arrivals.free(transfer.stored->buffer);
+      discard(me, transfer.stored);
       complete(me, r);
       break;
     case After::buffered:

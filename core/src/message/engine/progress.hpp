@@ -1,7 +1,7 @@
 // Progress: everything that a rank does between waiting once and waiting again. Called by a call's leader alone.
 //
 // step() looks at the FIFOs into the rank, at its sends that wait for room and at the acknowledgements it expects, and
-// does one thing. Bytes in quantity are not moved here but returned as Work for all threads of the call; finish()
+// does one thing. Bytes in quantity are not moved here but returned as Transfer for all threads of the call; finish()
 // is told when they have moved. The larger functions are in progress.cpp.
 #pragma once
 
@@ -91,14 +91,14 @@ DCGN_HOST_DEVICE inline void note_taken(Endpoint& me, std::int32_t fifo) {
 }
 
 // Looks at a few FIFOs in turn, or at all, and takes one message.
-DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Work& work);
+DCGN_HOST_DEVICE bool poll_others(Endpoint& me, bool all, Transfer& transfer);
 
 // Does one thing if there is one to do. `source` is the rank whose FIFO to look at first, or any_source; `all` looks at
 // every FIFO, otherwise a few beside it in turn.
-DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Work& work);
+DCGN_HOST_DEVICE bool step(Endpoint& me, std::int32_t source, bool all, Transfer& transfer);
 
-// The bytes of `work` have moved.
-DCGN_HOST_DEVICE void finish(Endpoint& me, const Work& work, Work& next);
+// The bytes of `transfer` have moved.
+DCGN_HOST_DEVICE void finish(Endpoint& me, const Transfer& transfer, Transfer& next);
 
 #if !defined(__CUDA_ARCH__)
 // Takes a buffer back from the other side, or waits for it to have done with it: a copy is soon done, but who has died

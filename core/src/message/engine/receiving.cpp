@@ -6,7 +6,7 @@
 #include "message/engine/copying.hpp"
 #include "message/engine/records.hpp"
 #include "message/engine/sending.hpp"
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@
 
 namespace dcgn::message {
 
-DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work) {
+DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Transfer& transfer) {
   InFifo& fifo = fifo_from(me, r->envelope.peer);
   const bool pull = h.kind == Kind::pull;
   r->ack = h.ack;
@@ -26,7 +26,7 @@ DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work
     ask_for(me, fifo, r);
   } else if (pull && (h.readable || !least(h.bytes, r->capacity)) && !is_for_fragments(me, fifo, r)) {
     r->state = State::streaming;
-    if (begin_pull(fifo, h.ack)) read_message(me, r, work);
+    if (begin_pull(fifo, h.ack)) read_message(me, r, transfer);
   } else if (h.bytes == 0) {
     acknowledge(fifo, h.ack, ack_pulled);
     complete(me, r);
@@ -38,7 +38,7 @@ DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work
   }
 }
 
-DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work) {
+DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Transfer& transfer) {
   InFifo& fifo = me.in[index];
   Rx rx(fifo);
   Incoming found;
@@ -50,7 +50,7 @@ DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work) {
   if (h.kind == Kind::placed) {
     r = &me.records[h.record];
     if (h.readable) {
-      read_after_all(me, fifo, r, work);
+      read_after_all(me, fifo, r, transfer);
     } else {
 #if defined(__CUDA_ARCH__)
       static_cast<void>(load_acquire(fifo.ring.at(place.position).epoch));  // what is in the buffer, too
@@ -63,44 +63,44 @@ DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work) {
 #endif
   } else if (h.kind == Kind::data) {
     r = &me.records[h.record];
-    work.after = After::piece_received;
-    work.bytes = r->moved < r->capacity ? least(h.bytes, r->capacity - r->moved) : 0;
-    if (work.bytes) work.to = r->buffer + r->moved;
+    transfer.after = After::piece_received;
+    transfer.bytes = r->moved < r->capacity ? least(h.bytes, r->capacity - r->moved) : 0;
+    if (transfer.bytes) transfer.to = r->buffer + r->moved;
     r->moved += h.bytes;
   } else {
     r = match_posted(me, source, h);
-    if (!r && !keep(me, source, h, work)) {
+    if (!r && !keep(me, source, h, transfer)) {
       me.stalled = source;
       return false;
     }
     ++fifo.received;
     if (r) {
       switch (h.kind) {
-        case Kind::small: receive_small(me, r, h.address, work); break;
+        case Kind::small: receive_small(me, r, h.address, transfer); break;
         case Kind::eager:
           if (!place.packets) {
             complete(me, r);
             break;
           }
-          work.after = After::received;
-          work.to = r->buffer;
-          work.bytes = least(h.bytes, r->capacity);
+          transfer.after = After::received;
+          transfer.to = r->buffer;
+          transfer.bytes = least(h.bytes, r->capacity);
           r->state = State::streaming;
           break;
         case Kind::pull:
-        case Kind::offer: fetch(me, r, h, work); break;
+        case Kind::offer: fetch(me, r, h, transfer); break;
         case Kind::data:
         case Kind::placed: break;
       }
     }
   }
   if (place.packets) {
-    work.move = Work::Move::take;
-    work.ring = fifo.ring;
-    work.position = place.begin;
-    work.packets = place.packets;
-    work.record = r;
-    work.fifo = &fifo;
+    transfer.action = Action::take;
+    transfer.ring = fifo.ring;
+    transfer.position = place.begin;
+    transfer.packets = place.packets;
+    transfer.record = r;
+    transfer.fifo = &fifo;
   } else {
     rx.release(place.all);
   }
@@ -109,7 +109,7 @@ DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work) {
   return true;
 }
 
-DCGN_HOST_DEVICE void start_receive(Endpoint& me, Record* r, Work& work) {
+DCGN_HOST_DEVICE void start_receive(Endpoint& me, Record* r, Transfer& transfer) {
   Record* before;
   Record* u = find_unexpected(me, r->envelope, &before);
   if (!u) {
@@ -126,17 +126,17 @@ DCGN_HOST_DEVICE void start_receive(Endpoint& me, Record* r, Work& work) {
   r->envelope.elements = u->envelope.elements;
   if (u->kind == Kind::eager) {
     r->state = State::streaming;
-    work.move = Work::Move::copy;
-    work.after = After::unstored;
-    work.to = r->buffer;
-    work.from = u->buffer;
-    work.bytes = least(r->envelope.bytes, r->capacity);
-    work.record = r;
-    work.stored = u;
+    transfer.action = Action::copy;
+    transfer.after = After::unstored;
+    transfer.to = r->buffer;
+    transfer.from = u->buffer;
+    transfer.bytes = least(r->envelope.bytes, r->capacity);
+    transfer.record = r;
+    transfer.stored = u;
     return;
   }
   if (u->kind == Kind::small) {
-    receive_small(me, r, u->address, work);
+    receive_small(me, r, u->address, transfer);
   } else {
     Header h;
     h.kind = u->kind;
@@ -145,7 +145,7 @@ DCGN_HOST_DEVICE void start_receive(Endpoint& me, Record* r, Work& work) {
     h.ack = u->ack;
     h.readable = u->flags & Record::readable;
     h.placeable = u->flags & Record::placed;
-    fetch(me, r, h, work);
+    fetch(me, r, h, transfer);
   }
   discard(me, u);
 }

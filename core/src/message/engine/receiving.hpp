@@ -1,7 +1,7 @@
 // What becomes of a message that arrives: it meets its receive, or is kept until there is one; then it is taken off its
 // FIFO, fetched from where it is, or accepted piece by piece.
 //
-// Bytes in quantity are not moved here but returned as Work for all threads of the call.
+// Bytes in quantity are not moved here but returned as Transfer for all threads of the call.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -11,7 +11,7 @@
 #include "message/engine/copying.hpp"
 #include "message/engine/fragments.hpp"
 #include "message/engine/records.hpp"
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -41,20 +41,20 @@ DCGN_HOST_DEVICE inline bool is_opened([[maybe_unused]] Endpoint& me, [[maybe_un
 }
 
 // A receive has met its message, announced by `h`: fetch the payload.
-DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Work& work);
+DCGN_HOST_DEVICE void fetch(Endpoint& me, Record* r, const Header& h, Transfer& transfer);
 
 // Puts a small message's payload into the receive's buffer.
-DCGN_HOST_DEVICE inline void receive_small(Endpoint& me, Record* r, std::uint64_t payload, Work& work) {
+DCGN_HOST_DEVICE inline void receive_small(Endpoint& me, Record* r, std::uint64_t payload, Transfer& transfer) {
   const std::uint64_t bytes = least(r->envelope.bytes, r->capacity);
   if (bytes && r->flags & Record::on_device) {
     r->state = State::streaming;
     r->address = payload;
-    work.move = Work::Move::copy;
-    work.after = After::received;
-    work.to = r->buffer;
-    work.from = reinterpret_cast<const unsigned char*>(&r->address);
-    work.bytes = bytes;
-    work.record = r;
+    transfer.action = Action::copy;
+    transfer.after = After::received;
+    transfer.to = r->buffer;
+    transfer.from = reinterpret_cast<const unsigned char*>(&r->address);
+    transfer.bytes = bytes;
+    transfer.record = r;
     return;
   }
   if (bytes) memcpy(r->buffer, &payload, bytes);
@@ -83,7 +83,7 @@ DCGN_HOST_DEVICE inline Record* match_posted(Endpoint& me, std::int32_t source, 
 }
 
 // Keeps a message that no receive has asked for yet; false where there is no space.
-DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Header& h, Work& work) {
+DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Header& h, Transfer& transfer) {
   unsigned char* storage = nullptr;
   if (h.kind == Kind::eager) {
     storage = static_cast<unsigned char*>(me.arrivals.allocate(h.bytes));
@@ -105,15 +105,15 @@ DCGN_HOST_DEVICE inline bool keep(Endpoint& me, std::int32_t source, const Heade
   me.unexpected[unexpected_list(h.context, h.tag)].append(r);
   ++me.unexpected_count;
   if (storage) {
-    work.after = After::stored;
-    work.to = storage;
-    work.bytes = h.bytes;
+    transfer.after = After::stored;
+    transfer.to = storage;
+    transfer.bytes = h.bytes;
   }
   return true;
 }
 
 // Takes the message at the head of the FIFO of this number, if there is one.
-DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Work& work);
+DCGN_HOST_DEVICE bool poll_fifo(Endpoint& me, std::int32_t index, Transfer& transfer);
 
 // Has a copy engine begin with the message that comes next from this rank, if a receive has been posted for it: it is
 // under way then while the rank begins other sends and receives. `bytes`: of what is begun now; who sends and receives
@@ -142,6 +142,6 @@ DCGN_HOST_DEVICE inline Record* find_unexpected(const Endpoint& me, const Envelo
 }
 
 // Posts a receive; a message that came unexpected is matched at once.
-DCGN_HOST_DEVICE void start_receive(Endpoint& me, Record* r, Work& work);
+DCGN_HOST_DEVICE void start_receive(Endpoint& me, Record* r, Transfer& transfer);
 
 }  // namespace dcgn::message

@@ -5,7 +5,7 @@
 
 #include "message/engine/plan.hpp"
 #include "message/engine/records.hpp"
-#include "message/engine/work.hpp"
+#include "message/engine/transfer.hpp"
 
 #include <dcgn/message/fifo.hpp>
 
@@ -19,20 +19,20 @@ namespace dcgn::message {
 namespace {
 
 // The next bytes of a send go into the packets that were reserved for them.
-DCGN_HOST_DEVICE void push_next(Work& work, const OutFifo& fifo, const Reservation& place, Record* r,
+DCGN_HOST_DEVICE void push_next(Transfer& transfer, const OutFifo& fifo, const Reservation& place, Record* r,
                                 std::uint64_t bytes) {
-  work.move = Work::Move::push;
-  work.from = r->buffer + r->moved;
-  work.bytes = bytes;
-  work.ring = fifo.ring;
-  work.position = place.begin;
-  work.packets = place.packets;
-  work.record = r;
+  transfer.action = Action::push;
+  transfer.from = r->buffer + r->moved;
+  transfer.bytes = bytes;
+  transfer.ring = fifo.ring;
+  transfer.position = place.begin;
+  transfer.packets = place.packets;
+  transfer.record = r;
 }
 
 }  // namespace
 
-DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work& work) {
+DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Transfer& transfer) {
   const Outgoing message{r->envelope, r->buffer, r->flags};
   const SendPlan plan = plan_send(me, fifo, me.threads, message);
   if (!plan.place.all) return false;
@@ -49,8 +49,8 @@ DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work&
     r->state = State::announced;
     me.announced.append(r);
   } else if (plan.place.packets) {
-    push_next(work, fifo, plan.place, r, r->envelope.bytes);
-    work.after = After::sent;
+    push_next(transfer, fifo, plan.place, r, r->envelope.bytes);
+    transfer.after = After::sent;
   } else {
     complete(me, r);
   }
@@ -59,10 +59,10 @@ DCGN_HOST_DEVICE bool advance_send(Endpoint& me, OutFifo& fifo, Record* r, Work&
   return true;
 }
 
-DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Work& work) {
+DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Transfer& transfer) {
   OutFifo& fifo = fifo_to(me, r->envelope.peer);
   r->state = State::queued;
-  if (!fifo.first && advance_send(me, fifo, r, work)) return;
+  if (!fifo.first && advance_send(me, fifo, r, transfer)) return;
   r->next = nullptr;
   (fifo.first ? fifo.last->next : fifo.first) = r;
   fifo.last = r;
@@ -74,13 +74,13 @@ DCGN_HOST_DEVICE void start_send(Endpoint& me, Record* r, Work& work) {
   }
 }
 
-DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work) {
+DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Transfer& transfer) {
   OutFifo** link = &me.queued;
   while (*link) {
     OutFifo& fifo = **link;
     Record* r = fifo.first;
     Record* next = r->next;  // advance_send may put the record into another list
-    if (advance_send(me, fifo, r, work)) {
+    if (advance_send(me, fifo, r, transfer)) {
       fifo.first = next;
       if (!next) {
         fifo.last = nullptr;
@@ -95,7 +95,7 @@ DCGN_HOST_DEVICE bool advance_queued(Endpoint& me, Work& work) {
   return false;
 }
 
-DCGN_HOST_DEVICE void place(Endpoint& me, OutFifo& fifo, Record* r, Work& work) {
+DCGN_HOST_DEVICE void place(Endpoint& me, OutFifo& fifo, Record* r, Transfer& transfer) {
   r->state = State::streaming;
   r->flags |= Record::placed;
   if (!is_placed(me, me.threads, r->envelope.bytes)) return tell_placed(me, fifo, r);
@@ -103,24 +103,24 @@ DCGN_HOST_DEVICE void place(Endpoint& me, OutFifo& fifo, Record* r, Work& work) 
   const Record& there = fifo.records[r->address];
 #if defined(__CUDA_ARCH__)
   static_cast<void>(load_acquire(word));  // what the receiver says there, once and from where it is
-  work.to = reinterpret_cast<unsigned char*>(load_relaxed(*reinterpret_cast<const std::uint64_t*>(&there.buffer)));
+  transfer.to = reinterpret_cast<unsigned char*>(load_relaxed(*reinterpret_cast<const std::uint64_t*>(&there.buffer)));
   const std::uint64_t capacity = load_relaxed(there.capacity);
 #else
   // Not where the receiver has taken its buffer back, which it does only when the job is aborted.
   const std::uint64_t asked = ack_word(r->ack, ack_accepted + ack_place + r->address);
   if (compare_exchange(word, asked, ack_word(r->ack, ack_pulling)) != asked) return;
-  work.to = there.buffer;
+  transfer.to = there.buffer;
   const std::uint64_t capacity = there.capacity;
 #endif
   r->moved = r->envelope.bytes;
-  work.move = Work::Move::copy;
-  work.after = After::placed;
-  work.from = r->buffer;
-  work.bytes = least(r->envelope.bytes, capacity);
-  work.record = r;
+  transfer.action = Action::copy;
+  transfer.after = After::placed;
+  transfer.from = r->buffer;
+  transfer.bytes = least(r->envelope.bytes, capacity);
+  transfer.record = r;
 }
 
-DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work) {
+DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Transfer& transfer) {
   Record* before = nullptr;
   for (Record* r = me.announced.first; r; before = r, r = r->next) {
     OutFifo& fifo = fifo_to(me, r->envelope.peer);
@@ -130,7 +130,7 @@ DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work) {
     ++me.statistics.activity;
     if (ack >= ack_accepted + ack_place) {
       r->address = ack - ack_accepted - ack_place;
-      place(me, fifo, r, work);
+      place(me, fifo, r, transfer);
       return true;
     }
     free_ack(me, r->ack);
@@ -147,7 +147,7 @@ DCGN_HOST_DEVICE bool advance_announced(Endpoint& me, Work& work) {
   return false;
 }
 
-DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work) {
+DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Transfer& transfer) {
   Record* before = nullptr;
   for (Record* r = me.streaming.first; r; before = r, r = r->next) {
     OutFifo& fifo = fifo_to(me, r->envelope.peer);
@@ -176,8 +176,8 @@ DCGN_HOST_DEVICE bool advance_streaming(Endpoint& me, Work& work) {
     Reservation place;
     if (!tx.reserve(h.kind, h.bytes, place)) continue;
     tx.put(place, h, r->envelope.peer);
-    push_next(work, fifo, place, r, h.bytes);
-    work.after = After::piece_sent;
+    push_next(transfer, fifo, place, r, h.bytes);
+    transfer.after = After::piece_sent;
     r->moved += h.bytes;
     if (r->moved == r->envelope.bytes) me.streaming.remove(before, r);
     ++me.statistics.activity;

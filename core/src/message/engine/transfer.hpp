@@ -1,4 +1,4 @@
-// Work: bytes that the threads of a call move together, once its leader has decided what goes where.
+// Transfer: bytes that the threads of a call move together, once its leader has decided what goes where.
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>
@@ -22,11 +22,11 @@ enum class After : std::uint32_t {
   buffered,  // bsend's copy is made; queue the send
 };
 
-// What all threads need to know of it.
-struct Load {
-  enum class Move : std::uint32_t { nothing, push, take, copy };
+enum class Action : std::uint32_t { nothing, push, take, copy };
 
-  Move move = Move::nothing;
+// What all threads need to know of it.
+struct Move {
+  Action action = Action::nothing;
   std::uint32_t packets = 0;   // push, take
   std::uint32_t position = 0;  // the first of them
   std::int32_t process = 0;    // copy: whose memory `from` is of, as InFifo has it
@@ -37,7 +37,7 @@ struct Load {
 };
 
 // And what its leader does.
-struct Work : Load {
+struct Transfer : Move {
   After after = After::nothing;
   Record* record = nullptr;
   Record* stored = nullptr;  // the unexpected record that `record` consumes
@@ -46,10 +46,10 @@ struct Work : Load {
 
 // Who makes a copy: all threads of the scope, but of many blocks not the first one, whose leader sees to what comes
 // next meanwhile.
-class Carriers {
+class Executors {
  public:
   template <class Scope>
-  DCGN_HOST_DEVICE explicit Carriers(const Scope& scope) : rank_(scope.rank()), size_(scope.size()) {
+  DCGN_HOST_DEVICE explicit Executors(const Scope& scope) : rank_(scope.rank()), size_(scope.size()) {
     if constexpr (plans_ahead<Scope>)
       if (spare_leader(scope)) {
         const std::uint64_t apart = scope.threads_of_leader();
@@ -74,36 +74,36 @@ class Carriers {
 };
 
 // Moves the bytes of a host thread's call whose buffer is in a GPU's memory (src/message/staging.cpp).
-void carry_staged(Endpoint& me, const Work& work);
+void execute_staged(Endpoint& me, const Transfer& transfer);
 // Copies what another process has at an address, by the system (src/message/process_memory.cpp). Throws Error(aborted)
 // where it has died, Error(null_buffer) where it has nothing there.
 void copy_from_process(std::int32_t process, unsigned char* to, const unsigned char* from, std::uint64_t bytes);
 
 // Moves the bytes. Says whether it may have failed: it has, if the job is aborted.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE bool carry(const Scope& scope, Endpoint& me, const Load& w,
-                                              [[maybe_unused]] const Work& leaders) {
+[[gnu::noinline]] DCGN_HOST_DEVICE bool execute(const Scope& scope, Endpoint& me, const Move& w,
+                                                [[maybe_unused]] const Transfer& leaders) {
 #if !defined(__CUDA_ARCH__)
   if (me.copies.host && leaders.record && leaders.record->flags & Record::on_device) {
-    carry_staged(me, leaders);
+    execute_staged(me, leaders);
     return true;
   }
 #endif
-  switch (w.move) {
-    case Work::Move::nothing: break;
-    case Work::Move::copy:
+  switch (w.action) {
+    case Action::nothing: break;
+    case Action::copy:
 #if !defined(__CUDA_ARCH__)
       if (w.process) {
         if (scope.leader()) copy_from_process(w.process, w.to, w.from, w.bytes);
         break;
       }
 #endif
-      if (const Carriers carriers(scope); carriers.takes_part()) copy_bytes(carriers, w.to, w.from, w.bytes);
+      if (const Executors executors(scope); executors.takes_part()) copy_bytes(executors, w.to, w.from, w.bytes);
       break;
-    case Work::Move::push: push_packets(scope, Payload(w.ring, w.position, w.packets, w.bytes), w.from); break;
-    case Work::Move::take: take_packets(scope, *me.phase, Payload(w.ring, w.position, w.packets, w.bytes), w.to); break;
+    case Action::push: push_packets(scope, Payload(w.ring, w.position, w.packets, w.bytes), w.from); break;
+    case Action::take: take_packets(scope, *me.phase, Payload(w.ring, w.position, w.packets, w.bytes), w.to); break;
   }
-  return w.move == Work::Move::take;
+  return w.action == Action::take;
 }
 
 }  // namespace dcgn::message

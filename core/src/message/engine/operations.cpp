@@ -1,7 +1,7 @@
 // What calls wait for: beginning it, and whether it is done.
 #include "message/engine/compiled.hpp"
 
-#include "message/engine/goals.hpp"
+#include "message/engine/operations.hpp"
 
 #include "message/engine/plan.hpp"
 #include "message/engine/receiving.hpp"
@@ -25,7 +25,7 @@ DCGN_HOST_DEVICE bool settled(Endpoint& me, Record* r, const Request& request, b
   return true;
 }
 
-DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
+DCGN_HOST_DEVICE Code SendOperation::begin(Transfer& transfer) {
   const auto bytes = static_cast<std::uint64_t>(buffer.bytes);
   unsigned char* copy = nullptr;
   if (mode == SendMode::buffered && bytes) {
@@ -46,38 +46,38 @@ DCGN_HOST_DEVICE Code SendGoal::begin(Work& work) {
   request = request_of(me, record);
   count(me, context, why);
   if (copy) {
-    work.move = Work::Move::copy;
-    work.after = After::buffered;
-    work.to = copy;
-    work.from = static_cast<const unsigned char*>(buffer.data);
-    work.bytes = bytes;
-    work.record = record;
+    transfer.action = Action::copy;
+    transfer.after = After::buffered;
+    transfer.to = copy;
+    transfer.from = static_cast<const unsigned char*>(buffer.data);
+    transfer.bytes = bytes;
+    transfer.record = record;
   } else {
-    start_send(me, record, work);
+    start_send(me, record, transfer);
   }
   return Code::ok;
 }
 
-DCGN_HOST_DEVICE Code ReceiveGoal::begin(Work& work) {
+DCGN_HOST_DEVICE Code ReceiveOperation::begin(Transfer& transfer) {
   record = new_receive(me, buffer, peer, tag, context);
   if (!record) return Code::out_of_resources;
   if (blocking) record->flags |= Record::waited;
   if (buffer.bytes && is_device_memory(me, buffer.data)) record->flags |= Record::on_device;
   request = request_of(me, record);
   count(me, context, why);
-  start_receive(me, record, work);
+  start_receive(me, record, transfer);
   return Code::ok;
 }
 
-DCGN_HOST_DEVICE Code ExchangeGoal::begin(Work& work) { return send.begin(work); }
+DCGN_HOST_DEVICE Code ExchangeOperation::begin(Transfer& transfer) { return send.begin(transfer); }
 
-DCGN_HOST_DEVICE bool ExchangeGoal::done(Result& result, Work& work) {
+DCGN_HOST_DEVICE bool ExchangeOperation::done(Result& result, Transfer& transfer) {
   if (!receive.record) {
-    result.status.code = receive.begin(work);
+    result.status.code = receive.begin(transfer);
     return result.status.code != Code::ok;
   }
   if (!receive_done) {
-    if (!receive.done(received, work)) return false;
+    if (!receive.done(received, transfer)) return false;
     receive_done = true;
   }
   // A buffered send frees its record when it is complete, any other one waits to be collected.
@@ -88,7 +88,7 @@ DCGN_HOST_DEVICE bool ExchangeGoal::done(Result& result, Work& work) {
   return true;
 }
 
-DCGN_HOST_DEVICE bool ProbeGoal::done(Result& result, Work&) {
+DCGN_HOST_DEVICE bool ProbeOperation::done(Result& result, Transfer&) {
   Record* before;
   const Record* u = find_unexpected(me, wanted, &before);
   if (!u) return false;
@@ -97,7 +97,7 @@ DCGN_HOST_DEVICE bool ProbeGoal::done(Result& result, Work&) {
   return true;
 }
 
-DCGN_HOST_DEVICE bool AllGoal::done(Result& result, Work&) {
+DCGN_HOST_DEVICE bool AllOperation::done(Result& result, Transfer&) {
   for (; next < count; ++next) {
     const Record* r = record_of(me, requests[next]);
     if (r && r->state != State::complete) return false;
@@ -120,7 +120,7 @@ DCGN_HOST_DEVICE bool AllGoal::done(Result& result, Work&) {
   return true;
 }
 
-DCGN_HOST_DEVICE Waited AllGoal::waited() const {
+DCGN_HOST_DEVICE Waited AllOperation::waited() const {
   Waited w;
   for (std::int64_t i = count; i-- > next;) {
     const Record* r = record_of(me, requests[i]);
@@ -132,7 +132,7 @@ DCGN_HOST_DEVICE Waited AllGoal::waited() const {
   return w;
 }
 
-DCGN_HOST_DEVICE bool AnyGoal::done(Result& result, Work&) {
+DCGN_HOST_DEVICE bool AnyOperation::done(Result& result, Transfer&) {
   bool active = false;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = (me.next_choice + i) % count;
@@ -148,14 +148,14 @@ DCGN_HOST_DEVICE bool AnyGoal::done(Result& result, Work&) {
   return !active;
 }
 
-DCGN_HOST_DEVICE bool FlushGoal::done(Result&, Work&) {
+DCGN_HOST_DEVICE bool FlushOperation::done(Result&, Transfer&) {
 #if !defined(__CUDA_ARCH__)
   if (me.fragments && me.fragments->held()) return false;
 #endif
   return !me.queued && !me.announced.first && !me.streaming.first && !me.copies.under_way.first;
 }
 
-DCGN_HOST_DEVICE Waited FlushGoal::waited() const {
+DCGN_HOST_DEVICE Waited FlushOperation::waited() const {
   const Record* r = me.announced.first ? me.announced.first : me.streaming.first ? me.streaming.first : nullptr;
   if (!r && me.queued) r = me.queued->first;
   if (!r) r = me.copies.under_way.first;

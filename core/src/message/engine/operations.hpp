@@ -2,7 +2,7 @@
 // operate() in calls.hpp.
 #pragma once
 
-#include <dcgn/message/buffer_ref.hpp>
+#include <dcgn/buffer_ref.hpp>
 #include <dcgn/status.hpp>
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"
@@ -78,8 +78,9 @@ DCGN_HOST_DEVICE inline Record* new_receive(Endpoint& me, const BufferRef& buffe
 // Whether a call that started `r` may return: at once with its request, or with its result when it is complete.
 DCGN_HOST_DEVICE bool settled(Endpoint& me, Record* r, const Request& request, bool blocking, Result& result);
 
-// Every goal has begin(work), done(result, work), waited() and source(), all for the leader: see operate().
-struct SendGoal {
+// Every operation has begin(transfer), done(result, transfer), waited() and source(), all for the leader: see
+// operate().
+struct SendOperation {
   Endpoint& me;
   ConstBufferRef buffer;
   int peer, tag;
@@ -91,8 +92,8 @@ struct SendGoal {
   Record* record = nullptr;
   Request request{};
 
-  DCGN_HOST_DEVICE Code begin(Work& work);
-  DCGN_HOST_DEVICE bool done(Result& result, Work&) {
+  DCGN_HOST_DEVICE Code begin(Transfer& transfer);
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer&) {
     return settled(me, record, request, blocking && mode != SendMode::buffered, result);
   }
   DCGN_HOST_DEVICE Waited waited() const {
@@ -103,18 +104,18 @@ struct SendGoal {
 };
 
 // A message that a fast send has announced.
-struct AnnouncedGoal {
+struct AnnouncedOperation {
   Endpoint& me;
   Record* record;
   Request request;
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result& result, Work&) { return settled(me, record, request, true, result); }
+  DCGN_HOST_DEVICE Code begin(Transfer&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer&) { return settled(me, record, request, true, result); }
   DCGN_HOST_DEVICE Waited waited() const { return waited_for(*record); }
   DCGN_HOST_DEVICE int source() const { return any_source; }
 };
 
-struct ReceiveGoal {
+struct ReceiveOperation {
   Endpoint& me;
   BufferRef buffer;
   int peer, tag;
@@ -124,8 +125,8 @@ struct ReceiveGoal {
   Record* record = nullptr;
   Request request{};
 
-  DCGN_HOST_DEVICE Code begin(Work& work);
-  DCGN_HOST_DEVICE bool done(Result& result, Work&) { return settled(me, record, request, blocking, result); }
+  DCGN_HOST_DEVICE Code begin(Transfer& transfer);
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer&) { return settled(me, record, request, blocking, result); }
   DCGN_HOST_DEVICE Waited waited() const {
     if (!record) return {{peer, tag, context, 0, static_cast<std::uint64_t>(buffer.bytes)}, true, 0, 0};
     return waited_for(*record);
@@ -134,25 +135,25 @@ struct ReceiveGoal {
 };
 
 // A send and a receive that go on together. With SendMode::buffered the receive may replace what is sent.
-struct ExchangeGoal {
-  SendGoal send;
-  ReceiveGoal receive;
+struct ExchangeOperation {
+  SendOperation send;
+  ReceiveOperation receive;
   Result received{};
   bool receive_done = false;
 
-  DCGN_HOST_DEVICE Code begin(Work& work);
-  DCGN_HOST_DEVICE bool done(Result& result, Work& work);
+  DCGN_HOST_DEVICE Code begin(Transfer& transfer);
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer& transfer);
   DCGN_HOST_DEVICE Waited waited() const { return receive.record && !receive_done ? receive.waited() : send.waited(); }
   DCGN_HOST_DEVICE int source() const { return receive.peer; }
 };
 
 // A message that could be received is left where it is.
-struct ProbeGoal {
+struct ProbeOperation {
   Endpoint& me;
   Envelope wanted;
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result& result, Work&);
+  DCGN_HOST_DEVICE Code begin(Transfer&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer&);
   DCGN_HOST_DEVICE Waited waited() const { return {wanted, true, 0, 0}; }
   DCGN_HOST_DEVICE int source() const { return wanted.peer; }
 };
@@ -164,15 +165,15 @@ DCGN_HOST_DEVICE inline Code all_made(const Endpoint& me, const Request* request
 }
 
 // All of the requests. `statuses` may be null.
-struct AllGoal {
+struct AllOperation {
   Endpoint& me;
   const Request* requests;
   std::int64_t count;
   Status* statuses;
   std::int64_t next = 0;  // all before are complete
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
-  DCGN_HOST_DEVICE bool done(Result& result, Work&);
+  DCGN_HOST_DEVICE Code begin(Transfer&) { return all_made(me, requests, count); }
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer&);
   DCGN_HOST_DEVICE Waited waited() const;
   DCGN_HOST_DEVICE int source() const {
     const Record* r = next < count ? record_of(me, requests[next]) : nullptr;
@@ -181,15 +182,15 @@ struct AllGoal {
 };
 
 // One of the requests, taking turns among those that are complete. The index is -1 where none is active.
-struct AnyGoal {
+struct AnyOperation {
   Endpoint& me;
   const Request* requests;
   std::int64_t count;
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return all_made(me, requests, count); }
-  DCGN_HOST_DEVICE bool done(Result& result, Work&);
+  DCGN_HOST_DEVICE Code begin(Transfer&) { return all_made(me, requests, count); }
+  DCGN_HOST_DEVICE bool done(Result& result, Transfer&);
   DCGN_HOST_DEVICE Waited waited() const {
-    AllGoal all{me, requests, count, nullptr};
+    AllOperation all{me, requests, count, nullptr};
     return all.waited();
   }
   DCGN_HOST_DEVICE int source() const { return any_source; }
@@ -197,11 +198,11 @@ struct AnyGoal {
 
 // Every message that this rank has begun to send is on its way and every offer of it has been taken up; and nobody
 // waits for a copy of its own, whose sender it must still tell.
-struct FlushGoal {
+struct FlushOperation {
   Endpoint& me;
 
-  DCGN_HOST_DEVICE Code begin(Work&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result&, Work&);
+  DCGN_HOST_DEVICE Code begin(Transfer&) { return Code::ok; }
+  DCGN_HOST_DEVICE bool done(Result&, Transfer&);
   DCGN_HOST_DEVICE Waited waited() const;
   DCGN_HOST_DEVICE int source() const { return any_source; }
 };

@@ -129,6 +129,8 @@ void open_files(MandelbrotArguments& a, std::optional<base::OutputFile>& output,
   expect_different(
       "mandelbrot",
       {{"--output", a.output}, {"--owners", a.owners}, {"--trace", trace_file()}, {"--json", a.json.path()}});
+  expect_ending("mandelbrot", "--output", a.output, ".png");
+  expect_ending("mandelbrot", "--owners", a.owners, ".png");
   output.emplace(a.output);
   owners.emplace(a.owners);
   a.json.open();

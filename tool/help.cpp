@@ -21,6 +21,19 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   return option->get_description() + (value.empty() ? value : " [" + value + "]");
 }
 
+std::string unknown_word(const CLI::App& app, int count, const char* const* words) {
+  const CLI::App* where = &app;
+  for (int i = 1; i < count && words[i][0] != '-'; ++i) {
+    const auto choices = where->get_subcommands([](const CLI::App*) { return true; });
+    if (choices.empty()) break;
+    const auto found =
+        std::find_if(choices.begin(), choices.end(), [&](const CLI::App* a) { return a->get_name() == words[i]; });
+    if (found == choices.end()) return words[i];
+    where = *found;
+  }
+  return "";
+}
+
 std::string describe(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* where = &app;  // the innermost subcommand that was given
   std::string name = app.get_name();

@@ -19,4 +19,7 @@ class HelpFormatter : public CLI::Formatter {
 // What was wrong with the command line and where help is to be had.
 std::string describe(const CLI::App& app, const CLI::ParseError& error);
 
+// The first word of a command line that should be a subcommand and is none; empty where there is none.
+std::string unknown_word(const CLI::App& app, int count, const char* const* words);
+
 }  // namespace dcgn::tool

@@ -171,6 +171,11 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     const bool tells = tells_usage();
+    if (const std::string word = unknown_word(app, argc, argv); e.get_exit_code() == 0 && !word.empty()) {
+      if (!tells) return after_the_first(exit_usage);
+      print_error(word + ": no command of dcgn's (see dcgn --help)");
+      return exit_usage;
+    }
     if (e.get_exit_code() != 0) {
       if (!tells) return after_the_first(exit_usage);
       print_error(describe(app, e));

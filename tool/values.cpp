@@ -140,6 +140,12 @@ NodeShape ShapeOptions::shape_of_each(int processes) const {
   return each;
 }
 
+void expect_ending(const char* who, const std::string& option, const std::string& file, const std::string& ending) {
+  const std::string own = std::filesystem::path(file).extension().string();
+  if (!own.empty() && own != ending)
+    throw Error(Code::configuration, who, option + " " + file + ": expected a name that ends in " + ending);
+}
+
 void expect_different(const char* who, const std::vector<std::pair<std::string, std::string>>& files) {
   std::map<std::filesystem::path, const std::pair<std::string, std::string>*> known;
   for (const auto& file : files) {

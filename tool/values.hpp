@@ -46,6 +46,9 @@ struct ShapeOptions {
 // option. Devices and empty names are no files.
 void expect_different(const char* who, const std::vector<std::pair<std::string, std::string>>& files);
 
+// Throws Error(configuration) where the file that an option names has another ending than this one, such as ".png".
+void expect_ending(const char* who, const std::string& option, const std::string& file, const std::string& ending);
+
 // --json [FILE]; - is stdout, as no file is.
 struct JsonOption {
   CLI::Option* option = nullptr;

@@ -71,13 +71,14 @@ class Job {
   World& world() noexcept { return world_; }
   const Placement& placement() const noexcept { return world_.placement(); }
 
-  // kernel(comm, args...) on every CPU rank that has none of its own.
+  // kernel(comm, args...) on every CPU rank that has none of its own. Throws Error(configuration) where there is one.
   template <class Kernel, class... Args>
   Job& cpu(Kernel kernel, Args... args) {
     set_every_cpu(bind(std::move(kernel), std::move(args)...));
     return *this;
   }
-  // kernel(comm, args...) on one CPU rank. Throws Error(invalid_rank) where that is none.
+  // kernel(comm, args...) on one CPU rank, reserved or not. Throws Error(invalid_rank) where that is none,
+  // Error(configuration) where it has a kernel already.
   template <class Kernel, class... Args>
   Job& cpu_rank(int rank, Kernel kernel, Args... args) {
     set_cpu(rank, bind(std::move(kernel), std::move(args)...));

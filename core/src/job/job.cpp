@@ -256,13 +256,21 @@ Job::~Job() {
     if (placement().place(r).is_slot() || !world.attached(r)) world.detach(r);
 }
 
-void Job::set_every_cpu(std::function<void(Comm&)> kernel) { plan_->every_cpu = std::move(kernel); }
+void Job::set_every_cpu(std::function<void(Comm&)> kernel) {
+  if (plan_->every_cpu)
+    throw Error(Code::configuration, "job",
+                "the CPU ranks have a kernel already: expected one call of Job::cpu, and Job::cpu_rank for others");
+  plan_->every_cpu = std::move(kernel);
+}
 
 void Job::set_cpu(int rank, std::function<void(Comm&)> kernel) {
   const Place place = placement().place(rank);
   if (place.is_slot())
     throw Error(Code::invalid_rank, "job",
                 "rank " + std::to_string(rank) + " is " + to_string(place) + ", no CPU rank");
+  if (plan_->cpu.contains(rank))
+    throw Error(Code::configuration, "job",
+                "rank " + std::to_string(rank) + " has a kernel already: expected one call of Job::cpu_rank for it");
   plan_->reserved.erase(rank);
   plan_->cpu[rank] = std::move(kernel);
 }

@@ -281,6 +281,11 @@ TEST(Failure, ARankWithoutAKernelIsNamed) {
   twice.cpu([](Comm&) {});
   twice.run();
   expect_error(error_of([&] { twice.run(); }), Code::configuration, "a job runs once");
+  Job again({.nodes = {{.cpus = 2}}});
+  again.cpu([](Comm&) {}).cpu_rank(1, [](Comm&) {});
+  expect_error(error_of([&] { again.cpu([](Comm&) {}); }), Code::configuration, "the CPU ranks have a kernel already");
+  expect_error(error_of([&] { again.cpu_rank(1, [](Comm&) {}); }), Code::configuration, "rank 1 has a kernel already");
+  expect_error(error_of([&] { again.reserve(1); }), Code::configuration, "rank 1 has a kernel already");
 }
 
 TEST(Failure, AJobWithoutGpusLeavesTheirKernelsOut) {

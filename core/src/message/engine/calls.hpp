@@ -216,7 +216,7 @@ DCGN_HOST_DEVICE inline Argument check_requests(const Endpoint& me, const Reques
   return {};
 }
 
-// Runs a operation whose arguments have been checked, and remembers what goes wrong.
+// Runs an operation whose arguments have been checked, and remembers what goes wrong.
 template <class Scope, class Operation>
 DCGN_HOST_DEVICE Result run(const Scope& scope, Endpoint& me, Call call, Operation& operation, Argument argument,
                             bool once = false) {

@@ -84,13 +84,14 @@ template <class Scope>
   OutFifo& fifo = me.out[to - me.first];
   if (bytes > small_bytes && bytes > eager_limit(fifo, scope.size()))
     return scope.lead([&] { return announce(me, scope.size(), data, bytes, to, tag, context); });
+  const Outgoing message{{to, tag, context, 0, bytes}, static_cast<const unsigned char*>(data)};
+  SendPlan plan;  // the leader's, of which the others have to know this:
   struct Decision {
     Reservation place;
     Reason why = Reason::off;
   } decision;
   if (scope.leader() && !has_ended(me, fifo) && begin_fast(me)) {
-    const Outgoing message{{to, tag, context, 0, bytes}, static_cast<const unsigned char*>(data)};
-    const SendPlan plan = fifo.first ? SendPlan::queued() : plan_send(me, fifo, scope.size(), message);
+    plan = fifo.first ? SendPlan::queued() : plan_send(me, fifo, scope.size(), message);
     decision.why = plan.why;
     if (plan.place.all && !is_announced(plan.kind))
       decision.place = plan.place;
@@ -102,13 +103,7 @@ template <class Scope>
   if (!place.all) return {Sent::State::none, decision.why};
   const Ring ring = fifo.ring;
   if (scope.leader()) {
-    Header h;
-    h.kind = place.packets || !fits_small(context, tag, bytes) ? Kind::eager : Kind::small;
-    h.context = context;
-    h.tag = tag;
-    h.bytes = bytes;
-    if (h.kind == Kind::small) h.address = load_small(data, bytes);
-    Tx(fifo).put(place, h, 0, me.without & without_relaxed);
+    Tx(fifo).put(place, header_of(me, fifo, scope.size(), message, plan), 0, me.without & without_relaxed);
     ++fifo.fast_messages;
     fifo.fast_bytes += bytes;
     count(me, context, why_told<Scope>(me, data));

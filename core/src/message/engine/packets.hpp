@@ -1,5 +1,5 @@
-// Fast calls within a block for what is out of the ordinary: a FIFO that has to be opened again, any source, bytes
-// that lie anywhere.
+// Fast calls within a block for what is out of the ordinary: a FIFO that has to be opened again, a message that is
+// late.
 #pragma once
 
 #include "message/engine/progress.hpp"

@@ -120,7 +120,7 @@ DCGN_HOST_DEVICE inline SendPlan plan_send(const Endpoint& me, OutFifo& fifo, st
   return plan;
 }
 
-// The header of a message that `plan` announces.
+// The header of a message that goes as `plan` says; one that is announced still lacks its acknowledgement word.
 DCGN_HOST_DEVICE inline Header header_of(const Endpoint& me, const OutFifo& fifo, std::uint32_t threads,
                                          const Outgoing& m, const SendPlan& plan) {
   const Envelope& e = m.envelope;

@@ -21,9 +21,9 @@ INTERNAL = {"detail", "message", "collective", "datatype", "job", "device", "std
 # What is public for the library's own calls: of a scope, say.
 UNTOLD = {
     *("Word", "Datatype::node", "stencil::AnyField::storage", "add_in_order", "load_in_order", "leaves", "leaf_of"),
-    *("single", "looks", "lookers", "first_found", "publish", "vote_of_lookers", "lookers_who", "of_looker"),
+    *("single", "looks", "lookers", "first_found", "publish", "power", "ballot", "shuffle"),
     *("share", "enter", "issue", "is_done", "follow", "lead_block", "lead_warp", "scratch", "schedule_point"),
-    *("tell_looked", "table", "table_bytes", "tell_block", "is_leaders_block", "threads_of_leader", "most_blocks"),
+    *("table", "table_bytes", "tell_block", "is_leaders_block", "threads_of_leader", "most_blocks"),
 }
 
 # What declares nothing that is to be told: friends, what another header declares.

@@ -48,7 +48,7 @@ class Meeting {
     broadcast(all);
     return all;
   }
-  // Reports of all ranks, without RankReport::failure, at all processes; `mine` are those of this one.
+  // Reports of all ranks, without RankReport::failure and slow, at all processes; `mine` are those of this one.
   std::vector<RankReport> all_reports(const std::vector<RankReport>& mine);
 
  private:

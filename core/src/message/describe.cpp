@@ -48,7 +48,7 @@ const char* to_string(Call call) {
 const char* to_string(Reason why) {
   switch (why) {
     case Reason::none: return "none";
-    case Reason::moved: return "moved by a copy engine or its sender";
+    case Reason::moved: return "moved by others than the call";
     case Reason::tag: return "tag above 65535";
     case Reason::alignment: return "not in aligned words";
     case Reason::mode: return "synchronous or buffered";

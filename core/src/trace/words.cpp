@@ -57,7 +57,7 @@ Culprits culprits_of(const Document& document, const Analysis& analysis) {
   return most;
 }
 
-// " 12 % of the sends and receives that wait took the slow path, most of them because: FIFO full."
+// " 12 % of the blocking sends and receives took the slow path, 80 % of these: FIFO full."
 std::string slow_calls(const Document& document) {
   std::uint64_t all = 0, slow = 0;
   std::array<std::uint64_t, message::reasons> by_reason{};

@@ -9,7 +9,7 @@ namespace dcgn::message {
 // traces. In words: describe.hpp.
 enum class Reason : std::uint32_t {
   none,
-  moved,  // no slow path: a copy engine moves the message, or its sender stores it
+  moved,  // no slow path: a copy engine moves the message, the system, or its sender
   // What the message is:
   tag,            // up to 8 bytes with a tag above 65535, which takes packets of their own
   alignment,      // a GPU's message that does not lie where words do

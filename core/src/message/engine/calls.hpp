@@ -267,6 +267,14 @@ DCGN_HOST_DEVICE void pass_on([[maybe_unused]] const Scope& scope, [[maybe_unuse
 #endif
 }
 
+// Counts a message that is over, where there is something to count; all threads come to the same.
+template <class Scope>
+DCGN_HOST_DEVICE void note(const Scope& scope, Endpoint& me, std::uint32_t context, Reason why) {
+  if (why == Reason::none) return;
+  if (scope.leader()) count(me, context, why);
+  scope.sync();
+}
+
 // Whether a call with these arguments may try to go on without the engine.
 DCGN_HOST_DEVICE inline bool may_begin(const Port& port, const void* data, std::int64_t bytes, int peer, int tag,
                                        std::uint32_t elements, bool wild) {
@@ -294,7 +302,7 @@ DCGN_HOST_DEVICE Status recv_found(const Scope& scope, Endpoint& me, Call call, 
         if (await_head(scope, port, from) &&
             ((one_packet && receive_packet(scope, port, data, size, from, tag, context, status)) ||
              receive_words(scope, port, data, size, from, tag, context, status))) {
-          if (scope.leader()) count(me, context, packets);
+          note(scope, me, context, packets);
           return status;
         }
       }
@@ -323,7 +331,7 @@ DCGN_HOST_DEVICE Code send_any(const Scope& scope, Endpoint& me, Call call, Send
         const Reason packets = why_packets(data, size, tag);
         if (size <= small_bytes && packets == Reason::none ? send_packet_anew(scope, port, data, size, to, tag, context)
                                                            : send_words(scope, port, data, size, to, tag, context)) {
-          if (scope.leader()) count(me, context, packets);
+          note(scope, me, context, packets);
           return Code::ok;
         }
       }

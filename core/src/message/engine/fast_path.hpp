@@ -106,7 +106,7 @@ template <class Scope>
     Tx(fifo).put(place, header_of(me, fifo, scope.size(), message, plan), 0, me.without & without_relaxed);
     ++fifo.fast_messages;
     fifo.fast_bytes += bytes;
-    count(me, context, why_told<Scope>(me, data));
+    count(me, context, why_told<Scope>(me, data, bytes, tag));
   }
   if (place.packets)
     push_packets(scope, Payload(ring, place.begin, place.packets, bytes), static_cast<const unsigned char*>(data));
@@ -321,7 +321,7 @@ template <class Scope>
     if (m.why != Reason::none)
       end_fast(me);
     else
-      count(me, context, why_told<Scope>(me, data));
+      count(me, context, why_told<Scope>(me, data, capacity, tag));
   }
   m = scope.publish(m);
   if (m.why != Reason::none) return m.why;
@@ -353,7 +353,10 @@ DCGN_HOST_DEVICE bool receive_from_any(const Scope& scope, const Port& port, voi
   if constexpr (!Scope::in_warp) found = scope.publish(found);
   const bool holds = (found >= 0) & (found != port.near);
   taken = taken || (holds && receive_words(scope, port, data, capacity, port.first + found, tag, context, status));
-  if (taken && scope.leader()) note_found(me, found);
+  if (taken && scope.leader()) {
+    note_found(me, found);
+    if constexpr (Scope::in_warp) count(me, context, why_packets(data, capacity, tag));
+  }
   scope.sync();
   return taken;
 }

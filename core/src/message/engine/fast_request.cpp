@@ -38,11 +38,12 @@ DCGN_HOST_DEVICE Sent announce(Endpoint& me, std::uint32_t threads, const void* 
   Tx(fifo).put(plan.place, h, to);
   ++fifo.sent;
   result.state = Sent::State::pending;
+  std::uint64_t answer = ack_none;
   spin(fast_answer_looks, [&] {
-    const std::uint64_t answer = ack_answer(h.ack, load_answer(word));
-    if (answer == ack_pulled) result.state = Sent::State::over;
+    answer = ack_answer(h.ack, load_answer(word));
     return answer >= ack_pulled;
   });
+  if (answer == ack_pulled) result.state = Sent::State::over;
   if (result.state == Sent::State::over) {
     free_ack(me, h.ack);
     ++me.statistics.sent_messages;
@@ -57,7 +58,8 @@ DCGN_HOST_DEVICE Sent announce(Endpoint& me, std::uint32_t threads, const void* 
     me.announced.append(r);
     result.index = static_cast<std::uint32_t>(r - me.records);
     result.generation = r->generation;
-    count(me, context, Reason::unanswered);
+    const bool in_pieces = answer >= ack_accepted && answer < ack_accepted + ack_place;
+    count(me, context, answer == ack_none ? Reason::unanswered : in_pieces ? Reason::pieces : Reason::moved);
   }
   ++me.statistics.activity;
   end_fast(me);

@@ -1,4 +1,4 @@
-// Bytes of a payload that do not fill a word.
+// Payloads that take a function of their own.
 #include "message/engine/compiled.hpp"
 
 #include <dcgn/message/fast_path.hpp>

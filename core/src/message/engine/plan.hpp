@@ -1,6 +1,6 @@
-// Plans: which way a message takes, and why not a faster one. All guards of calls that are not decided in the kernel
-// itself (dcgn/message/fast_path.hpp) are here. A plan changes nothing but what is known of credit; who makes one holds
-// the rank.
+// Plans: which way a message takes, and why not a faster one. All guards of sends and receives are here that are not
+// decided in the kernel itself (dcgn/message/fast_path.hpp). A plan changes nothing but what is known of credit; who
+// makes one holds the rank.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -16,8 +16,8 @@
 
 namespace dcgn::message {
 
-// Counts the message that the rank is about, and has the reason ready for the event of a blocking call. Other calls
-// that a CPU rank has under way beside that one are collectives.
+// Called by the leader, between two barriers of its call. Counts the message that the rank is about, and has the reason
+// ready for the event of a blocking call. Other calls that a CPU rank has under way beside that one are collectives.
 DCGN_HOST_DEVICE inline void count(Endpoint& me, std::uint32_t context, Reason why) {
   if (!is_collective(context) && why != Reason::nonblocking) me.log.slow = why > Reason::moved ? why : Reason::none;
   if (why > Reason::moved) ++me.statistics.slow[static_cast<std::uint32_t>(why)];
@@ -48,11 +48,16 @@ DCGN_HOST_DEVICE inline Reason why_packets(const void* data, std::uint64_t bytes
   return is_plain(data, bytes) ? Reason::none : Reason::alignment;
 }
 
-// Why the threads of a GPU's call did not each decide for themselves: none where they could have, or are not of a GPU.
+// Why the threads of a GPU's call were told by their leader what to do: none where they could have decided, each for
+// itself, or are not of a GPU.
 template <class Scope>
-DCGN_HOST_DEVICE Reason why_told([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const void* data) {
+DCGN_HOST_DEVICE Reason why_told([[maybe_unused]] const Endpoint& me, [[maybe_unused]] const void* data,
+                                 [[maybe_unused]] std::uint64_t bytes, [[maybe_unused]] int tag) {
   if constexpr (decides_in_block && Scope::in_block)
-    if (calls_in_block(me) && !lies_on_words(data)) return Reason::alignment;
+    if (calls_in_block(me)) {
+      if (!lies_on_words(data)) return Reason::alignment;
+      if constexpr (Scope::in_warp) return why_packets(data, bytes, tag);
+    }
   return Reason::none;
 }
 

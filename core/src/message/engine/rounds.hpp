@@ -297,7 +297,8 @@ DCGN_HOST_DEVICE Code make_up(const Scope& scope, const Port& port, Call call, c
     if (!load_relaxed(lapses[k - round.to.begin].unsent)) return;
     const auto part = round.out[k];
     const int to = round.peers[k];
-    SendOperation operation{me, {part.data, part.bytes}, to, tag, context, SendMode::standard, false, Reason::none};
+    SendOperation operation{me,      {part.data, part.bytes}, to,    tag,
+                            context, SendMode::standard,      false, Reason::nonblocking};
     const Result result = run(scope, me, call, operation, check(me, part.data, part.bytes, to, tag, false));
     if (result.status.code != Code::ok) return note(result.status.code);
     if (scope.leader()) requests[open] = request_from(me, result);

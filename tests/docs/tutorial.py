@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/guide/tutorial.md"
 BLOCK = re.compile(r"(<!-- (program|output): (\w+) -->\n```\w+\n)(.*?)(^```$)", re.S | re.M)
 # What is another number each time.
-VARIES = re.compile(r"(?<=waiting )\d+\.\d+(?= s)|\d+\.\d{3}$", re.M)
+VARIES = re.compile(
+    r"(?<=waiting )\d+\.\d+(?= s)|\d+\.\d{3}$|^(none|[\d.]+ %)(?= of \d+ messages)|(?<=took the slow path).*$", re.M
+)
 
 
 def output(program: Path) -> str:

@@ -1,4 +1,4 @@
-// The public calls by name.
+// The public calls by name, and what they are given.
 #pragma once
 
 #include <dcgn/host_device.hpp>
@@ -50,5 +50,19 @@ enum class Call : std::uint32_t {
 DCGN_HOST_DEVICE constexpr bool is_collective(Call call) { return call >= Call::barrier; }
 
 enum class SendMode : std::uint32_t { standard, synchronous, buffered };
+
+// Bytes to send. What a CPU rank's datatype says goes with them.
+struct ConstBufferRef {
+  const void* data = nullptr;
+  std::int64_t bytes = 0;
+  std::uint32_t elements = 0;  // which the receiver compares: as in a header
+};
+
+// Room for a message.
+struct BufferRef {
+  void* data = nullptr;
+  std::int64_t bytes = 0;
+  std::uint32_t elements = 0;  // 0: the receiver takes any
+};
 
 }  // namespace dcgn::message

@@ -12,7 +12,6 @@
 // promised about other memory that the sender wrote.
 #pragma once
 
-#include <dcgn/buffer_ref.hpp>
 #include <dcgn/call.hpp>
 #include <dcgn/cart.hpp>
 #include <dcgn/comm_collectives.hpp>

@@ -1,7 +1,7 @@
 // Typed buffers as calls of bytes take them.
 #pragma once
 
-#include <dcgn/buffer_ref.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/pack.hpp>
 #include <dcgn/status.hpp>
 

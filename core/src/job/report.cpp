@@ -14,7 +14,8 @@ namespace dcgn {
 
 namespace {
 
-// "12 % of 500 messages, sent or received, took the slow path: 9 % nonblocking, 3 % FIFO full"; empty where none did.
+// "12 % of 500 messages, sent or received, took the slow path: 9 % nonblocking, 3 % FIFO full"; empty where there were
+// none.
 std::string slow_of(const Report& report) {
   std::uint64_t all = 0, slow = 0;
   std::map<std::string, std::uint64_t> by_reason;
@@ -25,15 +26,17 @@ std::string slow_of(const Report& report) {
       by_reason[s.reason] += s.messages;
     }
   }
-  if (!slow) return "";
   all = std::max(all, slow);  // of some the job has stopped in the middle
+  if (!all) return "";
   std::vector<std::pair<std::uint64_t, std::string>> most;
   for (const auto& [reason, messages] : by_reason) most.emplace_back(messages, reason);
   std::sort(most.rbegin(), most.rend());
   const auto share = [&](std::uint64_t part) {
     return trace::share_text(static_cast<double>(part), static_cast<double>(all)) + " ";
   };
-  std::string text = share(slow) + "of " + std::to_string(all) + " messages, sent or received, took the slow path: ";
+  const std::string messages = "of " + std::to_string(all) + " messages, sent or received, took the slow path";
+  if (!slow) return "none " + messages + "\n";
+  std::string text = share(slow) + messages + ": ";
   for (std::size_t i = 0; i < most.size(); ++i) text += (i ? ", " : "") + share(most[i].first) + most[i].second;
   return text + "\n";
 }

@@ -5,7 +5,7 @@
 // here and compiled once, for each scope of dcgn/arch/scope.hpp and dcgn/message/blocks_scope.hpp, in the library.
 #pragma once
 
-#include <dcgn/buffer_ref.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>

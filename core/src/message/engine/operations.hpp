@@ -2,7 +2,7 @@
 // operate() in calls.hpp.
 #pragma once
 
-#include <dcgn/buffer_ref.hpp>
+#include <dcgn/call.hpp>
 #include <dcgn/status.hpp>
 #include "message/engine/progress.hpp"
 #include "message/engine/wait.hpp"

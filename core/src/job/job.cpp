@@ -157,8 +157,9 @@ RankReport report_of(job::WorldState& world, int rank, const message::RankMemory
   r.wait_s = static_cast<double>(t.wait_ns) * 1e-9;
   for (std::uint32_t i = 0; i < message::reasons; ++i)
     if (t.slow[i]) r.slow.push_back({message::to_string(static_cast<message::Reason>(i)), t.slow[i]});
-  std::stable_sort(r.slow.begin(), r.slow.end(),
-                   [](const SlowMessages& a, const SlowMessages& b) { return a.messages > b.messages; });
+  std::sort(r.slow.begin(), r.slow.end(), [](const SlowMessages& a, const SlowMessages& b) {
+    return a.messages != b.messages ? a.messages > b.messages : a.reason < b.reason;
+  });
   r.open_receives = s.posted;
   const message::Failure& f = s.endpoint.first_failure;
   if (f.code != Code::ok && r.place.is_slot())

@@ -29,6 +29,7 @@ std::string slow_of(const Report& report) {
   all = std::max(all, slow);  // of some the job has stopped in the middle
   if (!all) return "";
   std::vector<std::pair<std::uint64_t, std::string>> most;
+  most.reserve(by_reason.size());
   for (const auto& [reason, messages] : by_reason) most.emplace_back(messages, reason);
   std::sort(most.rbegin(), most.rend());
   const auto share = [&](std::uint64_t part) {

@@ -81,6 +81,17 @@ class Kernels(unittest.TestCase):
         self.assertIn("slot 3 of GPU 0", str(report))
         self.assertGreater(report.elapsed_s, 0)
 
+    def test_the_report_says_why_messages_were_slow(self) -> None:
+        def main(comm: dcgn.Comm) -> None:
+            if comm.rank == 0:
+                comm.ssend("a", 1)
+            else:
+                comm.recv(source=0)
+
+        report = dcgn.run(main, cpus=2)
+        self.assertEqual(report.ranks[0].slow.get("synchronous or buffered"), 1)
+        self.assertIn("took the slow path", str(report))
+
     def test_cpu_ranks_and_slots_in_one_collective(self) -> None:
         sums = []
 

@@ -4,6 +4,7 @@
 #include "message/engine/compiled.hpp"
 
 #include <dcgn/collective/addresses.hpp>
+#include <dcgn/message/copy_bytes.hpp>
 
 #include <cstdint>
 

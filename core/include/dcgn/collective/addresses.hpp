@@ -9,6 +9,7 @@
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/host_device.hpp>
+#include <dcgn/message/copy_bytes.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>
 #include <dcgn/message/rounds.hpp>

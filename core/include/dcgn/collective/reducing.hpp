@@ -10,6 +10,7 @@
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/teams.hpp>
 #include <dcgn/collective/thresholds.hpp>
+#include <dcgn/message/copy_bytes.hpp>
 
 #include <cstdint>
 #include <type_traits>

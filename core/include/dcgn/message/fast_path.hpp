@@ -297,11 +297,7 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   return true;
 }
 
-// Whether words can be read and written where they lie.
-DCGN_HOST_DEVICE inline bool lies_on_words(const void* data) {
-  return (reinterpret_cast<std::uintptr_t>(data) & 3) == 0;
-}
-// Whether all of a payload is such words.
+// Whether all of a payload is words.
 DCGN_HOST_DEVICE inline bool is_words(const void* data, std::uint64_t bytes) {
   return lies_on_words(data) & ((bytes & 3) == 0);
 }
@@ -383,7 +379,7 @@ DCGN_HOST_DEVICE bool receive_words(const Scope& scope, const Port& port, void* 
   const std::uint32_t header_epoch = ring.epoch(head), own_epoch = ring.epoch(own);
   auto* const to = static_cast<unsigned char*>(data);
   const bool good = known & ((tag >= 0) | (tag == any_tag)) & (static_cast<std::int64_t>(capacity) > 0) &
-                    is_words(data, 0) & (data != nullptr) & (blocker == 0);
+                    lies_on_words(data) & (data != nullptr) & (blocker == 0);
   scope.sync();
   if (!good) return false;
   std::uint32_t d[3]{}, mine[3]{};

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <dcgn/arch/relax.hpp>
+#include <dcgn/message/copy_bytes.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>
 #include <dcgn/peers.hpp>

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <dcgn/arch/relax.hpp>
+#include <dcgn/message/copy_bytes.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/fast_path.hpp>
 #include <dcgn/status.hpp>

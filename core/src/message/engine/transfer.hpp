@@ -1,6 +1,7 @@
 // Transfer: bytes that the threads of a call move together, once its leader has decided what goes where.
 #pragma once
 
+#include <dcgn/message/copy_bytes.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/message/payload.hpp>
 

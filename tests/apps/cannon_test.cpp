@@ -3,6 +3,7 @@
 
 #include "apps/cannon/matrix.hpp"
 #include "tests/expect.hpp"
+#include "tests/gpus.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,6 +36,7 @@ class Cannon : public testing::TestWithParam<std::tuple<bool, NodeShape>> {};
 
 TEST_P(Cannon, IsTheProduct) {
   const auto& [overlap, nodes] = GetParam();
+  DCGN_SKIP_WITHOUT_GPUS(nodes);
   for (const int size : {5, 70}) {
     const Outcome outcome = run(small(size, nodes, overlap));
     EXPECT_EQ(outcome.c, by_definition(size)) << size;

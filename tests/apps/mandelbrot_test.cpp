@@ -2,6 +2,7 @@
 #include "apps/mandelbrot/mandelbrot.hpp"
 
 #include "apps/mandelbrot/picture.hpp"
+#include "tests/gpus.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,7 @@ Options small(NodeShape nodes, int strip) {
 class Mandelbrot : public testing::TestWithParam<NodeShape> {};
 
 TEST_P(Mandelbrot, ComputesEveryPixelOnce) {
+  DCGN_SKIP_WITHOUT_GPUS(GetParam());
   for (const int strip : {1, 8, 100}) {
     const Options o = small(GetParam(), strip);
     int last = 0;

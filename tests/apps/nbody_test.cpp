@@ -4,6 +4,7 @@
 #include "apps/nbody/initial.hpp"
 #include "apps/nbody/picture.hpp"
 #include "tests/expect.hpp"
+#include "tests/gpus.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,6 +39,7 @@ class Nbody : public testing::TestWithParam<std::tuple<Exchange, NodeShape>> {};
 
 TEST_P(Nbody, MovesAllBodiesAsTheReferenceDoes) {
   const auto [exchange, nodes] = GetParam();
+  DCGN_SKIP_WITHOUT_GPUS(nodes);
   const Options o = small(nodes, exchange);
   const Outcome outcome = run(o);
   EXPECT_EQ(count_wrong(outcome.film.back(), reference(o), 1e-5), 0);
@@ -73,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Nbody,
                          case_name);
 
 TEST(NbodyRanks, ChangeNothingButRounding) {
+  DCGN_SKIP_WITHOUT_GPUS(NodeShape{.gpus = 2});
   const std::vector<Body> alone = run(small({.cpus = 1})).film.back();
   for (const NodeShape& nodes : {NodeShape{.cpus = 4}, NodeShape{.cpus = 0, .gpus = 2, .slots = 4}})
     EXPECT_EQ(count_wrong(run(small(nodes)).film.back(), alone, 2e-6), 0);
@@ -86,6 +89,7 @@ TEST(NbodyRanks, SlotsOfSeveralBlocksAndPartsThatAreAlike) {
 }
 
 TEST(NbodyRanks, LongPartsAreAskedForBeforeTheyAreSent) {
+  DCGN_SKIP_WITHOUT_GPUS(NodeShape{.gpus = 2});
   Options o = small({.cpus = 1, .gpus = 2, .slots = 2});
   o.bodies = 500;  // 1600 bytes each
   o.steps = 2;

@@ -21,8 +21,8 @@ class SlotCollEnd : public Group {
   DCGN_HOST_DEVICE bool broadcast(Span<std::uint64_t> words) const {
     return slot_.broadcast(group(), words, 0) == Code::ok;
   }
-  DCGN_HOST_DEVICE bool call(Collective op, const float* in, std::int64_t in_count, float* out,
-                             std::int64_t out_count) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool call(Collective op, const float* in, std::int64_t in_count, float* out,
+                                                    std::int64_t out_count) const {
     const Span<const float> from(in, static_cast<std::size_t>(in_count));
     const Span<float> to(out, static_cast<std::size_t>(out_count));
     Code code = Code::ok;

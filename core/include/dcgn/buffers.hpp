@@ -73,11 +73,11 @@ struct Operands {
   DCGN_HOST_DEVICE const unsigned char* operator[](int k) const { return k == mine ? own : base + k * stride; }
 };
 
-// What all ranks of a call must give alike; and the blocks by which they make it, which may differ.
+// What all ranks of a call must give alike.
 struct Alike {
   std::uint64_t bytes;
   std::int32_t root = 0;
-  std::uint16_t element = 0, blocks = 0;  // 0 where there is none
+  std::uint32_t element = 0;  // its bytes; 0 where there is none
 };
 // Where a rank's buffers are.
 struct Place {

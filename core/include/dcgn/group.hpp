@@ -21,9 +21,7 @@ struct Group {
 
   DCGN_HOST_DEVICE bool is_world() const { return pair == 0; }
   DCGN_HOST_DEVICE bool has(int r) const { return r >= 0 && r < size; }
-  DCGN_HOST_DEVICE int in_world(int r) const {
-    return table ? looked_up({first, stride, table}, r) : first + r * stride;
-  }
+  DCGN_HOST_DEVICE int in_world(int r) const { return message::Peers{first, stride, table}[r]; }
   // The rank that the world's rank w is here; any_source where it is none. Takes a look at each with a table.
   DCGN_HOST_DEVICE int from_world(int w) const {
     if (!table) {
@@ -36,10 +34,6 @@ struct Group {
   }
   DCGN_HOST_DEVICE std::uint32_t user_context() const { return 2 * static_cast<std::uint32_t>(pair); }
   DCGN_HOST_DEVICE std::uint32_t collective_context() const { return user_context() + 1; }
-
- private:
-  // Out of line, so that a kernel's calls are not larger for it; of a copy, or the group would have to be in memory.
-  [[gnu::noinline]] DCGN_HOST_DEVICE static int looked_up(message::Peers peers, int r) { return peers[r]; }
 };
 
 // Its ranks, by their numbers.

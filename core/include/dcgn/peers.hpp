@@ -14,11 +14,14 @@ struct Peers {
   const std::int32_t* table = nullptr;
   std::int32_t self = -1;  // the number of the calling rank, which is left out
 
-  DCGN_HOST_DEVICE int operator[](int k) const {
-    if (!table) return first + k * stride;
-    const std::int32_t above = table[k] - first;
-    if (above <= 0) return first;
-    return first + (stride == 1 ? above : (above + stride - 1) / stride * stride);
+  DCGN_HOST_DEVICE int operator[](int k) const { return table ? looked_up(*this, k) : first + k * stride; }
+
+ private:
+  // Out of line, so that a kernel's calls are not larger for it; of a copy, or these would have to be in memory.
+  [[gnu::noinline]] DCGN_HOST_DEVICE static int looked_up(Peers peers, int k) {
+    const std::int32_t above = peers.table[k] - peers.first, stride = peers.stride;
+    if (above <= 0) return peers.first;
+    return peers.first + (stride == 1 ? above : (above + stride - 1) / stride * stride);
   }
 };
 

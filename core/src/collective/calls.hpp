@@ -1,9 +1,8 @@
 // The collective calls that only move: how they are carried out.
 #pragma once
 
-#include "collective/fifos.hpp"
-
 #include <dcgn/collective/calls.hpp>
+#include <dcgn/collective/in_turns.hpp>
 #include <dcgn/collective/reductions.hpp>
 
 #include <cstdint>
@@ -20,8 +19,8 @@ template <class Scope>
 
 template <class Scope>
 DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
-  Code code = Code::ok;
-  return meet_in_packets(scope, m, code) ? code : barrier_otherwise<Scope>(scope, m);
+  if (goes_in_turns(scope, m)) return meet_in_turn(scope, m.port, m.group, peers_of(m.group), m.group.size, true);
+  return barrier_otherwise<Scope>(scope, m);
 }
 
 template <class Scope>
@@ -50,19 +49,18 @@ template <class Scope>
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root) {
-  Code code = Code::ok;
-  if (broadcast_in_packets(scope, m, data, bytes, root, code)) return code;
-  if (broadcast_in_fifos(scope, m, data, bytes, root, code)) return code;
-  if constexpr (goes_straight<Scope>)
-    if (data && m.group.has(root) && may_go_straight(scope, m, bytes, broadcast_by_addresses))
-      return broadcast_straight<Scope>(scope, m, static_cast<unsigned char*>(data), bytes, root);
+DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* buffer, std::int64_t bytes, int root) {
+  if (Moved a; plan_broadcast(scope, m, buffer, bytes, root, a)) return move_in_turn(scope, m, a);
+  auto* const data = static_cast<unsigned char*>(buffer);
+  if (data && m.group.has(root) && may_go_straight(scope, m, bytes, broadcast_by_addresses))
+    return broadcast_straight<Scope>(scope, m, data, bytes, root);
   return broadcast_otherwise<Scope>(scope, m, data, bytes, root);
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Code gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element,
                              int root) {
+  if (Moved a; plan_gather(scope, m, in, out, element, root, a)) return move_in_turn(scope, m, a);
   const Channel c(scope, m, Call::gather, [&](Checks& checks) {
     checks.root(root);
     checks.alike(in.count * element);
@@ -93,6 +91,7 @@ DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const Member& m, Input in, Out
 template <class Scope>
 DCGN_HOST_DEVICE Code scatter(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element,
                               int root) {
+  if (Moved a; plan_scatter(scope, m, in, out, element, root, a)) return move_in_turn(scope, m, a);
   const Channel c(scope, m, Call::scatter, [&](Checks& checks) {
     checks.root(root);
     checks.alike(out.count * element);
@@ -154,16 +153,22 @@ template <class Scope>
       });
 }
 
+// Whether parts of so many bytes go by addresses among slots: not where an argument is wrong.
+template <class Scope>
+DCGN_HOST_DEVICE bool parts_go_straight(const Scope& scope, const Member& m, const Moved& a, std::int64_t room) {
+  const std::int64_t all = a.bytes * m.group.size;
+  return a.in && a.out && room >= all && !(a.out_stride && a.in == a.out) &&
+         lies_apart(a.out, a.out_stride ? all : a.bytes, a.in, all,
+                    a.out_stride ? a.in : a.in + a.bytes * m.group.rank) &&
+         may_go_straight(scope, m, a.bytes, slots_parts_by_addresses);
+}
+
 template <class Scope>
 DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
-  Code code = Code::ok;
-  const std::int64_t bytes = in.count * element, all = bytes * m.group.size;
-  const bool right =
-      (out.count * element >= all) & lies_apart(in.data, bytes, out.data, all, out.data + bytes * m.group.rank);
-  if (parts_in_fifos(scope, m, Call::all_gather, in.data, out.data, bytes, right, code)) return code;
-  if constexpr (goes_straight<Scope>)
-    if (right && in.data && out.data && may_go_straight(scope, m, bytes, least_by_addresses(*m.port.me)))
-      return parts_straight<Scope>(scope, m, Call::all_gather, in.data, out.data, bytes);
+  Moved a{};
+  if (plan_parts(scope, m, Call::all_gather, in, out, element, a)) return move_in_turn(scope, m, a);
+  if (parts_go_straight(scope, m, a, out.count * element))
+    return parts_straight<Scope>(scope, m, Call::all_gather, in.data, out.data, a.bytes);
   return all_gather_otherwise<Scope>(scope, m, in, out, element);
 }
 
@@ -198,18 +203,10 @@ template <class Scope>
 
 template <class Scope>
 DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
-  Code code = Code::ok;
-  const std::int64_t all = in.count * element;
-  const auto part = static_cast<std::uint32_t>(in.count) / static_cast<std::uint32_t>(m.group.size ? m.group.size : 1);
-  const bool right =
-      (in.count >> 31 == 0) & (part * m.group.size == in.count) & (out.count >= in.count) &
-      lies_apart(in.data, all, out.data, all, out.data) &
-      ((in.data != out.data) | (static_cast<std::uint64_t>(all) <= m.port.me->collectives.scratch_bytes));
-  if (parts_in_fifos(scope, m, Call::all_to_all, in.data, out.data, part * element, right, code)) return code;
-  if constexpr (goes_straight<Scope>)
-    if (right && in.data != out.data && in.data && out.data &&
-        may_go_straight(scope, m, part * element, least_by_addresses(*m.port.me)))
-      return parts_straight<Scope>(scope, m, Call::all_to_all, in.data, out.data, part * element);
+  Moved a{};
+  if (plan_parts(scope, m, Call::all_to_all, in, out, element, a)) return move_in_turn(scope, m, a);
+  if (parts_go_straight(scope, m, a, out.count * element))
+    return parts_straight<Scope>(scope, m, Call::all_to_all, in.data, out.data, a.bytes);
   return all_to_all_otherwise<Scope>(scope, m, in, out, element);
 }
 

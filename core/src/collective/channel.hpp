@@ -70,12 +70,9 @@ DCGN_HOST_DEVICE Code Channel<Scope>::full_round(const message::Round& r) const 
 
 template <class Scope>
 template <int Count>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange_otherwise(const std::uint64_t (&mine)[Count],
-                                                                           std::uint64_t* words, std::int64_t stride,
-                                                                           std::uint32_t missing) const {
-  const bool sent = missing != ~0u;
-  Channel bare(*this);  // some send it as packets
-  bare.root_ = no_root;
+[[gnu::noinline]] DCGN_HOST_DEVICE Code Channel<Scope>::exchange_words(const std::uint64_t (&mine)[Count],
+                                                                       std::uint64_t* words,
+                                                                       std::int64_t stride) const {
   std::uint64_t* const own = words + rank() * stride;
   if (scope_.leader())
     for (int i = 0; i < Count; ++i) store_relaxed(own[i], mine[i]);
@@ -87,8 +84,7 @@ template <int Count>
         among_all(message::whole(reinterpret_cast<const unsigned char*>(own + i), bytes),
                   message::in_row(reinterpret_cast<unsigned char*>(words + i), bytes, stride * bytes), false);
     r.orders = true;
-    if (sent) message::note_missing(scope_, *port_.me, {everyone(), size()}, {message::Exchange::State::some, missing});
-    code = sent ? bare.make_up(r) : bare.round(r);
+    code = round(r);
   }
   return code;
 }

@@ -1,6 +1,5 @@
 // What the collectives have that is no template, compiled once for the host and once for the device library.
 #include "collective/communicators.hpp"
-#include "collective/fifos.hpp"
 #include "message/engine/compiled.hpp"
 
 #include <dcgn/collective/addresses.hpp>
@@ -12,74 +11,73 @@
 
 namespace dcgn::collective {
 
-DCGN_HOST_DEVICE Code go_on_with_parts(const gpu::BlockScope scope, const Member m, Call call, std::uint32_t number,
-                                       std::uint32_t missing, const unsigned char* in, std::int64_t from_each,
-                                       unsigned char* out, std::int64_t bytes) {
-  const Channel c(scope, m, call, number);
-  message::note_missing(scope, c.me(), c.all(), missing);
-  return c.make_up(c.among_all(message::in_row(in, bytes, from_each), message::in_row(out, bytes, bytes)));
-}
-
-DCGN_HOST_DEVICE void copy_own(const gpu::BlockScope scope, unsigned char* to, const unsigned char* from,
-                               std::uint32_t bytes) {
-  if (to != from) message::copy_bytes(scope, to, from, bytes);
-}
-
-DCGN_HOST_DEVICE Code go_on_broadcasting(const gpu::BlockScope scope, const Member m, unsigned char* data,
-                                         std::int64_t bytes, int root, std::uint32_t number, Lacks lacks,
-                                         std::uint32_t missing) {
-  const Channel c(scope, m, Call::broadcast, number);
-  const RootRounds rounds(c, data, bytes, root);
-  const message::Round round = lacks == Lacks::operands ? rounds.first() : rounds.second();
-  if (lacks == Lacks::second_round) return c.round(round);
-  message::note_missing(scope, c.me(), round.from, missing);
-  const Code code = c.make_up(round);
-  return code == Code::ok && lacks == Lacks::operands && rounds.in_pieces() ? c.round(rounds.second()) : code;
-}
-
-DCGN_HOST_DEVICE Outcome say_done_by_warp(const gpu::WarpScope scope, const Member m, Call call, std::uint32_t number) {
-  return say_done(Channel(scope, m, call, number));
-}
-
-DCGN_HOST_DEVICE Told tell_by_warp(const gpu::WarpScope scope, const Member m, Call call, const void* in,
-                                   const void* out, const Alike alike, std::int64_t copied, std::uint32_t threads) {
+template <class Few>
+DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const void* in, const void* out,
+                                   const Alike alike, std::int64_t copied, std::uint32_t threads) {
   Told told{.code = Code::ok, .number = m.port.turns->begun[m.group.pair]};
   const Channel c(scope, m, call, told.number);
   bool able = copied == 0 || copies_faster(c, copied, threads);
   able &= message::reachable(in);
   able &= message::reachable(out);
-  const std::uint64_t target = able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach;
-  told.code = tell_place(c, in, target, alike);
-  if (scope.leader())
-    begin_turn(m, call, told.number, static_cast<std::int64_t>(alike.bytes),
-               call == Call::broadcast ? alike.root : no_root);
-  if (told.code != Code::ok) return told;
+  const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in),
+                                able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach, alike.bytes};
   auto* const places = reinterpret_cast<Place*>(c.scratch());
-  bool same = true, reached = true, together = alike.blocks != 0;
-  if (static_cast<int>(scope.rank()) < c.size()) {
-    const Place& its = places[scope.rank()];
-    same = (its.alike.bytes == alike.bytes) & (its.alike.root == alike.root) & (its.alike.element == alike.element);
-    reached = its.out != Place::out_of_reach;
-    together = together & (its.alike.blocks == alike.blocks);
-  }
-  told.in_vain = began_in_blocks(c, places);
-  if (told.in_vain && scope.agree(same & together)) {
-    told.together = true;
-    told.in_vain = false;
-    return told;
-  }
-  told.reached = scope.agree(same & reached);
-  if (!told.reached && !scope.agree(same)) told.code = all_alike(c, places);
-  // Other blocks may be at it until they know; then their leader sees to it.
-  if (told.in_vain && told.code == Code::ok && !alike.blocks) told.code = pass_over(c, places);
+  Turn turn(scope, m);
+  const auto each_word = [](const auto& act) {
+    for (std::uint32_t i = 1; i < 3; ++i) act(i);
+  };
+  bool reached = able;
+  const auto keep = [&](int r, const std::uint64_t(&words)[3]) {
+    places[r] = {words[0], words[1], alike};
+    reached = reached && words[1] != Place::out_of_reach;
+  };
+  const int root = call == Call::broadcast ? alike.root : no_root;
+  turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
+  told.code = turn.run(
+      {call, Signature(call, m.group.pair, root, alike.element, Signature::places),
+       static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true},
+      [&](int) { return mine[0]; },
+      [&] {
+        turn.each_seen_to(turn.others(), [&](int, const message::Inbox& inbox) {
+          const message::Flight its = turn.flight_of(inbox);
+          each_word([&](std::uint32_t i) {
+            message::write_packet(its.to[i], static_cast<std::uint32_t>(mine[i]),
+                                  static_cast<std::uint32_t>(mine[i] >> 32), 0, its.turn + 1);
+          });
+        });
+      },
+      [&](int r, std::uint64_t first, const message::Flight& its) {
+        std::uint64_t words[3] = {first};
+        each_word([&](std::uint32_t i) {
+          std::uint32_t d[3]{};
+          message::await_packet(its.came(i), 0, d, turn.watch());
+          words[i] = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+        });
+        keep(r, words);
+        return words[2] == alike.bytes;
+      },
+      [](bool) { return true; });
+  told.reached = scope.agree(reached);
   return told;
 }
 
-DCGN_HOST_DEVICE Outcome pass_over_by_warp(const gpu::WarpScope scope, const Member m, Call call,
-                                           std::uint32_t number) {
-  const Channel c(scope, m, call, number);
-  return {pass_over(c, reinterpret_cast<Place*>(c.scratch()))};
+template <class Few>
+DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call) {
+  Turn turn(scope, m);
+  const Code code = turn.run(
+      {call, Signature(call, m.group.pair, no_root, 0, Signature::done), 0, no_root, turn.others(), turn.others(), true,
+       false},
+      [](int) { return std::uint64_t{0}; }, [] {}, [](int, std::uint64_t, const message::Flight&) { return true; },
+      [](bool) { return true; });
+  return {code, true};
 }
+
+template Told tell_in_turn(gpu::WarpScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,
+                           std::uint32_t);
+template Told tell_in_turn(gpu::ThreadScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,
+                           std::uint32_t);
+template Outcome say_done_in_turn(gpu::WarpScope, const Member, Call);
+template Outcome say_done_in_turn(gpu::ThreadScope, const Member, Call);
 
 DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Choice* choices, std::int32_t* table) {
   message::CollectiveSpace& space = m.port.me->collectives;
@@ -92,7 +90,13 @@ DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Ch
       if (table[i] == m.group.rank) g.rank = i;
       table[i] = m.group.in_world(table[i]);
     }
-    space.used[pair / 32] |= 1u << pair % 32;
+    const std::uint32_t bit = 1u << pair % 32;
+    space.used[pair / 32] |= bit;
+    bool among_slots = space.inboxes != nullptr;
+    for (int i = 0; i < g.size && among_slots; ++i)
+      among_slots = i == g.rank ||
+                    (message::is_near(*m.port.me, table[i]) && message::inbox_of(*m.port.me, table[i]).to != nullptr);
+    space.among_slots[pair / 32] = (space.among_slots[pair / 32] & ~bit) | (among_slots ? bit : 0);
     message::Turns& turns = *space.turns;
     turns.begun[pair] = 0;
     turns.communicators[pair] =

@@ -23,10 +23,8 @@
   template Code Channel<Scope>::full_round(const message::Round&) const;                                            \
   template Code Channel<Scope>::one_round<true>(const message::Round&) const;                                       \
   template Code Channel<Scope>::one_round<false>(const message::Round&) const;                                      \
-  template Code Channel<Scope>::exchange_otherwise<1>(const std::uint64_t (&)[1], std::uint64_t*, std::int64_t,     \
-                                                      std::uint32_t) const;                                         \
-  template Code Channel<Scope>::exchange_otherwise<4>(const std::uint64_t (&)[4], std::uint64_t*, std::int64_t,     \
-                                                      std::uint32_t) const;                                         \
+  template Code Channel<Scope>::exchange_words<1>(const std::uint64_t (&)[1], std::uint64_t*, std::int64_t) const;  \
+  template Code Channel<Scope>::exchange_words<4>(const std::uint64_t (&)[4], std::uint64_t*, std::int64_t) const;  \
   template Code send(const Scope&, const Member&, Call, message::SendMode, message::ConstBufferRef, int, int);      \
   template Status recv(const Scope&, const Member&, message::BufferRef, int, int);                                  \
   template Request isend(const Scope&, const Member&, message::ConstBufferRef, int, int);                           \

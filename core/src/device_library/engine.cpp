@@ -4,6 +4,7 @@
 #include "message/engine/calls.cpp"
 #include "message/engine/copying.cpp"
 #include "message/engine/fast_request.cpp"
+#include "message/engine/inbox.cpp"
 #include "message/engine/operations.cpp"
 #include "message/engine/payload.cpp"
 #include "message/engine/progress.cpp"

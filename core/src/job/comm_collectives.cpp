@@ -51,8 +51,9 @@ Request CommCollectives::broadcast_any(When when, void* data, std::int64_t bytes
 }
 
 Request CommCollectives::reduce_any(When when, Input in, Output out, int root, const Reducer& op) {
-  return perform(when, Call::reduce, root, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::reduce(cpu_scope, m, in, out, root, op.apply); });
+  return perform(when, Call::reduce, root, in.count * op.apply.bytes, [=](const Member& m) {
+    return collective::reduce<gpu::ThreadScope>(cpu_scope, m, in, out, root, op.apply);
+  });
 }
 
 Request CommCollectives::all_reduce_any(When when, Input in, Output out, const Reducer& op) {
@@ -61,14 +62,16 @@ Request CommCollectives::all_reduce_any(When when, Input in, Output out, const R
 }
 
 Request CommCollectives::reduce_scatter_any(When when, Input in, Output out, const Reducer& op) {
-  return perform(when, Call::reduce_scatter, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::reduce_scatter(cpu_scope, m, in, out, op.apply); });
+  return perform(when, Call::reduce_scatter, any_source, in.count * op.apply.bytes, [=](const Member& m) {
+    return collective::reduce_scatter<gpu::ThreadScope>(cpu_scope, m, in, out, op.apply);
+  });
 }
 
 Request CommCollectives::reduce_scatterv_any(When when, Input in, Parts parts, Output out, const Reducer& op) {
   const Lists lists(when == When::later, parts);
-  return perform(when, Call::reduce_scatterv, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::reduce_scatterv(cpu_scope, m, in, lists, out, op.apply); });
+  return perform(when, Call::reduce_scatterv, any_source, in.count * op.apply.bytes, [=](const Member& m) {
+    return collective::reduce_scatterv<gpu::ThreadScope>(cpu_scope, m, in, lists, out, op.apply);
+  });
 }
 
 Request CommCollectives::gather_any(When when, Input in, Output out, std::int64_t element, int root) {
@@ -117,8 +120,9 @@ Request CommCollectives::all_to_allv_any(When when, Input in, Parts send, Output
 }
 
 Request CommCollectives::scan_any(When when, Input in, Output out, bool exclusive, const Reducer& op) {
-  return perform(when, exclusive ? Call::exclusive_scan : Call::scan, any_source, in.count * op.apply.bytes,
-                 [=](const Member& m) { return collective::scan(cpu_scope, m, in, out, exclusive, op.apply); });
+  return perform(
+      when, exclusive ? Call::exclusive_scan : Call::scan, any_source, in.count * op.apply.bytes,
+      [=](const Member& m) { return collective::scan<gpu::ThreadScope>(cpu_scope, m, in, out, exclusive, op.apply); });
 }
 
 }  // namespace dcgn

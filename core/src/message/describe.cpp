@@ -135,6 +135,8 @@ std::string describe_flaw(const Failure& f) {
     case Flaw::other_root: return "rank " + peer + " gave root " + value + " where this one gave " + expected;
     case Flaw::other_element:
       return "rank " + peer + " gave elements of " + value + " bytes where this one's have " + expected;
+    case Flaw::other_call:
+      return "rank " + peer + " made another call than this one, the same ones in the same order are expected of all";
     case Flaw::under_way:
       return value + " collectives are under way already, as many as there can be; wait for some of them";
     case Flaw::grid:

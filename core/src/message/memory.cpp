@@ -212,8 +212,10 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .slots_reach_all = slots_reach_all(),
                                .device_barriers_first = place.is_slot() ? first_slots_[gpu_of(r)] : 0,
                                .device_barriers = place.is_slot() ? device_barriers_[gpu_of(r)] : nullptr,
-                               .block_rings = own.block_rings,
-                               .ring_blocks = blocks_with_rings()},
+                               .inboxes = own.inboxes,
+                               .flights = {},
+                               .inbox_packets = own.inboxes ? inbox_packets_ : 0,
+                               .among_slots = {own.inboxes && slots_reach_all()}},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr,
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,
@@ -230,14 +232,13 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       if (own.doorbells && !share_memory(p, r) && !is_host(r)) mute.push_back(static_cast<std::int32_t>(p));
     }
     e.mute_count = static_cast<std::int32_t>(mute.size());
-    BlockRings rings{};
-    for (std::size_t p = 0; own.block_rings && p < n; ++p) {
-      rings.to[p] = layout.block_rings[p * n + i];
-      rings.from[p] = layout.block_rings[i * n + p];
-      rings.moved = own.blocks_moved;
+    std::vector<Inbox> inboxes(own.inboxes ? fifos_ : 0);
+    for (std::size_t p = 0; own.inboxes && p < n; ++p) {
+      inboxes[here(p)].to = layout.inboxes[p * n + i];
+      inboxes[here(p)].from = layout.inboxes[i * n + p];
     }
     if (is_host(r)) {
-      if (own.block_rings) new (own.block_rings) BlockRings(rings);
+      std::copy(inboxes.begin(), inboxes.end(), own.inboxes);
       std::copy(out.begin(), out.end(), own.out);
       std::copy(in.begin(), in.end(), own.in);
       std::copy(mute.begin(), mute.end(), own.mute);
@@ -247,7 +248,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
       device.copy(own.out, out.data(), fifos_ * sizeof(OutFifo));
       device.copy(own.in, in.data(), fifos_ * sizeof(InFifo));
       if (!mute.empty()) device.copy(own.mute, mute.data(), mute.size() * sizeof(std::int32_t));
-      if (own.block_rings) device.copy(own.block_rings, &rings, sizeof rings);
+      if (!inboxes.empty()) device.copy(own.inboxes, inboxes.data(), inboxes.size() * sizeof(Inbox));
       device.copy(own.endpoint, &e, sizeof(Endpoint));
     }
   }

@@ -165,7 +165,8 @@ class RankMemory {
   Region& host_region(std::size_t other) { return is_of_process(other) ? host_ : pinned_; }
   Reach reach(std::size_t receiver, std::size_t sender) const;
   bool slots_reach_all() const;
-  int blocks_with_rings() const;
+  bool has_inbox(std::size_t rank) const { return inbox_packets_ && is_here(rank) && gpus_[rank] >= 0; }
+  std::uint32_t choose_inbox_packets() const;
   void set_engine_limits(std::size_t rank, std::size_t peer, OutFifo& out, InFifo& in) const;
 
   Config config_;
@@ -186,7 +187,8 @@ class RankMemory {
   std::vector<std::int32_t> teams_;       // where each begins: see CollectiveSpace
   std::vector<std::int32_t> hosts_;       // the same
   std::int32_t least_of_host_ = 0;
-  std::vector<bool> peers_;  // [device * GPUs + other]
+  std::vector<bool> peers_;          // [device * GPUs + other]
+  std::uint32_t inbox_packets_ = 0;  // of a segment; 0: no rank here has inboxes
   Region host_, pinned_;
   std::vector<Region> device_regions_;
   Block host_block_, pinned_block_;

@@ -4,11 +4,17 @@
 #include "transport/sharing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace dcgn::message {
+
+namespace {
+constexpr std::size_t few_inboxes = 16;  // slots
+}
 
 bool RankMemory::share_memory(std::size_t a, std::size_t b) const {
   const int space_a = spaces_[a], space_b = spaces_[b];
@@ -42,12 +48,23 @@ bool RankMemory::slots_reach_all() const {
   return true;
 }
 
-// A slot for each of a few GPUs, whose threads all reach the others' memory.
-int RankMemory::blocks_with_rings() const {
-  if (world_size_ < 2 || world_size_ > BlockRings::most || teams_.size() != world_size_ || !slots_reach_all()) return 0;
-  int blocks = std::numeric_limits<std::uint16_t>::max();
-  for (const Device& d : devices_) blocks = std::min(blocks, d.properties().multiprocessors);
-  return blocks;
+// Of a segment of an inbox: none where there is one slot, or where some slot of this process cannot store into the
+// memory of another. Few ranks have room for a payload that a grid stores at once, many for some hundred bytes.
+std::uint32_t RankMemory::choose_inbox_packets() const {
+  std::vector<std::size_t> slots;
+  for (std::size_t i = 0; i < endpoints_.size(); ++i)
+    if (gpus_[here(i)] >= 0) slots.push_back(here(i));
+  if (slots.size() < 2) return 0;
+  for (std::size_t a = 0; a < slots.size(); ++a)  // of each GPU one is enough
+    for (std::size_t b = 0; b < a; ++b) {
+      const bool first_pair =
+          (a == 0 || gpus_[slots[a]] != gpus_[slots[a - 1]]) && (b == 0 || gpus_[slots[b]] != gpus_[slots[b - 1]]);
+      if (first_pair && reach(slots[a], slots[b]) != Reach::direct) return 0;
+    }
+  const std::uint64_t budget = slots.size() <= few_inboxes ? 4u << 20 : 1u << 20;
+  constexpr std::uint64_t least = 1u << 10, most = 1u << 20;  // bytes of an inbox
+  const std::uint64_t bytes = std::clamp(budget / slots.size(), least, most);
+  return static_cast<std::uint32_t>(std::bit_floor(bytes / (Inbox::segments * sizeof(Packet))));
 }
 
 void RankMemory::set_engine_limits(std::size_t rank, std::size_t peer, OutFifo& out, InFifo& in) const {

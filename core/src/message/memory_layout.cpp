@@ -157,15 +157,15 @@ void RankMemory::lay_out(Layout& layout) {
       rank.mute = own.take<std::int32_t>(fifos_);
     }
   }
-  if (const auto blocks = static_cast<std::size_t>(blocks_with_rings())) {
-    layout.block_rings.resize(n * n);
-    for (std::size_t r = 0; r < n; ++r) {
-      Region& own = region(spaces_[here(r)]);
-      layout.ranks[here(r)].block_rings = own.take<BlockRings>(1, 64);
-      layout.ranks[here(r)].blocks_moved = own.take<std::uint32_t>(blocks * BlockRings::most, 64);
-      for (std::size_t s = 0; s < n; ++s)
-        if (r != s) layout.block_rings[r * n + s] = own.take<Packet>(blocks << BlockRings::shift, 128);
-    }
+  inbox_packets_ = choose_inbox_packets();
+  layout.inboxes.resize(n * n);
+  for (std::size_t r = 0; r < n; ++r) {
+    if (!has_inbox(here(r))) continue;
+    Region& own = region(spaces_[here(r)]);
+    layout.ranks[here(r)].inboxes = own.take<Inbox>(fifos_, 64);
+    for (std::size_t s = 0; s < n; ++s)
+      if (r != s && has_inbox(here(s)))
+        layout.inboxes[r * n + s] = own.take<Packet>(std::size_t{Inbox::segments} * inbox_packets_, 128);
   }
   if (has_gateway_) {
     Layout::Rank& gateway = layout.ranks[all];

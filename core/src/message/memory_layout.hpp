@@ -39,8 +39,7 @@ struct RankMemory::Layout {
     std::uint32_t* copies_done;
     Lapse* lapses;
     Request* requests;
-    BlockRings* block_rings;
-    std::uint32_t* blocks_moved;
+    Inbox* inboxes;
     TraceEvent* events;
   };
   struct Pair {
@@ -51,7 +50,7 @@ struct RankMemory::Layout {
   std::vector<Rank> ranks;  // by rank and gateway, those here
   // [receiver * ends() + sender]: the ring where the receiver is here, the credit where the sender is.
   std::vector<Pair> pairs;
-  std::vector<Packet*> block_rings;  // [receiver * ranks + sender], of ranks here
+  std::vector<Packet*> inboxes;  // [receiver * ranks + sender], of slots here; null elsewhere
 };
 
 // What a rank has to know of a peer's memory.

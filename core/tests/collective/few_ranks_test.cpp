@@ -1,5 +1,5 @@
-// Calls of a packet each, and of what FIFOs hold, among few ranks, which threads of a warp or block see to one by one:
-// with operations whose operands must not change places, of elements of 2 to 8 bytes.
+// Calls of a packet each, and of what goes in a turn, among few ranks: with operations whose operands must not change
+// places, of elements of 2 to 8 bytes.
 #include "collective_kernels.hpp"
 
 #include <dcgn/arch/clock.hpp>

@@ -114,7 +114,8 @@ TEST(Mistake, DifferentRootsOfSlotsAreNamed) {
     } catch (const Error& e) {
       what = e.what();
     }
-    expect_text(what, "mismatch: rank 0 gave root 0 in broadcast, number 0, but rank 1 gave root 1");
+    expect_text(what, "broadcast: rank ");
+    expect_text(what, " where this one gave ");
   }
 }
 

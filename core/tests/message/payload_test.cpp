@@ -2,7 +2,7 @@
 // back. Messages and rows have the same layout.
 #include "message/engine/transfer.hpp"
 
-#include <dcgn/message/rows.hpp>
+#include <dcgn/collective/in_turns.hpp>
 
 #include <gtest/gtest.h>
 
@@ -102,8 +102,8 @@ TEST_P(Payloads, AreReadAsRowsAndWrittenAsRows) {
     for (std::uint32_t i = 0; i < words; ++i) out[i] = i * 2654435761u + 7;
     const auto bytes_of = [](auto& of) { return reinterpret_cast<unsigned char*>(of.data()); };
     // By rows to both, read as a message.
-    for (std::uint32_t t = 0; t < threads; ++t) push_to_all(Hands{t, threads}, rows, 3, bytes_of(out), bytes);
     for (const Row& row : rows) {
+      for (std::uint32_t t = 0; t < threads; ++t) collective::push_row(Turn{t, threads}, row, bytes_of(out), bytes);
       in.assign(words, 0);
       for (std::uint32_t t = 0; t < threads; ++t)
         ASSERT_TRUE(take_packets(Turn{t, threads}, phase, message::Payload(row, count, bytes), bytes_of(in)));
@@ -116,11 +116,17 @@ TEST_P(Payloads, AreReadAsRowsAndWrittenAsRows) {
         push_packets(Turn{t, threads}, message::Payload(row, count, bytes), bytes_of(out));
     in.assign(words, 0);
     for (std::uint32_t t = 0; t < threads; ++t)
-      ASSERT_TRUE(take_row(Hands{t, threads}, rows[1], bytes_of(in), bytes, phase));
+      ASSERT_TRUE(collective::take_row(Turn{t, threads}, rows[1], bytes_of(in), bytes, {phase, phase}));
     ASSERT_EQ(in, out);
+    struct {
+      std::uint32_t fold_word(std::uint32_t x, std::uint32_t y) const { return 3 * x + y; }
+    } operation;
     for (std::uint32_t t = 0; t < threads; ++t)
-      ASSERT_TRUE(fold_rows(Hands{t, threads}, rows, 2, 2, bytes_of(in), bytes_of(sum), bytes, phase,
-                            [](std::uint32_t x, std::uint32_t y) { return 3 * x + y; }));
+      message::each_part<1>(message::PayloadLayout(count, bytes), Hands{t, threads}, [&](const auto& part, auto& d) {
+        collective::fold_part([&](int k) { return rows[k]; }, 2, 2, part, d, phase, operation);
+        part.store(bytes_of(sum), d);
+        return true;
+      });
     for (std::uint32_t i = 0; i < words; ++i) ASSERT_EQ(sum[i], 4 * out[i]) << "word " << i;
   }
 }

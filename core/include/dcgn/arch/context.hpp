@@ -50,8 +50,9 @@ namespace gpu {
 
 // Threads in a warp.
 inline constexpr unsigned warp_size = 32;
-// Bytes that broadcast() in a block may carry.
-inline constexpr std::size_t block_scratch_bytes = 400;
+// Bytes that broadcast() in a block may carry, and those behind them, of what a call writes down for all of its
+// threads.
+inline constexpr std::size_t block_scratch_bytes = 256, block_table_bytes = 384;
 
 // What one thread of a launch has.
 class Context {
@@ -129,13 +130,13 @@ class Context {
   // The same with one barrier: there must be another one before the next broadcast() or publish().
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& value) const;
-  // Where these put it: block_scratch_bytes that all threads of the block reach.
+  // Where these put it: block_scratch_bytes that all threads of the block reach, and block_table_bytes behind them.
   DCGN_HOST_DEVICE void* scratch() const;
 
  private:
 #if defined(__CUDACC__)
   __device__ static void* cuda_scratch() {
-    __shared__ alignas(16) unsigned char scratch[block_scratch_bytes];
+    __shared__ alignas(16) unsigned char scratch[block_scratch_bytes + block_table_bytes];
     return scratch;
   }
 #endif

@@ -205,11 +205,11 @@ class BlockScope {
   static constexpr bool single = false, in_warp = false, in_block = true;
   DCGN_HOST_DEVICE bool looks() const { return detail::decides_in_block ? context_.warp() == 0 : leader(); }
   DCGN_HOST_DEVICE auto lookers() const { return WarpScope(context_).lookers(); }
-  // So many bytes that all threads reach, until the next broadcast() or publish(): behind what barriers use.
-  static constexpr std::size_t table_bytes = block_scratch_bytes - 16;
+  // block_table_bytes that all threads reach.
   template <class T>
   DCGN_HOST_DEVICE T* table() const {
-    return reinterpret_cast<T*>(static_cast<unsigned char*>(context_.scratch()) + 16);
+    static_assert(sizeof(T) <= block_table_bytes);
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(context_.scratch()) + block_scratch_bytes);
   }
   template <class T>
   DCGN_HOST_DEVICE T publish(const T& plan) const {

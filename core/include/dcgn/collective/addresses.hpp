@@ -8,6 +8,7 @@
 #include <dcgn/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/thresholds.hpp>
+#include <dcgn/collective/turn.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/copy_bytes.hpp>
 #include <dcgn/message/endpoint.hpp>
@@ -73,33 +74,12 @@ class Visit {
 // Tells all ranks where this one's buffers are; `target` is that of the output, if others may write there.
 template <class Scope>
 DCGN_HOST_DEVICE Code tell_place(const Channel<Scope>& c, const void* in, std::uint64_t target, const Alike& alike) {
-  const std::uint32_t sort = alike.element | static_cast<std::uint32_t>(alike.blocks) << 16;
   const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in), target, alike.bytes,
-                                static_cast<std::uint32_t>(alike.root) | static_cast<std::uint64_t>(sort) << 32};
+                                static_cast<std::uint32_t>(alike.root) | static_cast<std::uint64_t>(alike.element)
+                                                                             << 32};
   static_assert(sizeof mine == sizeof(Place));
   auto* const places = reinterpret_cast<Place*>(c.scratch());
   return c.exchange(mine, [&](int r) { return reinterpret_cast<std::uint64_t*>(places + r); });
-}
-
-// Whether a rank's blocks have begun to make the call by themselves, which is in vain where not all do (in_blocks.hpp).
-template <class Scope>
-DCGN_HOST_DEVICE bool began_in_blocks(const Channel<Scope>& c, const Place* places) {
-  std::uint32_t blocks = 0;
-  for (int r = 0; r < c.size(); ++r) blocks |= places[r].alike.blocks;
-  return blocks != 0;
-}
-// What the blocks of two ranks have sent each other so, or one's the other's, the rings of both pass over. Such a rank
-// has told the others where its data is before all of its blocks had come: so all meet, before anybody looks there.
-template <class Scope>
-DCGN_HOST_DEVICE Code pass_over(const Channel<Scope>& c, Place* places) {
-  constexpr std::uint64_t ready[] = {0};
-  message::BlockRings& rings = *c.me().collectives.block_rings;
-  if (c.scope().leader())
-    for (int r = 0; r < c.size(); ++r)
-      if (r != c.rank() && (places[r].alike.blocks | places[c.rank()].alike.blocks))
-        ++rings.passed[c.group().in_world(r)];
-  c.scope().sync();
-  return c.exchange(ready, [&](int r) { return &places[r].alike.bytes; });
 }
 
 // Whether all ranks have given alike: before anybody touches another's buffer.
@@ -123,8 +103,6 @@ DCGN_HOST_DEVICE Outcome say_done(const Channel<Scope>& c) {
   constexpr std::uint64_t done_word[] = {0};
   return {c.exchange(done_word, [&](int r) { return &places[r].in; }), true};
 }
-DCGN_HOST_DEVICE Outcome say_done_by_warp(const gpu::WarpScope scope, const Member m, Call call, std::uint32_t number);
-
 // act(places) by all threads of the scope, then all ranks meet, as `meet` has it.
 template <class Scope, class Act, class Meet>
 DCGN_HOST_DEVICE Code visit(const Channel<Scope>& c, const Act& act, const Meet& meet) {
@@ -159,7 +137,6 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
     if (outcome.code == Code::ok) outcome.code = all_alike(part, places);
     for (int r = 0; r < part.size() && outcome.code == Code::ok; ++r)
       outcome.done = outcome.done && places[r].out != Place::out_of_reach;
-    if (outcome.code == Code::ok && began_in_blocks(part, places)) outcome.code = pass_over(part, places);
     return outcome;
   });
   done = told.done || told.code != Code::ok;
@@ -189,48 +166,34 @@ DCGN_HOST_DEVICE inline std::int64_t least_by_addresses(const Endpoint& me) {
   return me.collectives.slots_reach_all ? slots_parts_by_addresses : parts_by_addresses;
 }
 
-// ---- the same by blocks of slots that reach each other: in as few steps as can be
-
-// Whether calls of this scope can be such, and this one, for which a rank has so many bytes.
-template <class Scope>
-inline constexpr bool goes_straight = message::exchanges_packets<gpu::BlockScope> && !Scope::in_warp;
-template <class Scope>
-DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
-                                      std::int64_t from_bytes) {
-  const Endpoint& me = *m.port.me;
-  return (bytes >= from_bytes) & (m.group.size > 1) & (m.group.size <= at_once_ranks) &
-         (me.collectives.slots_reach_all != 0) &
-         ((me.without & (message::without_rounds | message::without_addresses)) == 0) &
-         (scope.size() >= gpu::warp_size);
-}
+// ---- the same by slots that have inboxes of each other
 
 struct Told {
   Code code = Code::aborted;
   std::uint32_t number = 0;  // of the call
   bool reached = false;      // whether all can
-  bool together = false;     // whether all make the call by as many blocks
-  bool in_vain = false;      // whether some have begun to, but not all
 };
 
-// By a warp of them: so many threads are to copy `copied` bytes to each of the others, which a copy engine may do
-// faster.
-DCGN_HOST_DEVICE Told tell_by_warp(const gpu::WarpScope scope, const Member m, Call call, const void* in,
-                                   const void* out, const Alike alike, std::int64_t copied, std::uint32_t threads);
-DCGN_HOST_DEVICE Outcome pass_over_by_warp(const gpu::WarpScope scope, const Member m, Call call, std::uint32_t number);
+// Tells the others where the buffers of this rank are, and hears where theirs are: by a warp, or by a thread. So many
+// threads are to copy `copied` bytes to each of the others, which a copy engine may do faster.
+template <class Few>
+[[gnu::noinline]] DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const void* in,
+                                                     const void* out, const Alike alike, std::int64_t copied,
+                                                     std::uint32_t threads);
+// Says that this rank has done with the others' buffers, and waits until they have with its own.
+template <class Few>
+[[gnu::noinline]] DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call);
 
 template <class Scope>
 DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call call, const void* in, const void* out,
                                     const Alike& alike, std::int64_t copied = 0) {
-  return scope.lead_warp(
-      [&](const gpu::WarpScope& warp) { return tell_by_warp(warp, m, call, in, out, alike, copied, scope.size()); });
+  return lead_few(scope, m.group.size,
+                  [&](const auto& few) { return tell_in_turn(few, m, call, in, out, alike, copied, scope.size()); });
 }
 template <class Scope, class Act>
-DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, std::uint32_t number,
-                                     const Act& act) {
+DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, const Act& act) {
   return visit(c, act, [&] {
-    return c.scope()
-        .lead_warp([&](const gpu::WarpScope& warp) { return say_done_by_warp(warp, m, call, number); })
-        .code;
+    return lead_few(c.scope(), m.group.size, [&](const auto& few) { return say_done_in_turn(few, m, call); }).code;
   });
 }
 

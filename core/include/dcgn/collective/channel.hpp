@@ -8,7 +8,6 @@
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/device_barrier.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/exchange.hpp>
 #include <dcgn/message/rounds.hpp>
 #include <dcgn/status.hpp>
 
@@ -37,11 +36,10 @@ struct Member {
 };
 
 // The call of this number begins, to which all ranks must give so many bytes; by one thread.
-DCGN_HOST_DEVICE inline void begin_turn(const Member& m, Call call, std::uint32_t number, std::int64_t bytes,
-                                        int root = no_root) {
-  message::Turns& turns = *m.port.turns;
-  turns.begun[m.group.pair] = number + 1;
-  turns.latest[number % message::Turns::kept] = turn_word(m.group.collective_context(), tag_of(call, number), root);
+DCGN_HOST_DEVICE inline void begin_turn(message::Turns& turns, const Group& group, Call call, std::uint32_t number,
+                                        std::int64_t bytes, int root = no_root) {
+  turns.begun[group.pair] = number + 1;
+  turns.latest[number % message::Turns::kept] = turn_word(group.collective_context(), tag_of(call, number), root);
   turns.sizes[number % message::Turns::kept] = static_cast<std::uint64_t>(bytes);
 }
 
@@ -171,8 +169,8 @@ class Channel {
     };
     const auto begin = [&](Code code) {
       if (code == Code::ok) {
-        begin_turn(member, call, member.port.turns->begun[member.group.pair], checks.given_alike(),
-                   checks.given_root());
+        begin_turn(*member.port.turns, member.group, call, member.port.turns->begun[member.group.pair],
+                   checks.given_alike(), checks.given_root());
         return;
       }
       message::Failure failure = checks.failure();
@@ -310,6 +308,7 @@ class Channel {
             .keeps = here};
   }
   DCGN_HOST_DEVICE const Group& group() const { return group_; }
+  DCGN_HOST_DEVICE const message::Port& port() const { return port_; }
   // What is sent is visible to all threads of the scope, and what has come is afterwards.
   DCGN_HOST_DEVICE Code round(const message::Round& r) const { return is_one(r) ? full_round(r) : rounds(r); }
   DCGN_HOST_DEVICE Code empty_round(const message::Round& r) const {
@@ -320,43 +319,7 @@ class Channel {
   // words(r). What the threads wrote before is visible to all who have received, and what came to all of the scope.
   template <int Count, class Words>
   DCGN_HOST_DEVICE Code exchange(const std::uint64_t (&mine)[Count], const Words& words) const {
-    const auto store = [&](int r, const std::uint64_t(&values)[Count]) {
-      for (int i = 0; i < Count; ++i) store_relaxed(words(r)[i], values[i]);
-    };
-    std::uint32_t missing = ~0u;
-    if constexpr (message::exchanges_packets<Scope>) {
-      if (scope_.size() >= gpu::warp_size) {
-        const message::Partners all{everyone(), size()};
-        const message::Exchange e = message::exchange_packets<Count>(
-            scope_, port_, all, true,
-            [&] {
-              message::PacketRow<Count> row{{}, message::small_word(group_.collective_context(), turn_.tag, 8)};
-              for (int i = 0; i < Count; ++i) row.values[i] = mine[i];
-              return row;
-            },
-            [] {},
-            [&](const std::uint64_t(&values)[Count]) {
-              if (static_cast<int>(scope_.rank()) < size()) store(static_cast<int>(scope_.rank()), values);
-            },
-            store);
-        if (e.state == message::Exchange::State::all) {
-          scope_.sync();
-          return Code::ok;
-        }
-        if (e.state == message::Exchange::State::some) missing = e.missing;
-      }
-    }
-    return exchange_otherwise(mine, words(0), words(1) - words(0), missing);
-  }
-  // A packet without words to each of these ranks and from each.
-  DCGN_HOST_DEVICE message::Exchange exchange_nothing(const message::Partners& partners) const {
-    const std::uint32_t word = message::small_word(group_.collective_context(), turn_.tag, 0);
-    return message::exchange_packets<1>(
-        scope_, port_, partners, false,
-        [&] {
-          return message::PacketRow<1>{{0}, word};
-        },
-        [] {}, [](const std::uint64_t(&)[1]) {}, [](int, const std::uint64_t(&)[1]) {});
+    return exchange_words(mine, words(0), words(1) - words(0));
   }
   // What tells this call from others, not 0.
   DCGN_HOST_DEVICE std::uint32_t mark() const { return static_cast<std::uint32_t>(turn_.tag) + 1; }
@@ -402,11 +365,10 @@ class Channel {
   // Of messages; words of exchange() have the bare one.
   DCGN_HOST_DEVICE std::int32_t tag() const { return tag_with_root(turn_.tag, root_); }
 
-  // A round for each of the words, or for those that are missing where all have been sent.
-  // Those of rank r are `stride` words behind those of the rank before.
+  // A round for each of the words. Those of rank r are `stride` words behind those of the rank before.
   template <int Count>
-  DCGN_HOST_DEVICE Code exchange_otherwise(const std::uint64_t (&mine)[Count], std::uint64_t* words,
-                                           std::int64_t stride, std::uint32_t missing) const;
+  DCGN_HOST_DEVICE Code exchange_words(const std::uint64_t (&mine)[Count], std::uint64_t* words,
+                                       std::int64_t stride) const;
   template <bool Empty>
   DCGN_HOST_DEVICE Code one_round(const message::Round& r) const;
   DCGN_HOST_DEVICE Code full_round(const message::Round& r) const;

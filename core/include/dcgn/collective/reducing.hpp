@@ -50,32 +50,11 @@ struct Reducer {
   static constexpr bool folds_words = 8 % sizeof(T) == 0;
   // Of elements that fill a word.
   DCGN_HOST_DEVICE std::uint32_t fold_word(std::uint32_t left, std::uint32_t right) const {
-    struct Elements {
-      T at[4 / sizeof(T)];
-    };
-    Elements sum = __builtin_bit_cast(Elements, left);
-    const Elements next = __builtin_bit_cast(Elements, right);
-    for (std::size_t j = 0; j < 4 / sizeof(T); ++j) sum.at[j] = op(sum.at[j], next.at[j]);
-    return __builtin_bit_cast(std::uint32_t, sum);
+    return fold_elements<4 / sizeof(T)>(left, right, 4 / sizeof(T));
   }
-  // The operand of each of so many threads that look, in their order: up to 8 bytes of elements.
-  template <class Scope>
-  DCGN_HOST_DEVICE std::uint64_t fold_words(const Scope& scope, std::uint64_t mine, int operands,
-                                            std::int64_t count) const {
-    constexpr int most = 8 / sizeof(T);
-    struct Elements {
-      T at[most];
-    };
-    const auto of = [&](int k) {
-      return __builtin_bit_cast(Elements, scope.lookers().shuffle(mine, static_cast<unsigned>(k)));
-    };
-    Elements sum = of(0);
-    for (int k = 1; k < operands; ++k) {
-      const Elements next = of(k);
-      for (int j = 0; j < most; ++j)
-        if (j < count) sum.at[j] = op(sum.at[j], next.at[j]);
-    }
-    return __builtin_bit_cast(std::uint64_t, sum);
+  // Of so many elements, up to 8 bytes.
+  DCGN_HOST_DEVICE std::uint64_t fold_eight(std::uint64_t left, std::uint64_t right, std::int64_t count) const {
+    return fold_elements<8 / sizeof(T)>(left, right, count);
   }
   // into[i] = operand 0 op operand 1 op ..., where `into` may be one of them; all threads of the scope see it.
   template <class Scope>
@@ -114,8 +93,21 @@ struct Reducer {
     }
   }
 
-#if defined(__CUDA_ARCH__)
  private:
+  template <int Most, class Word>
+  DCGN_HOST_DEVICE Word fold_elements(Word left, Word right, std::int64_t count) const {
+    struct Elements {
+      T at[Most];
+    };
+    static_assert(sizeof(Elements) == sizeof(Word));
+    Elements sum = __builtin_bit_cast(Elements, left);
+    const Elements next = __builtin_bit_cast(Elements, right);
+    for (int j = 0; j < Most; ++j)
+      if (j < count) sum.at[j] = op(sum.at[j], next.at[j]);
+    return __builtin_bit_cast(Word, sum);
+  }
+
+#if defined(__CUDA_ARCH__)
   // Of the elements in whole lines of 16 bytes, where all ranks have such; how many those are. Of few ranks several
   // lines of each are under way at once.
   template <class Scope>
@@ -307,7 +299,7 @@ DCGN_HOST_DEVICE Teams teams_to_reduce(const Channel<Scope>& c, std::int64_t cou
 // `done` is false where that cannot be.
 template <class R>
 DCGN_HOST_DEVICE Alike alike_to_reduce(std::int64_t total, const R& r) {
-  return {static_cast<std::uint64_t>(total * r.element()), 0, static_cast<std::uint16_t>(r.element())};
+  return {static_cast<std::uint64_t>(total * r.element()), 0, static_cast<std::uint32_t>(r.element())};
 }
 template <class Scope, class R>
 DCGN_HOST_DEVICE auto reducing_part(const Channel<Scope>& c, unsigned char* out, std::int64_t begin, std::int64_t count,

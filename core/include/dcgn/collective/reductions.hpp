@@ -5,18 +5,13 @@
 
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/hosts.hpp>
-#include <dcgn/collective/in_blocks.hpp>
-#include <dcgn/collective/in_fifos.hpp>
-#include <dcgn/collective/in_packets.hpp>
+#include <dcgn/collective/in_turns.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/reducing.hpp>
 
 #include <cstdint>
 
 namespace dcgn::collective {
-
-// Calls that may be a matter of packets are inlined up to there; the rest has a copy of scope and member.
-using detail::Kept;
 
 // A call whose arguments have been looked at, once all have told their addresses: visit(channel, places) where all can
 // be reached, else otherwise(channel).
@@ -25,11 +20,16 @@ DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call
                                   const Otherwise& otherwise) {
   if (told.code != Code::ok) return told.code;
   const Channel c(scope, m, call, told.number);
-  return told.reached ? visit_straight(c, m, call, told.number, [&](const Place* places) { visit(c, places); })
-                      : otherwise(c);
+  return told.reached ? visit_straight(c, m, call, [&](const Place* places) { visit(c, places); }) : otherwise(c);
 }
 
 // ---- with an operation
+
+// Operations of slots: those of CPU ranks have no inboxes.
+template <class R>
+concept ReducesInTurns = requires {
+  R::element_size;
+};
 
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
@@ -50,13 +50,30 @@ template <class Scope, class R>
                      : reduce(c, in.data, out.data, in.count, root, r);
 }
 
+// Whether operands may be reduced in a turn: with room for the result, which lies at `same` or clear of them.
+template <class Scope>
+DCGN_HOST_DEVICE bool reduces_in_turn(const Scope& scope, const Member& m, const Input& in, const Output& out,
+                                      std::int64_t results, std::int64_t element, const void* same) {
+  return goes_in_turns(scope, m) & (in.data != nullptr || in.count == 0) & (out.data != nullptr || results == 0) &
+             (out.count >= results) &&
+         lies_apart(out.data, results * element, in.data, in.count * element, same);
+}
+
 template <class Scope, class R>
-DCGN_HOST_DEVICE Code reduce(const Scope& scope, const Member& m, Input in, Output out, int root, const R& r) {
-  Code code = Code::ok;
-  const int known = m.group.has(root) ? root : m.group.size;
-  return reduce_in_packets(scope, m, Call::reduce, in, out, known, r, code)
-             ? code
-             : reduce_otherwise<Scope>(scope, m, in, out, root, r);
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce(const Scope& scope, const Member& m, Input in, Output out,
+                                                           int root, const R r) {
+  if constexpr (ReducesInTurns<R>) {
+    const std::int64_t bytes = in.count * r.element();
+    const bool here = m.group.rank == root;
+    if (reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) && m.group.has(root) &&
+        bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+        has_room(*m.port.me, bytes, m.group.size, r)) {
+      return reduce_in_turn<false>(
+          scope, m,
+          {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? m.group.size : 0}, r);
+    }
+  }
+  return reduce_otherwise<Scope>(scope, m, in, out, root, r);
 }
 
 // What those check that give every rank as much as it gave.
@@ -80,54 +97,71 @@ template <class Scope, class R>
                      : all_reduce(c, in.data, out.data, in.count, r);
 }
 
-// `told`, if they have told each other.
+// By addresses, of ranks that have inboxes.
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_straight(Kept<Scope> scope, const Member m, Input in,
-                                                                   Output out, bool have_told, Told told, const R r) {
+                                                                   Output out, const R r) {
   const Pieces pieces = pieces_to_reduce(in.count, m.group.size, r);
-  if (!have_told)
-    told = tell_straight<Scope>(scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r));
   return go_straight<Scope>(
-      scope, m, Call::all_reduce, told,
+      scope, m, Call::all_reduce,
+      tell_straight<Scope>(scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r)),
       [&](const auto& c, const Place* places) {
         reducing_part(c, out.data, pieces.begin(c.rank()), pieces.length(c.rank()), true, r)(places);
       },
       [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); });
 }
 
-template <class Scope, class R>
-DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
-  Code code = Code::ok;
-  if (reduce_in_packets(scope, m, Call::all_reduce, in, out, -1, r, code)) return code;
-  if constexpr (ReducesInFifos<Scope, R>) {
-    bool fits = false;
-    const Reduction reduction = reduction_in_fifos<Scope, R>(scope, m, in, out, fits);
-    if (fits)
-      if (const Outcome outcome = all_reduce_in_fifos(scope, m, reduction, r); outcome.done) return outcome.code;
-  }
-  if constexpr (goes_straight<Scope>)
-    if (const std::int64_t bytes = in.count * r.element(); may_go_straight(scope, m, bytes, all_reduce_by_addresses) &&
-                                                           in.data && out.data && out.count >= in.count &&
-                                                           lies_apart(in.data, bytes, out.data, bytes, out.data)) {
-      if constexpr (ReducesInBlocks<Scope, R>)
-        if (const unsigned blocks = blocks_that_move(scope, m, in, out, bytes)) {
-          const Told told = all_reduce_in_blocks(scope, m, in, out, alike_to_reduce(in.count, r), blocks, r);
-          return told.together || told.code != Code::ok ? told.code
-                                                        : all_reduce_straight<Scope>(scope, m, in, out, true, told, r);
-        }
-      return all_reduce_straight<Scope>(scope, m, in, out, false, {}, r);
+// `Inline`: what goes in a turn is of the kernel's own code, but for a grid's, which is long enough.
+template <bool Inline = false, class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code all_reduce(const Scope& scope, const Member& m, Input in,
+                                                               Output out, const R r) {
+  if constexpr (ReducesInTurns<R>) {
+    const std::int64_t bytes = in.count * r.element();
+    if (reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data)) {
+      const int size = m.group.size;
+      const Steps steps =
+          bytes <= most_to_reduce_in_turn ? steps_of(*m.port.me, bytes, size, r.element()) : Steps::none;
+      const bool in_parts = steps == Steps::two;
+      if (steps != Steps::none &&
+          has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r)) {
+        return reduce_in_turn<Inline>(
+            scope, m, {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts},
+            r);
+      } else if (may_go_straight(scope, m, bytes, all_reduce_by_addresses)) {
+        return all_reduce_straight<Scope>(scope, m, in, out, r);
+      }
     }
+  }
   return all_reduce_otherwise<Scope>(scope, m, in, out, r);
 }
 
 template <class Scope, class R>
-DCGN_HOST_DEVICE Code scan(const Scope& scope, const Member& m, Input in, Output out, bool exclusive, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code scan_otherwise(Kept<Scope> scope, const Member m, Input in, Output out,
+                                                              bool exclusive, const R r) {
   const Channel c(scope, m, exclusive ? Call::exclusive_scan : Call::scan,
                   [&](Checks& checks) { check_alike(checks, in, out, r); });
   if (c.code() != Code::ok) return c.code();
   const Hosts hosts(c);
   return hosts.count ? scan_by_hosts(c, hosts, in.data, out.data, in.count, exclusive, r)
                      : scan(c, in.data, out.data, in.count, exclusive, r);
+}
+
+template <class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code scan(const Scope& scope, const Member& m, Input in, Output out,
+                                                         bool exclusive, const R r) {
+  if constexpr (ReducesInTurns<R>) {
+    const std::int64_t bytes = in.count * r.element();
+    const int size = m.group.size;
+    if (reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data) && bytes <= most_to_move_in_turn &&
+        bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r)) {
+      const int self = m.group.rank;
+      return reduce_in_turn<false>(scope, m,
+                                   {exclusive ? Call::exclusive_scan : Call::scan, no_root, in.count, in.data, 0,
+                                    out.data, others_in(m.group) & ~((2u << self) - 1), self + !exclusive},
+                                   r);
+    }
+  }
+  return scan_otherwise<Scope>(scope, m, in, out, exclusive, r);
 }
 
 // Part k of `total` elements for rank k.
@@ -140,7 +174,8 @@ DCGN_HOST_DEVICE Code reduce_parts_of(const Channel<Scope>& c, const message::Sp
 }
 
 template <class Scope, class R>
-DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const Member& m, Input in, Output out, const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_scatter_otherwise(Kept<Scope> scope, const Member m, Input in,
+                                                                        Output out, const R r) {
   const Channel c(scope, m, Call::reduce_scatter, [&](Checks& checks) {
     checks.alike(out.count * r.element());
     checks.output(out, 0, r.element());
@@ -155,10 +190,26 @@ DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const Member& m, Input 
   return reduce_parts_of(c, message::in_row(in.data, bytes, bytes), in.count, out.data, r);
 }
 
+template <class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_scatter(const Scope& scope, const Member& m, Input in,
+                                                                   Output out, const R r) {
+  if constexpr (ReducesInTurns<R>) {
+    const std::int64_t bytes = out.count * r.element();
+    const int size = m.group.size;
+    if (reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
+        in.count == out.count * size && bytes <= most_to_move_in_turn &&
+        bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r)) {
+      return reduce_in_turn<false>(
+          scope, m, {Call::reduce_scatter, no_root, out.count, in.data, bytes, out.data, others_in(m.group), size}, r);
+    }
+  }
+  return reduce_scatter_otherwise<Scope>(scope, m, in, out, r);
+}
+
 // Part i is parts.counts[i] elements, which follow each other.
 template <class Scope, class R>
-DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const Member& m, Input in, Parts parts, Output out,
-                                      const R& r) {
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_scatterv(Kept<Scope> scope, const Member m, Input in, Parts parts,
+                                                               Output out, const R r) {
   const auto begin = [&](int i) {
     std::int64_t sum = 0;
     for (int k = 0; k < i; ++k) sum += parts.counts[k];

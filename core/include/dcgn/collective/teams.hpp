@@ -7,10 +7,10 @@
 
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/thresholds.hpp>
+#include <dcgn/collective/turn.hpp>
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/device_barrier.hpp>
 #include <dcgn/message/endpoint.hpp>
-#include <dcgn/message/exchange.hpp>
 #include <dcgn/message/rounds.hpp>
 
 #include <cstdint>
@@ -89,19 +89,41 @@ struct Teams {
   }
 };
 
+// So many ranks of a call's communicator, of whom each has come before another goes on: in a turn, where they have
+// inboxes. `begins`: nothing else is of the call.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_by_steps(dcgn::detail::Kept<Scope> scope, const message::Port port,
+                                                             const Group group, const message::Peers peers,
+                                                             const TurnPlan plan, int size, bool has_begun) {
+  return Turn<Scope>(scope, port, group, peers, size)
+      .run(
+          plan, [](int) { return std::uint64_t{0}; }, [] {},
+          [](int, std::uint64_t, const message::Flight&) { return true; }, [](bool) { return true; }, has_begun);
+}
+template <class Scope>
+DCGN_HOST_DEVICE Code meet_in_turn(const Scope& scope, const message::Port& port, const Group& group,
+                                   const message::Peers& peers, int size, bool begins) {
+  const std::uint32_t others = ((1u << size) - 1) & ~(1u << peers.self);
+  const TurnPlan plan{
+      Call::barrier, Signature(Call::barrier, group.pair, no_root, 0, 0), 0, no_root, others, others, false, begins};
+  bool has_begun = false;
+  if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
+    if (Turn<Scope>(scope, port, group, peers, size)
+            .run_at_once(
+                plan, 0, [](std::uint64_t) {}, has_begun))
+      return Code::ok;
+  return meet_by_steps<Scope>(scope, port, group, peers, plan, size, has_begun);
+}
+
 // The leaders send each other nothing.
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
-  if constexpr (message::exchanges_packets<Scope>)
-    if (c.scope().size() >= gpu::warp_size && teams.count <= at_once_ranks) {
-      const message::Partners all{teams.leaders, teams.count};
-      const message::Exchange e = c.exchange_nothing(all);
-      if (e.state == message::Exchange::State::all) return Code::ok;
-      if (e.state == message::Exchange::State::some) {
-        message::note_missing(c.scope(), c.me(), all, e);
-        return c.make_up(teams.across());
-      }
-    }
+  if (teams.count > 1 && teams.count <= at_once_ranks && is_among_slots(c.me(), c.group()))
+    return lead_few(c.scope(), teams.count,
+                    [&](const auto& few) {
+                      return Outcome{meet_in_turn(few, c.port(), c.group(), teams.leaders, teams.count, false), true};
+                    })
+        .code;
   return c.empty_round(teams.across());
 }
 

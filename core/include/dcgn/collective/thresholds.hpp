@@ -2,6 +2,8 @@
 // call must have the same ones.
 #pragma once
 
+#include <dcgn/message/endpoint.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -9,7 +11,7 @@ namespace dcgn::collective {
 
 // Up to so many ranks of one process each sends to all others at once: in messages that do not wait for each other.
 // More are teams, one for each device, where they are in order.
-inline constexpr int at_once_ranks = 16;
+inline constexpr int at_once_ranks = message::most_in_turn;
 // As many send to the root at once, or get something from it.
 inline constexpr int to_root_at_once_ranks = 256;
 // Bytes that a rank sends in all, at once, of what it could as well send a part of to each: a broadcast, a reduction.
@@ -27,11 +29,13 @@ inline constexpr std::size_t by_first_block = 65 << 10;
 // From so many bytes on such ranks read and write each other's buffers where all can reach them: those that every rank
 // has at the end, and those of a rank's part, among slots alone, whose FIFOs carry more, and else.
 inline constexpr std::int64_t all_reduce_by_addresses = 65 << 10;
-// Reductions by several blocks up to here go through rings of the blocks, where slots have such; see in_blocks.hpp.
-inline constexpr std::int64_t most_by_blocks = 8 << 20;
 inline constexpr std::int64_t broadcast_by_addresses = 65 << 10;
 inline constexpr std::int64_t slots_parts_by_addresses = 65 << 10;
 inline constexpr std::int64_t parts_by_addresses = 16 << 10;
+// Up to so many bytes slots that have inboxes of each other send in a turn, as far as it fits, whatever is said above:
+// of what all reduce, and of a rank's part of what is moved.
+inline constexpr std::int64_t most_to_reduce_in_turn = 768 << 10;
+inline constexpr std::int64_t most_to_move_in_turn = 64 << 10;
 
 // The others follow each other, and so do those of long messages.
 // Bytes that every rank has at the end: down a tree below, in pieces around the ring from here on.

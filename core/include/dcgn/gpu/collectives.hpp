@@ -34,65 +34,79 @@ class Collectives {
   // No rank leaves before all have entered.
   template <class Scope>
   DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return by(scope, Call::barrier, any_source, 0, 0,
-              [&](const auto& s) { return collective::barrier(detail::kept(s), member()); });
+    return by(scope, Call::barrier, any_source, 0, 0, [&](const auto& s) {
+      return by_few(s, 0, [&](const auto& few) { return collective::barrier(detail::kept(few), member()); });
+    });
   }
 
   // The root's buffer to all.
   template <class Scope, MessageBuffer Buffer>
-  DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
     return by(scope, Call::broadcast, root, size_of(buffer), bytes_of(buffer), [&](const auto& s) {
-      return collective::broadcast(detail::kept(s), member(), as_span(buffer).data(),
-                                   static_cast<std::int64_t>(as_span(buffer).size_bytes()), root);
+      return move_by<Scope>(
+          s, size_of(buffer),
+          [&](collective::Moved& a) {
+            return collective::plan_broadcast(s, member(), as_span(buffer).data(), size_of(buffer), root, a);
+          },
+          [&](const auto& few) {
+            return collective::broadcast(detail::kept(few), member(), as_span(buffer).data(), size_of(buffer), root);
+          });
     });
   }
 
   // out[i] at the root becomes in[i] of rank 0 op in[i] of rank 1 op ...
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op, int root) const {
-    return by(scope, Call::reduce, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::reduce(s, member(), collective::input(in), collective::output(out), root, Reducer<In, Op>{op});
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op,
+                                                      int root) const {
+    return by(scope, Call::reduce, root, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+      return collective::reduce<S>(s, member(), collective::input(in), collective::output(out), root,
+                                   Reducer<In, Op>{op});
     });
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, Call::all_reduce, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_reduce(s, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
+    return by(scope, Call::all_reduce, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+      return collective::all_reduce<Scope::in_block>(s, member(), collective::input(in), collective::output(out),
+                                                     Reducer<In, Op>{op});
     });
   }
   template <class Scope, MessageBuffer Buffer, class Op>
-  DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, Buffer&& buffer, Op op) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, Buffer&& buffer, Op op) const {
     return all_reduce(scope, buffer, buffer, op);
   }
   // `in` holds a block as long as `out` for each rank; this one gets its own block, reduced.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, Call::reduce_scatter, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::reduce_scatter(s, member(), collective::input(in), collective::output(out),
-                                        Reducer<In, Op>{op});
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out,
+                                                              Op op) const {
+    return by(scope, Call::reduce_scatter, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+      return collective::reduce_scatter<S>(s, member(), collective::input(in), collective::output(out),
+                                           Reducer<In, Op>{op});
     });
   }
   // The same with counts[r] elements for rank r, the same counts at all ranks.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in, Counts counts, Out&& out, Op op) const {
-    return by(scope, Call::reduce_scatterv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::reduce_scatterv(s, member(), collective::input(in), collective::parts(counts, {}),
-                                         collective::output(out), Reducer<In, Op>{op});
+    return by(scope, Call::reduce_scatterv, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+      return collective::reduce_scatterv<S>(s, member(), collective::input(in), collective::parts(counts, {}),
+                                            collective::output(out), Reducer<In, Op>{op});
     });
   }
   // out[i] becomes in[i] of rank 0 op ... op in[i] of this rank; or, exclusive, of the rank before this one, where rank
   // 0 gets nothing.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, Call::scan, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::scan(s, member(), collective::input(in), collective::output(out), false, Reducer<In, Op>{op});
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
+    return by(scope, Call::scan, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+      return collective::scan<S>(s, member(), collective::input(in), collective::output(out), false,
+                                 Reducer<In, Op>{op});
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
-  DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, Call::exclusive_scan, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::scan(s, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out,
+                                                              Op op) const {
+    return by(scope, Call::exclusive_scan, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+      return collective::scan<S>(s, member(), collective::input(in), collective::output(out), true,
+                                 Reducer<In, Op>{op});
     });
   }
 
@@ -100,8 +114,10 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
     return by(scope, Call::gather, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::gather(detail::kept(s), member(), collective::input(in), collective::output(out),
-                                collective::element_bytes<In>, root);
+      return by_few(s, size_of(in), [&](const auto& few) {
+        return collective::gather(detail::kept(few), member(), collective::input(in), collective::output(out),
+                                  collective::element_bytes<In>, root);
+      });
     });
   }
   // Rank r's `in` of counts[r] elements goes to displacements[r]. The root alone needs `out` and both of these.
@@ -117,8 +133,10 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
     return by(scope, Call::scatter, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
-      return collective::scatter(detail::kept(s), member(), collective::input(in), collective::output(out),
-                                 collective::element_bytes<In>, root);
+      return by_few(s, size_of(out), [&](const auto& few) {
+        return collective::scatter(detail::kept(few), member(), collective::input(in), collective::output(out),
+                                   collective::element_bytes<In>, root);
+      });
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
@@ -132,10 +150,18 @@ class Collectives {
   }
   // As gather and gatherv, to every rank.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
-  DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
     return by(scope, Call::all_gather, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_gather(detail::kept(s), member(), collective::input(in), collective::output(out),
-                                    collective::element_bytes<In>);
+      return move_by<Scope>(
+          s, size_of(in),
+          [&](collective::Moved& a) {
+            return collective::plan_parts(s, member(), Call::all_gather, collective::input(in), collective::output(out),
+                                          collective::element_bytes<In>, a);
+          },
+          [&](const auto& few) {
+            return collective::all_gather(detail::kept(few), member(), collective::input(in), collective::output(out),
+                                          collective::element_bytes<In>);
+          });
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
@@ -148,10 +174,18 @@ class Collectives {
   }
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
-  DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
     return by(scope, Call::all_to_all, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return collective::all_to_all(detail::kept(s), member(), collective::input(in), collective::output(out),
-                                    collective::element_bytes<In>);
+      return move_by<Scope>(
+          s, size_of(in) / most(1, static_cast<const Slot*>(this)->size()),
+          [&](collective::Moved& a) {
+            return collective::plan_parts(s, member(), Call::all_to_all, collective::input(in), collective::output(out),
+                                          collective::element_bytes<In>, a);
+          },
+          [&](const auto& few) {
+            return collective::all_to_all(detail::kept(few), member(), collective::input(in), collective::output(out),
+                                          collective::element_bytes<In>);
+          });
     });
   }
   // Not in place.
@@ -177,16 +211,27 @@ class Collectives {
   DCGN_HOST_DEVICE static std::int64_t size_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());
   }
+  DCGN_HOST_DEVICE static int most(int a, int b) { return a < b ? b : a; }
   // Several blocks leave what is short to the first of them: meeting takes them longer.
   template <class Scope, class Act>
-  DCGN_HOST_DEVICE Code by(const Scope& scope, Call call, int root, std::int64_t part, std::size_t bytes,
-                           const Act& act) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code by(const Scope& scope, Call call, int root, std::int64_t part,
+                                                  std::size_t bytes, const Act& act) const {
     const Slot& slot = static_cast<const Slot&>(*this);
     const collective::Recorded recorded(scope, slot.port_, slot.group_, call, root, any_tag, part);
     if constexpr (message::plans_ahead<Scope>)
       if (bytes < collective::by_first_block && !scope.broken())
         return scope.lead_block([&](const BlockScope& block) { return collective::Outcome{act(block)}; }).code;
     return act(scope);
+  }
+  template <class Outer, class Scope, class Plan, class Act>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code move_by(const Scope& scope, std::int64_t bytes, const Plan& plan,
+                                                       const Act& act) const {
+    return collective::move_by<Outer::in_block>(scope, member(), bytes, plan, act);
+  }
+  // Of few bytes for each rank.
+  template <class Scope, class Act>
+  DCGN_HOST_DEVICE Code by_few(const Scope& scope, std::int64_t bytes, const Act& act) const {
+    return collective::by_few(scope, member(), bytes, act);
   }
   DCGN_HOST_DEVICE collective::Member member() const { return static_cast<const Slot*>(this)->member(); }
 };

@@ -28,6 +28,8 @@ DCGN_HOST_DEVICE constexpr bool is_collective(std::uint32_t context) { return co
 // Pairs: a small message's header has room for as many.
 inline constexpr std::int32_t most_communicators = 256;
 
+struct Row;  // payload.hpp
+
 struct Envelope {
   std::int32_t peer = any_source;
   std::int32_t tag = any_tag;
@@ -169,6 +171,7 @@ enum class Flaw : std::uint32_t {
   grid,           // more places than ranks
   other_root,     // than that of `envelope.peer`
   other_element,  // likewise, in bytes
+  other_call,     // than that of `envelope.peer`
   under_way,      // as many calls as can be
 };
 
@@ -191,20 +194,29 @@ inline constexpr int most_at_once = 256;
 
 struct DeviceBarrier;  // device_barrier.hpp
 
-// What a slot whose calls may be made by many blocks has for them: a ring for each from the same block of every other
-// rank, where whatever passes between the two takes one half or the other by turns. See collective/in_blocks.hpp.
-struct alignas(64) BlockRings {
-  static constexpr int most = 8;              // ranks
-  static constexpr std::uint32_t shift = 13;  // a ring has 2^shift packets
-  static constexpr std::uint32_t half_bytes = 48 << 10;
+// What a slot has for the collectives that it is in with another slot: see inbox.hpp.
+struct alignas(32) Inbox {
+  static constexpr std::uint32_t segments = 4;
 
-  Packet* to[most];            // [rank]: the first block's ring at that rank, which the other blocks' follow
-  Packet* from[most];          // of those here, the first block's
-  std::uint32_t* moved;        // [block][rank]: how often something has passed between the two
-  std::uint32_t passed[most];  // [rank]: and how often all blocks pass something over besides
-  // What the first block has found out of the present call: 0 nothing yet, 1 that the others go on, 2 that they do not.
-  alignas(64) std::uint32_t verdict;
+  Packet* to = nullptr;         // at the peer; null where there is none
+  Packet* from = nullptr;       // here
+  std::uint32_t turn = 0;       // collectives that both have been in
+  std::uint32_t seen = 0;       // the first turns, of which this rank has seen the peer's last one
+  std::uint32_t signature = 0;  // that this rank has sent in the turn before
 };
+
+// The packets of a turn between two ranks, as one of them has them.
+struct Flight {
+  Packet* to = nullptr;    // at the peer
+  Packet* from = nullptr;  // here
+  std::uint32_t turn = 0;
+
+  // From packet `at` of the segment on.
+  DCGN_HOST_DEVICE Row sent(std::uint32_t at) const;
+  DCGN_HOST_DEVICE Row came(std::uint32_t at) const;
+};
+// Slots that are in a turn together.
+inline constexpr int most_in_turn = 16;
 
 // Which collectives a rank has begun: how many of each communicator, and for reports the latest of all.
 struct Turns {
@@ -263,8 +275,11 @@ struct CollectiveSpace {
   // Of a slot: where those of its GPU meet, the first of whom is this one; most_device_barriers for each.
   std::int32_t device_barriers_first = 0;
   DeviceBarrier* device_barriers = nullptr;
-  BlockRings* block_rings = nullptr;  // null where there are none
-  std::int32_t ring_blocks = 0;       // that have such
+  Inbox* inboxes = nullptr;                                  // of a slot, [near]; null where there are none
+  Flight flights[most_in_turn];                              // of the present turn, by number
+  std::uint32_t inbox_packets = 0;                           // of a segment, the same everywhere: a power of two
+  std::uint32_t given_up = 0;                                // Phase::aborted while a call is not to be ended
+  std::uint32_t among_slots[most_communicators / 32] = {0};  // a bit for each whose ranks have inboxes of each other
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.

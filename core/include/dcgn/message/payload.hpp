@@ -323,6 +323,9 @@ struct Row {
   }
 };
 
+DCGN_HOST_DEVICE inline Row Flight::sent(std::uint32_t at) const { return {{to, 31}, at, turn}; }
+DCGN_HOST_DEVICE inline Row Flight::came(std::uint32_t at) const { return {{from, 31}, at, turn}; }
+
 // A payload and the packets that carry it.
 struct Payload : Row, PayloadLayout {
   DCGN_HOST_DEVICE Payload(const Row& row, std::uint32_t count, std::uint64_t bytes)
@@ -382,35 +385,53 @@ DCGN_HOST_DEVICE void push_packets(const Scope& scope, const Payload p, const un
   }
 }
 
-// Calls look() until it returns true; false if the job is aborted meanwhile.
-template <class Look>
-DCGN_HOST_DEVICE bool await(const std::uint32_t& phase, const Look& look) {
+// Whether a wait is to be given up: the job is aborted.
+DCGN_HOST_DEVICE inline bool is_over(const std::uint32_t& phase) {
+  return load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted);
+}
+
+// Or a call of this rank's is not to be ended: its leader has said so.
+struct Watch {
+  const std::uint32_t& phase;
+  const std::uint32_t& given_up;
+};
+DCGN_HOST_DEVICE inline bool is_over(const Watch& watch) { return is_over(watch.phase) || is_over(watch.given_up); }
+
+// Calls look() until it returns true; false if the wait is to be given up, as is_over(watched) says. What has not come
+// in a while is looked for less often.
+template <class Watched, class Look>
+DCGN_HOST_DEVICE bool await(const Watched& watched, const Look& look) {
+  constexpr std::uint32_t most_briefly = 4096;
   for (std::uint32_t looks = 1; !look(); ++looks) {
-    if (looks % 256 == 0 && load_relaxed(phase) == static_cast<std::uint32_t>(Phase::aborted)) return false;
-    relax_briefly();
+    if (looks % 256 == 0 && is_over(watched)) return false;
+    if (looks < most_briefly)
+      relax_briefly();
+    else
+      relax();
   }
   return true;
 }
 
-// Reads one packet that must be about to come; false if the job is aborted meanwhile.
-DCGN_HOST_DEVICE inline bool await_packet(const Row& row, std::uint32_t packet, std::uint32_t (&d)[3],
-                                          const std::uint32_t& phase) {
-  return await(phase, [&] { return read_packet(row.at(packet), row.epoch(packet), d); });
+// Reads one packet that must be about to come; false if the wait is given up.
+template <class Watched>
+DCGN_HOST_DEVICE bool await_packet(const Row& row, std::uint32_t packet, std::uint32_t (&d)[3],
+                                   const Watched& watched) {
+  return await(watched, [&] { return read_packet(row.at(packet), row.epoch(packet), d); });
 }
 
 // Reads the packets of a part, likewise.
-template <class Part, std::uint32_t Count>
+template <class Part, std::uint32_t Count, class Watched>
 DCGN_HOST_DEVICE bool await_part(const Row& row, const Part& part, std::uint32_t (&d)[Count][3],
-                                 const std::uint32_t& phase) {
-  return await(phase, [&] { return row.read(part, d); });
+                                 const Watched& watched) {
+  return await(watched, [&] { return row.read(part, d); });
 }
 
 // The whole words of all packets, into a buffer of words that takes all that wide groups hold; false where the job is
 // aborted meanwhile.
-template <std::uint32_t AtOnce = packets_at_once>
-DCGN_HOST_DEVICE bool take_payload(const Payload& p, const std::uint32_t& phase, unsigned char* to, const Hands hands) {
+template <std::uint32_t AtOnce = packets_at_once, class Watched>
+DCGN_HOST_DEVICE bool take_payload(const Payload& p, const Watched& watched, unsigned char* to, const Hands hands) {
   return each_part<AtOnce>(p, hands, [&](const auto& part, auto& d) {
-    if (!await_part(p, part, d, phase)) return false;
+    if (!await_part(p, part, d, watched)) return false;
     part.store(to, d);
     return true;
   });
@@ -418,10 +439,11 @@ DCGN_HOST_DEVICE bool take_payload(const Payload& p, const std::uint32_t& phase,
 
 #if !defined(__CUDA_ARCH__)
 // As push_alone().
-inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned char* to) {
+template <class Watched>
+bool take_alone(const Payload& p, const Watched& watched, unsigned char* to) {
   for (std::uint32_t i = 0; i < p.wide / 4; ++i) {
     std::uint32_t d[4][3];
-    if (!await_part(p, Share(i), d, phase)) return false;
+    if (!await_part(p, Share(i), d, watched)) return false;
     Share(i).store(to, d);
   }
   for (std::uint32_t group = p.wide; group < p.packets; group += 32) {
@@ -429,7 +451,7 @@ inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned ch
     std::uint32_t words[3 * 32];
     for (std::uint32_t k = 0; k < count; ++k) {
       std::uint32_t d[3];
-      if (!await_packet(p, group + k, d, phase)) return false;
+      if (!await_packet(p, group + k, d, watched)) return false;
       for (std::uint32_t w = 0; w < 3; ++w) words[w * count + k] = d[w];
     }
     const std::uint64_t begin = p.begin_of(group);
@@ -440,20 +462,20 @@ inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned ch
 #endif
 
 // Reads a payload's packets with all threads of the scope, of which as much is wanted as `p` says. They may still be on
-// their way, written by threads that are in their call now; false where the job is aborted meanwhile.
-template <class Scope>
-DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
+// their way, written by threads that are in their call now; false where the wait is given up.
+template <class Scope, class Watched>
+DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const Watched& watched, const Payload p, unsigned char* to) {
   const Hands hands = Hands::all_of(scope);
   const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
 #if !defined(__CUDA_ARCH__)
-  if (hands.count == 1 && in_words) return take_alone(p, phase, to);
+  if (hands.count == 1 && in_words) return take_alone(p, watched, to);
 #endif
-  if (in_words && !take_payload(p, phase, to, hands)) return false;
+  if (in_words && !take_payload(p, watched, to, hands)) return false;
   if (in_words && !p.rest) return true;
   // The bytes after the whole words, once more from their packet, or all.
   for (std::uint32_t i = hands.turn + (in_words ? p.whole / 96 * 32 : 0); i < p.packets; i += hands.count) {
     std::uint32_t d[3];
-    if (!await_packet(p, i, d, phase)) return false;
+    if (!await_packet(p, i, d, watched)) return false;
     for (std::uint32_t w = 0; w < 3; ++w) {
       const std::uint32_t word = word_of(i, w, p.packets);
       if (word == p.whole || (word < p.whole && !in_words))
@@ -462,6 +484,10 @@ DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const std::uint32_t& phas
   }
   return true;
 }
+
+// The same of payloads that need not lie on words nor end with one, packet by packet, out of line.
+DCGN_HOST_DEVICE void push_bytes(const Payload p, const unsigned char* from, const Hands hands);
+DCGN_HOST_DEVICE bool take_bytes(const Payload p, const Watch watch, unsigned char* to, const Hands hands);
 
 // Whether a scope is of several blocks.
 template <class Scope>

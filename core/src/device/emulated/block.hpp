@@ -98,7 +98,7 @@ class Block {
   std::string who_waits_where() const;
 
   std::vector<Line> memory_;  // dynamic shared memory
-  alignas(16) std::byte scratch_[gpu::block_scratch_bytes];
+  alignas(16) std::byte scratch_[gpu::block_scratch_bytes + gpu::block_table_bytes];
   Barrier barrier_;
   std::vector<Warp> warps_;
   unsigned live_;

@@ -40,6 +40,28 @@ DCGN_HOST_DEVICE bool take_odd(const Payload p, const std::uint32_t& phase, unsi
   return true;
 }
 
+DCGN_HOST_DEVICE void push_bytes(const Payload p, const unsigned char* from, const Hands hands) {
+  for (std::uint32_t i = hands.turn; i < p.packets; i += hands.count) {
+    std::uint32_t d[3];
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = word_of(i, w, p.packets);
+      d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
+    }
+    write_packet(p.at(i), d[0], d[1], d[2], p.epoch(i));
+  }
+}
+
+DCGN_HOST_DEVICE bool take_bytes(const Payload p, const Watch watch, unsigned char* to, const Hands hands) {
+  for (std::uint32_t i = hands.turn; i < p.packets; i += hands.count) {
+    std::uint32_t d[3];
+    if (!await_packet(p, i, d, watch)) return false;
+    for (std::uint32_t w = 0; w < 3; ++w)
+      if (const std::uint32_t word = word_of(i, w, p.packets); word <= p.whole)
+        split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
+  }
+  return true;
+}
+
 }  // namespace dcgn::message
 
 #endif

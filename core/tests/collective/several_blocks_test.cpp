@@ -1,5 +1,5 @@
-// all_reduce by several blocks of each slot, which have rings of their own: by as many blocks at every rank or not, and
-// with other calls between. The operands must not change places.
+// all_reduce by several blocks of each slot: by as many at every rank or not, and with other calls between. The
+// operands must not change places.
 #include "expect.hpp"
 #include "sanitized.hpp"
 
@@ -143,7 +143,7 @@ void expect_shares(int gpus, unsigned grid, unsigned block, const SharesInTurns&
 
 int gpus_at_most(int count) { return std::min(count, Device::count()); }
 
-TEST(InBlocks, OfTwoRanks) {
+TEST(SeveralBlocks, OfTwoRanks) {
   if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
   expect_shares(2, 4, 40, {17003, sanitized ? 2 : 7, 0});
   if (sanitized) return;
@@ -151,7 +151,7 @@ TEST(InBlocks, OfTwoRanks) {
   expect_shares(2, 2, 40, {50001, 3, 1});
 }
 
-TEST(InBlocks, OfMoreRanks) {
+TEST(SeveralBlocks, OfMoreRanks) {
   if (Device::count() < 3) GTEST_SKIP() << "needs three GPUs";
   for (const int gpus : {3, gpus_at_most(8)}) {
     if (sanitized && gpus > 3) continue;
@@ -160,7 +160,7 @@ TEST(InBlocks, OfMoreRanks) {
   }
 }
 
-TEST(InBlocks, InManyInterleavings) {
+TEST(SeveralBlocks, InManyInterleavings) {
   if (Device::count() < 3 || Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "needs emulated GPUs";
   std::vector<std::optional<std::uint64_t>> seeds;
   for (std::uint64_t seed = 0; seed < (fewer == 1 ? 40 : 2); ++seed) seeds.emplace_back(seed);
@@ -186,7 +186,7 @@ struct OtherLengthsFirst {
   }
 };
 
-TEST(InBlocks, AfterAMismatchThatIsReturned) {
+TEST(SeveralBlocks, AfterAMismatchThatIsReturned) {
   if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
   const int gpus = gpus_at_most(3);
   Config config{.nodes = {{.gpus = gpus, .slots = 1}}};
@@ -221,7 +221,7 @@ TEST(InBlocks, AfterAMismatchThatIsReturned) {
   }
 }
 
-TEST(InBlocks, ManyOfThem) {
+TEST(SeveralBlocks, ManyOfThem) {
   if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
   if (Device(0).kind() == DeviceKind::emulated) GTEST_SKIP() << "an emulated GPU has few multiprocessors";
   const auto all = static_cast<unsigned>(Device(0).properties().multiprocessors);

@@ -1,0 +1,579 @@
+// Collectives in a turn (turn.hpp): payloads in packets, in one step or in two. In one, ranks send each other all that
+// there is for them. In two, a part goes to each rank, which sends what becomes of it to all others: of packet i the
+// thread that takes it from the first half of a segment sends it on to the second, so nothing waits for the whole.
+#pragma once
+
+#include <dcgn/buffers.hpp>
+#include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/turn.hpp>
+#include <dcgn/message/copy_bytes.hpp>
+#include <dcgn/message/inbox.hpp>
+#include <dcgn/message/payload.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+using dcgn::detail::Kept;
+using message::InboxHalves;
+
+// Bytes cut into a part for each of so many ranks, each but the last ones of so many.
+struct TurnParts {
+  std::uint32_t bytes, each;
+
+  DCGN_HOST_DEVICE std::uint32_t at(int k) const { return lesser(static_cast<std::uint32_t>(k) * each); }
+  DCGN_HOST_DEVICE std::uint32_t length(int k) const { return at(k + 1) - at(k); }
+
+ private:
+  DCGN_HOST_DEVICE std::uint32_t lesser(std::uint32_t end) const { return end < bytes ? end : bytes; }
+};
+DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::int64_t element) {
+  const auto all = static_cast<std::uint32_t>(bytes), count = static_cast<std::uint32_t>(ranks),
+             unit = static_cast<std::uint32_t>(16 % element ? element : 16), units = (all + unit - 1) / unit;
+  return {all, (units + count - 1) / count * unit};
+}
+
+// How a payload among so many ranks goes: whole to each that gets it, or in parts, in two steps; or not at all.
+enum class Steps : std::uint32_t { none, one, two };
+
+DCGN_HOST_DEVICE inline Steps steps_of(const Endpoint& me, std::int64_t bytes, int ranks, std::int64_t element) {
+  const InboxHalves halves(me);
+  if (bytes * (ranks - 1) <= whole_at_once && bytes <= halves.whole_bytes()) return Steps::one;
+  if (bytes > ranks * halves.half_bytes()) return Steps::none;
+  return parts_of(bytes, ranks, element).each <= halves.half_bytes() ? Steps::two : Steps::none;
+}
+
+// Writes a payload at a place of a flight's segment, and takes one from there; false where the wait is given up. Words:
+// it is known that the buffer lies on words, and so for all below.
+DCGN_HOST_DEVICE inline message::Payload payload_in(const message::Row& row, std::int64_t bytes) {
+  const auto length = static_cast<std::uint64_t>(bytes);
+  return {row, message::payload_packets(length), length};
+}
+
+template <bool Words = false, class Crew>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline void push_row(const Crew& crew, const message::Row& row,
+                                                             const unsigned char* from, std::int64_t bytes) {
+  const message::Payload p = payload_in(row, bytes);
+  if (!Words && !message::is_words(from, static_cast<std::uint64_t>(bytes)))
+    return message::push_bytes(p, from, message::Hands::all_of(crew));
+  message::each_part<1>(p, message::Hands::all_of(crew), [&](const auto& part, auto& d) {
+    part.load_own(from, d);
+    p.write(part, d);
+    return true;
+  });
+}
+template <bool Words = false, class Crew>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool take_row(const Crew& crew, const message::Row& row,
+                                                             unsigned char* to, std::int64_t bytes,
+                                                             const message::Watch watch) {
+  const message::Payload p = payload_in(row, bytes);
+  const message::Hands hands = message::Hands::all_of(crew);
+  if (!Words && !message::is_words(to, static_cast<std::uint64_t>(bytes)))
+    return message::take_bytes(p, watch, to, hands);
+  return message::take_payload<1>(p, watch, to, hands);
+}
+// Of rows that are words the thread that sends a word also puts another one in its place. Where they are not, what
+// comes may be put in its place once all has been sent.
+template <class Scope>
+DCGN_HOST_DEVICE void await_sent(const Scope& scope, const unsigned char* from, const unsigned char* to,
+                                 std::int64_t each) {
+  if (from == to && !message::is_words(from, static_cast<std::uint64_t>(each))) scope.sync();
+}
+
+// ---- what is moved
+
+// Each rank has `bytes` for each rank that it sends to and gets as many from each that it receives from.
+struct Moved {
+  Call call;
+  int root;
+  std::int64_t bytes;
+  const unsigned char* out;
+  std::int64_t out_stride;  // from what goes to one rank to the next; 0: all get the same
+  unsigned char* in;
+  std::int64_t in_stride;
+  std::uint32_t sends, receives;
+  bool keeps = true;      // the part for the calling rank is copied
+  bool in_parts = false;  // of what the root has, each rank gets a part first: broadcast
+
+  DCGN_HOST_DEVICE const unsigned char* from(int k) const { return out + k * out_stride; }
+  DCGN_HOST_DEVICE unsigned char* to(int k) const { return in + k * in_stride; }
+};
+
+// Up to 8 bytes go beside the signatures.
+DCGN_HOST_DEVICE inline TurnPlan plan_small(const Member& m, const Moved& a) {
+  return {a.call,  Signature(a.call, m.group.pair, a.root, 0, static_cast<std::uint32_t>(a.bytes)),
+          a.bytes, a.root,
+          a.sends, a.receives};
+}
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code move_small_by_steps(Kept<Scope> scope, const Member m, const Moved a,
+                                                                   bool has_begun) {
+  const auto length = static_cast<std::uint64_t>(a.bytes);
+  Turn<Scope> turn(scope, m);
+  return turn.run(
+      plan_small(m, a), [&](int k) { return message::load_small(a.from(k), length); }, [] {},
+      [&](int k, std::uint64_t value, const message::Flight&) {
+        message::store_small(a.to(k), length, value);
+        return true;
+      },
+      [&](bool) {
+        const int self = turn.self();
+        if (a.keeps && scope.leader() && a.to(self) != a.from(self))
+          message::store_small(a.to(self), length, message::load_small(a.from(self), length));
+        return true;
+      },
+      has_begun);
+}
+template <class Scope>
+DCGN_HOST_DEVICE Code move_small(const Scope& scope, const Member& m, const Moved& a) {
+  bool has_begun = false;
+  if constexpr (Turn<Scope>::by_lanes && Scope::in_warp) {
+    const Turn<Scope> turn(scope, m);
+    const auto lane = static_cast<int>(scope.rank());
+    const auto length = static_cast<std::uint64_t>(a.bytes);
+    const bool keeps = a.keeps && lane == turn.self();
+    const std::uint64_t value =
+        lane < turn.size() && ((a.sends >> lane & 1) || keeps) ? message::load_small(a.from(lane), length) : 0;
+    const auto take = [&](std::uint64_t got) {
+      if (lane < turn.size() && ((a.receives >> lane & 1) || keeps)) message::store_small(a.to(lane), length, got);
+    };
+    if (turn.run_at_once(plan_small(m, a), value, take, has_begun)) return Code::ok;
+  }
+  return move_small_by_steps<Scope>(scope, m, a, has_begun);
+}
+
+// More: whole, or a part for each rank of what the root has, which it passes on to all others. One function for both,
+// since it is compiled into kernels.
+template <bool Words, class Scope>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_rows(const Scope& scope, const Member& m, const Moved& a) {
+  const auto length = static_cast<std::uint64_t>(a.bytes);
+  Turn<Scope> turn(scope, m);
+  const int self = turn.self();
+  const bool is_root = self == a.root;
+  const TurnParts parts = parts_of(a.bytes, turn.size(), 1);
+  const std::uint32_t second = InboxHalves(turn.me()).second;
+  const auto pass_on = [&](int part, std::uint32_t to) {
+    turn.each_by_crews(to, [&](int k, const message::Crew& crew) {
+      push_row<Words>(crew, turn.flight(k).sent(second), a.out + parts.at(part), parts.length(part));
+    });
+  };
+  return turn.run(
+      {a.call, Signature(a.call, m.group.pair, a.root, 0, Signature::payload), a.bytes, a.root, a.sends, a.receives},
+      [&](int) { return length; },
+      [&] {
+        if (a.sends && !(a.in_parts && !is_root))
+          turn.each_by_crews(a.sends, [&](int k, const message::Crew& crew) {
+            push_row<Words>(crew, turn.flight(k).sent(InboxHalves::first), a.in_parts ? a.out + parts.at(k) : a.from(k),
+                            a.in_parts ? parts.length(k) : a.bytes);
+          });
+        if (a.in_parts && is_root) pass_on(self, turn.others());
+        if (!Words) await_sent(scope, a.out, a.in, a.bytes);
+        if (a.keeps && a.to(self) != a.from(self)) message::copy_bytes(scope, a.to(self), a.from(self), length);
+      },
+      [](int, std::uint64_t, const message::Flight&) { return true; },
+      [&](bool) {
+        bool came = true;
+        if (a.in_parts && !is_root) {
+          const std::uint32_t to = turn.others() & ~turn.bit(a.root);
+          const message::Payload own = payload_in(turn.flight(a.root).came(InboxHalves::first), parts.length(self));
+          unsigned char* const mine = a.in + parts.at(self);
+          if (Words || message::is_words(mine, parts.length(self))) {
+            came = message::each_part<1>(own, message::Hands::all_of(scope), [&](const auto& part, auto& d) {
+              if (!message::await_part(own, part, d, turn.watch())) return false;
+              part.store(mine, d);
+              for (int k = 0; k < turn.size(); ++k)
+                if (to >> k & 1) turn.flight(k).sent(second).write(part, d);
+              return true;
+            });
+          } else {
+            came = message::take_bytes(own, turn.watch(), mine, message::Hands::all_of(scope));
+            scope.sync();
+            if (came) pass_on(self, to);
+          }
+        }
+        turn.each_by_crews(a.receives, [&](int k, const message::Crew& crew) {
+          came = came && take_row<Words>(crew, turn.flight(k).came(a.in_parts ? second : InboxHalves::first),
+                                         a.in_parts ? a.in + parts.at(k) : a.to(k),
+                                         a.in_parts ? parts.length(k) : a.bytes, turn.watch());
+        });
+        return came;
+      });
+}
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code move_apart(Kept<Scope> scope, const Member m, const Moved a) {
+  return move_rows<false>(scope, m, a);
+}
+
+// Whether parts of so many bytes go whole from rank to rank.
+template <class Scope>
+DCGN_HOST_DEVICE bool fits_turn(const Scope& scope, const Member& m, std::int64_t bytes) {
+  return bytes >= 0 && bytes <= most_to_move_in_turn && goes_in_turns(scope, m) &&
+         bytes <= InboxHalves(*m.port.me).whole_bytes();
+}
+
+// What these calls move, if they go in a turn: not where an argument is wrong.
+template <class Scope>
+DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root,
+                                     Moved& a) {
+  if (!goes_in_turns(scope, m) || !m.group.has(root) || bytes < 0 || bytes > most_to_move_in_turn || (!data && bytes))
+    return false;
+  const Steps steps = steps_of(*m.port.me, bytes, m.group.size, 1);
+  const bool here = m.group.rank == root, in_parts = steps == Steps::two;
+  auto* const buffer = static_cast<unsigned char*>(data);
+  const std::uint32_t others = others_in(m.group);
+  a = {Call::broadcast,
+       root,
+       bytes,
+       buffer,
+       0,
+       buffer,
+       0,
+       here || in_parts ? others : 0,
+       here       ? 0
+       : in_parts ? others
+                  : 1u << root,
+       false,
+       in_parts};
+  return steps != Steps::none;
+}
+// all_gather, and all_to_all, of parts of so many bytes.
+template <class Scope>
+DCGN_HOST_DEVICE bool plan_parts(const Scope& scope, const Member& m, Call call, const Input& in, const Output& out,
+                                 std::int64_t element, Moved& a) {
+  const bool to_each = call == Call::all_to_all;
+  if (m.group.size <= 1 || (to_each && in.count % m.group.size)) return false;
+  const std::int64_t given = in.count * element, bytes = to_each ? given / m.group.size : given,
+                     all = bytes * m.group.size;
+  const std::uint32_t others = others_in(m.group);
+  a = {call, no_root, bytes, in.data, to_each ? bytes : 0, out.data, bytes, others, others};
+  return out.count * element >= all && (in.data || !all) && (out.data || !all) &&
+         lies_apart(in.data, given, out.data, all, to_each ? out.data : out.data + bytes * m.group.rank) &&
+         fits_turn(scope, m, bytes);
+}
+template <class Scope>
+DCGN_HOST_DEVICE bool plan_gather(const Scope& scope, const Member& m, const Input& in, const Output& out,
+                                  std::int64_t element, int root, Moved& a) {
+  const std::int64_t bytes = in.count * element, all = bytes * m.group.size;
+  const bool here = m.group.rank == root;
+  if (!m.group.has(root) || (!in.data && bytes) || !fits_turn(scope, m, bytes)) return false;
+  a = {Call::gather, root, bytes, in.data, 0, out.data, bytes, here ? 0 : 1u << root, here ? others_in(m.group) : 0,
+       here};
+  return !here || (out.count * element >= all && (out.data || !all) &&
+                   lies_apart(in.data, bytes, out.data, all, out.data + root * bytes));
+}
+template <class Scope>
+DCGN_HOST_DEVICE bool plan_scatter(const Scope& scope, const Member& m, const Input& in, const Output& out,
+                                   std::int64_t element, int root, Moved& a) {
+  const std::int64_t bytes = out.count * element, all = bytes * m.group.size;
+  const bool here = m.group.rank == root;
+  if (!m.group.has(root) || (!out.data && bytes) || !fits_turn(scope, m, bytes)) return false;
+  a = {Call::scatter,         root, bytes, in.data, bytes, out.data, 0, here ? others_in(m.group) : 0,
+       here ? 0 : 1u << root, here};
+  return !here || (in.count == out.count * m.group.size && (in.data || !all) &&
+                   lies_apart(out.data, bytes, in.data, all, in.data + root * bytes));
+}
+
+// Such a call by a thread, a warp or several blocks, in a function of the library's.
+template <class Scope>
+DCGN_HOST_DEVICE Code move_in_turn(const Scope& scope, const Member& m, const Moved& a) {
+  return a.bytes <= static_cast<std::int64_t>(message::small_bytes) ? move_small(scope, m, a)
+                                                                    : move_apart<Scope>(scope, m, a);
+}
+// And by a block, in the kernel's own code: whether it has more than a few bytes for each rank, which lie on words.
+DCGN_HOST_DEVICE inline bool moves_words(const Moved& a) {
+  const auto length = static_cast<std::uint64_t>(a.bytes);
+  return (a.bytes > static_cast<std::int64_t>(message::small_bytes)) & message::is_words(a.out, length) &
+         message::is_words(a.in, length);
+}
+
+// ---- what is reduced
+
+// The words of elements that threads reduce as they come: of operations on elements that fill words.
+template <class R>
+concept FoldsPackets = requires {
+  R::folds_words;
+}
+&&R::folds_words&& R::element_size <= 4;
+
+// A part of the payloads of so many ranks, where they begin at `row(k)`: `words` has the operand of rank `self` and
+// then what the operation makes of all in their order. False where the wait is given up.
+template <class Part, std::uint32_t Packets, class RowOf, class Watched, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_part(const RowOf& row, int self, int count, const Part& part,
+                                                              std::uint32_t (&words)[Packets][3],
+                                                              const Watched& watched, const R& r) {
+  constexpr int at_once = Packets == 1 ? 4 : 2;  // ranks, whose packets are under way together
+  std::uint32_t sum[Packets][3]{};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (int begin = 0; begin < count; begin += at_once) {
+    std::uint32_t d[at_once][Packets][3]{};
+    const bool came = message::await(watched, [&] {
+      bool here = true;
+      for (int i = 0; i < at_once; ++i) {
+        const int k = begin + i;
+        if (k >= count || k == self) continue;
+        here = static_cast<int>(row(k).read(part, d[i])) & here;
+      }
+      return here;
+    });
+    if (!came) return false;
+    for (int i = 0; i < at_once; ++i) {
+      const int k = begin + i;
+      if (k >= count) continue;
+      for (std::uint32_t c = 0; c < Packets; ++c)
+        for (int w = 0; w < 3; ++w) {
+          const std::uint32_t next = k == self ? words[c][w] : d[i][c][w];
+          sum[c][w] = k ? r.fold_word(sum[c][w], next) : next;
+        }
+    }
+  }
+  for (std::uint32_t c = 0; c < Packets; ++c)
+    for (int w = 0; w < 3; ++w) words[c][w] = sum[c][w];
+  return true;
+}
+
+// The words of a part of a buffer that need not lie on words, or end with one; and back.
+template <bool Words, class Part, std::uint32_t Packets>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline void load_part(const Part& part, const message::PayloadLayout& layout,
+                                                              const unsigned char* from, bool in_words,
+                                                              std::uint32_t (&d)[Packets][3]) {
+  if (Words || in_words) return part.load_own(from, d);
+  for (std::uint32_t k = 0; k < Packets; ++k)
+    for (std::uint32_t w = 0; w < 3; ++w) {
+      const std::uint32_t word = part.has(k) ? message::word_of(part.packet(k), w, layout.packets) : ~0u;
+      d[k][w] = word > layout.whole
+                    ? 0
+                    : message::join_bytes(from + std::uint64_t{word} * 4, word < layout.whole ? 4 : layout.rest);
+    }
+}
+template <bool Words, class Part, std::uint32_t Packets>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline void store_part(const Part& part, const message::PayloadLayout& layout,
+                                                               unsigned char* to, bool in_words,
+                                                               const std::uint32_t (&d)[Packets][3]) {
+  if (Words || in_words) return part.store(to, d);
+  for (std::uint32_t k = 0; k < Packets; ++k)
+    for (std::uint32_t w = 0; w < 3; ++w)
+      if (const std::uint32_t word = part.has(k) ? message::word_of(part.packet(k), w, layout.packets) : ~0u;
+          word <= layout.whole)
+        message::split_bytes(to + std::uint64_t{word} * 4, word < layout.whole ? 4 : layout.rest, d[k][w]);
+}
+
+// Each rank has `count` elements for each that it sends to, and of those that the ranks below `operands` have for it,
+// or all have, it makes its result, if it gets one.
+struct Reduced {
+  Call call;
+  int root;
+  std::int64_t count;
+  const unsigned char* in;
+  std::int64_t in_stride;  // from what goes to one rank to the next; 0: all get the same
+  unsigned char* out;
+  std::uint32_t sends;
+  int operands;           // 0: it gets no result
+  bool in_parts = false;  // each rank makes a part of it, and sends that to all: all_reduce
+
+  DCGN_HOST_DEVICE const unsigned char* from(int k) const { return in + k * in_stride; }
+};
+
+// The result of this rank's part, as it comes, for `then(part, words)`; false where the wait is given up.
+template <bool Words, class Scope, class R, class Then>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_rows(const Turn<Scope>& turn, int operands,
+                                                              const unsigned char* in, unsigned char* out,
+                                                              std::int64_t bytes, const R& r, const Then& then) {
+  const auto length = static_cast<std::uint64_t>(bytes);
+  const message::PayloadLayout layout(message::payload_packets(length), length);
+  const bool in_words = Words || message::is_words(in, length), out_words = Words || message::is_words(out, length);
+  const int self = turn.self();
+  return message::each_part<1>(layout, message::Hands::all_of(turn.scope()), [&](const auto& part, auto& d) {
+    if (self < operands) load_part<Words>(part, layout, in, in_words, d);
+    if (!fold_part([&](int k) { return turn.flight(k).came(InboxHalves::first); }, self, operands, part, d,
+                   turn.watch(), r))
+      return false;
+    store_part<Words>(part, layout, out, out_words, d);
+    then(part, d);
+    return true;
+  });
+}
+
+// The same by way of the scratch, which has a share for each operand, for operations on elements of any kind.
+template <class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_in_scratch(const Turn<Scope>& turn, int operands,
+                                                                    const unsigned char* in, unsigned char* out,
+                                                                    std::int64_t bytes, const R& r) {
+  unsigned char* const scratch = turn.me().collectives.scratch;
+  const std::int64_t share = (bytes + 63) / 64 * 64;
+  bool came = true;
+  turn.each_by_crews(turn.others() & ((1u << operands) - 1), [&](int k, const message::Crew& crew) {
+    came = came && take_row(crew, turn.flight(k).came(InboxHalves::first), scratch + k * share, bytes, turn.watch());
+  });
+  came = turn.scope().agree(came);
+  if (came) r.fold(turn.scope(), out, Operands{scratch, share, operands, turn.self(), in}, bytes / r.element());
+  return came;
+}
+
+// Whether a turn's operands of so many bytes can be reduced so: all ranks decide alike.
+template <class R>
+DCGN_HOST_DEVICE bool has_room(const Endpoint& me, std::int64_t bytes, int ranks, const R& r) {
+  if constexpr (FoldsPackets<R>) return true;
+  return (bytes + 63) / 64 * 64 * ranks <= static_cast<std::int64_t>(me.collectives.scratch_bytes) &&
+         bytes % r.element() == 0;
+}
+
+// Of up to 8 bytes, which go beside the signatures.
+template <class R>
+DCGN_HOST_DEVICE TurnPlan plan_small(const Member& m, const Reduced& a, const R& r) {
+  const std::int64_t bytes = a.count * r.element();
+  return {a.call,  Signature(a.call, m.group.pair, a.root, r.element(), static_cast<std::uint32_t>(bytes)),
+          bytes,   a.root,
+          a.sends, others_in(m.group) & ((1u << a.operands) - 1)};
+}
+// What a lane, or else the thread, has for rank k.
+template <class R>
+DCGN_HOST_DEVICE std::uint64_t load_operand(const Reduced& a, int k, const R& r) {
+  return message::load_small(a.from(k), static_cast<std::uint64_t>(a.count * r.element()));
+}
+// The result, of operand(k) of rank k.
+template <class Scope, class Operand, class R>
+DCGN_HOST_DEVICE void fold_small(const Scope& scope, const Reduced& a, const Operand& operand, const R& r) {
+  if (!a.operands) return;
+  std::uint64_t sum = operand(0);
+  for (int k = 1; k < a.operands; ++k) sum = r.fold_eight(sum, operand(k), a.count);
+  if (scope.leader()) message::store_small(a.out, static_cast<std::uint64_t>(a.count * r.element()), sum);
+}
+
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Outcome reduce_small_by_steps(Kept<Scope> scope, const Member m,
+                                                                        const Reduced a, const R r, bool has_begun) {
+  Turn<Scope> turn(scope, m);
+  const auto lookers = turn.block().lookers();
+  const int self = turn.self();
+  std::uint64_t operand = 0;  // of the rank that a lane sees to; before, what this one has for it
+  if constexpr (Turn<Scope>::by_lanes)
+    if (const auto lane = static_cast<int>(lookers.rank()); lane < turn.size()) operand = load_operand(a, lane, r);
+  const Code code = turn.run(
+      plan_small(m, a, r), [&](int k) { return Turn<Scope>::by_lanes ? operand : load_operand(a, k, r); }, [] {},
+      [&](int, std::uint64_t value, const message::Flight&) {
+        operand = value;
+        return true;
+      },
+      [&](bool good) {
+        if (!turn.signs() || !good) return true;
+        const auto of = [&](int k) {
+          if constexpr (Turn<Scope>::by_lanes) return lookers.shuffle(operand, static_cast<unsigned>(k));
+          if (k == self) return load_operand(a, self, r);
+          const message::Flight its = turn.flight(k);
+          std::uint32_t d[3]{};
+          message::read_packet(*its.from, its.turn + 1, d);
+          return d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+        };
+        fold_small(turn.scope(), a, of, r);
+        return true;
+      },
+      has_begun);
+  return {code, true};
+}
+
+template <class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Outcome reduce_small(const Scope& scope, const Member& m,
+                                                                    const Reduced& a, const R& r) {
+  bool has_begun = false;
+  if constexpr (Turn<Scope>::by_lanes) {
+    const Turn<Scope> turn(scope, m);
+    const auto lane = static_cast<int>(scope.rank());
+    const std::uint64_t operand = lane < turn.size() ? load_operand(a, lane, r) : 0;
+    const auto take = [&](std::uint64_t value) {
+      fold_small(
+          scope, a, [&](int k) { return scope.shuffle(value, static_cast<unsigned>(k)); }, r);
+    };
+    if (turn.run_at_once(plan_small(m, a, r), operand, take, has_begun)) return {Code::ok, true};
+  }
+  return reduce_small_by_steps<Scope>(scope, m, a, r, has_begun);
+}
+
+// Of more: whole, or in parts. One function for both, since it is compiled into kernels.
+template <bool Words, class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_rows(Turn<Scope>& turn, const Member& m, const Reduced& a,
+                                                                const R& r) {
+  const std::int64_t bytes = a.count * r.element();
+  const auto length = static_cast<std::uint64_t>(bytes);
+  const int self = turn.self();
+  const TurnParts parts = parts_of(bytes, turn.size(), r.element());
+  const std::uint32_t second = InboxHalves(turn.me()).second;
+  const std::int64_t own_begin = a.in_parts ? parts.at(self) : 0, own_bytes = a.in_parts ? parts.length(self) : bytes;
+  const auto send_result = [&](const auto& part, const auto& d) {
+    for (int k = 0; k < turn.size() && a.in_parts; ++k)
+      if (k != self) turn.flight(k).sent(second).write(part, d);
+  };
+  return turn.run(
+      {a.call, Signature(a.call, m.group.pair, a.root, r.element(), Signature::payload), bytes, a.root, a.sends,
+       turn.others() & ((1u << a.operands) - 1)},
+      [&](int) { return length; },
+      [&] {
+        if (a.in_parts || a.in_stride) {
+          turn.each_by_crews(a.sends, [&](int k, const message::Crew& crew) {
+            push_row<Words>(crew, turn.flight(k).sent(InboxHalves::first), a.in_parts ? a.in + parts.at(k) : a.from(k),
+                            a.in_parts ? parts.length(k) : bytes);
+          });
+          if (a.in_parts && !Words) await_sent(turn.scope(), a.in, a.out, bytes);
+        } else if (a.sends) {
+          const message::PayloadLayout layout(message::payload_packets(length), length);
+          const bool in_words = Words || message::is_words(a.in, length);
+          message::each_part<1>(layout, message::Hands::all_of(turn.scope()), [&](const auto& part, auto& d) {
+            load_part<Words>(part, layout, a.in, in_words, d);
+            for (int k = 0; k < turn.size(); ++k)
+              if (a.sends >> k & 1) turn.flight(k).sent(InboxHalves::first).write(part, d);
+            return true;
+          });
+        }
+      },
+      [](int, std::uint64_t, const message::Flight&) { return true; },
+      [&](bool) {
+        if (!a.operands) return true;
+        bool came = true;
+        const unsigned char* const own = a.from(self) + own_begin;
+        if constexpr (FoldsPackets<R>) {
+          came = fold_rows<Words>(turn, a.operands, own, a.out + own_begin, own_bytes, r, send_result);
+        } else {
+          came = fold_in_scratch(turn, a.operands, own, a.out + own_begin, own_bytes, r);
+          if (came && a.in_parts)
+            turn.each_by_crews(turn.others(), [&](int k, const message::Crew& crew) {
+              push_row<Words>(crew, turn.flight(k).sent(second), a.out + own_begin, own_bytes);
+            });
+        }
+        if (a.in_parts)
+          turn.each_by_crews(turn.others(), [&](int k, const message::Crew& crew) {
+            came = came && take_row<Words>(crew, turn.flight(k).came(second), a.out + parts.at(k), parts.length(k),
+                                           turn.watch());
+          });
+        return came;
+      });
+}
+
+// Out of line: by a thread or a warp, which lose little where a function takes their registers.
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Outcome reduce_apart(Kept<Scope> scope, const Member m, const Reduced a,
+                                                               const R r) {
+  Turn<Scope> turn(scope, m);
+  return {reduce_rows<false>(turn, m, a, r), true};
+}
+
+// `Inline`: in the kernel's own code, as a rule.
+template <bool Inline, class Scope, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_in_turn(const Scope& scope, const Member& m,
+                                                                   const Reduced& a, const R& r) {
+  if constexpr (R::folds_words)
+    if (a.count * r.element() <= static_cast<std::int64_t>(message::small_bytes))
+      return lead_few(scope, m.group.size, [&](const auto& few) { return reduce_small(few, m, a, r); }).code;
+  if (!has_lanes(scope, m.group.size))
+    return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); }).code;
+  if constexpr (Inline && !Scope::in_warp && FoldsPackets<R>) {
+    const auto length = static_cast<std::uint64_t>(a.count * r.element());
+    if (message::is_words(a.in, length) && message::is_words(a.out, length)) {
+      Turn<Scope> turn(scope, m);
+      return reduce_rows<true>(turn, m, a, r);
+    }
+  }
+  return reduce_apart<Scope>(scope, m, a, r).code;
+}
+
+}  // namespace dcgn::collective

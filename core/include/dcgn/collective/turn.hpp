@@ -1,0 +1,408 @@
+// A turn: what the slots of a process store in each other's inboxes in one collective (message/inbox.hpp).
+//
+// Each rank sends each other one the call's signature, with what it has for it or, where it has nothing, at the end;
+// and waits for those from whom something comes. The threads of a scope share the payloads; a lane of the first warp
+// sees to each peer's signature. So a block meets twice: before, so that what its threads wrote is visible to all of
+// them, and at the end.
+#pragma once
+
+#include <dcgn/collective/channel.hpp>
+#include <dcgn/collective/tag.hpp>
+#include <dcgn/collective/thresholds.hpp>
+#include <dcgn/message/fast_path.hpp>
+#include <dcgn/message/inbox.hpp>
+#include <dcgn/message/spin.hpp>
+
+#include <cstdint>
+
+namespace dcgn::collective {
+
+using message::Signature;
+
+// Whether the ranks of this communicator have inboxes of each other: all of them decide alike.
+DCGN_HOST_DEVICE inline bool is_among_slots(const Endpoint& me, const Group& group) {
+  const auto pair = static_cast<std::uint32_t>(group.pair);
+  return group.size > 0 && (me.collectives.among_slots[pair / 32] >> pair % 32 & 1) &&
+         !(me.without & message::without_rounds);
+}
+// And whether they are so few that each sends to all others at once. A scope that its grid has no blocks for is refused
+// otherwise.
+template <class Scope>
+DCGN_HOST_DEVICE bool goes_in_turns(const Scope& scope, const Member& m) {
+  return m.group.size > 1 && m.group.size <= at_once_ranks && !scope.broken() && is_among_slots(*m.port.me, m.group);
+}
+
+// Whether such a call of so many bytes may go by addresses.
+template <class Scope>
+DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
+                                      std::int64_t from_bytes) {
+  return bytes >= from_bytes && goes_in_turns(scope, m) && !(m.port.me->without & message::without_addresses);
+}
+
+// The other ranks of a group, a bit each.
+DCGN_HOST_DEVICE inline std::uint32_t others_in(const Group& g) { return ((1u << g.size) - 1) & ~(1u << g.rank); }
+
+// Whether a warp of the scope has a lane for each of so many ranks: else a thread alone makes their turn.
+template <class Scope>
+DCGN_HOST_DEVICE bool has_lanes(const Scope& scope, int ranks) {
+  if constexpr (Scope::single || !dcgn::detail::decides_in_block)
+    return true;
+  else if constexpr (message::plans_ahead<Scope>)
+    return static_cast<int>(scope.threads_of_leader()) >= ranks;
+  else
+    return static_cast<int>(scope.size()) >= ranks;
+}
+// act(scope) by the first warp, or the thread that the scope is; or by one thread, if the warp has too few.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE auto lead_few(const Scope& scope, int ranks, const Act& act) {
+  if constexpr (!Scope::single)
+    if (!has_lanes(scope, ranks)) return scope.lead([&] { return act(gpu::ThreadScope()); });
+  if constexpr (Scope::in_warp)
+    return act(scope);
+  else
+    return scope.lead_warp(act);
+}
+
+// What a turn is about. Ranks are bits.
+struct TurnPlan {
+  Call call;
+  Signature signature;
+  std::int64_t bytes;      // what all ranks give alike
+  int root;                // or no_root
+  std::uint32_t sends;     // to whom this rank has something to send
+  std::uint32_t receives;  // from whom something comes
+  bool orders = false;     // what a rank's threads wrote before is visible to those whom its packets reach
+  bool begins = true;      // it is the first turn of the call
+};
+
+// Some of a scope's threads, who see to some of so many peers: number first, first + step, ... of them.
+struct PeerCrew {
+  message::Crew crew;
+  std::uint32_t first = 0, step = 1;
+
+  DCGN_HOST_DEVICE PeerCrew(std::uint32_t rank, std::uint32_t size, std::uint32_t peers) : crew{rank, size} {
+    constexpr std::uint32_t warp = gpu::warp_size;
+    const std::uint32_t warps = size / warp;
+    if (peers < 2 || warps < 2) return;
+    step = warps < peers ? warps : peers;
+    first = rank / warp % step;
+    crew = {rank / warp / step * warp + rank % warp, (warps / step + (first < warps % step)) * warp};
+    if (rank >= warps * warp) first = peers;  // of the last warp, which lacks threads
+  }
+};
+
+// What the leader of a call that cannot be ended has found, for all. Of its own: what a function is given by address is
+// in memory, and so would a Turn be.
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code give_up(dcgn::detail::Kept<Scope> scope, Endpoint& me, Call call,
+                                                       Code code) {
+  if (scope.broken()) {
+    const message::Argument a = message::check_scope(scope);
+    if (a.code == Code::ok) return Code::aborted;
+    if (scope.leader()) message::fail(me, a.code, call, a.value, a.expected);
+    return a.code;
+  }
+  if (scope.leader()) {
+    if (code == Code::ok) code = Code::aborted;
+    message::abandon(me);
+    store_relaxed(me.collectives.given_up, 0);
+  }
+  code = scope.publish(code);
+  scope.sync();
+  return code;
+}
+
+template <class Scope>
+class Turn {
+ public:
+  // Whether a lane of a warp sees to each rank, or one thread to all.
+  static constexpr bool by_lanes = dcgn::detail::decides_in_block && !Scope::single;
+
+  // Of so many peers in a communicator's call, or of all of its ranks: no more than has_lanes() says.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const message::Port& port, const Group& group,
+                                               const message::Peers& peers, int size)
+      : scope_(scope),
+        group_(group),
+        me_(*port.me),
+        peers_(peers),
+        size_(size),
+        packets_(me_.collectives.inbox_packets) {
+    if constexpr (by_lanes) {
+      const auto block = this->block();
+      lane_ = block.looks() ? static_cast<int>(block.lookers().rank()) : size;
+      if (lane_ < size && lane_ != peers.self) {
+        place_ = &message::inbox_of(me_, peers_[lane_]);
+        mine_ = load(*place_);
+      }
+    } else if (!block().looks()) {
+      lane_ = size;
+    }
+  }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m)
+      : Turn(scope, m.port, m.group, peers_of(m.group), m.group.size) {}
+
+  [[gnu::always_inline]] DCGN_HOST_DEVICE const Scope& scope() const { return scope_; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Endpoint& me() const { return me_; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE int self() const { return peers_.self; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE int size() const { return size_; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE std::uint32_t others() const { return all() & ~(1u << peers_.self); }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE std::uint32_t all() const { return (1u << size_) - 1; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE static std::uint32_t bit(int k) { return 1u << k; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Watch watch() const {
+    return {*me_.phase, me_.collectives.given_up};
+  }
+
+  // The block of the calling thread, or the scope where that is no more than one.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE auto block() const {
+    if constexpr (message::plans_ahead<Scope>)
+      return scope_.block();
+    else
+      return scope_;
+  }
+  // Whether the calling thread is of those who see to signatures.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool signs() const {
+    if constexpr (message::plans_ahead<Scope>)
+      return block().looks() && scope_.is_leaders_block();
+    else
+      return scope_.looks();
+  }
+
+  // The packets of this turn between this rank and rank k, for all threads of the scope.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight(int k) const { return flights()[k]; }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight_of(const message::Inbox& inbox,
+                                                                    std::uint32_t turns_ago = 0) const {
+    const std::uint32_t turn = inbox.turn - turns_ago, begin = turn % message::Inbox::segments * packets_;
+    return {inbox.to + begin, inbox.from + begin, turn};
+  }
+
+  // act(k, inbox) for those of these ranks that the calling thread sees to.
+  template <class Act>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void each_seen_to(std::uint32_t ranks, const Act& act) const {
+    if constexpr (by_lanes) {
+      if (lane_ < size_ && (ranks >> lane_ & 1)) act(lane_, mine_);
+    } else {
+      for (int k = lane_; k < size_; ++k)
+        if (ranks >> k & 1) act(k, k == self() ? message::Inbox{} : load(place_of(k)));
+    }
+  }
+  // act(k, crew) for each of these ranks, by a crew of the scope's threads.
+  template <class Act>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void each_by_crews(std::uint32_t ranks, const Act& act) const {
+    std::uint32_t count = 0;
+    for (std::uint32_t left = ranks; left; left &= left - 1) ++count;
+    const PeerCrew its(scope_.rank(), scope_.size(), count);
+    std::uint32_t number = 0, next = its.first;
+    for (int k = 0; k < size_; ++k) {
+      if (!(ranks >> k & 1) || number++ != next) continue;
+      act(k, its.crew);
+      next += its.step;
+    }
+  }
+
+  // A turn of signatures alone by a warp, whose lane has `value` for the rank that it sees to, where nothing is out of
+  // the ordinary; take(value) has what that rank sent. No function is called, so nothing is kept in memory for one.
+  // Where it returns false, run() goes on: from the beginning, or where the signatures have been sent, if `has_begun`.
+  template <class Take>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool run_at_once(const TurnPlan& plan, std::uint64_t value, const Take& take,
+                                                           bool& has_begun) const {
+    static_assert(by_lanes && Scope::in_warp);
+    const bool other = lane_ < size_ && lane_ != self(), receives = other && (plan.receives >> lane_ & 1);
+    const std::uint32_t unseen = mine_.turn - mine_.seen;
+    const bool ready = !other || unseen == 0 || (!receives && (unseen <= message::most_unseen_turns || is_read(mine_)));
+    has_begun = scope_.agree((message::load_two(&me_.busy).first == 0) & ready);
+    if (!has_begun) return false;
+    begin(plan, [&](int) { return value; });
+    const message::Flight its = flight_of(mine_);
+    std::uint32_t d[3]{};
+    const bool here = !receives || (message::spin(message::fast_looks,
+                                                  [&] { return message::read_packet(*its.from, its.turn + 1, d); }) &&
+                                    d[2] == plan.signature.word);
+    if (!scope_.vote(here)) return false;
+    take(receives ? d[0] | static_cast<std::uint64_t>(d[1]) << 32 : value);
+    end(plan);
+    scope_.sync();
+    return true;
+  }
+
+  // value(k) is the word that goes to rank k beside the signature; push() sends the rest of what this rank has; got(k,
+  // value, flight) takes the word of rank k, by the thread that sees to it, and says whether it is alike; take(good)
+  // takes the rest of what comes. `good` is false at threads that know of a mistake, and take() returns false where its
+  // wait was given up. `has_begun`: all has been sent.
+  template <class Value, class Push, class Got, class Take>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code run(const TurnPlan& plan, const Value& value, const Push& push,
+                                                   const Got& got, const Take& take, bool has_begun = false) {
+    Code code = Code::ok;
+    const bool signs = this->signs();
+    if (!has_begun) {
+      code = prepare(plan);
+      if (!scope_.agree(code == Code::ok)) return give_up<Scope>(scope_, me_, plan.call, code);
+      if (signs) {
+        if (plan.orders) message::order_memory();
+        begin(plan, value);
+      }
+      push();
+    }
+    if (signs) {
+      code = read_signatures(plan, got);
+      if (plan.orders) message::order_memory();
+      if (code != Code::ok && scope_.leader())
+        store_relaxed(me_.collectives.given_up, static_cast<std::uint32_t>(message::Phase::aborted));
+    }
+    const bool came = take(code == Code::ok);
+    if constexpr (Scope::in_warp) scope_.sync();  // all have done with the flights
+    if (signs) end(plan);
+    return scope_.agree(came & (code == Code::ok)) ? Code::ok : give_up<Scope>(scope_, me_, plan.call, code);
+  }
+
+ private:
+  using Flights = message::Flight[message::most_in_turn];
+
+  // Where those who look write down what the others of their block need to know: for a warp, in the rank's memory.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight* flights() const {
+    if constexpr (Scope::in_warp)
+      return me_.collectives.flights;
+    else
+      return *block().template table<Flights>();
+  }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Inbox& place_of(int k) const {
+    if constexpr (by_lanes)
+      return *place_;
+    else
+      return message::inbox_of(me_, peers_[k]);
+  }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE static message::Inbox load(const message::Inbox& inbox) {
+    const message::TwoWords places = message::load_two(&inbox), state = message::load_two(&inbox.turn);
+    return {reinterpret_cast<message::Packet*>(places.first), reinterpret_cast<message::Packet*>(places.second),
+            static_cast<std::uint32_t>(state.first), static_cast<std::uint32_t>(state.first >> 32),
+            static_cast<std::uint32_t>(state.second)};
+  }
+
+  template <class Value>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void begin(const TurnPlan& plan, const Value& value) const {
+    each_seen_to(plan.sends, [&](int k, const message::Inbox& inbox) { sign(plan, inbox, value(k)); });
+    if (!plan.begins || !scope_.leader()) return;
+    message::Turns& turns = *me_.collectives.turns;
+    begin_turn(turns, group_, plan.call, turns.begun[group_.pair], plan.bytes, plan.root);
+  }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void end(const TurnPlan& plan) const {
+    each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
+      if (!(plan.sends >> k & 1)) sign(plan, inbox, static_cast<std::uint64_t>(plan.bytes));
+      const std::uint32_t turn = inbox.turn + 1, known = inbox.turn - message::most_unseen_turns;
+      const bool later = static_cast<std::int32_t>(known - inbox.seen) > 0;
+      const std::uint32_t seen = plan.receives >> k & 1 ? turn : later ? known : inbox.seen;
+      message::store_two(&place_of(k).turn, {turn | static_cast<std::uint64_t>(seen) << 32, plan.signature.word});
+    });
+  }
+
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::AwaitedFlights awaited(const TurnPlan& plan, std::uint32_t ranks,
+                                                                          bool before) const {
+    const bool has_begun = !before || !plan.begins;
+    return {peers_,
+            size_,
+            ranks,
+            plan.signature,
+            before ? message::most_unseen_turns + 1 : 0,
+            tag_of(plan.call, me_.collectives.turns->begun[group_.pair] - has_begun),
+            group_.collective_context(),
+            plan.bytes};
+  }
+
+  // The threads that look find out where the packets of the call lie, and that their segments have been read. What
+  // keeps the call from beginning, if anything does.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code prepare(const TurnPlan& plan) {
+    const auto block = this->block();
+    if (!block.looks()) return Code::ok;
+    const message::TwoWords closed = message::load_two(&me_.busy);  // and stopped
+    bool ready = closed.first == 0;
+    each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
+      if (!by_lanes || plan.signature.form() == Signature::payload) {
+        const message::Flight its = flight_of(inbox);
+        message::Flight& to = flights()[k];
+        to.to = its.to;
+        to.from = its.from;
+        to.turn = its.turn;
+      }
+      ready = ready && (inbox.turn - inbox.seen <= message::most_unseen_turns || is_read(inbox));
+    });
+    if (!signs() || block.lookers().vote(ready)) return Code::ok;
+    Code code = Code::ok;
+    if (scope_.leader())
+      code = closed.first ? message::refuse(me_, plan.call)
+                          : message::await_flights(me_, plan.call, awaited(plan, others(), true));
+    return block.lookers().broadcast(code);
+  }
+  // Whether the peer has been in the last turn of which a packet must have been seen.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_read(const message::Inbox& inbox) const {
+    const message::Flight before = flight_of(inbox, message::most_unseen_turns + 1);
+#if defined(__CUDA_ARCH__)
+    const std::uint32_t epoch = load_relaxed(before.from->epoch);  // as packets are
+#else
+    const std::uint32_t epoch = load_acquire(before.from->epoch);
+#endif
+    return static_cast<std::int32_t>(epoch - before.turn - 1) >= 0;
+  }
+
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void sign(const TurnPlan& plan, const message::Inbox& inbox,
+                                                    std::uint64_t value) const {
+    const message::Flight its = flight_of(inbox);
+    message::write_packet(*its.to, static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32),
+                          plan.signature.word, its.turn + 1);
+  }
+
+  template <class Got>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code read_signatures(const TurnPlan& plan, const Got& got) const {
+    const auto lookers = block().lookers();
+    std::uint32_t left = plan.receives;  // of those that this thread sees to
+    int differs = -1;
+    std::uint64_t its_value = 0, words = 0;  // its and this rank's
+    const auto compare = [&](int k, const std::uint32_t(&d)[3], std::uint32_t mine, bool same) {
+      if (same || differs >= 0) return;
+      differs = k;
+      its_value = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+      words = d[2] | static_cast<std::uint64_t>(mine) << 32;
+    };
+    for (;;) {
+      bool here = true;
+      each_seen_to(left, [&](int k, const message::Inbox& inbox) {
+        const message::Flight its = flight_of(inbox);
+        std::uint32_t d[3]{};
+        here = message::spin(message::fast_looks, [&] { return message::read_packet(*its.from, its.turn + 1, d); }) &&
+               plan.signature.is_of_call(d[2]) && here;
+        if (!here) return;
+        left &= ~bit(k);
+        const std::uint64_t value = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+        const bool alike =
+            plan.signature.form() != Signature::payload || value == static_cast<std::uint64_t>(plan.bytes);
+        compare(k, d, plan.signature.word, d[2] == plan.signature.word && alike && got(k, value, its));
+        // Of the call before, if nothing came from there.
+        if (inbox.seen != inbox.turn && message::await_packet(flight_of(inbox, 1).came(0), 0, d, watch()))
+          compare(k, d, inbox.signature, d[2] == inbox.signature);
+      });
+      if (lookers.vote(here)) break;
+      Code code = Code::ok;
+      if (scope_.leader()) code = message::await_flights(me_, plan.call, awaited(plan, plan.receives, false));
+      code = lookers.broadcast(code);
+      if (code != Code::ok) return code;
+    }
+    if (lookers.vote(differs < 0)) return Code::ok;
+    differs = lookers.first_found(differs, its_value, words);
+    Code code = Code::ok;
+    if (scope_.leader())
+      code = message::name_mismatch(me_, peers_, differs, Signature(static_cast<std::uint32_t>(words)), its_value,
+                                    Signature(static_cast<std::uint32_t>(words >> 32)),
+                                    static_cast<std::uint64_t>(plan.bytes));
+    return lookers.broadcast(code);
+  }
+
+  const Scope& scope_;
+  const Group& group_;
+  Endpoint& me_;
+  message::Peers peers_;
+  int size_;
+  std::uint32_t packets_;
+  int lane_ = 0;  // the rank that the calling thread sees to, or the first of them
+  message::Inbox* place_ = nullptr;
+  message::Inbox mine_;  // of the one
+};
+
+}  // namespace dcgn::collective

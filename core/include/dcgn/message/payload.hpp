@@ -363,6 +363,9 @@ inline void push_alone(const Payload& p, const unsigned char* from) {
 }
 #endif
 
+// Payloads that need not lie on words nor end with one, packet by packet, out of line.
+DCGN_HOST_DEVICE void push_bytes(const Payload p, const unsigned char* from, const Hands hands);
+
 // Writes a payload's packets with all threads of the scope.
 template <class Scope>
 DCGN_HOST_DEVICE void push_packets(const Scope& scope, const Payload p, const unsigned char* from) {
@@ -375,14 +378,7 @@ DCGN_HOST_DEVICE void push_packets(const Scope& scope, const Payload p, const un
     push_payload(p, from, last, hands);
     return;
   }
-  for (std::uint32_t i = hands.turn; i < p.packets; i += hands.count) {
-    std::uint32_t d[3];
-    for (std::uint32_t w = 0; w < 3; ++w) {
-      const std::uint32_t word = word_of(i, w, p.packets);
-      d[w] = word > p.whole ? 0 : join_bytes(from + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest);
-    }
-    write_packet(p.at(i), d[0], d[1], d[2], p.epoch(i));
-  }
+  push_bytes(p, from, hands);
 }
 
 // Whether a wait is to be given up: the job is aborted.
@@ -439,11 +435,10 @@ DCGN_HOST_DEVICE bool take_payload(const Payload& p, const Watched& watched, uns
 
 #if !defined(__CUDA_ARCH__)
 // As push_alone().
-template <class Watched>
-bool take_alone(const Payload& p, const Watched& watched, unsigned char* to) {
+inline bool take_alone(const Payload& p, const std::uint32_t& phase, unsigned char* to) {
   for (std::uint32_t i = 0; i < p.wide / 4; ++i) {
     std::uint32_t d[4][3];
-    if (!await_part(p, Share(i), d, watched)) return false;
+    if (!await_part(p, Share(i), d, phase)) return false;
     Share(i).store(to, d);
   }
   for (std::uint32_t group = p.wide; group < p.packets; group += 32) {
@@ -451,7 +446,7 @@ bool take_alone(const Payload& p, const Watched& watched, unsigned char* to) {
     std::uint32_t words[3 * 32];
     for (std::uint32_t k = 0; k < count; ++k) {
       std::uint32_t d[3];
-      if (!await_packet(p, group + k, d, watched)) return false;
+      if (!await_packet(p, group + k, d, phase)) return false;
       for (std::uint32_t w = 0; w < 3; ++w) words[w * count + k] = d[w];
     }
     const std::uint64_t begin = p.begin_of(group);
@@ -461,33 +456,29 @@ bool take_alone(const Payload& p, const Watched& watched, unsigned char* to) {
 }
 #endif
 
+// As push_bytes(); false where the wait is given up.
+DCGN_HOST_DEVICE bool take_bytes(const Payload p, const Watch watch, unsigned char* to, const Hands hands);
+
 // Reads a payload's packets with all threads of the scope, of which as much is wanted as `p` says. They may still be on
-// their way, written by threads that are in their call now; false where the wait is given up.
-template <class Scope, class Watched>
-DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const Watched& watched, const Payload p, unsigned char* to) {
+// their way, written by threads that are in their call now; false where the job is aborted meanwhile.
+template <class Scope>
+DCGN_HOST_DEVICE bool take_packets(const Scope& scope, const std::uint32_t& phase, const Payload p, unsigned char* to) {
   const Hands hands = Hands::all_of(scope);
-  const bool in_words = has_words(to) && p.wide * 3 <= p.whole;
+  if (!has_words(to) || p.wide * 3 > p.whole) return take_bytes(p, {phase, phase}, to, hands);
 #if !defined(__CUDA_ARCH__)
-  if (hands.count == 1 && in_words) return take_alone(p, watched, to);
+  if (hands.count == 1) return take_alone(p, phase, to);
 #endif
-  if (in_words && !take_payload(p, watched, to, hands)) return false;
-  if (in_words && !p.rest) return true;
-  // The bytes after the whole words, once more from their packet, or all.
-  for (std::uint32_t i = hands.turn + (in_words ? p.whole / 96 * 32 : 0); i < p.packets; i += hands.count) {
+  if (!take_payload(p, phase, to, hands)) return false;
+  if (!p.rest) return true;
+  // The bytes after the whole words, once more from their packet.
+  for (std::uint32_t i = hands.turn + p.whole / 96 * 32; i < p.packets; i += hands.count) {
     std::uint32_t d[3];
-    if (!await_packet(p, i, d, watched)) return false;
-    for (std::uint32_t w = 0; w < 3; ++w) {
-      const std::uint32_t word = word_of(i, w, p.packets);
-      if (word == p.whole || (word < p.whole && !in_words))
-        split_bytes(to + std::uint64_t{word} * 4, word < p.whole ? 4 : p.rest, d[w]);
-    }
+    if (!await_packet(p, i, d, phase)) return false;
+    for (std::uint32_t w = 0; w < 3; ++w)
+      if (word_of(i, w, p.packets) == p.whole) split_bytes(to + std::uint64_t{p.whole} * 4, p.rest, d[w]);
   }
   return true;
 }
-
-// The same of payloads that need not lie on words nor end with one, packet by packet, out of line.
-DCGN_HOST_DEVICE void push_bytes(const Payload p, const unsigned char* from, const Hands hands);
-DCGN_HOST_DEVICE bool take_bytes(const Payload p, const Watch watch, unsigned char* to, const Hands hands);
 
 // Whether a scope is of several blocks.
 template <class Scope>

@@ -61,8 +61,8 @@ std::uint32_t RankMemory::choose_inbox_packets() const {
           (a == 0 || gpus_[slots[a]] != gpus_[slots[a - 1]]) && (b == 0 || gpus_[slots[b]] != gpus_[slots[b - 1]]);
       if (first_pair && reach(slots[a], slots[b]) != Reach::direct) return 0;
     }
-  const std::uint64_t budget = slots.size() <= few_inboxes ? 4u << 20 : 1u << 20;
-  constexpr std::uint64_t least = 1u << 10, most = 1u << 20;  // bytes of an inbox
+  const std::uint64_t budget = slots.size() <= few_inboxes ? 4u << 20 : 512u << 10;
+  constexpr std::uint64_t least = 512, most = 1u << 20;  // bytes of an inbox: room for signatures alone, for a grid's
   const std::uint64_t bytes = std::clamp(budget / slots.size(), least, most);
   return static_cast<std::uint32_t>(std::bit_floor(bytes / (Inbox::segments * sizeof(Packet))));
 }

@@ -51,11 +51,12 @@ struct InboxHalves {
   std::uint32_t second;  // the packet where the second half begins
 
   DCGN_HOST_DEVICE explicit InboxHalves(const Endpoint& me) : second(me.collectives.inbox_packets / 2) {}
-  DCGN_HOST_DEVICE std::int64_t whole_bytes() const {
-    return std::int64_t{2 * second - first} * static_cast<std::int64_t>(packet_payload);
-  }
-  DCGN_HOST_DEVICE std::int64_t half_bytes() const {
-    return std::int64_t{second - first} * static_cast<std::int64_t>(packet_payload);
+  DCGN_HOST_DEVICE std::int64_t whole_bytes() const { return bytes_to(2 * second); }
+  DCGN_HOST_DEVICE std::int64_t half_bytes() const { return bytes_to(second); }
+
+ private:
+  DCGN_HOST_DEVICE static std::int64_t bytes_to(std::uint32_t end) {
+    return end < first ? 0 : std::int64_t{end - first} * static_cast<std::int64_t>(packet_payload);
   }
 };
 

@@ -139,7 +139,7 @@ struct BeginOthers {
 #if defined(__CUDA_ARCH__)
   static constexpr int pauses = 5000;
 #else
-  static constexpr int pauses = 500;
+  static constexpr int pauses = 10000;
 #endif
   DCGN_HOST_DEVICE static unsigned char load(const unsigned char& byte) {
     const auto word = reinterpret_cast<std::uintptr_t>(&byte) & ~std::uintptr_t{3};

@@ -338,33 +338,33 @@ template <bool Words, class Part, std::uint32_t Packets>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void load_part(const Part& part, const message::PayloadLayout& layout,
                                                               const unsigned char* from, bool in_words,
                                                               std::uint32_t (&d)[Packets][3]) {
-  if constexpr (Words)
-    part.load_own(from, d);
-  else if (in_words)
-    part.load_own(from, d);
-  else
-    for (std::uint32_t k = 0; k < Packets; ++k)
-      for (std::uint32_t w = 0; w < 3; ++w) {
-        const std::uint32_t word = part.has(k) ? message::word_of(part.packet(k), w, layout.packets) : ~0u;
-        d[k][w] = word > layout.whole
-                      ? 0
-                      : message::join_bytes(from + std::uint64_t{word} * 4, word < layout.whole ? 4 : layout.rest);
-      }
+  if constexpr (!Words)
+    if (!in_words) {
+      for (std::uint32_t k = 0; k < Packets; ++k)
+        for (std::uint32_t w = 0; w < 3; ++w) {
+          const std::uint32_t word = part.has(k) ? message::word_of(part.packet(k), w, layout.packets) : ~0u;
+          d[k][w] = word > layout.whole
+                        ? 0
+                        : message::join_bytes(from + std::uint64_t{word} * 4, word < layout.whole ? 4 : layout.rest);
+        }
+      return;
+    }
+  part.load_own(from, d);
 }
 template <bool Words, class Part, std::uint32_t Packets>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void store_part(const Part& part, const message::PayloadLayout& layout,
                                                                unsigned char* to, bool in_words,
                                                                const std::uint32_t (&d)[Packets][3]) {
-  if constexpr (Words)
-    part.store(to, d);
-  else if (in_words)
-    part.store(to, d);
-  else
-    for (std::uint32_t k = 0; k < Packets; ++k)
-      for (std::uint32_t w = 0; w < 3; ++w)
-        if (const std::uint32_t word = part.has(k) ? message::word_of(part.packet(k), w, layout.packets) : ~0u;
-            word <= layout.whole)
-          message::split_bytes(to + std::uint64_t{word} * 4, word < layout.whole ? 4 : layout.rest, d[k][w]);
+  if constexpr (!Words)
+    if (!in_words) {
+      for (std::uint32_t k = 0; k < Packets; ++k)
+        for (std::uint32_t w = 0; w < 3; ++w)
+          if (const std::uint32_t word = part.has(k) ? message::word_of(part.packet(k), w, layout.packets) : ~0u;
+              word <= layout.whole)
+            message::split_bytes(to + std::uint64_t{word} * 4, word < layout.whole ? 4 : layout.rest, d[k][w]);
+      return;
+    }
+  part.store(to, d);
 }
 
 // Each rank has `count` elements for each that it sends to, and of those that the ranks below `operands` have for it,

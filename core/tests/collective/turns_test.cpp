@@ -114,7 +114,7 @@ struct FewOfMany {
         for (int r = 0; r < four.size(); ++r) sum += CallsInTurn::value(n, r, i);
         wrong += out[i] != static_cast<std::uint16_t>(sum);
       }
-      const auto all = static_cast<std::size_t>(n * four.size());
+      const auto all = static_cast<std::size_t>(n) * static_cast<std::size_t>(four.size());
       wrong += four.all_gather(block, Span<std::uint16_t>(in, count), Span<std::uint16_t>(out, all)) != Code::ok;
       for (auto i = static_cast<int>(block.rank()); i < n * four.size(); i += static_cast<int>(block.size()))
         wrong += out[i] != CallsInTurn::value(n, i / n, i % n);

@@ -45,7 +45,7 @@ class Crowd {
       : device_(device),
         stream_(device),
         let_go_(static_cast<std::uint32_t*>(device.allocate_host(sizeof(std::uint32_t)))) {
-    const dcgn::DeviceProperties p = device.properties();
+    const dcgn::DeviceProperties& p = device.properties();
     const int threads = p.max_threads_per_block;
     const int blocks = p.multiprocessors * (p.max_threads_per_multiprocessor / threads);
     device_.launch(stream_, {.grid = static_cast<unsigned>(blocks), .block = static_cast<unsigned>(threads)}, Occupy{},

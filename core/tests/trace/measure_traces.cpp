@@ -11,9 +11,9 @@
 
 namespace {
 
-enum class By { thread, warp, block };
+enum class Calls { thread, warp, block };
 
-template <By by>
+template <Calls By>
 struct PingPong {
   template <class Scope>
   DCGN_HOST_DEVICE void play(const Scope& scope, const dcgn::gpu::Slot& me, int rounds, std::uint64_t* took) const {
@@ -33,9 +33,9 @@ struct PingPong {
   DCGN_HOST_DEVICE void operator()(dcgn::gpu::Context& ctx, dcgn::gpu::Comm comm, int rounds,
                                    std::uint64_t* took) const {
     const dcgn::gpu::Slot me = comm.slot(ctx.block_rank());
-    if constexpr (by == By::thread) {
+    if constexpr (By == Calls::thread) {
       if (ctx.thread_rank() == 0) play(dcgn::gpu::this_thread(), me, rounds, took);
-    } else if constexpr (by == By::warp) {
+    } else if constexpr (By == Calls::warp) {
       play(dcgn::gpu::this_warp(ctx), me, rounds, took);
     } else {
       play(dcgn::gpu::this_block(ctx), me, rounds, took);
@@ -43,7 +43,7 @@ struct PingPong {
   }
 };
 
-template <By by>
+template <Calls By>
 double half_a_round_trip_us(int gpus, int rounds, const std::string& trace) {
   double best = 1e9;
   for (int trial = 0; trial < 3; ++trial) {
@@ -54,7 +54,7 @@ double half_a_round_trip_us(int gpus, int rounds, const std::string& trace) {
     dcgn::Job job(config);
     const dcgn::Device device = job.world().device(0);
     auto* const took = static_cast<std::uint64_t*>(device.allocate_host(sizeof(std::uint64_t)));
-    job.gpu({.grid = dcgn::one_block_per_slot, .block = by == By::block ? 128u : 32u}, PingPong<by>{}, rounds, took);
+    job.gpu({.grid = dcgn::one_block_per_slot, .block = By == Calls::block ? 128u : 32u}, PingPong<By>{}, rounds, took);
     job.run();
     best = std::min(best, static_cast<double>(*took) / 2e3 / rounds);
     device.free_host(took);
@@ -62,10 +62,10 @@ double half_a_round_trip_us(int gpus, int rounds, const std::string& trace) {
   return best;
 }
 
-template <By by>
+template <Calls By>
 void measure(int gpus, int rounds, const std::string& file, const char* name) {
-  const double without = half_a_round_trip_us<by>(gpus, rounds, ""),
-               with = half_a_round_trip_us<by>(gpus, rounds, file);
+  const double without = half_a_round_trip_us<By>(gpus, rounds, ""),
+               with = half_a_round_trip_us<By>(gpus, rounds, file);
   std::printf("%4d  %-8s %11.3f %9.3f %9.1f\n", gpus, name, without, with, 100 * (with / without - 1));
   std::fflush(stdout);
 }
@@ -81,9 +81,9 @@ int main(int argc, char** argv) {
   const std::string file = "/tmp/measure_traces_" + std::to_string(getpid()) + ".json";
   std::printf("gpus  by       without us   with us    more %%\n");
   for (int gpus = 1; gpus <= std::min(2, dcgn::Device::count()); ++gpus) {
-    measure<By::thread>(gpus, rounds, file, "thread");
-    measure<By::warp>(gpus, rounds, file, "warp");
-    measure<By::block>(gpus, rounds, file, "block");
+    measure<Calls::thread>(gpus, rounds, file, "thread");
+    measure<Calls::warp>(gpus, rounds, file, "warp");
+    measure<Calls::block>(gpus, rounds, file, "block");
   }
   std::remove(file.c_str());
 }

@@ -39,21 +39,15 @@ nbody::Options nbody_options(const AppWork& work) {
   nbody::Options o;
   o.bodies = work.size;
   o.start = nbody::Start::plummer;
-  for (const auto e : {nbody::Exchange::broadcast, nbody::Exchange::all_gather})
-    if (work.exchange == name_of(e)) o.exchange = e;
-  // Each block a rank, or each GPU.
-  const bool direct = o.exchange == nbody::Exchange::direct;
-  o.nodes = {.cpus = 0, .gpus = work.gpus, .slots = !direct ? 1 : real() ? Device(0).properties().multiprocessors : 2};
-  if (!direct && !real()) o.blocks = 2;
+  if (work.exchange == name_of(nbody::Exchange::broadcast)) o.exchange = nbody::Exchange::broadcast;
+  o.nodes = {.cpus = 0, .gpus = work.gpus, .slots = 1};
+  if (!real()) o.blocks = 2;
   return o;
 }
 
 AppRow measure_cannon(const AppWork& work) {
-  const cannon::Outcome outcome = cannon::run({.size = work.size,
-                                               .repeats = 1 + work.steps,
-                                               .overlap = work.overlap,
-                                               .nodes = {.cpus = 0, .gpus = work.gpus, .slots = 1},
-                                               .blocks = 0});
+  const cannon::Outcome outcome = cannon::run(
+      {.size = work.size, .repeats = 1 + work.steps, .nodes = {.cpus = 0, .gpus = work.gpus, .slots = 1}, .blocks = 0});
   AppRow row = row_for(work);
   row.wrong = static_cast<std::uint64_t>(cannon::count_wrong(work.size, outcome.c));
   set_figures(row, us_of(outcome.product_s, 1), flop(work.size), flop_unit);
@@ -65,9 +59,11 @@ AppRow measure_mandelbrot(const AppWork& work) {
   o.task.width = work.size;
   o.task.height = height_of(work);
   o.task.iterations = static_cast<std::uint32_t>(work.iterations);
+  // A pixel for each thread of a block: the last strips take no longer than one pixel does.
   o.strip = 1;
-  o.nodes = {.cpus = 1, .gpus = work.gpus, .slots = real() ? Device(0).properties().multiprocessors : 3};
   o.threads = real() ? 512 : 32;
+  o.pieces = std::min(o.task.width, std::max(1, o.task.width / o.threads));
+  o.nodes = {.cpus = 1, .gpus = work.gpus, .slots = real() ? Device(0).properties().multiprocessors : 3};
   AppRow row = row_for(work);
   std::vector<double> seconds;
   for (int k = 0; k < 1 + work.steps; ++k) {
@@ -106,7 +102,7 @@ AppRow AppBench::measure(const AppWork& work) {
 AppRow AppBench::measure_nbody(const AppWork& work) {
   nbody::Options o = nbody_options(work);
   AppRow row = row_for(work);
-  if (!work.exchange.empty() && work.exchange != "direct") row.whose += ", " + work.exchange;
+  if (work.exchange == name_of(nbody::Exchange::broadcast)) row.whose += ", broadcast";
   o.steps = checked_steps;
   const nbody::Outcome first = nbody::run(o);
   row.wrong = static_cast<std::uint64_t>(

@@ -17,8 +17,7 @@ struct AppWork {
   int gpus = 1;
   int steps = 0;           // that are timed: steps, products or pictures
   int iterations = 0;      // of Mandelbrot
-  std::string exchange{};  // of N-body: "direct", "broadcast", "all-gather"
-  bool overlap = false;    // of Cannon: tiles move while others are multiplied
+  std::string exchange{};  // of N-body: "all-gather", "broadcast"
 };
 
 inline int height_of(const AppWork& work) { return work.size * 2 / 3; }

@@ -34,10 +34,7 @@ function(count_lines app whose form)
 endfunction()
 
 set(forms "")
-count_lines(nbody dcgn direct apps/nbody/rank_kernel.hpp apps/nbody/exchange_kernel.hpp
-            apps/nbody/parts.hpp apps/nbody/nbody.cpp)
-count_lines(nbody "dcgn, all-gather" all-gather apps/nbody/rank_kernel.hpp apps/nbody/exchange_kernel.hpp
-            apps/nbody/parts.hpp apps/nbody/nbody.cpp)
+count_lines(nbody dcgn dcgn apps/nbody/rank_kernel.hpp apps/nbody/nbody.cpp)
 count_lines(nbody mpi mpi bench/peers/mpi_nbody.cpp bench/peers/nbody_kernel.hpp)
 count_lines(nbody nccl nccl bench/peers/nccl_nbody.cpp bench/peers/nbody_kernel.hpp)
 count_lines(cannon dcgn dcgn apps/cannon/rank_kernel.hpp apps/cannon/cannon.cpp)

@@ -29,9 +29,8 @@ const std::vector<std::string> all_apps = {"mandelbrot", "nbody", "cannon"};
 
 struct AppsArguments {
   std::vector<std::string> apps = all_apps;
-  std::string sizes, gpus, peers = "none", exchange = "direct";
+  std::string sizes, gpus, peers = "none", exchange = "all-gather";
   int steps = 0, iterations = 0;
-  bool overlap = false;
   JsonOption json;
 };
 
@@ -113,8 +112,7 @@ int run(AppsArguments& a) {
                            .gpus = gpus,
                            .steps = a.steps ? a.steps : defaults.steps,
                            .iterations = a.iterations ? a.iterations : defaults.iterations,
-                           .exchange = a.exchange,
-                           .overlap = a.overlap};
+                           .exchange = a.exchange};
         const auto add = [&](const std::string& form, AppRow row) {
           if (gpus == 1) alone[form] = row.p50_us;
           if (alone.contains(form)) row.efficiency = alone[form] / (row.p50_us * gpus);
@@ -163,9 +161,8 @@ void add_bench_apps(CLI::App& parent, Action& chosen) {
       ->check(whole_number(1, 1 << 30));
   app->add_option("--exchange", a->exchange, "Of N-body: as for dcgn demo nbody")
       ->type_name("WORD")
-      ->check(word_of({"broadcast", "all-gather", "direct"}))
+      ->check(word_of({"broadcast", "all-gather"}))
       ->capture_default_str();
-  app->add_flag("--overlap", a->overlap, "Of Cannon: tiles move while others are multiplied");
   app->add_option("--peers", a->peers, "The same by others, beside ours: mpi, nccl")
       ->check(words_of({"none", "mpi", "nccl"}))
       ->type_name("WORDS")
@@ -174,7 +171,7 @@ void add_bench_apps(CLI::App& parent, Action& chosen) {
   app->footer(std::string("Examples:\n"
                           "  dcgn bench apps\n"
                           "  dcgn bench apps nbody --peers mpi,nccl --json apps.json\n"
-                          "  dcgn bench apps cannon --size 1K,8K --gpus 1,4 --overlap\n"
+                          "  dcgn bench apps cannon --size 1K,8K --gpus 1,4\n"
                           "  DCGN_EMULATED_GPUS=4 dcgn bench apps --peers mpi\n\n") +
               exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });

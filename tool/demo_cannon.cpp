@@ -32,7 +32,7 @@ constexpr const char* cannon_examples =
     "  dcgn demo cannon                                     a 768 x 768 product\n"
     "  dcgn demo cannon --cpus 0 --gpus 1 --slots 9 --size 300 --check\n"
     "  dcgn demo cannon --cpus 0 --gpus 4 --slots 1 --size 8192     a rank a GPU\n"
-    "  dcgn demo cannon --overlap --json                    tiles move while others are multiplied\n";
+    "  dcgn demo cannon --json                              as a document\n";
 
 struct CannonArguments {
   cannon::Options options;
@@ -55,7 +55,6 @@ Json document_of(const cannon::Options& o, const cannon::Outcome& outcome, std::
       {"what", "cannon"},
       {"size", o.size},
       {"grid", {outcome.across, outcome.across}},
-      {"overlap", o.overlap},
       {"blocks", outcome.blocks},
       {"nodes", {{"cpus", o.nodes.cpus}, {"gpus", o.nodes.gpus}, {"slots", o.nodes.slots}, {"count", o.nodes.count}}},
       {"elapsed_s", outcome.elapsed_s},
@@ -130,7 +129,6 @@ void add_demo_cannon(CLI::App& parent, Action& chosen) {
   app->add_option("--blocks", o.blocks, "Blocks of each slot [what a GPU holds; emulated 1]")
       ->type_name("N")
       ->check(whole_number(1, 1 << 16));
-  app->add_flag("--overlap", o.overlap, "Move tiles by isend and irecv while others are multiplied");
   app->add_flag("--check", a->check, "Compare C x to A (B x) for two vectors, in whole numbers");
   a->json.add_to(*app, "The table and the totals");
   add_trace_option(*app);

@@ -67,8 +67,8 @@ Json document_of(const mandelbrot::Options& o, const mandelbrot::Outcome& outcom
     ranks.push_back({{"rank", r.rank},
                      {"place", to_string(r.place)},
                      {"strips", w.strips},
-                     {"rows", w.rows},
-                     {"share", static_cast<double>(w.rows) / t.height},
+                     {"rows", w.pixels / t.width},
+                     {"share", w.pixels / pixels},
                      {"sent_messages", r.sent_messages},
                      {"sent_bytes", r.sent_bytes},
                      {"received_messages", r.received_messages},
@@ -105,6 +105,7 @@ void print_report(const mandelbrot::Options& o, const mandelbrot::Outcome& outco
                {"received"},
                {"bytes"},
                {"waiting"}});
+  const double pixels = static_cast<double>(o.task.width) * o.task.height;
   std::uint64_t messages = 0, bytes = 0;
   for (const mandelbrot::RankWork& w : outcome.ranks) {
     const RankReport& r = w.report;
@@ -112,13 +113,11 @@ void print_report(const mandelbrot::Options& o, const mandelbrot::Outcome& outco
     bytes += r.sent_bytes;
     const bool is_master = r.rank == 0;
     table.add({fmt::to_string(r.rank), to_string(r.place) + (is_master ? " (master)" : ""),
-               is_master ? "-" : fmt::to_string(w.strips), is_master ? "-" : fmt::to_string(w.rows),
-               is_master ? "-" : fmt::format("{:.1f} %", 100.0 * w.rows / o.task.height),
-               fmt::to_string(r.sent_messages), bytes_text(static_cast<double>(r.sent_bytes)),
-               fmt::to_string(r.received_messages), bytes_text(static_cast<double>(r.received_bytes)),
-               fmt::format("{:.3f} s", r.wait_s)});
+               is_master ? "-" : fmt::to_string(w.strips), is_master ? "-" : fmt::to_string(w.pixels / o.task.width),
+               is_master ? "-" : fmt::format("{:.1f} %", 100.0 * w.pixels / pixels), fmt::to_string(r.sent_messages),
+               bytes_text(static_cast<double>(r.sent_bytes)), fmt::to_string(r.received_messages),
+               bytes_text(static_cast<double>(r.received_bytes)), fmt::format("{:.3f} s", r.wait_s)});
   }
-  const double pixels = static_cast<double>(o.task.width) * o.task.height;
   fmt::print("{}\n{} x {} pixels in {} strips by {} ranks: {:.3f} s, {:.2f} million pixels/s, {} messages, {}\n",
              table.text(), o.task.width, o.task.height, outcome.owners.size(), outcome.ranks.size(), outcome.elapsed_s,
              pixels / outcome.elapsed_s * 1e-6, messages, bytes_text(static_cast<double>(bytes)));

@@ -36,7 +36,7 @@ constexpr const char* nbody_examples =
     "Examples:\n"
     "  dcgn demo nbody                                       two discs meet: pictures in the current directory\n"
     "  dcgn demo nbody --start plummer --bodies 1000 --steps 50 --check\n"
-    "  dcgn demo nbody --cpus 0 --slots 1 --exchange broadcast      the paper's way: one rank a GPU\n"
+    "  dcgn demo nbody --cpus 0 --slots 1 --exchange broadcast      the paper's way\n"
     "  dcgn demo nbody --cpus 0 --bodies 32768 --frames 0 --json    no pictures\n";
 
 // How far a body may be from where double precision has it, after a short run: what float loses, and no more.
@@ -46,28 +46,20 @@ struct NbodyArguments {
   nbody::Options options;
   ShapeOptions shape;
   JsonOption json;
-  std::string start = "discs", exchange = "direct", balance = "equal", size = "960x640", output = "nbody";
+  std::string start = "discs", exchange = "all-gather", balance = "equal", size = "960x640", output = "nbody";
   int frames = 6;
   double reach = 2.2;
   bool check = false;
 };
 
-nbody::Exchange exchange_of(const std::string& name) {
-  for (const auto e : {nbody::Exchange::broadcast, nbody::Exchange::all_gather})
-    if (name == name_of(e)) return e;
-  return nbody::Exchange::direct;
-}
-
 void set_options(NbodyArguments& a, int processes) {
   nbody::Options& o = a.options;
-  o.exchange = exchange_of(a.exchange);
+  o.exchange = a.exchange == "broadcast" ? nbody::Exchange::broadcast : nbody::Exchange::all_gather;
   o.start = a.start == "plummer" ? nbody::Start::plummer : nbody::Start::discs;
   o.balance = a.balance == "measured" ? nbody::Balance::measured : nbody::Balance::equal;
   o.every = a.frames > 1 ? std::max(1, o.steps / (a.frames - 1)) : o.steps;
-  // On a real GPU its every block is a rank, or the whole of it is one.
-  const bool real = Device::count() > 0 && Device(0).kind() == DeviceKind::cuda;
-  if (a.shape.slots < 0 && real)
-    a.shape.slots = o.exchange == nbody::Exchange::direct ? Device(0).properties().multiprocessors : 1;
+  // A real GPU is a rank.
+  if (a.shape.slots < 0 && Device::count() > 0 && Device(0).kind() == DeviceKind::cuda) a.shape.slots = 1;
   o.nodes = a.shape.shape_of_each(processes);
   nbody::validate(o);
 }
@@ -224,20 +216,18 @@ void add_demo_nbody(CLI::App& parent, Action& chosen) {
       ->check(positive_number())
       ->capture_default_str();
   a->shape.add_to(*app);
-  app->get_option("--slots")->description(
-      "Slots, which are ranks, of each GPU [3; on CUDA one for each multiprocessor, or 1 where they are not direct]");
+  app->get_option("--slots")->description("Slots, which are ranks, of each GPU [3; on CUDA 1]");
   app->add_option("--exchange", a->exchange,
-                  "How positions reach all ranks: broadcast, one from each rank; all-gather; direct, once to each\n"
-                  "memory: slots of a GPU, a block each, share a copy")
+                  "How positions reach all ranks: all-gather, or broadcast, one from each rank, as in the paper")
       ->type_name("WORD")
-      ->check(word_of({"broadcast", "all-gather", "direct"}))
+      ->check(word_of({"broadcast", "all-gather"}))
       ->capture_default_str();
   app->add_option("--balance", a->balance,
                   "How bodies are divided: equal, or measured, by what each rank did in two steps before")
       ->type_name("WORD")
       ->check(word_of({"equal", "measured"}))
       ->capture_default_str();
-  app->add_option("--blocks", o.blocks, "Blocks of each slot, for broadcast and all-gather [what a GPU holds]")
+  app->add_option("--blocks", o.blocks, "Blocks of each slot [what its GPU holds]")
       ->type_name("N")
       ->check(whole_number(1, 1 << 16));
   app->add_option("--threads", o.threads, "Threads of a block, a power of two from 32 to 512 [512; emulated 64]")

@@ -14,35 +14,18 @@ namespace dcgn::cannon {
 
 namespace {
 
-// The tiles of a CPU rank.
+// What Memory points to, for a CPU rank.
 struct HostMemory {
-  std::vector<float> tiles[5];
+  std::vector<float> tiles;
   std::vector<std::uint64_t> took_ns;
-
-  explicit HostMemory(const Task& task) : took_ns(static_cast<std::size_t>(task.repeats)) {
-    for (std::vector<float>& tile : tiles) tile.resize(task.elements());
-  }
-  Memory view() {
-    return {tiles[0].data(), tiles[1].data(), tiles[2].data(), tiles[3].data(), tiles[4].data(), took_ns.data()};
-  }
 };
 
 // lines: begin
-// Of the slots of a GPU.
+// And for the slots of a GPU.
 struct GpuMemory {
-  Device device;
-  std::vector<DeviceBuffer<float>> tiles;
+  DeviceBuffer<float> tiles;
   DeviceBuffer<std::uint64_t> took_ns;
-
-  GpuMemory(const Device& on, const Task& task, int slots)
-      : device(on), took_ns(on, static_cast<std::size_t>(task.repeats)) {
-    for (int k = 0; k < 5; ++k) tiles.emplace_back(on, task.elements() * static_cast<std::size_t>(slots));
-  }
-  Memory view() const {
-    return {tiles[0].data(), tiles[1].data(), tiles[2].data(), tiles[3].data(), tiles[4].data(), took_ns.data()};
-  }
 };
-
 // lines: end
 
 // What the ranks of this process leave: their tiles of C, one behind the other, and the times of rank 0.
@@ -51,7 +34,7 @@ struct Left {
   std::vector<std::uint64_t> took_ns;
 };
 
-Left left_by(const std::vector<RankReport>& ranks, const Task& task, int gpus_of_node,
+Left left_by(const std::vector<RankReport>& ranks, const Task& task, const World& world, int gpus_of_node,
              const std::deque<HostMemory>& hosts, const std::vector<GpuMemory>& gpus) {
   Left left;
   auto host = hosts.begin();
@@ -63,12 +46,13 @@ Left left_by(const std::vector<RankReport>& ranks, const Task& task, int gpus_of
       const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
       const std::size_t end = left.tiles.size();
       left.tiles.resize(end + task.elements());
-      from.device.copy(left.tiles.data() + end,
-                       from.tiles[2].data() + static_cast<std::size_t>(r.place.slot) * task.elements(),
-                       task.elements() * sizeof(float));
+      world.device(gpu).copy(left.tiles.data() + end,
+                             from.tiles.data() + static_cast<std::size_t>(3 * r.place.slot + 2) * task.elements(),
+                             task.elements() * sizeof(float));
       if (r.rank == 0) from.took_ns.download(left.took_ns.data());
     } else {
-      left.tiles.insert(left.tiles.end(), host->tiles[2].begin(), host->tiles[2].end());
+      left.tiles.insert(left.tiles.end(), host->tiles.end() - static_cast<std::ptrdiff_t>(task.elements()),
+                        host->tiles.end());
       if (r.rank == 0) left.took_ns = host->took_ns;
       ++host;
     }
@@ -90,49 +74,45 @@ void place_tile(const Task& task, int rank, const float* tile, std::vector<float
 Outcome run(const Options& options) {
   validate(options);
   Outcome outcome;
-  outcome.across = grid_of(options.nodes);
   // lines: begin
-  const Task task{.size = options.size,
-                  .edge = (options.size + outcome.across - 1) / outcome.across,
-                  .across = outcome.across,
-                  .repeats = options.repeats,
-                  .shift = options.overlap ? Shift::overlap : Shift::replace};
+  const int across = grid_of(options.nodes);
+  const Task task{options.size, (options.size + across - 1) / across, across, options.repeats};
   Config config;
   config.nodes = {options.nodes};
   // sendrecv_replace keeps what it sends there.
   config.buffered_bytes = std::max<std::uint64_t>(2 * task.elements() * sizeof(float), 1 << 20);
   Job job(config);
-  const Placement& placement = job.placement();
-
   // lines: end
+  const Placement& placement = job.placement();
   std::deque<HostMemory> hosts;
-  std::vector<GpuMemory> gpus;
   for (int r = 0; r < placement.size(); ++r)
     if (job.world().is_here(r) && !placement.place(r).is_slot()) {
-      hosts.emplace_back(task);
-      job.cpu_rank(r, multiply_on_cpu, task, hosts.back().view());
+      HostMemory& m = hosts.emplace_back(std::vector<float>(3 * task.elements()),
+                                         std::vector<std::uint64_t>(static_cast<std::size_t>(task.repeats)));
+      job.cpu_rank(r, multiply_on_cpu, task, Memory{m.tiles.data(), m.took_ns.data()});
     }
   // lines: begin
+  std::vector<GpuMemory> gpus;
   for (int g = 0; g < job.world().gpus(); ++g) {
     const Device device = job.world().device(g);
     const int slots = options.nodes.slots;
-    gpus.emplace_back(device, task, slots);
-    const Memory memory = gpus.back().view();
+    const GpuMemory& m =
+        gpus.emplace_back(DeviceBuffer<float>(device, 3 * task.elements() * static_cast<std::size_t>(slots)),
+                          DeviceBuffer<std::uint64_t>(device, static_cast<std::size_t>(task.repeats)));
+    const Memory memory{m.tiles.data(), m.took_ns.data()};
     Launch launch{.grid = 1, .block = tile_threads, .shared_bytes = tile_shared_bytes};
-    outcome.blocks =
-        options.blocks ? options.blocks
-        : device.kind() == DeviceKind::emulated
-            ? 1
-            : std::max(
-                  1, device.max_resident_blocks(launch, SlotMultiplier{}, job.world().handle(g), task, memory) / slots);
+    const int most = device.kind() == DeviceKind::emulated
+                         ? slots
+                         : device.max_resident_blocks(launch, SlotMultiplier{}, job.world().handle(g), task, memory);
+    outcome.blocks = options.blocks ? options.blocks : std::max(1, most / slots);
     launch.grid = static_cast<unsigned>(slots * outcome.blocks);
     job.gpu_on(g, launch, SlotMultiplier{}, task, memory);
   }
-
   const Report report = job.run();
   // lines: end
+  outcome.across = across;
   outcome.elapsed_s = report.elapsed_s;
-  Left left = left_by(report.ranks, task, options.nodes.gpus, hosts, gpus);
+  Left left = left_by(report.ranks, task, job.world(), options.nodes.gpus, hosts, gpus);
   apps::Meeting meeting(std::move(job));
   outcome.ranks = meeting.all_reports(report.ranks);
   const std::vector<float> tiles = meeting.gather(std::move(left.tiles));

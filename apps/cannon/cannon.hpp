@@ -13,7 +13,6 @@ namespace dcgn::cannon {
 struct Options {
   int size = 768;   // of the matrices; where the grid does not divide it, tiles at the border are filled up with zeros
   int repeats = 3;  // products, one after the other
-  bool overlap = false;  // tiles move while others are multiplied, not in between
   // `count` of them, all alike, in several processes as many as these; the largest square number of their ranks take
   // part.
   NodeShape nodes;

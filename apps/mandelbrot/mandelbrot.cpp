@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,26 +22,25 @@ namespace {
 
 // lines: begin
 // Hands out strips until all have come back, and sends everybody home. Gives the seconds since the first request.
-double run_master(Comm& comm, const Task& task, StripBook& book, std::vector<Pixel>& picture,
-                  const std::function<void(int, int)>& progress) {
+double run_master(Comm& comm, const World& world, StripBook& book, Pixel* picture,
+                  const std::function<void(int)>& progress) {
   std::uint64_t begin = 0;
   for (int working = comm.size() - 1; working > 0;) {
     Strip done;
     const int worker = comm.recv(done, any_source, request).source;
     if (!begin) begin = now_ns();
-    if (done.rows) {
+    if (done.pixels) {
+      if (!world.is_here(worker))
+        comm.recv(Span(picture + done.first, static_cast<std::size_t>(done.pixels)), worker, result);
       book.take_back(worker, done);
-      const auto offset = static_cast<std::size_t>(done.first) * static_cast<std::size_t>(task.width);
-      comm.recv(Span(picture.data() + offset, pixels_in(task, done)), worker, result);
-      if (progress) progress(book.rows_returned(), task.height);
+      progress(book.pixels_returned());
     }
     const Strip next = book.hand_out(worker);
     comm.send(next, worker, order);
-    if (next.rows == 0) --working;
+    if (next.pixels == 0) --working;
   }
   return static_cast<double>(now_ns() - begin) * 1e-9;
 }
-
 // lines: end
 
 }  // namespace
@@ -48,31 +48,34 @@ double run_master(Comm& comm, const Task& task, StripBook& book, std::vector<Pix
 Outcome run(const Options& options, const std::function<void(int, int)>& progress) {
   validate(options);
   const Task& task = options.task;
-  const int rows = std::min(options.strip, task.height);
-
+  const auto tell = [&](int pixels) {
+    if (progress) progress(pixels / task.width, task.height);
+  };
+  Outcome outcome;
   // lines: begin
   Config config;
   config.nodes = {options.nodes};
   Job job(config);
-
-  Outcome outcome;
-  outcome.pixels.resize(pixels_in(task, {0, task.height}));
-  StripBook book(task.height, rows, job.placement().size());
-  job.cpu(cpu_worker, task);
-  job.cpu_rank(master, [&](Comm& comm) { outcome.work_s = run_master(comm, task, book, outcome.pixels, progress); });
-
-  std::vector<DeviceBuffer<Pixel>> memory;
-  const std::size_t pixels_per_slot = pixels_in(task, {0, rows});
+  World& world = job.world();
+  const int strip = strip_pixels(options);
+  StripBook book(task.width * task.height, strip, world.size());
+  outcome.pixels.resize(
+      world.is_here(master) ? static_cast<std::size_t>(task.width) * static_cast<std::size_t>(task.height) : 0);
+  Pixel* const picture = outcome.pixels.data();
+  std::optional<Pin> pinned;
+  if (picture && world.gpus()) pinned.emplace(world.device(0), picture, outcome.pixels.size() * sizeof(Pixel));
+  job.cpu(cpu_worker, task, picture);
+  job.cpu_rank(master, [&](Comm& comm) { outcome.work_s = run_master(comm, world, book, picture, tell); });
   const Launch launch{
       .grid = one_block_per_slot, .block = static_cast<unsigned>(options.threads), .shared_bytes = sizeof(Strip)};
-  for (int g = 0; g < job.world().gpus(); ++g) {
-    memory.emplace_back(job.world().device(g), pixels_per_slot * static_cast<std::size_t>(options.nodes.slots));
-    job.gpu_on(g, launch, SlotWorker{}, task, memory.back().data(), pixels_per_slot);
+  std::vector<DeviceBuffer<Pixel>> memory;
+  for (int g = 0; g < world.gpus(); ++g) {
+    memory.emplace_back(world.device(g), picture ? 0 : static_cast<std::size_t>(strip * options.nodes.slots));
+    job.gpu_on(g, launch, SlotWorker{}, task, picture, memory.back().data(), strip);
   }
-
   const Report report = job.run();
   // lines: end
-  const bool master_here = job.world().is_here(master);
+  const bool master_here = picture != nullptr;
   outcome.elapsed_s = report.elapsed_s;
   for (const RankReport& r : apps::Meeting(std::move(job)).all_reports(report.ranks))
     outcome.ranks.push_back({r, 0, 0});
@@ -81,7 +84,7 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
   for (int s = 0; s < book.strips(); ++s) {
     RankWork& work = outcome.ranks[static_cast<std::size_t>(outcome.owners[static_cast<std::size_t>(s)])];
     ++work.strips;
-    work.rows += std::min(rows, task.height - s * rows);
+    work.pixels += book.strip(s).pixels;
   }
   return outcome;
 }

@@ -15,7 +15,8 @@ namespace dcgn::mandelbrot {
 
 struct Options {
   Task task{.region = {-2.4, 1.2, -1.2, 1.2}, .width = 1200, .height = 800, .iterations = 2000};
-  int strip = 8;      // rows
+  int strip = 8;      // rows of a strip,
+  int pieces = 1;     // or a row's strips, where it has one row
   NodeShape nodes;    // `count` of them, all alike; in several processes as many as these
   int threads = 128;  // in a slot's block
 };
@@ -24,7 +25,7 @@ struct Options {
 struct RankWork {
   RankReport report;
   int strips = 0;
-  int rows = 0;
+  int pixels = 0;
 };
 
 // In several processes that of process 0; the others have the ranks alone.
@@ -35,6 +36,9 @@ struct Outcome {
   double elapsed_s = 0;
   double work_s = 0;  // of them, from the first request to the last strip
 };
+
+// Pixels of a strip.
+int strip_pixels(const Options& options);
 
 // Throws Error(configuration), naming the value, where the options make no sense.
 void validate(const Options& options);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace dcgn::mandelbrot {
@@ -25,12 +26,19 @@ void check_interval(const char* axis, double from, double to) {
 
 }  // namespace
 
+int strip_pixels(const Options& options) {
+  const int row = options.task.width;
+  return options.pieces > 1 ? (row + options.pieces - 1) / options.pieces
+                            : row * std::min(options.strip, options.task.height);
+}
+
 void validate(const Options& options) {
   const Task& t = options.task;
   check_count("the width", t.width, 1, 1 << 15);
   check_count("the height", t.height, 1, 1 << 15);
   check_count("the iteration limit", t.iterations, 1, 1 << 30);
   check_count("the strip height", options.strip, 1, 1 << 15);
+  check_count("the number of a row's strips", options.pieces, 1, options.strip == 1 ? t.width : 1);
   check_count("the number of threads", options.threads, 1, 1024);
   check_interval("x", t.region.xmin, t.region.xmax);
   check_interval("y", t.region.ymin, t.region.ymax);

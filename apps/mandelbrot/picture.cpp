@@ -77,9 +77,9 @@ std::vector<LegendEntry> legend_of(const Options& options, const Outcome& outcom
     if (rank == 0)
       entries.push_back({fmt::format("{:>{}}  {}, master", rank, digits, where), std::nullopt});
     else
-      entries.push_back(
-          {fmt::format("{:>{}}  {}  {:.1f}%", rank, digits, where, 100.0 * work.rows / options.task.height),
-           rank_colour(static_cast<int>(rank))});
+      entries.push_back({fmt::format("{:>{}}  {}  {:.1f}%", rank, digits, where,
+                                     100.0 * work.pixels / (double(options.task.width) * options.task.height)),
+                         rank_colour(static_cast<int>(rank))});
   }
   if (shown < outcome.ranks.size())
     entries.push_back({fmt::format("and {} more", outcome.ranks.size() - shown), std::nullopt});
@@ -110,10 +110,10 @@ Image ranks_picture(const Options& options, const Outcome& outcome) {
   const int lines = (static_cast<int>(legend.size()) + columns - 1) / columns;
   Image picture(width, options.task.height + 2 * margin + lines * line - 5 * scale, paper);
 
-  const int rows = std::min(options.strip, options.task.height);
+  const int strip = strip_pixels(options), rows = strip / options.task.width;
   for (int y = 0; y < options.task.height; ++y) {
-    const Colour colour = rank_colour(outcome.owners[static_cast<std::size_t>(y / rows)]);
     for (int x = 0; x < options.task.width; ++x) {
+      const Colour colour = rank_colour(outcome.owners[static_cast<std::size_t>((y * options.task.width + x) / strip)]);
       const Pixel& p = pixel_of(options, outcome, x, y);
       double light = 0.28;
       if (p.iterations < options.task.iterations)

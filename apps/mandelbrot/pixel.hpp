@@ -26,10 +26,10 @@ struct Pixel {
   bool operator==(const Pixel&) const = default;
 };
 
-// Some rows of the picture; none: nothing (left) to do.
+// Some pixels of the picture, counted row by row from the top left; none: nothing (left) to do.
 struct Strip {
   int first = 0;
-  int rows = 0;
+  int pixels = 0;
 
   bool operator==(const Strip&) const = default;
 };
@@ -73,12 +73,13 @@ DCGN_HOST_DEVICE inline Pixel pixel_at(const Task& task, int row, int column) {
   return iterate(sum(r.xmin, product(column + 0.5, dx)), sum(r.ymax, -product(row + 0.5, dy)), task.iterations);
 }
 
-// The pixels of a strip, row by row into `out`: the share of one of `threads` threads.
+// The pixels of a strip into `out`: the share of one of `threads` threads.
 DCGN_HOST_DEVICE inline void compute(const Task& task, Strip strip, Pixel* out, unsigned thread, unsigned threads) {
-  const auto width = static_cast<unsigned>(task.width);
-  const unsigned pixels = static_cast<unsigned>(strip.rows) * width;
-  for (unsigned i = thread; i < pixels; i += threads)
-    out[i] = pixel_at(task, strip.first + static_cast<int>(i / width), static_cast<int>(i % width));
+  const auto pixels = static_cast<unsigned>(strip.pixels);
+  for (unsigned i = thread; i < pixels; i += threads) {
+    const int at = strip.first + static_cast<int>(i);
+    out[i] = pixel_at(task, at / task.width, at % task.width);
+  }
 }
 
 }  // namespace dcgn::mandelbrot

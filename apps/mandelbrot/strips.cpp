@@ -7,28 +7,37 @@
 
 namespace dcgn::mandelbrot {
 
-StripBook::StripBook(int height, int rows, int ranks)
-    : height_(height),
-      rows_(rows),
+StripBook::StripBook(int pixels, int each, int ranks)
+    : pixels_(pixels),
+      each_(each),
       in_progress_(static_cast<std::size_t>(ranks)),
-      owners_(static_cast<std::size_t>((height - 1) / rows + 1), -1) {}
+      owners_(static_cast<std::size_t>((pixels - 1) / each + 1), -1) {}
+
+Strip StripBook::strip(int index) const {
+  const int first = index * each_;
+  return {first, std::min(each_, pixels_ - first)};
+}
 
 Strip StripBook::hand_out(int rank) {
-  const Strip strip{next_row_, std::min(rows_, height_ - next_row_)};
-  next_row_ += strip.rows;
+  Strip strip;
+  if (handed_out_ < strips()) {
+    const int away = (handed_out_ + 1) / 2;
+    strip = this->strip(strips() / 2 + (handed_out_ % 2 == strips() % 2 ? away : -away));
+    ++handed_out_;
+  }
   return in_progress_[static_cast<std::size_t>(rank)] = strip;
 }
 
 void StripBook::take_back(int rank, Strip strip) {
   Strip& held = in_progress_[static_cast<std::size_t>(rank)];
-  if (held.rows == 0 || !(held == strip))
+  if (held.pixels == 0 || !(held == strip))
     throw Error(Code::configuration, "mandelbrot",
-                "rank " + std::to_string(rank) + " returned rows " + std::to_string(strip.first) + " to " +
-                    std::to_string(strip.first + strip.rows - 1) + ", expected " + std::to_string(held.rows) +
-                    " rows from " + std::to_string(held.first));
+                "rank " + std::to_string(rank) + " returned " + std::to_string(strip.pixels) + " pixels from " +
+                    std::to_string(strip.first) + ", expected " + std::to_string(held.pixels) + " from " +
+                    std::to_string(held.first));
   held = {};
-  owners_[static_cast<std::size_t>(strip.first / rows_)] = rank;
-  rows_returned_ += strip.rows;
+  owners_[static_cast<std::size_t>(strip.first / each_)] = rank;
+  pixels_returned_ += strip.pixels;
 }
 
 }  // namespace dcgn::mandelbrot

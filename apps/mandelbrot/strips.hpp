@@ -10,23 +10,26 @@ namespace dcgn::mandelbrot {
 
 class StripBook {
  public:
-  // `height` rows in strips of `rows` (the last one may be lower), for ranks 0 .. ranks - 1.
-  StripBook(int height, int rows, int ranks);
+  // `pixels` in strips of `each` (the last one may be shorter), for ranks 0 .. ranks - 1.
+  StripBook(int pixels, int each, int ranks);
 
-  // The next strip, in progress at `rank` from now on; an empty one where all have been handed out.
+  // The next strip, in progress at `rank` from now on; an empty one where all have been handed out. From the middle of
+  // the picture outwards: what takes longest, as a rule, comes first.
   Strip hand_out(int rank);
   // `rank` has returned its strip. Throws Error(configuration) unless that is the one in progress there.
   void take_back(int rank, Strip strip);
 
   int strips() const { return static_cast<int>(owners_.size()); }
+  // Strip number `index` from the top.
+  Strip strip(int index) const;
   // Who returned each strip, from the top; -1: nobody yet.
   const std::vector<int>& owners() const { return owners_; }
-  int rows_returned() const { return rows_returned_; }
+  int pixels_returned() const { return pixels_returned_; }
 
  private:
-  int height_, rows_;
-  int next_row_ = 0;
-  int rows_returned_ = 0;
+  int pixels_, each_;
+  int handed_out_ = 0;
+  int pixels_returned_ = 0;
   std::vector<Strip> in_progress_;  // at each rank; empty: nothing
   std::vector<int> owners_;
 };

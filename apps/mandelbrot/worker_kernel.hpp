@@ -1,7 +1,8 @@
 // The workers: a slot's kernel, a block each, and a CPU rank's.
 //
-// A worker tells the master which strip it has done (none at first) by a `request`, sends the strip's pixels as a
-// `result`, and receives an `order` for the next strip; an empty order ends it.
+// A worker tells the master which strip it has done (none at first) by a `request` and receives an `order` for the next
+// one; an empty order ends it. Workers of the master's process store pixels where they belong in the master's picture;
+// those of other processes have none, and send a strip's pixels as a `result` after the request.
 #pragma once
 
 #include "apps/mandelbrot/pixel.hpp"
@@ -18,41 +19,39 @@ inline constexpr int master = 0;
 // lines: begin
 inline constexpr int request = 1, result = 2, order = 3;  // tags
 
-DCGN_HOST_DEVICE inline std::size_t pixels_in(const Task& task, Strip strip) {
-  return static_cast<std::size_t>(strip.rows) * static_cast<std::size_t>(task.width);
-}
-
-// Each slot has room for `pixels_per_slot` in `memory`; the block's shared memory holds a Strip.
+// Without a picture each slot has room for `most` pixels in `own`. The block's shared memory holds a Strip.
 struct SlotWorker {
   static constexpr unsigned max_threads = 1024, blocks_per_multiprocessor = 1;
 
-  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, Task task, Pixel* memory,
-                                   std::size_t pixels_per_slot) const {
-    const gpu::Slot me = comm.slot(ctx.block_rank());
-    const auto block = gpu::this_block(ctx);
-    Pixel* pixels = memory + ctx.block_rank() * pixels_per_slot;
-    Strip* strip = ctx.shared<Strip>();
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, Task task, Pixel* picture, Pixel* own,
+                                   int most) const {
+    const gpu::Slot me = comm.slot(ctx);
+    const gpu::BlockScope block = gpu::this_block(ctx);
+    Strip* const strip = ctx.shared<Strip>();
     if (block.leader()) *strip = {};
+    Pixel* pixels = own + me.slot() * most;
     for (;;) {
       if (me.send(block, *strip, master, request) != Code::ok) return;
-      if (strip->rows && me.send(block, Span(pixels, pixels_in(task, *strip)), master, result) != Code::ok) return;
-      if (!me.recv(block, *strip, master, order) || strip->rows == 0) return;
+      if (!picture && strip->pixels)
+        me.send(block, Span(pixels, static_cast<std::size_t>(strip->pixels)), master, result);
+      if (!me.recv(block, *strip, master, order) || strip->pixels == 0) return;
+      if (picture) pixels = picture + strip->first;
       compute(task, *strip, pixels, ctx.thread_rank(), ctx.num_threads());
+      gpu::fence(block);
     }
   }
 };
-
 // lines: end
 
-inline void cpu_worker(Comm& comm, const Task& task) {
-  std::vector<Pixel> pixels;
+inline void cpu_worker(Comm& comm, const Task& task, Pixel* picture) {
+  std::vector<Pixel> own;
   for (Strip strip;;) {
     comm.send(strip, master, request);
-    if (strip.rows) comm.send(pixels, master, result);
+    if (!picture && strip.pixels) comm.send(own, master, result);
     comm.recv(strip, master, order);
-    if (strip.rows == 0) return;
-    pixels.resize(pixels_in(task, strip));
-    compute(task, strip, pixels.data(), 0, 1);
+    if (strip.pixels == 0) return;
+    if (!picture) own.resize(static_cast<std::size_t>(strip.pixels));
+    compute(task, strip, picture ? picture + strip.first : own.data(), 0, 1);
   }
 }
 

@@ -1,8 +1,8 @@
-// What rank 0 writes down, in the memory of its CPU or of its GPU.
+// Memory for what ranks write down.
 #pragma once
 
 #include "apps/nbody/nbody.hpp"
-#include "apps/nbody/rank_kernel.hpp"
+#include "apps/nbody/records.hpp"
 
 #include <dcgn/device.hpp>
 
@@ -13,6 +13,17 @@
 
 namespace dcgn::nbody {
 
+// Of the slots of a GPU.
+struct GpuRecords {
+  DeviceBuffer<Energy> energies;
+  DeviceBuffer<std::uint64_t> compute_ns;
+
+  GpuRecords(const Device& gpu, int slots, const Launch& launch)
+      : energies(gpu, launch.grid.x), compute_ns(gpu, std::vector<std::uint64_t>(static_cast<std::size_t>(slots))) {}
+  Records view(const Journal& journal) const { return {energies.data(), compute_ns.data(), journal}; }
+};
+
+// Of rank 0, on its CPU or on its GPU.
 class JournalMemory {
  public:
   JournalMemory(const Task& task, const Device* gpu)

@@ -19,69 +19,41 @@ namespace {
 
 // What Memory points to, for a CPU rank.
 struct HostMemory {
-  std::vector<Body> bodies[2];
+  std::vector<Body> bodies;
   std::vector<Velocity> velocities;
   std::uint64_t compute_ns = 0;
 
-  HostMemory(const System& system, int)
-      : bodies{system.bodies, std::vector<Body>(system.bodies.size())}, velocities(system.velocities) {}
   Memory view(const Partition& partition, const Journal& journal) {
-    return {{bodies[0].data(), bodies[1].data()}, velocities.data(), partition.parts(), nullptr, &compute_ns, journal};
+    return {bodies.data(), velocities.data(), partition.parts(), {nullptr, &compute_ns, journal}};
   }
 };
 
+std::vector<Body> repeated(const std::vector<Body>& bodies, int times) {
+  std::vector<Body> all;
+  for (int k = 0; k < times; ++k) all.insert(all.end(), bodies.begin(), bodies.end());
+  return all;
+}
+
 // lines: begin
-// For a GPU.
+// And for the slots of a GPU.
 struct GpuMemory {
   Device device;
-  DeviceBuffer<Body> bodies[2];
+  DeviceBuffer<Body> bodies;
   DeviceBuffer<Velocity> velocities;
-  DeviceBuffer<std::int64_t> counts, displacements;
-  DeviceBuffer<Energy> energies;
-  DeviceBuffer<std::uint64_t> compute_ns;
-
-  GpuMemory(const Device& on, const System& system, const Partition& partition, int copies, int slots, int blocks)
-      : device(on),
-        bodies{{on, system.bodies.size() * static_cast<std::size_t>(copies)},
-               {on, system.bodies.size() * static_cast<std::size_t>(copies)}},
-        velocities(on, system.velocities.size()),
-        counts(on, partition.counts().size()),
-        displacements(on, partition.counts().size()),
-        energies(on, static_cast<std::size_t>(blocks)),
-        compute_ns(on, static_cast<std::size_t>(slots)) {
-    for (int c = 0; c < copies; ++c)
-      on.copy(bodies[0].data() + static_cast<std::size_t>(c) * system.bodies.size(), system.bodies.data(),
-              system.bodies.size() * sizeof(Body));
-    velocities.upload(system.velocities.data());
-    counts.upload(partition.counts().data());
-    displacements.upload(partition.displacements().data());
-    on.fill(compute_ns.data(), 0, compute_ns.size_bytes());
-  }
-  Memory view(const Partition& partition, const Journal& journal) const {
-    return {{bodies[0].data(), bodies[1].data()},
-            velocities.data(),
-            partition.on(counts.data(), displacements.data()),
-            energies.data(),
-            compute_ns.data(),
-            journal};
-  }
+  DeviceBuffer<std::int64_t> parts;
+  GpuRecords records;
 };
 
-// lines: end
-
-// lines: begin
-// The slots' launch: each block of a GPU a slot of its own, or each slot a group of blocks.
+// Each slot has as many blocks as there is room for.
 Launch launch_of(const Options& options, const Device& device) {
   const bool real = device.kind() == DeviceKind::cuda;
   const int slots = options.nodes.slots;
-  const int blocks = options.exchange == Exchange::direct ? 1
-                     : options.blocks                     ? options.blocks
-                     : real                               ? std::max(1, device.properties().multiprocessors / slots)
-                                                          : 1;
+  const int most = real ? std::max(1, device.properties().multiprocessors / slots) : 1;
   const auto threads = static_cast<unsigned>(options.threads ? options.threads : real ? 512 : 64);
-  return {.grid = static_cast<unsigned>(slots * blocks), .block = threads, .shared_bytes = force_shared_bytes(threads)};
+  return {.grid = static_cast<unsigned>(slots * (options.blocks ? options.blocks : most)),
+          .block = threads,
+          .shared_bytes = force_shared_bytes(threads)};
 }
-
 // lines: end
 
 // What the ranks of this process leave, in their order.
@@ -102,27 +74,26 @@ Left left_by(const std::vector<RankReport>& ranks, const Options& options, const
       ++theirs;
     }
   };
+  const auto last = [&](const Body* copies, int slot) {
+    return copies + static_cast<std::ptrdiff_t>(2 * slot + options.steps % 2) * static_cast<std::ptrdiff_t>(end.size());
+  };
   auto host = hosts.begin();
   for (const RankReport& r : ranks) {
-    const auto first = static_cast<std::size_t>(partition.displacements()[static_cast<std::size_t>(r.rank)]);
-    const auto count = static_cast<std::size_t>(partition.counts()[static_cast<std::size_t>(r.rank)]);
+    const Range part = partition.range(r.rank);
+    const auto count = static_cast<std::size_t>(part.count);
     left.velocities.resize(left.velocities.size() + count);
     Velocity* const to = left.velocities.data() + left.velocities.size() - count;
     std::uint64_t& ns = left.compute_ns.emplace_back();
     if (r.place.is_slot()) {
       const int gpu = (r.place.node - ranks.front().place.node) * options.nodes.gpus + r.place.device;
       const GpuMemory& from = gpus[static_cast<std::size_t>(gpu)];
-      from.device.copy(to, from.velocities.data() + first, count * sizeof(Velocity));
-      const DeviceBuffer<Body>& copies = from.bodies[options.steps & 1];
-      if (static_cast<std::size_t>(r.place.slot) * copy.size() < copies.size()) {
-        from.device.copy(copy.data(), copies.data() + static_cast<std::size_t>(r.place.slot) * copy.size(),
-                         copy.size() * sizeof(Body));
-        compare(copy.data());
-      }
-      from.device.copy(&ns, from.compute_ns.data() + r.place.slot, sizeof ns);
+      from.device.copy(to, from.velocities.data() + part.first, count * sizeof(Velocity));
+      from.device.copy(copy.data(), last(from.bodies.data(), r.place.slot), copy.size() * sizeof(Body));
+      compare(copy.data());
+      from.device.copy(&ns, from.records.compute_ns.data() + r.place.slot, sizeof ns);
     } else {
-      std::copy_n(host->velocities.data() + first, count, to);
-      compare(host->bodies[options.steps & 1].data());
+      std::copy_n(host->velocities.data() + part.first, count, to);
+      compare(last(host->bodies.data(), 0));
       ns = host->compute_ns;
       ++host;
     }
@@ -138,8 +109,7 @@ void bring_together(apps::Meeting& meeting, const Partition& partition, const st
   const std::vector<std::uint64_t> compute_ns = meeting.all_gather(std::move(left.compute_ns));
   for (const RankReport& r : meeting.all_reports(mine)) {
     const auto rank = static_cast<std::size_t>(r.rank);
-    outcome.ranks.push_back(
-        {r, static_cast<int>(partition.counts()[rank]), static_cast<double>(compute_ns[rank]) * 1e-9});
+    outcome.ranks.push_back({r, partition.range(r.rank).count, static_cast<double>(compute_ns[rank]) * 1e-9});
   }
 }
 
@@ -149,13 +119,8 @@ Outcome simulate(const Options& options, const System& system, const std::vector
   config.nodes = {options.nodes};
   Job job(config);
   const Partition partition(options.bodies, weights);
-  const Task task{.bodies = options.bodies,
-                  .steps = options.steps,
-                  .every = options.every,
-                  .dt = options.dt,
-                  .softening2 = options.softening * options.softening,
-                  .exchange = options.exchange,
-                  .places = places_of(options.nodes)};
+  const Task task{options.bodies,  options.steps, options.every, options.dt, options.softening * options.softening,
+                  options.exchange};
   // lines: end
   const Placement& placement = job.placement();
   const bool first_here = job.world().is_here(0), gpu_first = first_here && placement.place(0).is_slot();
@@ -165,29 +130,30 @@ Outcome simulate(const Options& options, const System& system, const std::vector
 
   Outcome outcome;
   std::vector<HostMemory> hosts;
-  std::vector<GpuMemory> gpus;
   hosts.reserve(static_cast<std::size_t>(placement.size()));
   for (int r = 0; r < placement.size(); ++r)
     if (job.world().is_here(r) && !placement.place(r).is_slot()) {
-      hosts.emplace_back(system, r);
+      hosts.push_back({repeated(system.bodies, 2), system.velocities});
       job.cpu_rank(r, advance_on_cpu, task, hosts.back().view(partition, r == 0 ? journal->view() : Journal{}));
     }
   // lines: begin
+  std::vector<GpuMemory> gpus;
   for (int g = 0; g < job.world().gpus(); ++g) {
     const Device device = job.world().device(g);
     const Launch launch = launch_of(options, device);
-    const int slots = options.nodes.slots, blocks = static_cast<int>(launch.grid.x);
-    outcome.blocks = blocks / slots;
+    const int slots = options.nodes.slots;
+    const GpuMemory& m =
+        gpus.emplace_back(device, DeviceBuffer<Body>(device, repeated(system.bodies, 2 * slots)),
+                          DeviceBuffer<Velocity>(device, system.velocities),
+                          DeviceBuffer<std::int64_t>(device, partition.numbers()), GpuRecords(device, slots, launch));
+    const Journal its = gpu_first && g == 0 ? journal->view() : Journal{};
+    job.gpu_on(g, launch, SlotBodies{}, task,
+               Memory{m.bodies.data(), m.velocities.data(), partition.on(m.parts.data()), m.records.view(its)});
+    // lines: end
+    outcome.blocks = static_cast<int>(launch.grid.x) / slots;
     outcome.threads = static_cast<int>(launch.block.x);
-    const bool direct = options.exchange == Exchange::direct;
-    gpus.emplace_back(device, system, partition, direct ? 1 : slots, slots, blocks);
-    const Memory memory = gpus.back().view(partition, gpu_first && g == 0 ? journal->view() : Journal{});
-    if (direct)
-      job.gpu_on(g, launch, BlockSlots{}, task, memory);
-    else
-      job.gpu_on(g, launch, GroupSlots{}, task, memory);
+    // lines: begin
   }
-
   const Report report = job.run();
   // lines: end
   outcome.elapsed_s = report.elapsed_s;

@@ -5,7 +5,7 @@
 
 #include "apps/nbody/body.hpp"
 #include "apps/nbody/initial.hpp"
-#include "apps/nbody/parts.hpp"
+#include "apps/nbody/records.hpp"
 
 #include <dcgn/job.hpp>
 #include <dcgn/placement.hpp>
@@ -26,11 +26,11 @@ struct Options {
   int every = 0;  // steps from one record to the next; 0: one record, at the end
   Start start = Start::discs;
   float dt = 0.01f, softening = 0.03f;
-  Exchange exchange = Exchange::direct;
+  Exchange exchange = Exchange::all_gather;
   // How bodies are divided: the same number to each rank, or as many as suit what it did in two steps before.
   Balance balance = Balance::equal;
   NodeShape nodes;  // `count` of them, all alike; in several processes as many as these
-  int blocks = 0;   // of a slot; 0: one with Exchange::direct, which knows no other number, else as many as there are
+  int blocks = 0;   // of a slot; 0: as many as its GPU has room for, one on an emulated GPU
   int threads = 0;  // in each of them, a power of two from 32 to 512; 0: 512, on emulated GPUs 64
 };
 

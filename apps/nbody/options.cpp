@@ -22,7 +22,6 @@ const char* name_of(Exchange exchange) {
   switch (exchange) {
     case Exchange::broadcast: return "broadcast";
     case Exchange::all_gather: return "all-gather";
-    case Exchange::direct: return "direct";
   }
   return "";
 }
@@ -45,8 +44,6 @@ void validate(const Options& o) {
   if (!(o.softening > 1e-6f) || !std::isfinite(o.softening))
     refuse(fmt::format("the softening is {}, expected one above 1e-6", o.softening));
   check_count("the number of blocks of a slot", o.blocks, 0, 1 << 16);
-  if (o.exchange == Exchange::direct && o.blocks > 1)
-    refuse(fmt::format("{} blocks of a slot: expected 1 with direct exchange", o.blocks));
   if (o.threads && (o.threads < 32 || o.threads > 512 || (o.threads & (o.threads - 1))))
     refuse(fmt::format("{} threads: expected 32, 64, 128, 256 or 512", o.threads));
   const Placement placement({o.nodes});  // refuses what makes no sense

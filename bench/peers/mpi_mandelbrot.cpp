@@ -20,26 +20,25 @@ using mandelbrot::Pixel, mandelbrot::Strip, mandelbrot::StripBook, mandelbrot::T
 // lines: begin
 constexpr int request = 1, result = 2, order = 3;
 
-int bytes_in(const Task& task, Strip strip) { return strip.rows * task.width * static_cast<int>(sizeof(Pixel)); }
+int bytes_in(Strip strip) { return strip.pixels * static_cast<int>(sizeof(Pixel)); }
 
 // Hands out strips until all have come back, and sends everybody home.
-void run_master(const Task& task, int rows, std::vector<Pixel>& picture) {
-  StripBook book(task.height, rows, mpi_size());
+void run_master(int strip, std::vector<Pixel>& picture) {
+  StripBook book(static_cast<int>(picture.size()), strip, mpi_size());
   for (int working = mpi_size() - 1; working > 0;) {
     Strip done;
     MPI_Status status;
     check(MPI_Recv(&done, sizeof done, MPI_BYTE, MPI_ANY_SOURCE, request, MPI_COMM_WORLD, &status), "MPI_Recv");
     const int worker = status.MPI_SOURCE;
-    if (done.rows) {
+    if (done.pixels) {
       book.take_back(worker, done);
-      const auto offset = static_cast<std::size_t>(done.first) * static_cast<std::size_t>(task.width);
-      check(MPI_Recv(picture.data() + offset, bytes_in(task, done), MPI_BYTE, worker, result, MPI_COMM_WORLD,
+      check(MPI_Recv(picture.data() + done.first, bytes_in(done), MPI_BYTE, worker, result, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE),
             "MPI_Recv");
     }
     const Strip next = book.hand_out(worker);
     check(MPI_Send(&next, sizeof next, MPI_BYTE, worker, order, MPI_COMM_WORLD), "MPI_Send");
-    if (next.rows == 0) --working;
+    if (next.pixels == 0) --working;
   }
 }
 
@@ -54,12 +53,12 @@ struct Worker {
   void run(const Task& task, const Launch& launch) {
     for (Strip strip;;) {
       check(MPI_Send(&strip, sizeof strip, MPI_BYTE, 0, request, MPI_COMM_WORLD), "MPI_Send");
-      if (strip.rows)
-        check(MPI_Send(on_host.data(), bytes_in(task, strip), MPI_BYTE, 0, result, MPI_COMM_WORLD), "MPI_Send");
+      if (strip.pixels)
+        check(MPI_Send(on_host.data(), bytes_in(strip), MPI_BYTE, 0, result, MPI_COMM_WORLD), "MPI_Send");
       check(MPI_Recv(&strip, sizeof strip, MPI_BYTE, 0, order, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
-      if (strip.rows == 0) return;
+      if (strip.pixels == 0) return;
       device.launch(stream, launch, ComputeStrip{}, task, strip, on_gpu.data());
-      device.copy(stream, on_host.data(), on_gpu.data(), static_cast<std::size_t>(bytes_in(task, strip)));
+      device.copy(stream, on_host.data(), on_gpu.data(), static_cast<std::size_t>(bytes_in(strip)));
       stream.synchronize();
     }
   }
@@ -85,7 +84,7 @@ bench::AppRow measure(const AppArguments& a) {
   };
   // lines: begin
   if (mpi_rank() == 0) {
-    pictures([&] { run_master(o.task, rows, picture); });
+    pictures([&] { run_master(rows * o.task.width, picture); });
   } else {
     const Device device((mpi_rank() - 1) % Device::count());
     Worker worker(device, static_cast<std::size_t>(rows) * static_cast<std::size_t>(o.task.width));

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <tuple>
 
 using namespace dcgn;
 using namespace dcgn::cannon;
@@ -16,9 +15,7 @@ using dcgn::test::contains, dcgn::test::error_of;
 
 namespace {
 
-Options small(int size, NodeShape nodes, bool overlap = false) {
-  return {.size = size, .repeats = 2, .overlap = overlap, .nodes = nodes};
-}
+Options small(int size, NodeShape nodes) { return {.size = size, .repeats = 2, .nodes = nodes}; }
 
 std::vector<float> by_definition(int n) {
   std::vector<float> c;
@@ -32,31 +29,30 @@ std::vector<float> by_definition(int n) {
   return c;
 }
 
-class Cannon : public testing::TestWithParam<std::tuple<bool, NodeShape>> {};
+class Cannon : public testing::TestWithParam<NodeShape> {};
 
 TEST_P(Cannon, IsTheProduct) {
-  const auto& [overlap, nodes] = GetParam();
+  const NodeShape& nodes = GetParam();
   DCGN_SKIP_WITHOUT_GPUS(nodes);
   for (const int size : {5, 70}) {
-    const Outcome outcome = run(small(size, nodes, overlap));
+    const Outcome outcome = run(small(size, nodes));
     EXPECT_EQ(outcome.c, by_definition(size)) << size;
     EXPECT_EQ(outcome.product_s.size(), 2u);
     EXPECT_GT(outcome.flop_per_s(size), 0);
   }
 }
 
-std::string case_name(const testing::TestParamInfo<std::tuple<bool, NodeShape>>& info) {
-  const auto& [overlap, n] = info.param;
-  return std::string(overlap ? "overlap" : "replace") + "_cpus" + std::to_string(n.cpus) + "_gpus" +
-         std::to_string(n.gpus) + "_slots" + std::to_string(n.slots) + "_nodes" + std::to_string(n.count);
+std::string case_name(const testing::TestParamInfo<NodeShape>& info) {
+  const NodeShape& n = info.param;
+  return "cpus" + std::to_string(n.cpus) + "_gpus" + std::to_string(n.gpus) + "_slots" + std::to_string(n.slots) +
+         "_nodes" + std::to_string(n.count);
 }
 
 INSTANTIATE_TEST_SUITE_P(Grids, Cannon,
-                         testing::Combine(testing::Bool(),
-                                          testing::Values(NodeShape{.cpus = 1}, NodeShape{.cpus = 9},
-                                                          NodeShape{.cpus = 0, .gpus = 1, .slots = 4},
-                                                          NodeShape{.cpus = 2, .gpus = 1, .slots = 3},
-                                                          NodeShape{.cpus = 1, .gpus = 1, .slots = 1, .count = 2})),
+                         testing::Values(NodeShape{.cpus = 1}, NodeShape{.cpus = 9},
+                                         NodeShape{.cpus = 0, .gpus = 1, .slots = 4},
+                                         NodeShape{.cpus = 2, .gpus = 1, .slots = 3},
+                                         NodeShape{.cpus = 1, .gpus = 1, .slots = 1, .count = 2}),
                          case_name);
 
 TEST(CannonTiles, OfEveryWidthAreRight) {

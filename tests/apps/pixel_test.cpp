@@ -49,13 +49,13 @@ TEST(Pixel, TheFirstOneIsAtTheTopLeft) {
 
 TEST(Pixel, ThreadsShareAStripWithoutGapOrOverlap) {
   const Task task{{-2, 1, -1, 1}, 13, 9, 40};
-  const Strip strip{2, 5};
+  const Strip strip{2 * 13 + 4, 5 * 13};
   std::vector<Pixel> shared(5 * 13, Pixel{999, 0}), alone(5 * 13);
   for (unsigned t = 0; t < 7; ++t) compute(task, strip, shared.data(), t, 7);
   compute(task, strip, alone.data(), 0, 1);
   EXPECT_EQ(shared, alone);
-  EXPECT_EQ(alone[0], pixel_at(task, 2, 0));
-  EXPECT_EQ(alone.back(), pixel_at(task, 6, 12));
+  EXPECT_EQ(alone[0], pixel_at(task, 2, 4));
+  EXPECT_EQ(alone.back(), pixel_at(task, 7, 3));
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ TEST(Nbody, TableAndJsonFile) {
 }
 
 TEST(Cannon, IsRightOnAnyGrid) {
-  for (const char* arguments : {"--cpus 4 --gpus 0", "--cpus 1 --gpus 1 --slots 3",
-                                "--cpus 0 --gpus 2 --slots 2 --overlap", "--cpus 0 --gpus 1 --slots 1 --blocks 2"}) {
+  for (const char* arguments : {"--cpus 4 --gpus 0", "--cpus 1 --gpus 1 --slots 3", "--cpus 0 --gpus 2 --slots 2",
+                                "--cpus 0 --gpus 1 --slots 1 --blocks 2"}) {
     const json d = document_of(run_dcgn(std::string("demo cannon --size 50 --repeat 2 --check --json ") + arguments));
     EXPECT_EQ(d.at("wrong"), 0) << arguments;
     EXPECT_EQ(d.at("product_s").size(), 2u);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -161,6 +162,26 @@ class Device {
   device::Backend* backend_;
 };
 
+// Keeps the caller's memory pinned, as Device::pin() does, for as long as it is there.
+class Pin {
+ public:
+  Pin(const Device& device, void* memory, std::size_t bytes) : device_(device), memory_(memory) {
+    device.pin(memory, bytes);
+  }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+  ~Pin() {
+    try {
+      device_.unpin(memory_);
+    } catch (const Error&) {  // a device that has faulted; that was reported where it was met
+    }
+  }
+
+ private:
+  Device device_;
+  void* memory_;
+};
+
 // `count` objects of device memory, freed with the buffer.
 template <class T>
 class DeviceBuffer {
@@ -170,6 +191,10 @@ class DeviceBuffer {
   // Not cleared. Throws Error(device) where there is not enough.
   DeviceBuffer(Device device, std::size_t count)
       : device_(device), count_(count), data_(static_cast<T*>(device.allocate(checked_bytes(count)))) {}
+  // A copy of these.
+  DeviceBuffer(Device device, std::span<const T> objects) : DeviceBuffer(device, objects.size()) {
+    upload(objects.data());
+  }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : device_(other.device_), count_(std::exchange(other.count_, 0)), data_(std::exchange(other.data_, nullptr)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {

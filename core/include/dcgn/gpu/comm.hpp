@@ -36,6 +36,7 @@
 #include <dcgn/host_device.hpp>
 #include <dcgn/message/blocks_scope.hpp>
 #include <dcgn/message/calls.hpp>
+#include <dcgn/message/rounds.hpp>
 #include <dcgn/span.hpp>
 #include <dcgn/status.hpp>
 
@@ -382,6 +383,16 @@ DCGN_HOST_DEVICE inline BlocksScope this_grid(const Context& context, const Slot
   return {context, *slot.port_.me, 0, context.num_blocks(), true};
 }
 
+// Orders all memory with messages, by all threads of the scope: what they wrote before, pinned memory and that of other
+// GPUs too, is visible to whoever receives what the scope sends after; and after a receive, what the sender wrote
+// before its fence is visible to them. A CPU rank needs none: its messages order all memory.
+template <class Scope>
+DCGN_HOST_DEVICE void fence(const Scope& scope) {
+  scope.sync();
+  message::order_memory();
+  scope.sync();
+}
+
 // A communicator on one GPU: what World::handle() gives and kernels take by value.
 class Comm {
  public:
@@ -404,9 +415,21 @@ class Comm {
     }
     return Slot(slots_[index]);
   }
+  // Where each slot has as many blocks of the grid as the others, one after the other: the slot of the calling block,
+  // and all its blocks. The grid has a multiple of slots() blocks.
+  DCGN_HOST_DEVICE Slot slot(const Context& context) const { return slot(context.block_rank() / blocks_each(context)); }
+  DCGN_HOST_DEVICE BlocksScope blocks(const Context& context) const {
+    const unsigned each = blocks_each(context);
+    return these_blocks(context, slot(context), context.block_rank() / each * each, each);
+  }
   DCGN_HOST_DEVICE int size() const { return size_; }  // ranks
 
  private:
+  DCGN_HOST_DEVICE unsigned blocks_each(const Context& context) const {
+    const unsigned slots = count_ > 0 ? static_cast<unsigned>(count_) : 1;
+    return context.num_blocks() < slots ? 1 : context.num_blocks() / slots;
+  }
+
   message::Endpoint* slots_;
   int count_;
   int size_;

@@ -39,12 +39,12 @@ class BlocksScope {
   DCGN_HOST_DEVICE bool is_leaders_block() const { return rank_ < threads_of_leader(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
   DCGN_HOST_DEVICE unsigned blocks() const { return blocks_; }
+  // The calling thread's block among them.
+  DCGN_HOST_DEVICE unsigned block_rank() const { return rank_ / context_.num_threads(); }
   // The calling thread's.
   DCGN_HOST_DEVICE BlockScope block() const { return BlockScope(context_); }
   // As many as the grid has from the first one on.
-  DCGN_HOST_DEVICE unsigned most_blocks() const {
-    return context_.num_blocks() - context_.block_rank() + rank_ / context_.num_threads();
-  }
+  DCGN_HOST_DEVICE unsigned most_blocks() const { return context_.num_blocks() - context_.block_rank() + block_rank(); }
   // A thread of each block looks: where all do they wait for each other at one word.
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     message::GridBarrier& g = slot_.grid_barrier;

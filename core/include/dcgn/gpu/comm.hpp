@@ -20,8 +20,7 @@
 // buffer is; out_of_resources, where something is begun; rank_ended and deadline, where another rank is waited for.
 //
 // Memory order: what any thread of the scope wrote before a send is sent; when a receive has returned, or the wait for
-// one, the message is visible to all threads of the scope. Nothing is promised about other memory that the sender
-// wrote.
+// one, the message is visible to all threads of the scope. Other memory that the sender wrote is ordered by fence().
 #pragma once
 
 #include <dcgn/arch/context.hpp>

@@ -26,7 +26,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   const auto each_word = [](const auto& act) {
     for (std::uint32_t i = 1; i < 3; ++i) act(i);
   };
-  bool reached = able;
+  bool reached = able, came = true;
   const auto keep = [&](int r, const std::uint64_t(&words)[3]) {
     places[r] = {words[0], words[1], alike};
     reached = reached && words[1] != Place::out_of_reach;
@@ -35,7 +35,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
   told.code = turn.run(
       {call, Signature(call, m.group.pair, root, alike.element, Signature::places),
-       static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true},
+       static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true, true, false},
       [&](int) { return mine[0]; },
       [&] {
         turn.each_seen_to(turn.others(), [&](int, const message::Inbox& inbox) {
@@ -50,14 +50,15 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
         std::uint64_t words[3] = {first};
         each_word([&](std::uint32_t i) {
           std::uint32_t d[3]{};
-          message::await_packet(its.came(i), 0, d, turn.watch());
+          came = came && message::await_packet(its.came(i), 0, d, turn.watch());
           words[i] = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
         });
         keep(r, words);
-        return words[2] == alike.bytes;
+        return !came || words[2] == alike.bytes;
       },
-      [](bool) { return true; });
+      [&](bool) { return came; });
   told.reached = scope.agree(reached);
+  told.late = turn.late();
   return told;
 }
 

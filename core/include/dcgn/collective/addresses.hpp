@@ -172,6 +172,7 @@ struct Told {
   Code code = Code::aborted;
   std::uint32_t number = 0;  // of the call
   bool reached = false;      // whether all can
+  Code late = Code::ok;      // what is wrong with the call before: see Turn::late()
 };
 
 // Tells the others where the buffers of this rank are, and hears where theirs are: by a warp, or by a thread. So many

@@ -20,7 +20,9 @@ DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call
                                   const Otherwise& otherwise) {
   if (told.code != Code::ok) return told.code;
   const Channel c(scope, m, call, told.number);
-  return told.reached ? visit_straight(c, m, call, [&](const Place* places) { visit(c, places); }) : otherwise(c);
+  const Code code =
+      told.reached ? visit_straight(c, m, call, [&](const Place* places) { visit(c, places); }) : otherwise(c);
+  return code == Code::ok ? told.late : code;
 }
 
 // ---- with an operation

@@ -138,7 +138,7 @@ template <class Scope>
     return met;
   }
   Code code = c.empty_round(teams.up());
-  if (code == Code::ok && teams.leads()) code = c.empty_round(teams.across());
+  if (code == Code::ok && teams.leads()) code = meet_leaders(c, teams);
   return code == Code::ok ? c.empty_round(teams.down()) : code;
 }
 

@@ -73,6 +73,7 @@ struct TurnPlan {
   std::uint32_t receives;  // from whom something comes
   bool orders = false;     // what a rank's threads wrote before is visible to those whom its packets reach
   bool begins = true;      // it is the first turn of the call
+  bool ends = true;        // and the last one: see Turn::late()
 };
 
 // Some of a scope's threads, who see to some of so many peers: number first, first + step, ... of them.
@@ -109,7 +110,7 @@ template <class Scope>
   }
   code = scope.publish(code);
   scope.sync();
-  return code;
+  return scope.broken() ? Code::aborted : code;
 }
 
 template <class Scope>
@@ -127,16 +128,10 @@ class Turn {
         peers_(peers),
         size_(size),
         packets_(me_.collectives.inbox_packets) {
-    if constexpr (by_lanes) {
-      const auto block = this->block();
-      lane_ = block.looks() ? static_cast<int>(block.lookers().rank()) : size;
-      if (lane_ < size && lane_ != peers.self) {
-        place_ = &message::inbox_of(me_, peers_[lane_]);
-        mine_ = load(*place_);
-      }
-    } else if (!block().looks()) {
+    if (signs())
+      find_inboxes();
+    else
       lane_ = size;
-    }
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m)
       : Turn(scope, m.port, m.group, peers_of(m.group), m.group.size) {}
@@ -234,8 +229,9 @@ class Turn {
     Code code = Code::ok;
     const bool signs = this->signs();
     if (!has_begun) {
-      code = prepare(plan);
+      if (signs) code = prepare(plan);
       if (!scope_.agree(code == Code::ok)) return give_up<Scope>(scope_, me_, plan.call, code);
+      if constexpr (message::plans_ahead<Scope>) follow(plan);
       if (signs) {
         if (plan.orders) message::order_memory();
         begin(plan, value);
@@ -250,9 +246,15 @@ class Turn {
     }
     const bool came = take(code == Code::ok);
     if constexpr (Scope::in_warp) scope_.sync();  // all have done with the flights
-    if (signs) end(plan);
-    return scope_.agree(came & (code == Code::ok)) ? Code::ok : give_up<Scope>(scope_, me_, plan.call, code);
+    if (signs && !message::plans_ahead<Scope>) end(plan);
+    const bool good = scope_.agree(came & (code == Code::ok) & (late_ == Code::ok || !plan.ends));
+    if (signs && message::plans_ahead<Scope>) end(plan);  // other blocks have found the inboxes as they were
+    return good ? Code::ok : give_up<Scope>(scope_, me_, plan.call, code == Code::ok ? late_ : code);
   }
+
+  // What is wrong with the call before, as those who sign have found: this one is ended nonetheless, as the others end
+  // it, and returns that in the end.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code late() const { return late_; }
 
  private:
   using Flights = message::Flight[message::most_in_turn];
@@ -273,8 +275,42 @@ class Turn {
   [[gnu::always_inline]] DCGN_HOST_DEVICE static message::Inbox load(const message::Inbox& inbox) {
     const message::TwoWords places = message::load_two(&inbox), state = message::load_two(&inbox.turn);
     return {reinterpret_cast<message::Packet*>(places.first), reinterpret_cast<message::Packet*>(places.second),
-            static_cast<std::uint32_t>(state.first), static_cast<std::uint32_t>(state.first >> 32),
-            static_cast<std::uint32_t>(state.second)};
+            static_cast<std::uint32_t>(state.first),          static_cast<std::uint32_t>(state.first >> 32),
+            static_cast<std::uint32_t>(state.second),         static_cast<std::uint32_t>(state.second >> 32)};
+  }
+
+  // By the threads of a block that look. One of them may have made the call before by itself.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void find_inboxes() {
+    const auto lookers = block().lookers();
+    lookers.sync();
+    lane_ = static_cast<int>(lookers.rank());
+    if constexpr (by_lanes)
+      if (lane_ < size_ && lane_ != peers_.self) {
+        place_ = &message::inbox_of(me_, peers_[lane_]);
+        mine_ = load(*place_);
+      }
+  }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void note_flights(const TurnPlan& plan) const {
+    if (by_lanes && plan.signature.form() != Signature::payload) return;
+    each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
+      const message::Flight its = flight_of(inbox);
+      message::Flight& to = flights()[k];
+      to.to = its.to;
+      to.from = its.from;
+      to.turn = its.turn;
+    });
+  }
+  // The blocks but the leader's find out where the packets lie, when all have come: one that came early would find the
+  // turn of a call before. The inboxes stay as they are until all blocks have ended the turn.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void follow(const TurnPlan& plan) {
+    if (scope_.is_leaders_block()) return;
+    const auto block = this->block();
+    if (block.looks()) {
+      find_inboxes();
+      note_flights(plan);
+      lane_ = size_;
+    }
+    block.sync();
   }
 
   template <class Value>
@@ -290,7 +326,8 @@ class Turn {
       const std::uint32_t turn = inbox.turn + 1, known = inbox.turn - message::most_unseen_turns;
       const bool later = static_cast<std::int32_t>(known - inbox.seen) > 0;
       const std::uint32_t seen = plan.receives >> k & 1 ? turn : later ? known : inbox.seen;
-      message::store_two(&place_of(k).turn, {turn | static_cast<std::uint64_t>(seen) << 32, plan.signature.word});
+      message::store_two(&place_of(k).turn, {turn | static_cast<std::uint64_t>(seen) << 32,
+                                             plan.signature.word | static_cast<std::uint64_t>(plan.bytes) << 32});
     });
   }
 
@@ -307,29 +344,22 @@ class Turn {
             plan.bytes};
   }
 
-  // The threads that look find out where the packets of the call lie, and that their segments have been read. What
-  // keeps the call from beginning, if anything does.
+  // Those who sign find out where the packets of the call lie, and that their segments have been read. What keeps the
+  // call from beginning, if anything does.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code prepare(const TurnPlan& plan) {
-    const auto block = this->block();
-    if (!block.looks()) return Code::ok;
     const message::TwoWords closed = message::load_two(&me_.busy);  // and stopped
+    note_flights(plan);
     bool ready = closed.first == 0;
-    each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
-      if (!by_lanes || plan.signature.form() == Signature::payload) {
-        const message::Flight its = flight_of(inbox);
-        message::Flight& to = flights()[k];
-        to.to = its.to;
-        to.from = its.from;
-        to.turn = its.turn;
-      }
+    each_seen_to(others(), [&](int, const message::Inbox& inbox) {
       ready = ready && (inbox.turn - inbox.seen <= message::most_unseen_turns || is_read(inbox));
     });
-    if (!signs() || block.lookers().vote(ready)) return Code::ok;
+    const auto lookers = block().lookers();
+    if (lookers.vote(ready)) return Code::ok;
     Code code = Code::ok;
     if (scope_.leader())
       code = closed.first ? message::refuse(me_, plan.call)
                           : message::await_flights(me_, plan.call, awaited(plan, others(), true));
-    return block.lookers().broadcast(code);
+    return lookers.broadcast(code);
   }
   // Whether the peer has been in the last turn of which a packet must have been seen.
   [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_read(const message::Inbox& inbox) const {
@@ -350,16 +380,16 @@ class Turn {
   }
 
   template <class Got>
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Code read_signatures(const TurnPlan& plan, const Got& got) const {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code read_signatures(const TurnPlan& plan, const Got& got) {
     const auto lookers = block().lookers();
     std::uint32_t left = plan.receives;  // of those that this thread sees to
-    int differs = -1;
-    std::uint64_t its_value = 0, words = 0;  // its and this rank's
-    const auto compare = [&](int k, const std::uint32_t(&d)[3], std::uint32_t mine, bool same) {
-      if (same || differs >= 0) return;
+    int differs = -1;                    // rank k now, or size_ + k in the turn before
+    std::uint64_t its_value = 0, its_word = 0;
+    const auto compare = [&](int k, const std::uint32_t(&d)[3], bool same) {
+      if (same || (differs >= 0 && differs <= k)) return;
       differs = k;
       its_value = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-      words = d[2] | static_cast<std::uint64_t>(mine) << 32;
+      its_word = d[2];
     };
     for (;;) {
       bool here = true;
@@ -370,13 +400,12 @@ class Turn {
                plan.signature.is_of_call(d[2]) && here;
         if (!here) return;
         left &= ~bit(k);
-        const std::uint64_t value = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
-        const bool alike =
-            plan.signature.form() != Signature::payload || value == static_cast<std::uint64_t>(plan.bytes);
-        compare(k, d, plan.signature.word, d[2] == plan.signature.word && alike && got(k, value, its));
+        compare(k, d,
+                d[2] == plan.signature.word && is_alike(plan.signature, d, static_cast<std::uint64_t>(plan.bytes)) &&
+                    got(k, d[0] | static_cast<std::uint64_t>(d[1]) << 32, its));
         // Of the call before, if nothing came from there.
         if (inbox.seen != inbox.turn && message::await_packet(flight_of(inbox, 1).came(0), 0, d, watch()))
-          compare(k, d, inbox.signature, d[2] == inbox.signature);
+          compare(size_ + k, d, d[2] == inbox.signature && is_alike(Signature(d[2]), d, inbox.bytes));
       });
       if (lookers.vote(here)) break;
       Code code = Code::ok;
@@ -385,13 +414,22 @@ class Turn {
       if (code != Code::ok) return code;
     }
     if (lookers.vote(differs < 0)) return Code::ok;
-    differs = lookers.first_found(differs, its_value, words);
+    const bool before = lookers.vote(differs < 0 || differs >= size_);
+    differs = lookers.first_found((differs >= size_) == before ? differs : -1, its_value, its_word);
     Code code = Code::ok;
     if (scope_.leader())
-      code = message::name_mismatch(me_, peers_, differs, Signature(static_cast<std::uint32_t>(words)), its_value,
-                                    Signature(static_cast<std::uint32_t>(words >> 32)),
+      code = message::name_mismatch(me_, peers_, before ? differs - size_ : differs, before,
+                                    Signature(static_cast<std::uint32_t>(its_word)), its_value, plan.signature,
                                     static_cast<std::uint64_t>(plan.bytes));
-    return lookers.broadcast(code);
+    code = lookers.broadcast(code);
+    if (!before) return code;
+    late_ = code;
+    return Code::ok;
+  }
+  // Where payloads are in packets of their own, the signature's say how long they are.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE static bool is_alike(Signature signature, const std::uint32_t (&d)[3],
+                                                               std::uint64_t bytes) {
+    return signature.form() != Signature::payload || (d[0] | static_cast<std::uint64_t>(d[1]) << 32) == bytes;
   }
 
   const Scope& scope_;
@@ -403,6 +441,7 @@ class Turn {
   int lane_ = 0;  // the rank that the calling thread sees to, or the first of them
   message::Inbox* place_ = nullptr;
   message::Inbox mine_;  // of the one
+  Code late_ = Code::ok;
 };
 
 }  // namespace dcgn::collective

@@ -202,7 +202,8 @@ struct alignas(32) Inbox {
   Packet* from = nullptr;       // here
   std::uint32_t turn = 0;       // collectives that both have been in
   std::uint32_t seen = 0;       // the first turns, of which this rank has seen the peer's last one
-  std::uint32_t signature = 0;  // that this rank has sent in the turn before
+  std::uint32_t signature = 0;  // that this rank has sent in the turn before,
+  std::uint32_t bytes = 0;      // and of how many
 };
 
 // The packets of a turn between two ranks, as one of them has them.

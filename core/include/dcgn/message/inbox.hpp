@@ -14,6 +14,9 @@
 //
 // Memory order: a packet's epoch is one more than its turn, so whoever finds it has its data (packet.hpp). A segment is
 // written again four turns later, by a rank that has seen the other's packet of two turns before.
+//
+// Limit: turns are counted modulo 2^32. A packet that was last written that many turns ago to the turn, or never before
+// turn 2^32 - 1, would be taken for a new one.
 #pragma once
 
 #include <dcgn/call.hpp>
@@ -101,8 +104,9 @@ struct AwaitedFlights {
 // Waits for them as any call does, with deadline and report. By one thread.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code await_flights(Endpoint& me, Call call, const AwaitedFlights& awaited);
 
-// By one thread: peer `k` has sent this signature and value, where the calling rank has others. What is wrong.
-[[gnu::noinline]] DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, Peers peers, int k, Signature its,
+// By one thread: peer `k` has sent this signature and value, where the calling rank has `mine` and `my_value`; or,
+// `before`, has sent them in the turn before, where this rank had others. What is wrong.
+[[gnu::noinline]] DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, Peers peers, int k, bool before, Signature its,
                                                       std::uint64_t its_value, Signature mine, std::uint64_t my_value);
 
 // By one thread: why a rank that is stopped, or in another call, cannot begin this one.

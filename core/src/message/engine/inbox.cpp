@@ -49,8 +49,13 @@ DCGN_HOST_DEVICE Code await_flights(Endpoint& me, Call call, const AwaitedFlight
   return code;
 }
 
-DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, Signature its, std::uint64_t its_value,
-                                    Signature mine, std::uint64_t my_value) {
+DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, bool before, Signature its,
+                                    std::uint64_t its_value, Signature mine, std::uint64_t my_value) {
+  const Inbox& inbox = inbox_of(me, peers[k]);
+  if (before) {
+    mine = Signature(inbox.signature);
+    my_value = inbox.bytes;
+  }
   Failure failure{Code::mismatch, mine.call(), 0, 0, {.peer = peers[k]}};
   if (!mine.is_of_call(its.word)) {
     failure.flaw = Flaw::other_call;
@@ -71,7 +76,7 @@ DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, Sign
       while (!read_packet(first[2], epoch, d) && !aborted(me)) relax();
       return static_cast<std::int64_t>(d[0] | static_cast<std::uint64_t>(d[1]) << 32);
     };
-    const Flight flight = flight_of(me, inbox_of(me, peers[k]));
+    const Flight flight = flight_of(me, inbox, inbox.turn - (before ? 1 : 0));
     failure.flaw = Flaw::shorter;
     failure.value = bytes_of(its, its_value, flight.from, flight.turn + 1);
     failure.expected = bytes_of(mine, my_value, nullptr, 0);

@@ -87,8 +87,9 @@ Outcome run(const Options& options) {
   std::deque<HostMemory> hosts;
   for (int r = 0; r < placement.size(); ++r)
     if (job.world().is_here(r) && !placement.place(r).is_slot()) {
-      HostMemory& m = hosts.emplace_back(std::vector<float>(3 * task.elements()),
-                                         std::vector<std::uint64_t>(static_cast<std::size_t>(task.repeats)));
+      hosts.push_back({std::vector<float>(3 * task.elements()),
+                       std::vector<std::uint64_t>(static_cast<std::size_t>(task.repeats))});
+      HostMemory& m = hosts.back();
       job.cpu_rank(r, multiply_on_cpu, task, Memory{m.tiles.data(), m.took_ns.data()});
     }
   // lines: begin
@@ -96,10 +97,9 @@ Outcome run(const Options& options) {
   for (int g = 0; g < job.world().gpus(); ++g) {
     const Device device = job.world().device(g);
     const int slots = options.nodes.slots;
-    const GpuMemory& m =
-        gpus.emplace_back(DeviceBuffer<float>(device, 3 * task.elements() * static_cast<std::size_t>(slots)),
-                          DeviceBuffer<std::uint64_t>(device, static_cast<std::size_t>(task.repeats)));
-    const Memory memory{m.tiles.data(), m.took_ns.data()};
+    gpus.push_back({{device, 3 * task.elements() * static_cast<std::size_t>(slots)},
+                    {device, static_cast<std::size_t>(task.repeats)}});
+    const Memory memory{gpus.back().tiles.data(), gpus.back().took_ns.data()};
     Launch launch{.grid = 1, .block = tile_threads, .shared_bytes = tile_shared_bytes};
     const int most = device.kind() == DeviceKind::emulated
                          ? slots

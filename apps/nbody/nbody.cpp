@@ -142,10 +142,12 @@ Outcome simulate(const Options& options, const System& system, const std::vector
     const Device device = job.world().device(g);
     const Launch launch = launch_of(options, device);
     const int slots = options.nodes.slots;
-    const GpuMemory& m =
-        gpus.emplace_back(device, DeviceBuffer<Body>(device, repeated(system.bodies, 2 * slots)),
-                          DeviceBuffer<Velocity>(device, system.velocities),
-                          DeviceBuffer<std::int64_t>(device, partition.numbers()), GpuRecords(device, slots, launch));
+    gpus.push_back({device,
+                    {device, repeated(system.bodies, 2 * slots)},
+                    {device, system.velocities},
+                    {device, partition.numbers()},
+                    {device, slots, launch}});
+    const GpuMemory& m = gpus.back();
     const Journal its = gpu_first && g == 0 ? journal->view() : Journal{};
     job.gpu_on(g, launch, SlotBodies{}, task,
                Memory{m.bodies.data(), m.velocities.data(), partition.on(m.parts.data()), m.records.view(its)});

@@ -1,7 +1,6 @@
-// Large messages by addresses: every rank tells all others where its buffers are, in a round; then each does its share,
-// reads operands where they are and stores what it moves, and results, where they go; and another round says that all
-// have done so. Where one of the buffers is out of another rank's reach, which all find out alike, the call goes on
-// with messages.
+// Direct algorithms for large data. First all ranks exchange the addresses of their buffers. Then each does its share:
+// it loads operands from the other ranks' buffers, and stores data and results into them. A barrier ends the call. If a
+// rank cannot reach a buffer, all ranks learn so and go on with messages.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -20,7 +19,7 @@
 
 namespace dcgn::collective {
 
-// Whether all ranks can read and write these buffers of the calling one.
+// True if all ranks can read and write these buffers of the calling rank.
 template <class Scope>
 DCGN_HOST_DEVICE bool in_reach(const Channel<Scope>& c, const void* in, const void* out) {
   bool all = message::reachable(in) && message::reachable(out) && !message::is_device_memory(c.me(), in) &&
@@ -44,8 +43,8 @@ std::exception_ptr thrown_by(const Act& act) {
   return nullptr;
 }
 
-// The time in which a rank uses the others' buffers, at its leader. On the host a rank whose job is stopped takes its
-// buffers with it: it waits for those who use them, as for the gateway (see withdraw() in
+// Marks the time in which a rank uses the others' buffers; by the leader. A CPU rank of a stopped job frees its
+// buffers, and waits before that for the ranks that still use them (see withdraw() in
 // core/src/message/engine/progress.hpp).
 template <class Scope>
 class Visit {
@@ -55,7 +54,7 @@ class Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
-  // Whether all are still there.
+  // True if no rank has left.
   bool may() const {
     return c_.scope().lead(
         [&] { return load_in_order(*c_.me().phase) != static_cast<std::uint32_t>(message::Phase::aborted); });
@@ -71,7 +70,7 @@ class Visit {
 };
 #endif
 
-// Tells all ranks where this one's buffers are; `target` is that of the output, if others may write there.
+// Exchanges addresses. `target` is the address of the output, or Place::out_of_reach.
 template <class Scope>
 DCGN_HOST_DEVICE Code tell_place(const Channel<Scope>& c, const void* in, std::uint64_t target, const Alike& alike) {
   const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in), target, alike.bytes,
@@ -82,7 +81,7 @@ DCGN_HOST_DEVICE Code tell_place(const Channel<Scope>& c, const void* in, std::u
   return c.exchange(mine, [&](int r) { return reinterpret_cast<std::uint64_t*>(places + r); });
 }
 
-// Whether all ranks have given alike: before anybody touches another's buffer.
+// Compares the arguments of all ranks, before any rank touches another's buffer.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code all_alike(const Channel<Scope>& c, const Place* places) {
   const Alike& mine = places[c.rank()].alike;
@@ -96,14 +95,14 @@ template <class Scope>
   return Code::ok;
 }
 
-// Another word, once all have told their addresses: that this rank has done with the others' buffers.
+// Tells all ranks that this one no longer uses their buffers, and waits until they say so too.
 template <class Scope>
 DCGN_HOST_DEVICE Outcome say_done(const Channel<Scope>& c) {
   auto* const places = reinterpret_cast<Place*>(c.scratch());
   constexpr std::uint64_t done_word[] = {0};
   return {c.exchange(done_word, [&](int r) { return &places[r].in; }), true};
 }
-// act(places) by all threads of the scope, then all ranks meet, as `meet` has it.
+// Calls act(places) on all threads of the scope, then meet(), the barrier at the end.
 template <class Scope, class Act, class Meet>
 DCGN_HOST_DEVICE Code visit(const Channel<Scope>& c, const Act& act, const Meet& meet) {
   const auto* const places = reinterpret_cast<const Place*>(c.scratch());
@@ -112,7 +111,7 @@ DCGN_HOST_DEVICE Code visit(const Channel<Scope>& c, const Act& act, const Meet&
   if constexpr (!message::plans_ahead<Scope>) c.scope().sync();  // blocks meet to meet the others
   return meet();
 #else
-  // An operation of the user's that throws takes this rank's buffers with it: not before the others are done with them.
+  // If the user's operation throws, the buffers may go with the exception: so it waits for the other ranks first.
   std::exception_ptr thrown;
   {
     const Visit<Scope> visit(c);
@@ -125,7 +124,7 @@ DCGN_HOST_DEVICE Code visit(const Channel<Scope>& c, const Act& act, const Meet&
 #endif
 }
 
-// Runs act(places), which all threads of the scope do, where all ranks are able to and in reach; else `done` is false.
+// Runs act(places) on all threads of the scope if all ranks are able to and in reach; otherwise `done` is false.
 template <class Scope, class Act>
 DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void* out, const Alike& alike, bool able,
                                    bool& done, const Act& act) {
@@ -144,7 +143,7 @@ DCGN_HOST_DEVICE Code by_addresses(const Channel<Scope>& c, const void* in, void
   return visit(c, act, [&] { return c.in_first_block([](const auto& part) { return say_done(part); }).code; });
 }
 
-// Whether this rank's threads copy so many bytes of each peer's faster than a copy engine would.
+// True if this rank's threads copy so many bytes for each peer faster than a copy engine would.
 template <class Scope>
 DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes, std::uint32_t threads) {
   const message::InFifo& fifo = message::fifo_from(c.me(), c.group().in_world(c.beside(1)));
@@ -155,33 +154,33 @@ DCGN_HOST_DEVICE bool copies_faster(const Channel<Scope>& c, std::int64_t bytes)
   return copies_faster(c, bytes, c.scope().size());
 }
 
-// Whether so many bytes, of those that a rank gives or gets, go by addresses if they can.
+// True if a call of so many bytes should use the buffers directly.
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_by_addresses(const Channel<Scope>& c, std::int64_t bytes, std::int64_t from_bytes) {
   return c.at_once() && c.size() > 1 && bytes >= from_bytes && !c.without(message::without_addresses);
 }
 
-// Bytes of a rank's part from which on parts that are moved go by addresses.
+// From so many bytes of a rank's part on, calls that move data use the buffers directly.
 DCGN_HOST_DEVICE inline std::int64_t least_by_addresses(const Endpoint& me) {
   return me.collectives.slots_reach_all ? slots_parts_by_addresses : parts_by_addresses;
 }
 
-// ---- the same by slots that have inboxes of each other
+// ---- the same among slots with inboxes of each other
 
 struct Told {
   Code code = Code::aborted;
   std::uint32_t number = 0;  // of the call
-  bool reached = false;      // whether all can
-  Code late = Code::ok;      // what is wrong with the call before: see Turn::late()
+  bool reached = false;      // all ranks can use all buffers
+  Code late = Code::ok;      // a mismatch in the call before: see Turn::late()
 };
 
-// Tells the others where the buffers of this rank are, and hears where theirs are: by a warp, or by a thread. So many
-// threads are to copy `copied` bytes to each of the others, which a copy engine may do faster.
+// Exchanges addresses in a turn, by a warp or a thread. `threads` will copy `copied` bytes to each other rank; if a
+// copy engine would be faster, the rank says that it is out of reach.
 template <class Few>
 [[gnu::noinline]] DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const void* in,
                                                      const void* out, const Alike alike, std::int64_t copied,
                                                      std::uint32_t threads);
-// Says that this rank has done with the others' buffers, and waits until they have with its own.
+// The barrier at the end, in a turn.
 template <class Few>
 [[gnu::noinline]] DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call);
 
@@ -198,10 +197,10 @@ DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, C
   });
 }
 
-// ---- what is done with them
+// ---- the work on the buffers
 
-// The calling rank's part for each: `bytes` from in + r * step into rank r's output, where they are part number rank().
-// Stored and not fetched, which links between GPUs carry faster.
+// Stores the calling rank's part, `bytes` from in + r * step, into every rank r's output as part number rank(). Links
+// between GPUs carry stores faster than loads.
 template <class Scope>
 DCGN_HOST_DEVICE void push_parts(const Channel<Scope>& c, const Place* places, const unsigned char* in,
                                  std::int64_t step, std::int64_t bytes) {
@@ -217,7 +216,7 @@ DCGN_HOST_DEVICE void push_parts(const Channel<Scope>& c, const Place* places, c
   }
 }
 
-// The bytes from `begin` on of one rank's input, to the outputs of all.
+// Copies a piece of the root's input, from `begin` on, to the outputs of all ranks.
 template <class Scope>
 DCGN_HOST_DEVICE void push_piece(const Channel<Scope>& c, const Place* places, int root, std::int64_t begin,
                                  std::int64_t bytes) {

@@ -1,6 +1,7 @@
-// Collectives in a turn (turn.hpp): payloads in packets, in one step or in two. In one, ranks send each other all that
-// there is for them. In two, a part goes to each rank, which sends what becomes of it to all others: of packet i the
-// thread that takes it from the first half of a segment sends it on to the second, so nothing waits for the whole.
+// Collectives in one turn (turn.hpp), with payloads in packets, in one step or two. In one step ranks send each other
+// their whole payloads. In two steps each rank gets a part, reduces it or keeps it, and sends it to all others: the
+// thread that takes packet i from the first half of a segment sends it on to the second half, so no thread waits for a
+// whole part.
 #pragma once
 
 #include <dcgn/buffers.hpp>
@@ -17,7 +18,7 @@ namespace dcgn::collective {
 using dcgn::detail::Kept;
 using message::InboxHalves;
 
-// Bytes cut into a part for each of so many ranks, each but the last ones of so many.
+// `bytes` divided among ranks: a part of `each` for each rank, shorter or empty for the last ones.
 struct TurnParts {
   std::uint32_t bytes, each;
 
@@ -33,7 +34,7 @@ DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::i
   return {all, (units + count - 1) / count * unit};
 }
 
-// How a payload among so many ranks goes: whole to each that gets it, or in parts, in two steps; or not at all.
+// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn.
 enum class Steps : std::uint32_t { none, one, two };
 
 DCGN_HOST_DEVICE inline Steps steps_of(const Endpoint& me, std::int64_t bytes, int ranks, std::int64_t element) {
@@ -43,8 +44,8 @@ DCGN_HOST_DEVICE inline Steps steps_of(const Endpoint& me, std::int64_t bytes, i
   return parts_of(bytes, ranks, element).each <= halves.half_bytes() ? Steps::two : Steps::none;
 }
 
-// Writes a payload at a place of a flight's segment, and takes one from there; false where the wait is given up. Words:
-// it is known that the buffer lies on words, and so for all below.
+// push_row writes a payload into a segment, take_row takes one from there and returns false if the wait is given up.
+// `Words`, here and below: the caller knows that the buffer consists of aligned words.
 DCGN_HOST_DEVICE inline message::Payload payload_in(const message::Row& row, std::int64_t bytes) {
   const auto length = static_cast<std::uint64_t>(bytes);
   return {row, message::payload_packets(length), length};
@@ -72,17 +73,17 @@ template <bool Words = false, class Crew>
     return message::take_bytes(p, watch, to, hands);
   return message::take_payload<1>(p, watch, to, hands);
 }
-// Of rows that are words the thread that sends a word also puts another one in its place. Where they are not, what
-// comes may be put in its place once all has been sent.
+// For calls in place. If the buffer consists of words, the thread that sends a word also stores the one that replaces
+// it. Otherwise nothing may be stored before everything has been sent.
 template <class Scope>
 DCGN_HOST_DEVICE void await_sent(const Scope& scope, const unsigned char* from, const unsigned char* to,
                                  std::int64_t each) {
   if (from == to && !message::is_words(from, static_cast<std::uint64_t>(each))) scope.sync();
 }
 
-// ---- what is moved
+// ---- calls that move data
 
-// Each rank has `bytes` for each rank that it sends to and gets as many from each that it receives from.
+// Each rank sends `bytes` to each rank in `sends` and receives as many from each in `receives`.
 struct Moved {
   Call call;
   int root;
@@ -92,14 +93,14 @@ struct Moved {
   unsigned char* in;
   std::int64_t in_stride;
   std::uint32_t sends, receives;
-  bool keeps = true;      // the part for the calling rank is copied
-  bool in_parts = false;  // of what the root has, each rank gets a part first: broadcast
+  bool keeps = true;      // the calling rank copies its own part
+  bool in_parts = false;  // broadcast in two steps: each rank gets a part of the root's buffer first
 
   DCGN_HOST_DEVICE const unsigned char* from(int k) const { return out + k * out_stride; }
   DCGN_HOST_DEVICE unsigned char* to(int k) const { return in + k * in_stride; }
 };
 
-// Up to 8 bytes go beside the signatures.
+// Up to 8 bytes, beside the signatures.
 DCGN_HOST_DEVICE inline TurnPlan plan_small(const Member& m, const Moved& a) {
   return {a.call,  Signature(a.call, m.group.pair, a.root, 0, static_cast<std::uint32_t>(a.bytes)),
           a.bytes, a.root,
@@ -142,8 +143,7 @@ DCGN_HOST_DEVICE Code move_small(const Scope& scope, const Member& m, const Move
   return move_small_by_steps<Scope>(scope, m, a, has_begun);
 }
 
-// More: whole, or a part for each rank of what the root has, which it passes on to all others. One function for both,
-// since it is compiled into kernels.
+// More than 8 bytes, in one step or two. One function for both, because it is compiled into kernels.
 template <bool Words, class Scope>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_rows(const Scope& scope, const Member& m, const Moved& a) {
   const auto length = static_cast<std::uint64_t>(a.bytes);
@@ -204,14 +204,14 @@ template <class Scope>
   return move_rows<false>(scope, m, a);
 }
 
-// Whether parts of so many bytes go whole from rank to rank.
+// True if parts of so many bytes fit into a turn.
 template <class Scope>
 DCGN_HOST_DEVICE bool fits_turn(const Scope& scope, const Member& m, std::int64_t bytes) {
   return bytes >= 0 && bytes <= most_to_move_in_turn && goes_in_turns(scope, m) &&
          bytes <= InboxHalves(*m.port.me).whole_bytes();
 }
 
-// What these calls move, if they go in a turn: not where an argument is wrong.
+// These fill in what a call moves. False if it does not go in a turn, or if an argument is wrong.
 template <class Scope>
 DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root,
                                      Moved& a) {
@@ -273,35 +273,35 @@ DCGN_HOST_DEVICE bool plan_scatter(const Scope& scope, const Member& m, const In
                    lies_apart(out.data, bytes, in.data, all, in.data + root * bytes));
 }
 
-// Such a call by a thread, a warp or several blocks, in a function of the library's.
+// By a thread, a warp or several blocks: out of line.
 template <class Scope>
 DCGN_HOST_DEVICE Code move_in_turn(const Scope& scope, const Member& m, const Moved& a) {
   return a.bytes <= static_cast<std::int64_t>(message::small_bytes) ? move_small(scope, m, a)
                                                                     : move_apart<Scope>(scope, m, a);
 }
-// And by a block, in the kernel's own code: whether it has more than a few bytes for each rank, which lie on words.
+// A block moves words in the kernel's own code: true for more than 8 bytes in aligned words.
 DCGN_HOST_DEVICE inline bool moves_words(const Moved& a) {
   const auto length = static_cast<std::uint64_t>(a.bytes);
   return (a.bytes > static_cast<std::int64_t>(message::small_bytes)) & message::is_words(a.out, length) &
          message::is_words(a.in, length);
 }
 
-// ---- what is reduced
+// ---- calls that reduce
 
-// The words of elements that threads reduce as they come: of operations on elements that fill words.
+// Operations whose elements fill words: threads reduce packets as they arrive.
 template <class R>
 concept FoldsPackets = requires {
   R::folds_words;
 }
 &&R::folds_words&& R::element_size <= 4;
 
-// A part of the payloads of so many ranks, where they begin at `row(k)`: `words` has the operand of rank `self` and
-// then what the operation makes of all in their order. False where the wait is given up.
+// Reduces a part of the payloads of `count` ranks, that of rank k from row(k), in order of rank. `words` has the
+// operand of rank `self`, then the result. False if the wait is given up.
 template <class Part, std::uint32_t Packets, class RowOf, class Watched, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_part(const RowOf& row, int self, int count, const Part& part,
                                                               std::uint32_t (&words)[Packets][3],
                                                               const Watched& watched, const R& r) {
-  constexpr int at_once = Packets == 1 ? 4 : 2;  // ranks, whose packets are under way together
+  constexpr int at_once = Packets == 1 ? 4 : 2;  // ranks whose packets are loaded together
   std::uint32_t sum[Packets][3]{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
@@ -333,7 +333,7 @@ template <class Part, std::uint32_t Packets, class RowOf, class Watched, class R
   return true;
 }
 
-// The words of a part of a buffer that need not lie on words, or end with one; and back.
+// Loads the words of a part of a buffer, and stores them; the buffer need not be aligned or end with a word.
 template <bool Words, class Part, std::uint32_t Packets>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void load_part(const Part& part, const message::PayloadLayout& layout,
                                                               const unsigned char* from, bool in_words,
@@ -367,8 +367,7 @@ template <bool Words, class Part, std::uint32_t Packets>
   part.store(to, d);
 }
 
-// Each rank has `count` elements for each that it sends to, and of those that the ranks below `operands` have for it,
-// or all have, it makes its result, if it gets one.
+// Each rank sends `count` elements to each rank in `sends`, and reduces those that ranks 0 to operands - 1 have for it.
 struct Reduced {
   Call call;
   int root;
@@ -377,13 +376,13 @@ struct Reduced {
   std::int64_t in_stride;  // from what goes to one rank to the next; 0: all get the same
   unsigned char* out;
   std::uint32_t sends;
-  int operands;           // 0: it gets no result
-  bool in_parts = false;  // each rank makes a part of it, and sends that to all: all_reduce
+  int operands;           // 0: this rank gets no result
+  bool in_parts = false;  // all_reduce in two steps: each rank reduces a part and sends it to all
 
   DCGN_HOST_DEVICE const unsigned char* from(int k) const { return in + k * in_stride; }
 };
 
-// The result of this rank's part, as it comes, for `then(part, words)`; false where the wait is given up.
+// Reduces this rank's part as packets arrive and calls then(part, words) for each piece. False if the wait is given up.
 template <bool Words, class Scope, class R, class Then>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_rows(const Turn<Scope>& turn, int operands,
                                                               const unsigned char* in, unsigned char* out,
@@ -403,7 +402,7 @@ template <bool Words, class Scope, class R, class Then>
   });
 }
 
-// The same by way of the scratch, which has a share for each operand, for operations on elements of any kind.
+// The same for elements of any kind, by way of scratch memory with room for every operand.
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_in_scratch(const Turn<Scope>& turn, int operands,
                                                                     const unsigned char* in, unsigned char* out,
@@ -419,7 +418,7 @@ template <class Scope, class R>
   return came;
 }
 
-// Whether a turn's operands of so many bytes can be reduced so: all ranks decide alike.
+// True if operands of so many bytes can be reduced that way. All ranks get the same answer.
 template <class R>
 DCGN_HOST_DEVICE bool has_room(const Endpoint& me, std::int64_t bytes, int ranks, const R& r) {
   if constexpr (FoldsPackets<R>) return true;
@@ -427,7 +426,7 @@ DCGN_HOST_DEVICE bool has_room(const Endpoint& me, std::int64_t bytes, int ranks
          bytes % r.element() == 0;
 }
 
-// Of up to 8 bytes, which go beside the signatures.
+// Up to 8 bytes, beside the signatures.
 template <class R>
 DCGN_HOST_DEVICE TurnPlan plan_small(const Member& m, const Reduced& a, const R& r) {
   const std::int64_t bytes = a.count * r.element();
@@ -435,12 +434,12 @@ DCGN_HOST_DEVICE TurnPlan plan_small(const Member& m, const Reduced& a, const R&
           bytes,   a.root,
           a.sends, others_in(m.group) & ((1u << a.operands) - 1)};
 }
-// What a lane, or else the thread, has for rank k.
+// This rank's operand for rank k.
 template <class R>
 DCGN_HOST_DEVICE std::uint64_t load_operand(const Reduced& a, int k, const R& r) {
   return message::load_small(a.from(k), static_cast<std::uint64_t>(a.count * r.element()));
 }
-// The result, of operand(k) of rank k.
+// Reduces operand(0), operand(1), ... and stores the result.
 template <class Scope, class Operand, class R>
 DCGN_HOST_DEVICE void fold_small(const Scope& scope, const Reduced& a, const Operand& operand, const R& r) {
   if (!a.operands) return;
@@ -455,7 +454,7 @@ template <class Scope, class R>
   Turn<Scope> turn(scope, m);
   const auto lookers = turn.block().lookers();
   const int self = turn.self();
-  std::uint64_t operand = 0;  // of the rank that a lane sees to; before, what this one has for it
+  std::uint64_t operand = 0;  // first this rank's operand for the lane's rank, then that rank's operand
   if constexpr (Turn<Scope>::by_lanes)
     if (const auto lane = static_cast<int>(lookers.rank()); lane < turn.size()) operand = load_operand(a, lane, r);
   const Code code = turn.run(
@@ -498,7 +497,7 @@ template <class Scope, class R>
   return reduce_small_by_steps<Scope>(scope, m, a, r, has_begun);
 }
 
-// Of more: whole, or in parts. One function for both, since it is compiled into kernels.
+// More than 8 bytes, in one step or two. One function for both, because it is compiled into kernels.
 template <bool Words, class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_rows(Turn<Scope>& turn, const Member& m, const Reduced& a,
                                                                 const R& r) {
@@ -557,7 +556,7 @@ template <bool Words, class Scope, class R>
       });
 }
 
-// Out of line: by a thread or a warp, which lose little where a function takes their registers.
+// Out of line, for a thread or a warp: they lose little when a function call saves their registers.
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Outcome reduce_apart(Kept<Scope> scope, const Member m, const Reduced a,
                                                                const R r) {
@@ -565,7 +564,7 @@ template <class Scope, class R>
   return {reduce_rows<false>(turn, m, a, r), true};
 }
 
-// `Inline`: in the kernel's own code, as a rule.
+// `Inline`: compiled into the kernel, if the operation allows it.
 template <bool Inline, class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_in_turn(const Scope& scope, const Member& m,
                                                                    const Reduced& a, const R& r) {

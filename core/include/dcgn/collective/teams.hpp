@@ -1,8 +1,8 @@
-// Teams: of many ranks, those of one device talk to a leader, and the leaders to each other.
+// Teams: two levels for many ranks. The ranks of one device talk to a leader, and the leaders talk to each other.
 //
-// A team is the ranks of a communicator that share a device, or are CPU ranks of a process. They follow each other in
-// the world, so they do in a communicator whose ranks are evenly spaced there, and operands stay in order. The leader
-// is the first of them. Each level is a round. Hosts are one level more: see hosts.hpp.
+// A team is the ranks of a communicator that share a device, or the CPU ranks of a process. The first one is the
+// leader. Teams are used in communicators whose ranks are evenly spaced in the world: there the ranks of a team are
+// neighbours, so operands stay in order. Each level is a round. Hosts are a third level: see hosts.hpp.
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
@@ -18,9 +18,9 @@
 namespace dcgn::collective {
 
 struct Teams {
-  int count = 0;           // 0: none are made use of
-  int mine = 0;            // the number of this rank's
-  int members = 0;         // of this one
+  int count = 0;           // 0: the call uses no teams
+  int mine = 0;            // this rank's team
+  int members = 0;         // ranks in it
   int largest = 0;         // ranks of the largest one, and no fewer than there are teams
   message::Peers leaders;  // by team
   message::Peers team;     // this one, the leader first
@@ -62,7 +62,7 @@ struct Teams {
 
   DCGN_HOST_DEVICE bool leads() const { return team.self == 0; }
 
-  // Where the members meet, who find out alike; null where they send each other messages.
+  // The barrier in the memory of the team's GPU, or null: then members send messages. All members get the same answer.
   template <class Scope>
   DCGN_HOST_DEVICE message::DeviceBarrier* device_barrier(const Channel<Scope>& c) const {
     const message::CollectiveSpace& space = c.me().collectives;
@@ -72,7 +72,7 @@ struct Teams {
     return space.device_barriers + (team[0] - space.device_barriers_first) * message::most_device_barriers + pair;
   }
 
-  // The members send to one of them; the leaders to each other; a member to the others.
+  // Rounds: members to the leader, leaders to each other, one member to the others.
   DCGN_HOST_DEVICE message::Round up(const message::Spread<const unsigned char>& out = {},
                                      const message::Spread<unsigned char>& in = {}) const {
     if (leads()) return {.peers = team, .from = {0, members}, .in = in};
@@ -89,8 +89,7 @@ struct Teams {
   }
 };
 
-// So many ranks of a call's communicator, of whom each has come before another goes on: in a turn, where they have
-// inboxes. `begins`: nothing else is of the call.
+// A barrier of `size` peers in a turn. `begins`: it is the whole call, not the end of one.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_by_steps(dcgn::detail::Kept<Scope> scope, const message::Port port,
                                                              const Group group, const message::Peers peers,
@@ -115,7 +114,7 @@ DCGN_HOST_DEVICE Code meet_in_turn(const Scope& scope, const message::Port& port
   return meet_by_steps<Scope>(scope, port, group, peers, plan, size, has_begun);
 }
 
-// The leaders send each other nothing.
+// The leaders' barrier. All leaders come here, whether their members met in memory or by messages.
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
   if (teams.count > 1 && teams.count <= at_once_ranks && is_among_slots(c.me(), c.group()))
@@ -142,11 +141,11 @@ template <class Scope>
   return code == Code::ok ? c.empty_round(teams.down()) : code;
 }
 
-// The root sends to the leaders of the other teams and is the source of its own.
+// The root sends to the leaders of the other teams and to its own team; the leaders send to theirs.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code broadcast_in_teams(const Channel<Scope>& c, const Teams& teams,
                                                                   unsigned char* data, std::int64_t bytes, int root) {
-  const int source = root - (c.rank() - teams.team.self);  // its number, were it of this team
+  const int source = root - (c.rank() - teams.team.self);  // the root's number in this team, or out of range
   const bool is_root = c.rank() == root, near = source >= 0 && source < teams.members;
   const unsigned char* const from = data;
   Code code = Code::ok;

@@ -1,5 +1,5 @@
-// From which sizes on a collective takes its algorithm for long messages. First guesses, to be measured; all ranks of a
-// call must have the same ones.
+// The sizes at which collectives change their algorithm. All ranks of a call must have the same ones. Those for turns
+// and addresses were measured; the others are first guesses.
 #pragma once
 
 #include <dcgn/message/endpoint.hpp>
@@ -9,44 +9,42 @@
 
 namespace dcgn::collective {
 
-// Up to so many ranks of one process each sends to all others at once: in messages that do not wait for each other.
-// More are teams, one for each device, where they are in order.
+// Up to so many ranks of one process send to all others at once. More ranks form teams, one for each device.
 inline constexpr int at_once_ranks = message::most_in_turn;
-// As many send to the root at once, or get something from it.
+// Up to so many send to the root at once, or receive from it at once.
 inline constexpr int to_root_at_once_ranks = 256;
-// Bytes that a rank sends in all, at once, of what it could as well send a part of to each: a broadcast, a reduction.
-// Of more it sends parts, which are put together in a second step.
+// A broadcast or an all_reduce goes in one step while a rank sends at most so many bytes in all; above, in two steps.
 inline constexpr std::int64_t whole_at_once = 64 << 10;
-// Bytes that every rank has at the end, up to which these two steps are taken.
+// Two steps are taken up to so many bytes of result at each rank.
 inline constexpr std::int64_t parts_at_once = 1 << 20;
-// Bytes that every rank gives or has at the end, up to which teams are made use of.
+// Teams are used up to so many bytes of input or result at each rank.
 inline constexpr std::int64_t in_teams_bytes = 4 << 10;
 
-// Below so many bytes, of a rank's larger buffer, the first of several blocks makes the call by itself. A rank's own
-// affair: what passes between ranks is the same.
+// Below so many bytes of a rank's larger buffer, the first of several blocks makes the call alone. Ranks may differ in
+// this: the packets are the same.
 inline constexpr std::size_t by_first_block = 65 << 10;
 
-// From so many bytes on such ranks read and write each other's buffers where all can reach them: those that every rank
-// has at the end, and those of a rank's part, among slots alone, whose FIFOs carry more, and else.
+// From so many bytes on ranks read and write each other's buffers directly, if all can reach them. all_reduce and
+// broadcast: bytes of result at each rank. Others: bytes of a rank's part, among slots alone and otherwise.
 inline constexpr std::int64_t all_reduce_by_addresses = 65 << 10;
 inline constexpr std::int64_t broadcast_by_addresses = 65 << 10;
 inline constexpr std::int64_t slots_parts_by_addresses = 65 << 10;
 inline constexpr std::int64_t parts_by_addresses = 16 << 10;
-// Up to so many bytes slots that have inboxes of each other send in a turn, as far as it fits, whatever is said above:
-// of what all reduce, and of a rank's part of what is moved.
+// Slots with inboxes of each other use a turn up to so many bytes, if they fit, whatever the sizes above say: bytes of
+// result of an all_reduce, and of a rank's part in calls that move data.
 inline constexpr std::int64_t most_to_reduce_in_turn = 768 << 10;
 inline constexpr std::int64_t most_to_move_in_turn = 64 << 10;
 
-// The others follow each other, and so do those of long messages.
-// Bytes that every rank has at the end: down a tree below, in pieces around the ring from here on.
+// For everything else, messages one after the other.
+// broadcast, bytes of result: below, down a tree; from here on, in pieces around a ring.
 inline constexpr std::int64_t broadcast_in_pieces = 64 << 10;
-// Bytes that every rank gives: log2(size) exchanges of all below, from here on each rank reduces a part of them.
+// all_reduce, bytes of input: below, log2(size) exchanges of everything; from here on, each rank reduces a part.
 inline constexpr std::int64_t all_reduce_in_parts = 16 << 10;
-// Bytes that each rank gives for all: as all_reduce below.
+// reduce_scatter, bytes of input: the same.
 inline constexpr std::int64_t reduce_scatter_in_parts = 8 << 10;
-// Bytes of a rank's part: through a tree below, to and from the root from here on.
+// gather and scatter, bytes of a rank's part: below, through a tree; from here on, to and from the root.
 inline constexpr std::int64_t gather_directly = 4 << 10;
-// Bytes of all parts: in log2(size) steps below, around the ring from here on.
+// all_gather, bytes of result: below, log2(size) steps; from here on, around a ring.
 inline constexpr std::int64_t all_gather_around = 32 << 10;
 
 }  // namespace dcgn::collective

@@ -1,9 +1,9 @@
-// A turn: what the slots of a process store in each other's inboxes in one collective (message/inbox.hpp).
+// A turn: one collective of slots of a process, by stores into each other's inboxes (message/inbox.hpp).
 //
-// Each rank sends each other one the call's signature, with what it has for it or, where it has nothing, at the end;
-// and waits for those from whom something comes. The threads of a scope share the payloads; a lane of the first warp
-// sees to each peer's signature. So a block meets twice: before, so that what its threads wrote is visible to all of
-// them, and at the end.
+// Every rank sends every other rank the call's signature: with its payload, or at the end if it has no payload for that
+// rank. It waits for the ranks that send it a payload. All threads of the scope carry payloads; one lane of the first
+// warp handles the signatures of one peer. A block synchronises twice: at the start, so that all its threads see what
+// any of them wrote, and at the end.
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
@@ -19,30 +19,30 @@ namespace dcgn::collective {
 
 using message::Signature;
 
-// Whether the ranks of this communicator have inboxes of each other: all of them decide alike.
+// True if all ranks of this communicator have inboxes of each other. All ranks get the same answer.
 DCGN_HOST_DEVICE inline bool is_among_slots(const Endpoint& me, const Group& group) {
   const auto pair = static_cast<std::uint32_t>(group.pair);
   return group.size > 0 && (me.collectives.among_slots[pair / 32] >> pair % 32 & 1) &&
          !(me.without & message::without_rounds);
 }
-// And whether they are so few that each sends to all others at once. A scope that its grid has no blocks for is refused
-// otherwise.
+// True if, besides, they are few enough for each to send to all others at once. A broken scope takes the other path,
+// which refuses it.
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_in_turns(const Scope& scope, const Member& m) {
   return m.group.size > 1 && m.group.size <= at_once_ranks && !scope.broken() && is_among_slots(*m.port.me, m.group);
 }
 
-// Whether such a call of so many bytes may go by addresses.
+// True if such a call may work on the ranks' buffers directly.
 template <class Scope>
 DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
                                       std::int64_t from_bytes) {
   return bytes >= from_bytes && goes_in_turns(scope, m) && !(m.port.me->without & message::without_addresses);
 }
 
-// The other ranks of a group, a bit each.
+// One bit for each other rank of a group.
 DCGN_HOST_DEVICE inline std::uint32_t others_in(const Group& g) { return ((1u << g.size) - 1) & ~(1u << g.rank); }
 
-// Whether a warp of the scope has a lane for each of so many ranks: else a thread alone makes their turn.
+// True if the scope's warp has a lane for each rank; otherwise one thread handles them all.
 template <class Scope>
 DCGN_HOST_DEVICE bool has_lanes(const Scope& scope, int ranks) {
   if constexpr (Scope::single || !dcgn::detail::decides_in_block)
@@ -52,7 +52,8 @@ DCGN_HOST_DEVICE bool has_lanes(const Scope& scope, int ranks) {
   else
     return static_cast<int>(scope.size()) >= ranks;
 }
-// act(scope) by the first warp, or the thread that the scope is; or by one thread, if the warp has too few.
+// Runs act(scope) on the first warp, or on the one thread of a thread scope, or on one thread if the warp has too few
+// lanes.
 template <class Scope, class Act>
 DCGN_HOST_DEVICE auto lead_few(const Scope& scope, int ranks, const Act& act) {
   if constexpr (!Scope::single)
@@ -63,20 +64,20 @@ DCGN_HOST_DEVICE auto lead_few(const Scope& scope, int ranks, const Act& act) {
     return scope.lead_warp(act);
 }
 
-// What a turn is about. Ranks are bits.
+// What a turn does. Sets of ranks are bit masks.
 struct TurnPlan {
   Call call;
   Signature signature;
-  std::int64_t bytes;      // what all ranks give alike
+  std::int64_t bytes;      // the same at all ranks
   int root;                // or no_root
-  std::uint32_t sends;     // to whom this rank has something to send
-  std::uint32_t receives;  // from whom something comes
-  bool orders = false;     // what a rank's threads wrote before is visible to those whom its packets reach
-  bool begins = true;      // it is the first turn of the call
-  bool ends = true;        // and the last one: see Turn::late()
+  std::uint32_t sends;     // ranks that this one has a payload for
+  std::uint32_t receives;  // ranks that have a payload for this one
+  bool orders = false;     // packets also order other memory: a receiver sees all that the sender wrote before
+  bool begins = true;      // the first turn of its call
+  bool ends = true;        // the last turn of its call: see Turn::late()
 };
 
-// Some of a scope's threads, who see to some of so many peers: number first, first + step, ... of them.
+// A tile of the scope's threads, which carries the payloads of peers number first, first + step, ...
 struct PeerCrew {
   message::Crew crew;
   std::uint32_t first = 0, step = 1;
@@ -88,12 +89,12 @@ struct PeerCrew {
     step = warps < peers ? warps : peers;
     first = rank / warp % step;
     crew = {rank / warp / step * warp + rank % warp, (warps / step + (first < warps % step)) * warp};
-    if (rank >= warps * warp) first = peers;  // of the last warp, which lacks threads
+    if (rank >= warps * warp) first = peers;  // in a last, incomplete warp: no peers
   }
 };
 
-// What the leader of a call that cannot be ended has found, for all. Of its own: what a function is given by address is
-// in memory, and so would a Turn be.
+// Ends a call that cannot complete: every thread gets the code that the leader found. A function of its own without a
+// reference to the Turn: an object whose address is passed on would be kept in memory, not in registers.
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code give_up(dcgn::detail::Kept<Scope> scope, Endpoint& me, Call call,
                                                        Code code) {
@@ -116,10 +117,10 @@ template <class Scope>
 template <class Scope>
 class Turn {
  public:
-  // Whether a lane of a warp sees to each rank, or one thread to all.
+  // True if each lane of a warp handles one rank; false if one thread handles all.
   static constexpr bool by_lanes = dcgn::detail::decides_in_block && !Scope::single;
 
-  // Of so many peers in a communicator's call, or of all of its ranks: no more than has_lanes() says.
+  // Among `size` peers of a communicator, or among all of its ranks; at most as many as has_lanes() allows.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const message::Port& port, const Group& group,
                                                const message::Peers& peers, int size)
       : scope_(scope),
@@ -147,14 +148,14 @@ class Turn {
     return {*me_.phase, me_.collectives.given_up};
   }
 
-  // The block of the calling thread, or the scope where that is no more than one.
+  // The calling thread's block if the scope has several; otherwise the scope.
   [[gnu::always_inline]] DCGN_HOST_DEVICE auto block() const {
     if constexpr (message::plans_ahead<Scope>)
       return scope_.block();
     else
       return scope_;
   }
-  // Whether the calling thread is of those who see to signatures.
+  // True for the threads that handle signatures.
   [[gnu::always_inline]] DCGN_HOST_DEVICE bool signs() const {
     if constexpr (message::plans_ahead<Scope>)
       return block().looks() && scope_.is_leaders_block();
@@ -162,7 +163,7 @@ class Turn {
       return scope_.looks();
   }
 
-  // The packets of this turn between this rank and rank k, for all threads of the scope.
+  // This turn's packets between this rank and rank k. Any thread of the scope may ask.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight(int k) const { return flights()[k]; }
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight_of(const message::Inbox& inbox,
                                                                     std::uint32_t turns_ago = 0) const {
@@ -170,7 +171,7 @@ class Turn {
     return {inbox.to + begin, inbox.from + begin, turn};
   }
 
-  // act(k, inbox) for those of these ranks that the calling thread sees to.
+  // Calls act(k, inbox) for each of `ranks` that the calling thread handles.
   template <class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void each_seen_to(std::uint32_t ranks, const Act& act) const {
     if constexpr (by_lanes) {
@@ -180,7 +181,7 @@ class Turn {
         if (ranks >> k & 1) act(k, k == self() ? message::Inbox{} : load(place_of(k)));
     }
   }
-  // act(k, crew) for each of these ranks, by a crew of the scope's threads.
+  // Calls act(k, crew) for each of `ranks`, on the tile of threads that carries its payload.
   template <class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void each_by_crews(std::uint32_t ranks, const Act& act) const {
     std::uint32_t count = 0;
@@ -194,9 +195,9 @@ class Turn {
     }
   }
 
-  // A turn of signatures alone by a warp, whose lane has `value` for the rank that it sees to, where nothing is out of
-  // the ordinary; take(value) has what that rank sent. No function is called, so nothing is kept in memory for one.
-  // Where it returns false, run() goes on: from the beginning, or where the signatures have been sent, if `has_begun`.
+  // The fast path of a turn without payloads, by a warp: each lane sends `value` to its rank and gives take() what that
+  // rank sent. It calls no function, so all its state stays in registers. False if anything unusual happens: the caller
+  // goes on with run(), which skips the sends if `has_begun`.
   template <class Take>
   [[gnu::always_inline]] DCGN_HOST_DEVICE bool run_at_once(const TurnPlan& plan, std::uint64_t value, const Take& take,
                                                            bool& has_begun) const {
@@ -219,10 +220,13 @@ class Turn {
     return true;
   }
 
-  // value(k) is the word that goes to rank k beside the signature; push() sends the rest of what this rank has; got(k,
-  // value, flight) takes the word of rank k, by the thread that sees to it, and says whether it is alike; take(good)
-  // takes the rest of what comes. `good` is false at threads that know of a mistake, and take() returns false where its
-  // wait was given up. `has_begun`: all has been sent.
+  // The whole turn, by all threads of the scope.
+  //   value(k)               the word that goes to rank k beside the signature
+  //   push()                 sends this rank's payloads
+  //   got(k, value, flight)  takes the word of rank k, on the thread that handles it; false if it is a mismatch
+  //   take(good)             takes the other ranks' payloads; false if a wait was given up. `good` is false on threads
+  //                          that know of a mismatch.
+  // `has_begun`: everything has been sent already.
   template <class Value, class Push, class Got, class Take>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code run(const TurnPlan& plan, const Value& value, const Push& push,
                                                    const Got& got, const Take& take, bool has_begun = false) {
@@ -252,14 +256,14 @@ class Turn {
     return good ? Code::ok : give_up<Scope>(scope_, me_, plan.call, code == Code::ok ? late_ : code);
   }
 
-  // What is wrong with the call before, as those who sign have found: this one is ended nonetheless, as the others end
-  // it, and returns that in the end.
+  // A mismatch in the call before, found now by the threads that handle signatures. This call still completes, because
+  // other ranks complete it; it returns this code at its end.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code late() const { return late_; }
 
  private:
   using Flights = message::Flight[message::most_in_turn];
 
-  // Where those who look write down what the others of their block need to know: for a warp, in the rank's memory.
+  // Where this turn's packets lie, written by the threads that handle signatures for the other threads of their block.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight* flights() const {
     if constexpr (Scope::in_warp)
       return me_.collectives.flights;
@@ -279,7 +283,8 @@ class Turn {
             static_cast<std::uint32_t>(state.second),         static_cast<std::uint32_t>(state.second >> 32)};
   }
 
-  // By the threads of a block that look. One of them may have made the call before by itself.
+  // By the first warp of a block, or its leader. The warp synchronises first: one of its lanes may have made the call
+  // before by itself.
   [[gnu::always_inline]] DCGN_HOST_DEVICE void find_inboxes() {
     const auto lookers = block().lookers();
     lookers.sync();
@@ -300,8 +305,8 @@ class Turn {
       to.turn = its.turn;
     });
   }
-  // The blocks but the leader's find out where the packets lie, when all have come: one that came early would find the
-  // turn of a call before. The inboxes stay as they are until all blocks have ended the turn.
+  // All blocks but the leader's read the inboxes here, after all blocks have arrived: a block that came early would
+  // read the turn of the call before. The inboxes do not change before all blocks have ended the turn.
   [[gnu::always_inline]] DCGN_HOST_DEVICE void follow(const TurnPlan& plan) {
     if (scope_.is_leaders_block()) return;
     const auto block = this->block();
@@ -344,8 +349,8 @@ class Turn {
             plan.bytes};
   }
 
-  // Those who sign find out where the packets of the call lie, and that their segments have been read. What keeps the
-  // call from beginning, if anything does.
+  // By the threads that handle signatures: finds this turn's packets and waits until the peers have read the segments.
+  // Returns why the call cannot begin, or ok.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code prepare(const TurnPlan& plan) {
     const message::TwoWords closed = message::load_two(&me_.busy);  // and stopped
     note_flights(plan);
@@ -361,7 +366,7 @@ class Turn {
                           : message::await_flights(me_, plan.call, awaited(plan, others(), true));
     return lookers.broadcast(code);
   }
-  // Whether the peer has been in the last turn of which a packet must have been seen.
+  // True if the peer has taken part in the last turn of which this rank must have seen a packet.
   [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_read(const message::Inbox& inbox) const {
     const message::Flight before = flight_of(inbox, message::most_unseen_turns + 1);
 #if defined(__CUDA_ARCH__)
@@ -382,7 +387,7 @@ class Turn {
   template <class Got>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code read_signatures(const TurnPlan& plan, const Got& got) {
     const auto lookers = block().lookers();
-    std::uint32_t left = plan.receives;  // of those that this thread sees to
+    std::uint32_t left = plan.receives;  // of the ranks that this thread handles
     int differs = -1;                    // rank k now, or size_ + k in the turn before
     std::uint64_t its_value = 0, its_word = 0;
     const auto compare = [&](int k, const std::uint32_t(&d)[3], bool same) {
@@ -403,7 +408,7 @@ class Turn {
         compare(k, d,
                 d[2] == plan.signature.word && is_alike(plan.signature, d, static_cast<std::uint64_t>(plan.bytes)) &&
                     got(k, d[0] | static_cast<std::uint64_t>(d[1]) << 32, its));
-        // Of the call before, if nothing came from there.
+        // The call before, if this rank did not wait for a packet of it.
         if (inbox.seen != inbox.turn && message::await_packet(flight_of(inbox, 1).came(0), 0, d, watch()))
           compare(size_ + k, d, d[2] == inbox.signature && is_alike(Signature(d[2]), d, inbox.bytes));
       });
@@ -426,7 +431,7 @@ class Turn {
     late_ = code;
     return Code::ok;
   }
-  // Where payloads are in packets of their own, the signature's say how long they are.
+  // If the payload is in packets of its own, the words beside the signature say how long it is.
   [[gnu::always_inline]] DCGN_HOST_DEVICE static bool is_alike(Signature signature, const std::uint32_t (&d)[3],
                                                                std::uint64_t bytes) {
     return signature.form() != Signature::payload || (d[0] | static_cast<std::uint64_t>(d[1]) << 32) == bytes;
@@ -438,7 +443,7 @@ class Turn {
   message::Peers peers_;
   int size_;
   std::uint32_t packets_;
-  int lane_ = 0;  // the rank that the calling thread sees to, or the first of them
+  int lane_ = 0;  // the rank, or the first rank, that the calling thread handles
   message::Inbox* place_ = nullptr;
   message::Inbox mine_;  // of the one
   Code late_ = Code::ok;

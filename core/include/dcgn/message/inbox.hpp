@@ -1,22 +1,22 @@
-// Inboxes: where a slot finds what the other slots of its process bring to a collective.
+// Inboxes: the memory through which slots of one process make collectives.
 //
-// There is one for each pair of slots and each direction, in the receiver's memory. Both count the collectives that
-// they are in together: their turns. A turn says by itself which packets are its own, so a call begins by storing, and
-// asks nobody. The segments of an inbox serve one turn after the other:
+// Each pair of slots has one inbox in each direction, in the receiver's memory. Both slots count the collectives that
+// they make together: their turns. The number of a turn says which packets it uses, so a call begins by storing and
+// asks nobody. Turns take the four segments of an inbox in order:
 //
 //   | turns 0, 4, 8 ... | turns 1, 5 ... | turns 2, 6 ... | turns 3, 7 ... |
 //
 //   a segment:  | signature | 7 more of its line | payload: one, or two halves ... |
 //
-// In each turn each rank sends each other one its signature, the packet that says what the call is: with its payload,
-// or once it is done where it has nothing to send. So whoever has seen a rank's packet of a turn knows that it has done
-// with all turns before.
+// In each turn every rank sends every other rank its signature, the packet that says which call it makes: with its
+// payload, or at the end of the turn if it has none. So a rank that has seen another's packet of a turn knows that the
+// other has finished all turns before.
 //
-// Memory order: a packet's epoch is one more than its turn, so whoever finds it has its data (packet.hpp). A segment is
-// written again four turns later, by a rank that has seen the other's packet of two turns before.
+// Memory order: a packet carries its flag, one more than its turn, in the same 16-byte store as its data (packet.hpp).
+// A segment is written again four turns later, by a rank that has seen the other's packet of two turns before.
 //
-// Limit: turns are counted modulo 2^32. A packet that was last written that many turns ago to the turn, or never before
-// turn 2^32 - 1, would be taken for a new one.
+// Limit: turns are counted modulo 2^32. A packet that was last written exactly 2^32 turns ago would be taken for new,
+// and so would one that was never written in turn 2^32 - 1.
 #pragma once
 
 #include <dcgn/call.hpp>
@@ -32,8 +32,9 @@
 
 namespace dcgn::message {
 
-// Turns of which a rank may have seen no packet when it sends the next. Who sees that one has done with those before,
-// and looks at the packet of the last one of them at most: what is written over is older.
+// How many turns a rank may run ahead: turns of which it has seen no packet when it sends the next. A rank that sees
+// the next one has finished those before, and reads at most the first packet of the last of them; what is overwritten
+// is older.
 inline constexpr std::uint32_t most_unseen_turns = 1;
 static_assert(Inbox::segments >= most_unseen_turns + 3);
 
@@ -48,7 +49,7 @@ DCGN_HOST_DEVICE inline Flight flight_of(const Endpoint& me, const Inbox& inbox)
   return flight_of(me, inbox, inbox.turn);
 }
 
-// Where the payload of a turn lies in its segment, and how long it may be.
+// Where a turn's payload lies in its segment, and its greatest length.
 struct InboxHalves {
   static constexpr std::uint32_t first = line_packets;
   std::uint32_t second;  // the packet where the second half begins
@@ -66,10 +67,10 @@ struct InboxHalves {
 // The last word of a turn's first packet: call in bits 0-4, communicator in 5-12, one more than the root, or 0, in
 // 13-17, bytes of an element in 18-27, form in 28-31. The words before are the payload, or say how long it is.
 struct Signature {
-  // The form of a payload in that packet is its bytes, up to 8.
-  static constexpr std::uint32_t places = 13;   // where a rank's buffers are: see collective/addresses.hpp
-  static constexpr std::uint32_t done = 14;     // the rank has done with the others' buffers
-  static constexpr std::uint32_t payload = 15;  // in packets of their own, or none: whoever sends it waits for nobody
+  // The form: 0 to 8 are the bytes of a payload in this packet.
+  static constexpr std::uint32_t places = 13;   // the addresses of the rank's buffers: see collective/addresses.hpp
+  static constexpr std::uint32_t done = 14;     // the rank no longer uses the others' buffers
+  static constexpr std::uint32_t payload = 15;  // a payload in packets of its own, or no payload
 
   std::uint32_t word;
 
@@ -82,37 +83,37 @@ struct Signature {
   DCGN_HOST_DEVICE Call call() const {
     return static_cast<Call>(static_cast<std::uint32_t>(Call::barrier) + (word & 31));
   }
-  // Whether two are of the same call of the same communicator.
+  // True if both are of the same kind of call in the same communicator.
   DCGN_HOST_DEVICE bool is_of_call(std::uint32_t other) const { return ((word ^ other) & 0x1fff) == 0; }
   DCGN_HOST_DEVICE std::int32_t root() const { return static_cast<std::int32_t>(word >> 13 & 31) - 1; }
   DCGN_HOST_DEVICE std::int64_t element() const { return word >> 18 & 1023; }
   DCGN_HOST_DEVICE std::uint32_t form() const { return word >> 28; }
 };
 
-// What a call of a group waits for: packets of these of its ranks, a bit each.
+// What a call waits for: packets of `ranks`, a bit each.
 struct AwaitedFlights {
   Peers peers;
   int size;
   std::uint32_t ranks;
   Signature signature;
-  std::uint32_t turns_ago;  // 0: of this turn, with this signature's call; else of that one before or any since
-  std::int32_t tag;         // and what a report says of them
+  std::uint32_t turns_ago;  // 0: packets of this turn with this signature; else of that turn before, or any later one
+  std::int32_t tag;         // this and the next two are for the report
   std::uint32_t context;
   std::int64_t bytes;
 };
 
-// Waits for them as any call does, with deadline and report. By one thread.
+// Waits for the packets like any other call, with deadline and report. By one thread.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code await_flights(Endpoint& me, Call call, const AwaitedFlights& awaited);
 
-// By one thread: peer `k` has sent this signature and value, where the calling rank has `mine` and `my_value`; or,
-// `before`, has sent them in the turn before, where this rank had others. What is wrong.
+// By one thread: reports that peer `k` sent this signature and value where the calling rank has `mine` and `my_value`;
+// or, if `before`, that it did so in the turn before, where this rank's own are in the inbox. Returns the error.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, Peers peers, int k, bool before, Signature its,
                                                       std::uint64_t its_value, Signature mine, std::uint64_t my_value);
 
-// By one thread: why a rank that is stopped, or in another call, cannot begin this one.
+// By one thread: the error of a rank that cannot begin a call, because it is stopped or in another call.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code refuse(Endpoint& me, Call call);
 
-// By one thread, in a call that could not be ended.
+// By one thread: leaves a call that cannot complete.
 [[gnu::noinline]] DCGN_HOST_DEVICE void abandon(Endpoint& me);
 
 }  // namespace dcgn::message

@@ -165,6 +165,7 @@ class Device {
 // Keeps the caller's memory pinned, as Device::pin() does, for as long as it is there.
 class Pin {
  public:
+  // `bytes` from `memory` on. Throws what Device::pin() throws.
   Pin(const Device& device, void* memory, std::size_t bytes) : device_(device), memory_(memory) {
     device.pin(memory, bytes);
   }

@@ -4,12 +4,12 @@
 // thread that attached it (in a job: the kernel's), and a call by any other thread throws Error(not_attached). Buffers
 // may be in the memory of the world's GPUs: then use the calls that take a pointer and a number of bytes.
 //
-// Errors, beside those that a call names: not_attached and aborted, of all; invalid_rank and invalid_tag, where a rank
-// or a tag is given; invalid_size and null_buffer, where a buffer is; out_of_resources, where something is begun;
-// rank_ended and deadline, where another rank is waited for. A wait that outlasts the deadline stops the whole job.
+// Errors, beside those that a call names. All calls: not_attached, aborted. Calls with a rank or a tag: invalid_rank,
+// invalid_tag. Calls with a buffer: invalid_size, null_buffer. Calls that begin something: out_of_resources. Calls that
+// wait for another rank: rank_ended, deadline; a wait that outlasts the deadline stops the whole job.
 //
-// Memory order: when a receive has returned, or the wait for one, the message is visible to the thread. Nothing is
-// promised about other memory that the sender wrote.
+// Memory order: when a receive has returned, or the wait for one, the message is visible to the thread, and so is all
+// that a CPU rank wrote before it sent it. A slot calls gpu::fence() before the send for that.
 #pragma once
 
 #include <dcgn/call.hpp>
@@ -97,8 +97,9 @@ class Comm : public CommCollectives {
   // long as what it sent there before has been received. Throws Error(invalid_rank) where there is no such rank.
   std::int64_t eager_limit(int to) const;
 
-  // Begins a send or a receive; the buffer belongs to it until it has been waited for, and must last as long, even
-  // where an exception leaves the kernel: the other rank may be at it. No temporary is taken, but for spans.
+  // Begins a send or a receive. The buffer belongs to it until it has been waited for. It must last that long even if
+  // an exception leaves the kernel, because the other rank may be using it. A temporary does not compile, unless it is
+  // a span.
   template <LastingBuffer Buffer>
   Request isend(Buffer&& buffer, int to, int tag = 0) {
     return isend_bytes(as_span(buffer).data(), bytes_of(buffer), to, tag);
@@ -140,12 +141,12 @@ class Comm : public CommCollectives {
   Status sendrecv_replace_bytes(void* data, std::int64_t bytes, int to, int send_tag, int from, int recv_tag);
 
   // ---- of any layout
-  // The same with datatypes: the elements in the type's order, from and to memory of the host or of one of the world's
-  // GPUs, with other types on either side or none: a message is its packed bytes. Kernels of the GPU pack and unpack
-  // while others run, so these must leave room for a block. `stream`, where given, is what orders the buffer: its work
-  // so far is done before the buffer is touched; what is given to it after the call, or after the wait of a request,
-  // finds the buffer as the call leaves it. Throws what pack() and unpack() throw besides; where both types are known
-  // at the receiver and their elements differ, that stops the job with Error(mismatch).
+  // The same with datatypes, in memory of the host or of one of the world's GPUs. A message is its packed bytes, the
+  // elements in the type's order; the other side may use another type or none. Kernels of the GPU pack and unpack
+  // beside those that run, which must leave room for a block. `stream`, if given, orders the buffer: its work so far is
+  // done before the call touches the buffer, and its later work, after the call or after the wait of a request, finds
+  // the buffer as the call leaves it. Also throws what pack() and unpack() throw. If the receiver knows both types and
+  // their elements differ, the job stops with Error(mismatch).
   void send(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
   void ssend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
   void bsend(const ConstTypedBuffer& buffer, int to, int tag = 0, const Stream* stream = nullptr);
@@ -160,13 +161,13 @@ class Comm : public CommCollectives {
   // aborted, or what Stream::idle() throws.
   void wait_for(const Stream& stream);
 
-  // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
-  // is the same, of rank; who gives a negative color gets a Comm without ranks. dup() has the same ranks, cart() the
-  // first grid.size(), as the grid numbers them. What one sends meets its own receives alone; its ranks, in statuses
-  // too, are its own. The thread stays the same rank of the world: what is made here lasts at most as long as the Comm
-  // that the thread attached with, and gives back what it uses when it goes, by when all that was sent in it has been
-  // received. Throws Error(invalid_size) for a grid that is larger, out_of_resources where there are 255 communicators
-  // already or a table of members has no space (Config::communicator_bytes).
+  // Makes a communicator, by all ranks of this one. split(): the ranks that give the same color, in order of key, then
+  // of rank; a negative color gives a Comm without ranks. dup(): the same ranks. cart(): the first grid.size() ranks,
+  // as the grid numbers them. Its messages match its own receives only; ranks, in statuses too, are its own. The thread
+  // stays the same rank of the world. The communicator lasts at most as long as the Comm that the thread attached with;
+  // all messages in it must have been received when it goes. Throws Error(invalid_size) if the grid has more ranks than
+  // this communicator, out_of_resources if there are 255 communicators already or the table of members has no space
+  // (Config::communicator_bytes).
   Comm split(int color, int key);
   Comm dup();
   Comm cart(const Cart& grid);

@@ -129,9 +129,9 @@ class CommCollectives {
   }
 
   // ---- of any layout
-  // The same with datatypes, in memory of the host or of one of the world's GPUs: buffers are their packed bytes, so
-  // where a call has a block for each rank, block r is the r-th part of these. Ranks may mix types of the same
-  // elements, and those that have none. `stream` as in Comm::send(). Not in place.
+  // The same with datatypes, in memory of the host or of one of the world's GPUs. A buffer stands for its packed bytes:
+  // if a call has a block for each rank, block r is the r-th part of them. Ranks may use different types with the same
+  // elements, or none. `stream` as in Comm::send(). Not in place.
   void broadcast(const TypedBuffer& buffer, int root, const Stream* stream = nullptr) {
     broadcast_typed(When::now, buffer, root, stream);
   }

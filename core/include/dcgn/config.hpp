@@ -1,6 +1,6 @@
-// What a world of ranks looks like and how it behaves. A member that the program leaves alone takes its value from the
-// environment variable named beside it, else from the file that DCGN_CONFIG names (TOML, the variable's name in lower
-// case without DCGN_), else the default given here.
+// What a world of ranks looks like and how it behaves. A member that the program does not set takes its value from the
+// environment variable named beside it; else from the file that DCGN_CONFIG names; else the default given here. The
+// file is TOML, with the variable's name in lower case and without DCGN_.
 #pragma once
 
 #include <dcgn/placement.hpp>
@@ -30,18 +30,17 @@ std::string setting_origin(std::string_view name);  // "environment", the file's
 
 // Members are set by name: Config{.nodes = {{.cpus = 2}}, .deadline_s = 5}.
 struct Config {
-  // The nodes of the job, in order. In one process all of them live here. Where a launcher has started several, or
-  // mpi_communicator has several, each process is a node: then this is the process's own, which may differ from those
-  // of the others, or as many nodes as there are processes, the same list in each.
+  // The nodes of the job, in order. In one process all of them live here. If a launcher or mpi_communicator has several
+  // processes, each process is one node. Then this is either the process's own node, which may differ from the others',
+  // or a list of all nodes, the same in each process.
   std::vector<NodeShape> nodes = {NodeShape{}};
 
   // The MPI between processes: "openmpi" or "mpich"; "tcp": none, as torchrun starts them; "off": this process is a job
   // of its own; empty: the launcher's, or the one that the program is linked with. DCGN_MPI=openmpi|mpich|tcp|off
   std::string mpi = detail::word_setting("DCGN_MPI", {"openmpi", "mpich", "tcp", "off"});
 
-  // Whether CPU ranks that wait move what passes between processes meanwhile, one at a time, where MPI gives
-  // MPI_THREAD_SERIALIZED; else one thread of the process does, for which MPI_THREAD_FUNNELED is enough, and which
-  // wants a core. DCGN_PROGRESS=ranks|thread
+  // Who calls MPI. true: CPU ranks while they wait, one at a time, if MPI gives MPI_THREAD_SERIALIZED. false: a thread
+  // of the process, which needs a core; MPI_THREAD_FUNNELED is enough for it. DCGN_PROGRESS=ranks|thread
   bool ranks_progress = detail::flag_setting("DCGN_PROGRESS", "ranks", "thread", true);
 
   // For a program that uses MPI itself: points to the MPI_Comm whose processes are the nodes, which all open their
@@ -55,15 +54,15 @@ struct Config {
   // report names them. DCGN_GRACE
   double grace_s = detail::setting("DCGN_GRACE", 10.0, 1e-3);
 
-  // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a FIFO. Where it is not
-  // set: 512 between ranks in host memory, where a rendezvous is as fast from 256 bytes on when both sides are ready
-  // and eager sends let the sender go on; 2048 between those of two processes that share memory, 1024 of others; 4096
-  // elsewhere. DCGN_EAGER_BYTES
+  // Messages up to this many bytes are sent eagerly, longer ones by rendezvous; at most half of a FIFO. Not set: 512
+  // between ranks in host memory; 2048 between ranks of two processes that share memory, 1024 of two that do not; 4096
+  // elsewhere. (In host memory a rendezvous is as fast from 256 bytes on when both sides are ready, but an eager send
+  // lets the sender go on.) DCGN_EAGER_BYTES
   std::optional<std::uint64_t> eager_bytes = detail::optional_setting("DCGN_EAGER_BYTES");
 
-  // Bytes of the ring between each pair of ranks, 256 to 1 GiB, rounded down to a power of two; 0: by the number of
-  // ranks, from 1 to 16 KiB (256 KiB where a CUDA GPU takes part), about 4 MiB in all for each of up to 4096 ranks, and
-  // 32 MiB for a CPU rank that slots of CUDA GPUs send to. DCGN_LANE_BYTES
+  // Bytes of the ring between each pair of ranks, 256 to 1 GiB, rounded down to a power of two. 0: chosen by the number
+  // of ranks, from 1 to 16 KiB (256 KiB with a CUDA GPU). Then a rank's rings take about 4 MiB in all, up to 4096
+  // ranks, and 32 MiB at a CPU rank that slots of CUDA GPUs send to. DCGN_LANE_BYTES
   std::uint64_t lane_bytes = detail::size_setting("DCGN_LANE_BYTES", 256, 1u << 30);
 
   // Space of each rank for eager messages that come before they are asked for; 0: 256 MiB for a CPU rank (taken only as
@@ -77,8 +76,9 @@ struct Config {
   // DCGN_COLLECTIVE_BYTES
   std::uint64_t collective_bytes = detail::setting("DCGN_COLLECTIVE_BYTES", 64u << 10, 4096, 1u << 30);
 
-  // Space of each rank for tables of the members of communicators whose ranks are not evenly spaced in the world, and
-  // while one is made; 0: 16 KiB and 64 bytes for each rank of the world. DCGN_COMMUNICATOR_BYTES
+  // Space of each rank for the tables of members of communicators. A communicator whose ranks are evenly spaced in the
+  // world needs a table only while it is made. 0: 16 KiB and 64 bytes for each rank of the world.
+  // DCGN_COMMUNICATOR_BYTES
   std::uint64_t communicator_bytes = detail::setting("DCGN_COMMUNICATOR_BYTES", 0, 0, 1u << 30);
 
   // Requests and unexpected messages that a rank can have at once; 0: 262144 for a CPU rank, 16384 for a slot.
@@ -114,15 +114,14 @@ struct Config {
   static constexpr std::uint64_t never_copied = ~std::uint64_t{0};
   std::optional<std::uint64_t> copy_engine_bytes = detail::copy_engine_setting("DCGN_COPY_ENGINE");
 
-  // Bytes of each of the pieces in which long messages in GPUs' memory, or with a datatype, pass between CPU ranks of
-  // two processes that share memory, 4 KiB to 1 GiB; 0: 16 MiB where GPUs of the two reach each other, of which a GPU
-  // has four; else 4 MiB in pinned memory of the host, or 512 KiB where there is no GPU, of which a process has eight.
-  // DCGN_FRAGMENT_BYTES
+  // Bytes of a fragment, 4 KiB to 1 GiB. CPU ranks of two processes that share memory pass long messages in fragments
+  // if they are in GPU memory or have a datatype. 0: 16 MiB if GPUs of the two reach each other, four fragments a GPU;
+  // else eight a process, of 4 MiB in pinned memory of the host, or 512 KiB without a GPU. DCGN_FRAGMENT_BYTES
   std::uint64_t fragment_bytes = detail::size_setting("DCGN_FRAGMENT_BYTES", 4096, 1u << 30);
 
-  // Calls of at least so many threads at both ends have their messages, from 256 bytes a thread on, stored in the
-  // receiver's buffer by the sender, where the two are slots of GPUs that reach each other's memory, and not read by
-  // the receiver; 0: none. DCGN_PLACE_THREADS
+  // Between slots of GPUs that reach each other's memory, if both calls have at least so many threads: the sender
+  // stores the message in the receiver's buffer, from 256 bytes a thread on, where otherwise the receiver would read
+  // it. 0: never. DCGN_PLACE_THREADS
   std::uint32_t place_threads =
       static_cast<std::uint32_t>(detail::setting("DCGN_PLACE_THREADS", 32768, 0, 0xffffffffu));
 

@@ -137,9 +137,9 @@ class Datatype {
   // Its extent is that of the whole array.
   static Datatype subarray(const Counts& sizes, const Counts& subsizes, const Counts& starts, Order order,
                            const Datatype& type);
-  // Of an array of sizes[0] x sizes[1] x ... of `type`, spread over a grid of processes[0] x processes[1] x ... of
-  // which `rank` is one (numbered as in C, whatever the order), what that one has: of dimension i all, a block of
-  // blocks[i], or every processes[i]-th such block. Its extent is that of the whole array.
+  // Rank `rank`'s part of an array of sizes[0] x sizes[1] x ... of `type`, distributed over a grid of
+  // processes[0] x processes[1] x ... ranks, numbered as in C whatever the order. In dimension i it has everything, a
+  // block of blocks[i], or every processes[i]-th such block. The extent is that of the whole array.
   static Datatype darray(int rank, const Counts& sizes, const std::vector<Distribution>& distributions,
                          const Counts& blocks, const Counts& processes, Order order, const Datatype& type);
   // `type` with another lower bound and extent, which then count for all types made of it.

@@ -105,9 +105,10 @@ class Job {
     return *this;
   }
 
-  // Starts everything, waits for all to end and reports. Once per job. Throws Error: configuration where a rank has no
-  // kernel; too_many_blocks; deadline or deadlock, with the report of who waits for whom; unreceived where messages
-  // were left; what a CPU kernel threw, as it was; what a call in a kernel returned, if Config::errors_fatal.
+  // Starts everything, waits for all to end and reports. Once per job. Throws Error: configuration if a rank has no
+  // kernel; too_many_blocks; deadline or deadlock, with the report of who waits for whom; unreceived if messages were
+  // left. Also throws what a CPU kernel threw, unchanged, and, if Config::errors_fatal, an Error with the code that a
+  // call in a kernel returned.
   Report run();
 
  private:

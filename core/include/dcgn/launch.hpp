@@ -13,8 +13,8 @@ struct Launch {
   Dim3 grid;                     // blocks
   Dim3 block;                    // threads in each
   std::size_t shared_bytes = 0;  // dynamic shared memory of each block
-  // Blocks that communicate wait for each other, so all must be resident at once; a launch with more blocks than the
-  // device can hold is refused. false: blocks do not wait for each other and may run in turns.
+  // true: blocks wait for each other, so all must be resident at once; a launch of more blocks than the device can hold
+  // is refused. false: they do not wait for each other and may run one after the other.
   bool resident = true;
 };
 

@@ -1,5 +1,5 @@
-// Which rank is where: node n has C_n + G_n x S_n ranks, numbered consecutively within a node and in node order: its
-// CPU kernels first, then slot 0, 1, ... of GPU 0, then of GPU 1 (Stuart and Owens 2009, section 3.2.3).
+// Which rank is where. Node n has C_n + G_n x S_n ranks, numbered consecutively in node order. Within a node its CPU
+// kernels come first, then slots 0, 1, ... of GPU 0, then those of GPU 1 (Stuart and Owens 2009, section 3.2.3).
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,8 @@ class World {
  public:
   // Sets up every rank of the configuration. GPU g of node n is the next device that the nodes before left over.
   // Throws Error(configuration) where the shapes make no sense or ask for more devices than there are.
-  // Where the job has several processes (Config::nodes), each sets up those of its own node, and all do so together; of
-  // processes that see the same GPUs, each takes the next ones, where there are enough for all.
+  // If the job has several processes (Config::nodes), each sets up the ranks of its own node, and all do so together.
+  // Processes that see the same GPUs take different ones, if there are enough for all.
   explicit World(Config config);
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
@@ -55,9 +55,8 @@ class World {
   // Slots on that GPU.
   int slots(int gpu) const;
 
-  // Bytes that the ranks of this process take for FIFOs between all of them, for requests and for messages that come
-  // unasked: of the memory of a GPU that is none of the emulated ones, and of the host's, which are taken only as they
-  // are used.
+  // Bytes that the ranks of this process take for FIFOs, requests and unexpected messages: in the memory of a CUDA GPU,
+  // and in the host's, which takes them only as they are used.
   std::uint64_t device_bytes(int gpu) const;
   std::uint64_t host_bytes() const noexcept;
 

@@ -15,9 +15,9 @@
 // job unless Config::errors_fatal says otherwise. Buffers may be in any memory that the calling threads reach; long
 // messages are fastest in global memory, from and to which copy engines move them.
 //
-// Errors, beside those that a call names: concurrent_use, not_attached (the slot is not of the communicator) and
-// aborted, of all; invalid_rank and invalid_tag, where a rank or a tag is given; invalid_size and null_buffer, where a
-// buffer is; out_of_resources, where something is begun; rank_ended and deadline, where another rank is waited for.
+// Errors, beside those that a call names. All calls: concurrent_use, not_attached (the slot is not of the
+// communicator), aborted. Calls with a rank or a tag: invalid_rank, invalid_tag. Calls with a buffer: invalid_size,
+// null_buffer. Calls that begin something: out_of_resources. Calls that wait for another rank: rank_ended, deadline.
 //
 // Memory order: what any thread of the scope wrote before a send is sent; when a receive has returned, or the wait for
 // one, the message is visible to all threads of the scope. Other memory that the sender wrote is ordered by fence().
@@ -133,9 +133,9 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
     return s;
   }
 
-  // The most bytes that a blocking send of this scope to rank `to` puts on their way at once, whether or not they are
-  // waited for there, as long as what it sent there before has been received. Ranks that all send before they receive
-  // do not wait for each other up to there. 0 where there is no such rank.
+  // The longest message that a blocking send of this scope to rank `to` sends eagerly: without waiting for its receive,
+  // if earlier messages to that rank have been received. Up to this size, ranks that all send before they receive do
+  // not wait for each other. 0 if there is no such rank.
   template <class Scope>
   DCGN_HOST_DEVICE std::int64_t eager_limit(const Scope& scope, int to) const {
     if (to < 0 || to >= size()) return 0;
@@ -264,11 +264,11 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
                        data, bytes, from, recv_tag);
   }
 
-  // Communicators, by all ranks of this one. Ranks that give the same color become one, in order of key and, where that
-  // is the same, of rank; who gives a negative color is of none. dup() has the same ranks, cart() the first
-  // grid.size(), as the grid numbers them. What one sends meets its own receives alone. Where something is wrong, the
-  // slot is of none too, and code() says why: invalid_size for a grid that is larger, out_of_resources where there are
-  // 255 already or a table of members has no space (Config::communicator_bytes), or what a collective returns.
+  // Makes a communicator, by all ranks of this one. split(): the ranks that give the same color, in order of key, then
+  // of rank; a slot that gives a negative color is of none. dup(): the same ranks. cart(): the first grid.size() ranks,
+  // as the grid numbers them. Its messages match its own receives only. If something is wrong, the slot is of none and
+  // code() says why: invalid_size if the grid has more ranks than this communicator, out_of_resources if there are 255
+  // communicators already or the table of members has no space (Config::communicator_bytes), or a collective's error.
   template <class Scope>
   DCGN_HOST_DEVICE Slot split(const Scope& scope, int color, int key) const {
     const Recorded recorded(scope, port_, group_, message::Call::split);
@@ -382,9 +382,9 @@ DCGN_HOST_DEVICE inline BlocksScope this_grid(const Context& context, const Slot
   return {context, *slot.port_.me, 0, context.num_blocks(), true};
 }
 
-// Orders all memory with messages, by all threads of the scope: what they wrote before, pinned memory and that of other
-// GPUs too, is visible to whoever receives what the scope sends after; and after a receive, what the sender wrote
-// before its fence is visible to them. A CPU rank needs none: its messages order all memory.
+// Orders all memory with messages; by all threads of the scope. Before a send: whoever receives the message sees what
+// these threads wrote before, in pinned memory and in that of other GPUs too. After a receive: these threads see what
+// the sender wrote before its fence. A CPU rank needs no fence: its messages order all memory.
 template <class Scope>
 DCGN_HOST_DEVICE void fence(const Scope& scope) {
   scope.sync();

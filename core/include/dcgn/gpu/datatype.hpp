@@ -135,9 +135,9 @@ DCGN_HOST_DEVICE std::int64_t move_range(const Scope& scope, const gpu::Datatype
 
 namespace gpu {
 
-// Packs the bytes from `begin` on of what is at `memory`, from which displacements count: as many as `capacity` bytes
-// hold, or as there are; says how many. All threads of the scope call it alike: what any of them wrote before is
-// packed, and what is packed is there for all of them when it returns. 0 where begin is no byte of the type.
+// Packs the data at `memory`, from which displacements count, beginning with byte `begin` of the packed form: up to
+// `capacity` bytes. Returns how many. All threads of the scope make the call with the same arguments. It packs what any
+// of them wrote before, and all of them see the packed bytes when it returns. 0 if the type has no byte `begin`.
 template <class Scope>
 DCGN_HOST_DEVICE std::int64_t pack(const Scope& scope, const Datatype& type, const void* memory, void* packed,
                                    std::int64_t capacity, std::int64_t begin = 0) {

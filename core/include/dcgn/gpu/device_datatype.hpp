@@ -84,10 +84,10 @@ struct UnpackWith {
 
 }  // namespace detail
 
-// unpack() with an operation (pack.hpp), in the order of a stream, by a kernel of the device, whose memory `packed` and
-// `memory` are: each element of the type at `memory`, from its element `begin` on, becomes op(it, the packed one). It
-// returns before that is done; the type must last until then. In a file that nvcc compiles, for CUDA devices. Throws
-// what unpack() does, before anything is launched.
+// unpack() with an operation (pack.hpp), by a kernel, in the order of a stream; `packed` and `memory` are in the
+// device's memory. Each element of the type at `memory`, from element `begin` on, becomes op(it, the packed one). The
+// call returns before the kernel has run; the type must last until then. In a file that nvcc compiles, for CUDA
+// devices. Throws what unpack() throws, before anything is launched.
 template <class T, class Op>
 void unpack(const Device& device, Stream& stream, Span<const T> packed, const DeviceDatatype& type, void* memory,
             const Op& op, std::int64_t begin = 0) {

@@ -88,11 +88,11 @@ inline cudaError_t allow_all_shared(const void* entry) {
 }
 #endif
 
-// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; both are copied. A kernel
-// whose blocks may have up to N threads says so by `static constexpr unsigned max_threads = N;`, and the compiler then
-// sees to it that they find registers, and a launch of larger blocks is refused; without that, a kernel may need more
-// registers than a block of 1024 threads can have. The compiler then leaves half of them to a second block; `static
-// constexpr unsigned blocks_per_multiprocessor = 1;` beside it gives a kernel all.
+// `kernel(context, args...)` must be callable on the host and, under nvcc, on the device; kernel and arguments are
+// copied. `static constexpr unsigned max_threads = N;` in a kernel says that its blocks have at most N threads: the
+// compiler limits registers accordingly, and larger blocks are refused. Without it, a kernel may need more registers
+// than a block of 1024 threads can have. With it, the compiler leaves half of the registers to a second block; `static
+// constexpr unsigned blocks_per_multiprocessor = 1;` gives the kernel all.
 template <class Kernel, class... Args>
 KernelImage make_image(const Kernel& kernel, const Args&... args) {
   KernelImage image;

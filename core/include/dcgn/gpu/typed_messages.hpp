@@ -4,12 +4,12 @@
 //   me.send(block, column, matrix, peer);   // the matrix's column, which may become a row at the other end
 //   me.recv(block, column, matrix, peer);
 //
-// A message is its packed bytes: the other side may have another type with as many of the same elements, or none. A
-// call is made by all threads of its scope with the same arguments; what any of them wrote there before is sent, and
-// what was received is visible to all of them when it returns. The packed bytes are in the slot's space for buffered
-// sends meanwhile (Config::buffered_bytes, 1 MiB): out_of_resources where they do not fit; gpu::pack() into memory of
-// the kernel's own, and send_bytes(), do without it. A type without gaps needs none. Errors are those of send() and
-// recv(); elements are not compared (Datatype's signatures are the host's).
+// A message is its packed bytes: the other side may have another type with as many of the same elements, or none. All
+// threads of the scope make a call with the same arguments. What any of them wrote before is sent, and all of them see
+// what was received when it returns. A type with gaps needs space for its packed bytes, that of buffered sends
+// (Config::buffered_bytes, 1 MiB); if they do not fit, the error is out_of_resources: use gpu::pack() into memory of
+// your own and send_bytes(). Other errors are those of send() and recv(). Elements are not compared, because only the
+// host knows a Datatype's signature.
 #pragma once
 
 #include <dcgn/gpu/datatype.hpp>

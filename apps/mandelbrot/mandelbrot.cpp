@@ -70,7 +70,8 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
       .grid = one_block_per_slot, .block = static_cast<unsigned>(options.threads), .shared_bytes = sizeof(Strip)};
   std::vector<DeviceBuffer<Pixel>> memory;
   for (int g = 0; g < world.gpus(); ++g) {
-    memory.emplace_back(world.device(g), picture ? 0 : static_cast<std::size_t>(strip * options.nodes.slots));
+    memory.emplace_back(world.device(g),
+                        picture ? 0 : static_cast<std::size_t>(strip) * static_cast<std::size_t>(options.nodes.slots));
     job.gpu_on(g, launch, SlotWorker{}, task, picture, memory.back().data(), strip);
   }
   const Report report = job.run();

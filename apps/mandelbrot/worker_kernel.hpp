@@ -29,7 +29,7 @@ struct SlotWorker {
     const gpu::BlockScope block = gpu::this_block(ctx);
     Strip* const strip = ctx.shared<Strip>();
     if (block.leader()) *strip = {};
-    Pixel* pixels = own + me.slot() * most;
+    Pixel* pixels = own + std::ptrdiff_t{me.slot()} * most;
     for (;;) {
       if (me.send(block, *strip, master, request) != Code::ok) return;
       if (!picture && strip->pixels)

@@ -63,20 +63,22 @@ class StepClock {
   std::uint64_t begin_ns_ = 0;
 };
 
-// What the bodies of `mine` have, by the calling threads, of which each has seen those that it computes. Velocities are
-// half a step behind, but before the first one.
-template <class... Context>
-DCGN_HOST_DEVICE Energy observe(const Task& task, int step, Range mine, const Body* all, const Velocity* velocities,
-                                const Context&... ctx) {
-  const Leapfrog leapfrog{task.dt, step == 0, false};
-  Energy seen;
-  compute_forces<true>(ctx..., all, task.bodies, mine.first, mine.count, task.softening2, [&](int b, const Force& f) {
+// Adds up the energies of the bodies of `mine`, of each on the thread that computes its force. Velocities are half a
+// step behind, except before the first step.
+struct Observer {
+  const Task& task;
+  int step;
+  Range mine;
+  const Body* all;
+  const Velocity* velocities;
+  Energy& seen;
+
+  DCGN_HOST_DEVICE void operator()(int b, const Force& f) const {
     Velocity v = velocities[mine.first + b];
-    leapfrog.kick_before(v, f);
+    Leapfrog{task.dt, step == 0, false}.kick_before(v, f);
     observe(all[mine.first + b], v, f, task.softening2, seen.kinetic, seen.potential);
-  });
-  return seen;
-}
+  }
+};
 
 // A thread's energies, added up over the block; the sums are the first thread's. `shared` has room for one of each of
 // its warps.
@@ -102,7 +104,10 @@ DCGN_HOST_DEVICE inline Code record(const gpu::Context& ctx, const gpu::Slot& me
                                     const Task& task, int step, Range mine, const Body* all, const Velocity* velocities,
                                     const Records& records) {
   Energy* const energies = records.energies + me.slot() * static_cast<int>(blocks.blocks());
-  const Energy sum = sum_of_block(ctx, observe(task, step, mine, all, velocities, ctx), ctx.shared<Energy>());
+  Energy seen;
+  compute_forces<true>(ctx, all, task.bodies, mine.first, mine.count, task.softening2,
+                       Observer{task, step, mine, all, velocities, seen});
+  const Energy sum = sum_of_block(ctx, seen, ctx.shared<Energy>());
   if (ctx.thread_rank() == 0) energies[blocks.block_rank()] = sum;
   blocks.sync();
   if (blocks.leader())
@@ -120,7 +125,9 @@ DCGN_HOST_DEVICE inline Code record(const gpu::Context& ctx, const gpu::Slot& me
 // And by a CPU rank.
 inline void record(Comm& comm, const Task& task, int step, Range mine, const Body* all, const Velocity* velocities,
                    const Journal& journal) {
-  const Energy e = observe(task, step, mine, all, velocities);
+  Energy e;
+  compute_forces<true>(all, task.bodies, mine.first, mine.count, task.softening2,
+                       Observer{task, step, mine, all, velocities, e});
   const double seen[2] = {e.kinetic, e.potential};
   double sum[2] = {};
   comm.reduce(seen, sum, Sum{}, 0);

@@ -51,22 +51,22 @@ struct SlotMultiplier {
     float *const a = memory.tiles + 3 * task.elements() * static_cast<std::size_t>(mesh.slot()),
                  *const b = a + task.elements(), *const c = b + task.elements();
     const auto move = [&](float* tile, Cart::Shift way) {
-      mesh.sendrecv_replace(blocks, Span(tile, task.elements()), way.to, 0, way.from, 0);
+      return mesh.sendrecv_replace(blocks, Span(tile, task.elements()), way.to, 0, way.from, 0).code == Code::ok;
     };
     for (int k = 0; k < task.repeats; ++k) {
       fill_tile(Which::a, task.size, row * n, column * n, n, a, blocks.rank(), blocks.size());
       fill_tile(Which::b, task.size, row * n, column * n, n, b, blocks.rank(), blocks.size());
       for (std::size_t i = blocks.rank(); i < task.elements(); i += blocks.size()) c[i] = 0;
-      mesh.barrier(blocks);
+      if (mesh.barrier(blocks) != Code::ok) return;
       const std::uint64_t begin = now_ns();
-      if (row) move(a, grid.shift(me, 1, -row));
-      if (column) move(b, grid.shift(me, 0, -column));
+      if (row && !move(a, grid.shift(me, 1, -row))) return;
+      if (column && !move(b, grid.shift(me, 0, -column))) return;
       for (int step = 0; step < task.across; ++step) {
-        if (step) move(a, grid.shift(me, 1, -1));
-        if (step) move(b, grid.shift(me, 0, -1));
+        if (step && !move(a, grid.shift(me, 1, -1))) return;
+        if (step && !move(b, grid.shift(me, 0, -1))) return;
         multiply(ctx, a, b, c, n, static_cast<int>(blocks.block_rank()), static_cast<int>(blocks.blocks()));
       }
-      mesh.barrier(blocks);
+      if (mesh.barrier(blocks) != Code::ok) return;
       if (me == 0 && blocks.leader()) memory.took_ns[k] = now_ns() - begin;
     }
     mesh.release(blocks);

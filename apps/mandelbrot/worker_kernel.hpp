@@ -32,8 +32,8 @@ struct SlotWorker {
     Pixel* pixels = own + std::ptrdiff_t{me.slot()} * most;
     for (;;) {
       if (me.send(block, *strip, master, request) != Code::ok) return;
-      if (!picture && strip->pixels)
-        me.send(block, Span(pixels, static_cast<std::size_t>(strip->pixels)), master, result);
+      const Span<Pixel> done(pixels, static_cast<std::size_t>(strip->pixels));
+      if (!picture && !done.empty() && me.send(block, done, master, result) != Code::ok) return;
       if (!me.recv(block, *strip, master, order) || strip->pixels == 0) return;
       if (picture) pixels = picture + strip->first;
       compute(task, *strip, pixels, ctx.thread_rank(), ctx.num_threads());

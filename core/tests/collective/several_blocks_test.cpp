@@ -151,6 +151,12 @@ TEST(SeveralBlocks, OfTwoRanks) {
   expect_shares(2, 2, 40, {50001, 3, 1});
 }
 
+// In blocks of fewer threads than a warp, the first 32 threads are in several blocks.
+TEST(SeveralBlocks, OfFewThreads) {
+  if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  for (const unsigned block : {1u, 8u}) expect_shares(2, 4, block, {17003, sanitized ? 2 : 5, 0});
+}
+
 TEST(SeveralBlocks, OfMoreRanks) {
   if (Device::count() < 3) GTEST_SKIP() << "needs three GPUs";
   for (const int gpus : {3, gpus_at_most(8)}) {

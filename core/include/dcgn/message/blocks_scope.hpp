@@ -140,7 +140,7 @@ class BlocksScope {
     void* const scratch = slot_.grid_barrier.scratch;
     context_.sync_block();
     bool met = true;
-    if (rank_ < warp_size) {
+    if (is_leaders_block() && rank_ < warp_size) {
       const WarpScope warp = this_warp(context_);
       met = warp.agree(!leader() || broken_ || await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1));
       if (met && !broken_) {

@@ -18,9 +18,11 @@ template <class Scope>
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m) {
-  if (goes_in_turns(scope, m)) return meet_in_turn(scope, m.port, m.group, peers_of(m.group), m.group.size, true);
-  return barrier_otherwise<Scope>(scope, m);
+DCGN_HOST_DEVICE Code barrier_by_steps(const Scope& scope, const Member& m, bool has_begun) {
+  if (!goes_in_turns(scope, m)) return barrier_otherwise<Scope>(scope, m);
+  const message::Peers peers = peers_of(m.group);
+  return meet_by_steps<Scope>(scope, m.port, m.group, peers, plan_to_meet(m.group, peers, m.group.size, true),
+                              m.group.size, has_begun);
 }
 
 template <class Scope>
@@ -38,23 +40,19 @@ template <class Scope>
 }
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code broadcast_straight(Kept<Scope> scope, const Member m, unsigned char* data,
-                                                           std::int64_t bytes, int root) {
-  const Alike alike{static_cast<std::uint64_t>(bytes), root};
-  return go_straight<Scope>(
-      scope, m, Call::broadcast,
-      tell_straight(scope, m, Call::broadcast, data, data, alike, Pieces(bytes, m.group.size, 128).each),
-      [&](const auto& c, const Place* places) { pushing_piece(c, bytes, root)(places); },
-      [&](const auto& c) { return broadcast_by_messages(c, data, bytes, root); });
+DCGN_HOST_DEVICE Code move_by_messages(Kept<Scope> scope, const Member m, const Moved a, std::uint32_t number) {
+  const Channel<Scope> c(scope, m, a.call, number);
+  if (a.call == Call::broadcast) return broadcast_by_messages(c, a.in, a.bytes, a.root);
+  return a.call == Call::all_to_all ? all_to_all_by_messages(c, a.out, a.in, a.bytes)
+                                    : all_gather_by_messages(c, a.out, a.bytes, a.in);
 }
 
 template <class Scope>
 DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* buffer, std::int64_t bytes, int root) {
-  if (Moved a; plan_broadcast(scope, m, buffer, bytes, root, a)) return move_in_turn(scope, m, a);
-  auto* const data = static_cast<unsigned char*>(buffer);
-  if (data && m.group.has(root) && may_go_straight(scope, m, bytes, broadcast_by_addresses))
-    return broadcast_straight<Scope>(scope, m, data, bytes, root);
-  return broadcast_otherwise<Scope>(scope, m, data, bytes, root);
+  Moved a;
+  if (plan_broadcast(scope, m, buffer, bytes, root, a)) return move_in_turn(scope, m, a);
+  if (moves_straight(scope, m, a)) return move_straight_apart<Scope>(scope, m, a);
+  return broadcast_otherwise<Scope>(scope, m, buffer, bytes, root);
 }
 
 template <class Scope>
@@ -138,37 +136,11 @@ template <class Scope>
                      : all_gather(c, in.data, bytes, out.data);
 }
 
-// all_gather and all_to_all.
-template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code parts_straight(Kept<Scope> scope, const Member m, Call call,
-                                                       const unsigned char* in, unsigned char* out,
-                                                       std::int64_t bytes) {
-  const bool to_each = call == Call::all_to_all;
-  const Alike alike{static_cast<std::uint64_t>(bytes)};
-  return go_straight<Scope>(
-      scope, m, call, tell_straight(scope, m, call, in, out, alike, bytes),
-      [&](const auto& c, const Place* places) { push_parts(c, places, in, to_each ? bytes : 0, bytes); },
-      [&](const auto& c) {
-        return to_each ? all_to_all_by_messages(c, in, out, bytes) : all_gather_by_messages(c, in, bytes, out);
-      });
-}
-
-// Whether parts of so many bytes go by addresses among slots: not where an argument is wrong.
-template <class Scope>
-DCGN_HOST_DEVICE bool parts_go_straight(const Scope& scope, const Member& m, const Moved& a, std::int64_t room) {
-  const std::int64_t all = a.bytes * m.group.size;
-  return a.in && a.out && room >= all && !(a.out_stride && a.in == a.out) &&
-         lies_apart(a.out, a.out_stride ? all : a.bytes, a.in, all,
-                    a.out_stride ? a.in : a.in + a.bytes * m.group.rank) &&
-         may_go_straight(scope, m, a.bytes, slots_parts_by_addresses);
-}
-
 template <class Scope>
 DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
   Moved a{};
   if (plan_parts(scope, m, Call::all_gather, in, out, element, a)) return move_in_turn(scope, m, a);
-  if (parts_go_straight(scope, m, a, out.count * element))
-    return parts_straight<Scope>(scope, m, Call::all_gather, in.data, out.data, a.bytes);
+  if (moves_straight(scope, m, a)) return move_straight_apart<Scope>(scope, m, a);
   return all_gather_otherwise<Scope>(scope, m, in, out, element);
 }
 
@@ -205,8 +177,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
   Moved a{};
   if (plan_parts(scope, m, Call::all_to_all, in, out, element, a)) return move_in_turn(scope, m, a);
-  if (parts_go_straight(scope, m, a, out.count * element))
-    return parts_straight<Scope>(scope, m, Call::all_to_all, in.data, out.data, a.bytes);
+  if (moves_straight(scope, m, a)) return move_straight_apart<Scope>(scope, m, a);
   return all_to_all_otherwise<Scope>(scope, m, in, out, element);
 }
 

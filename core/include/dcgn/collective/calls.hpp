@@ -6,38 +6,53 @@
 #include <dcgn/buffers.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/in_turns.hpp>
+#include <dcgn/collective/straight.hpp>
+#include <dcgn/collective/teams.hpp>
 #include <dcgn/collective/turn.hpp>
 
 #include <cstdint>
 
 namespace dcgn::collective {
 
-// act(scope) of a call for which a rank has so many bytes: by the first warp where these go beside signatures, for a
-// block would have to save the registers of all of its threads.
+// A call that is compiled out of line. `part`: bytes of a rank's part; `longest`: of its longest buffer. What goes
+// beside signatures is made by the first warp, because a block would have to save the registers of all its threads.
 template <class Scope, class Act>
-DCGN_HOST_DEVICE Code by_few(const Scope& scope, const Member& m, std::int64_t bytes, const Act& act) {
+DCGN_HOST_DEVICE Code by_few(const Scope& scope, const Member& m, std::int64_t part, std::int64_t longest,
+                             const Act& act) {
   if constexpr (!Scope::single) {
-    const bool few = !Scope::in_warp && bytes <= static_cast<std::int64_t>(message::small_bytes);
+    const bool few = !Scope::in_warp && part <= static_cast<std::int64_t>(message::small_bytes);
     if ((few || !has_lanes(scope, m.group.size)) && goes_in_turns(scope, m))
-      return lead_few(scope, m.group.size, [&](const auto& part) { return Outcome{act(part), true}; }).code;
+      return lead_few(scope, m.group.size, [&](const auto& its) { return Outcome{act(its), true}; }).code;
   }
-  return act(scope);
+  return by_first_if_short(scope, longest, act);
 }
 
-// A call that moves: by a block in the kernel's own code, if `plan(moved)` says that it goes in a turn and what it
-// moves are words; else by act(scope).
-template <bool Inline, class Scope, class Plan, class Act>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_by(const Scope& scope, const Member& m, std::int64_t bytes,
-                                                            const Plan& plan, const Act& act) {
-  if constexpr (Inline && !Scope::in_warp) {
+// A call that moves data. In the kernel's own code if blocks make it and what they move consists of words and goes in a
+// turn, as `plan(moved)` says, or if several blocks use the buffers directly. Otherwise act(scope) makes it.
+template <class Scope, class Plan, class Act>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_by(const Scope& scope, const Member& m, std::int64_t part,
+                                                            std::int64_t longest, const Plan& plan, const Act& act) {
+  if constexpr (!Scope::in_warp) {
     Moved a{};
-    if (has_lanes(scope, m.group.size) && plan(a) && moves_words(a)) return move_rows<true>(scope, m, a);
+    const bool in_turn = plan(a);
+    if (in_turn && has_lanes(scope, m.group.size) && moves_words(a)) return move_rows<true>(scope, m, a);
+    if constexpr (message::plans_ahead<Scope>)
+      if (!in_turn && moves_straight(scope, m, a)) return move_straight(scope, m, a);
   }
-  return by_few(scope, m, bytes, act);
+  return by_few(scope, m, part, longest, act);
 }
 
+// `has_begun`: a warp has sent what it sends.
 template <class Scope>
-DCGN_HOST_DEVICE Code barrier(const Scope& scope, const Member& m);
+[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_by_steps(const Scope& scope, const Member& m, bool has_begun);
+// By a warp in the kernel's own code.
+template <class Scope>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier(const Scope& scope, const Member& m) {
+  bool has_begun = false;
+  if (goes_in_turns(scope, m) && meet_at_once(scope, m.port, m.group, peers_of(m.group), m.group.size, true, has_begun))
+    return Code::ok;
+  return barrier_by_steps(dcgn::detail::kept(scope), m, has_begun);
+}
 
 template <class Scope>
 DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root);

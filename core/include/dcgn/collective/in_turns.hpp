@@ -95,6 +95,7 @@ struct Moved {
   std::uint32_t sends, receives;
   bool keeps = true;      // the calling rank copies its own part
   bool in_parts = false;  // broadcast in two steps: each rank gets a part of the root's buffer first
+  bool right = true;      // no argument is wrong
 
   DCGN_HOST_DEVICE const unsigned char* from(int k) const { return out + k * out_stride; }
   DCGN_HOST_DEVICE unsigned char* to(int k) const { return in + k * in_stride; }
@@ -215,10 +216,11 @@ DCGN_HOST_DEVICE bool fits_turn(const Scope& scope, const Member& m, std::int64_
 template <class Scope>
 DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* data, std::int64_t bytes, int root,
                                      Moved& a) {
-  if (!goes_in_turns(scope, m) || !m.group.has(root) || bytes < 0 || bytes > most_to_move_in_turn || (!data && bytes))
-    return false;
-  const Steps steps = steps_of(*m.port.me, bytes, m.group.size, 1);
-  const bool here = m.group.rank == root, in_parts = steps == Steps::two;
+  const bool right = m.group.has(root) && bytes >= 0 && (data || !bytes), here = m.group.rank == root;
+  const Steps steps = right && bytes <= most_to_move_in_turn && goes_in_turns(scope, m)
+                          ? steps_of(*m.port.me, bytes, m.group.size, 1)
+                          : Steps::none;
+  const bool in_parts = steps == Steps::two;
   auto* const buffer = static_cast<unsigned char*>(data);
   const std::uint32_t others = others_in(m.group);
   a = {Call::broadcast,
@@ -233,7 +235,8 @@ DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* 
        : in_parts ? others
                   : 1u << root,
        false,
-       in_parts};
+       in_parts,
+       right};
   return steps != Steps::none;
 }
 // all_gather, and all_to_all, of parts of so many bytes.
@@ -241,14 +244,15 @@ template <class Scope>
 DCGN_HOST_DEVICE bool plan_parts(const Scope& scope, const Member& m, Call call, const Input& in, const Output& out,
                                  std::int64_t element, Moved& a) {
   const bool to_each = call == Call::all_to_all;
+  a.right = false;
   if (m.group.size <= 1 || (to_each && in.count % m.group.size)) return false;
   const std::int64_t given = in.count * element, bytes = to_each ? given / m.group.size : given,
                      all = bytes * m.group.size;
   const std::uint32_t others = others_in(m.group);
   a = {call, no_root, bytes, in.data, to_each ? bytes : 0, out.data, bytes, others, others};
-  return out.count * element >= all && (in.data || !all) && (out.data || !all) &&
-         lies_apart(in.data, given, out.data, all, to_each ? out.data : out.data + bytes * m.group.rank) &&
-         fits_turn(scope, m, bytes);
+  a.right = out.count * element >= all && (in.data || !all) && (out.data || !all) &&
+            lies_apart(in.data, given, out.data, all, to_each ? out.data : out.data + bytes * m.group.rank);
+  return a.right && fits_turn(scope, m, bytes);
 }
 template <class Scope>
 DCGN_HOST_DEVICE bool plan_gather(const Scope& scope, const Member& m, const Input& in, const Output& out,
@@ -564,8 +568,8 @@ template <class Scope, class R>
   return {reduce_rows<false>(turn, m, a, r), true};
 }
 
-// `Inline`: compiled into the kernel, if the operation allows it.
-template <bool Inline, class Scope, class R>
+// By blocks in the kernel's own code, if the operation allows it and the buffers consist of words.
+template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_in_turn(const Scope& scope, const Member& m,
                                                                    const Reduced& a, const R& r) {
   if constexpr (R::folds_words)
@@ -573,14 +577,15 @@ template <bool Inline, class Scope, class R>
       return lead_few(scope, m.group.size, [&](const auto& few) { return reduce_small(few, m, a, r); }).code;
   if (!has_lanes(scope, m.group.size))
     return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); }).code;
-  if constexpr (Inline && !Scope::in_warp && FoldsPackets<R>) {
-    const auto length = static_cast<std::uint64_t>(a.count * r.element());
+  const std::int64_t bytes = a.count * r.element();
+  if constexpr (!Scope::in_warp && FoldsPackets<R>) {
+    const auto length = static_cast<std::uint64_t>(bytes);
     if (message::is_words(a.in, length) && message::is_words(a.out, length)) {
       Turn<Scope> turn(scope, m);
       return reduce_rows<true>(turn, m, a, r);
     }
   }
-  return reduce_apart<Scope>(scope, m, a, r).code;
+  return by_first_if_short(scope, bytes, [&]<class S>(const S& s) { return reduce_apart<S>(s, m, a, r).code; });
 }
 
 }  // namespace dcgn::collective

@@ -78,7 +78,10 @@ struct Reducer {
   // The same of what other ranks have.
   template <class Scope>
   DCGN_HOST_DEVICE void fold(const Scope& scope, const Far& far, std::int64_t count) const {
-    outlined_loop(*this, [&](const Reducer& r) { r.fold_here(scope, far, count); });
+    if constexpr (message::plans_ahead<Scope>)
+      fold_here(scope, far, count);
+    else
+      outlined_loop(*this, [&](const Reducer& r) { r.fold_here(scope, far, count); });
   }
   template <class Scope>
   DCGN_HOST_DEVICE void fold_here(const Scope& scope, const Far& far, std::int64_t count) const {

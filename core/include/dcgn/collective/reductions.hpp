@@ -8,22 +8,11 @@
 #include <dcgn/collective/in_turns.hpp>
 #include <dcgn/collective/moving.hpp>
 #include <dcgn/collective/reducing.hpp>
+#include <dcgn/collective/straight.hpp>
 
 #include <cstdint>
 
 namespace dcgn::collective {
-
-// A call whose arguments have been looked at, once all have told their addresses: visit(channel, places) where all can
-// be reached, else otherwise(channel).
-template <class Scope, class Visit, class Otherwise>
-DCGN_HOST_DEVICE Code go_straight(const Scope& scope, const Member& m, Call call, const Told& told, const Visit& visit,
-                                  const Otherwise& otherwise) {
-  if (told.code != Code::ok) return told.code;
-  const Channel c(scope, m, call, told.number);
-  const Code code =
-      told.reached ? visit_straight(c, m, call, [&](const Place* places) { visit(c, places); }) : otherwise(c);
-  return code == Code::ok ? told.late : code;
-}
 
 // ---- with an operation
 
@@ -70,12 +59,13 @@ template <class Scope, class R>
     if (reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) && m.group.has(root) &&
         bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
         has_room(*m.port.me, bytes, m.group.size, r)) {
-      return reduce_in_turn<false>(
+      return reduce_in_turn(
           scope, m,
           {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? m.group.size : 0}, r);
     }
   }
-  return reduce_otherwise<Scope>(scope, m, in, out, root, r);
+  return by_first_if_short(scope, in.count * r.element(),
+                           [&]<class S>(const S& s) { return reduce_otherwise<S>(s, m, in, out, root, r); });
 }
 
 // What those check that give every rank as much as it gave.
@@ -101,8 +91,8 @@ template <class Scope, class R>
 
 // By addresses, of ranks that have inboxes.
 template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_straight(Kept<Scope> scope, const Member m, Input in,
-                                                                   Output out, const R r) {
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code all_reduce_straight(const Scope& scope, const Member& m, Input in,
+                                                                        Output out, const R& r) {
   const Pieces pieces = pieces_to_reduce(in.count, m.group.size, r);
   return go_straight<Scope>(
       scope, m, Call::all_reduce,
@@ -112,9 +102,13 @@ template <class Scope, class R>
       },
       [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); });
 }
+template <class Scope, class R>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_straight_apart(Kept<Scope> scope, const Member m, Input in,
+                                                                         Output out, const R r) {
+  return all_reduce_straight<Scope>(scope, m, in, out, r);
+}
 
-// `Inline`: what goes in a turn is of the kernel's own code, but for a grid's, which is long enough.
-template <bool Inline = false, class Scope, class R>
+template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code all_reduce(const Scope& scope, const Member& m, Input in,
                                                                Output out, const R r) {
   if constexpr (ReducesInTurns<R>) {
@@ -126,15 +120,19 @@ template <bool Inline = false, class Scope, class R>
       const bool in_parts = steps == Steps::two;
       if (steps != Steps::none &&
           has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r)) {
-        return reduce_in_turn<Inline>(
+        return reduce_in_turn(
             scope, m, {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts},
             r);
       } else if (may_go_straight(scope, m, bytes, all_reduce_by_addresses)) {
-        return all_reduce_straight<Scope>(scope, m, in, out, r);
+        if constexpr (message::plans_ahead<Scope>)
+          return all_reduce_straight(scope, m, in, out, r);  // a function would save the registers of all blocks
+        else
+          return all_reduce_straight_apart<Scope>(scope, m, in, out, r);
       }
     }
   }
-  return all_reduce_otherwise<Scope>(scope, m, in, out, r);
+  return by_first_if_short(scope, in.count * r.element(),
+                           [&]<class S>(const S& s) { return all_reduce_otherwise<S>(s, m, in, out, r); });
 }
 
 template <class Scope, class R>
@@ -157,13 +155,14 @@ template <class Scope, class R>
     if (reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data) && bytes <= most_to_move_in_turn &&
         bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r)) {
       const int self = m.group.rank;
-      return reduce_in_turn<false>(scope, m,
-                                   {exclusive ? Call::exclusive_scan : Call::scan, no_root, in.count, in.data, 0,
-                                    out.data, others_in(m.group) & ~((2u << self) - 1), self + !exclusive},
-                                   r);
+      return reduce_in_turn(scope, m,
+                            {exclusive ? Call::exclusive_scan : Call::scan, no_root, in.count, in.data, 0, out.data,
+                             others_in(m.group) & ~((2u << self) - 1), self + !exclusive},
+                            r);
     }
   }
-  return scan_otherwise<Scope>(scope, m, in, out, exclusive, r);
+  return by_first_if_short(scope, in.count * r.element(),
+                           [&]<class S>(const S& s) { return scan_otherwise<S>(s, m, in, out, exclusive, r); });
 }
 
 // Part k of `total` elements for rank k.
@@ -201,11 +200,12 @@ template <class Scope, class R>
     if (reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
         in.count == out.count * size && bytes <= most_to_move_in_turn &&
         bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r)) {
-      return reduce_in_turn<false>(
+      return reduce_in_turn(
           scope, m, {Call::reduce_scatter, no_root, out.count, in.data, bytes, out.data, others_in(m.group), size}, r);
     }
   }
-  return reduce_scatter_otherwise<Scope>(scope, m, in, out, r);
+  return by_first_if_short(scope, in.count * r.element(),
+                           [&]<class S>(const S& s) { return reduce_scatter_otherwise<S>(s, m, in, out, r); });
 }
 
 // Part i is parts.counts[i] elements, which follow each other.

@@ -99,19 +99,22 @@ template <class Scope>
           plan, [](int) { return std::uint64_t{0}; }, [] {},
           [](int, std::uint64_t, const message::Flight&) { return true; }, [](bool) { return true; }, has_begun);
 }
-template <class Scope>
-DCGN_HOST_DEVICE Code meet_in_turn(const Scope& scope, const message::Port& port, const Group& group,
-                                   const message::Peers& peers, int size, bool begins) {
+DCGN_HOST_DEVICE inline TurnPlan plan_to_meet(const Group& group, const message::Peers& peers, int size, bool begins) {
   const std::uint32_t others = ((1u << size) - 1) & ~(1u << peers.self);
-  const TurnPlan plan{
-      Call::barrier, Signature(Call::barrier, group.pair, no_root, 0, 0), 0, no_root, others, others, false, begins};
-  bool has_begun = false;
+  return {Call::barrier, Signature(Call::barrier, group.pair, no_root, 0, 0), 0, no_root, others, others, false,
+          begins};
+}
+// By a warp; false if anything unusual happens, as in Turn::run_at_once().
+template <class Scope>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool meet_at_once(const Scope& scope, const message::Port& port,
+                                                                 const Group& group, const message::Peers& peers,
+                                                                 int size, bool begins, bool& has_begun) {
   if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
-    if (Turn<Scope>(scope, port, group, peers, size)
-            .run_at_once(
-                plan, 0, [](std::uint64_t) {}, has_begun))
-      return Code::ok;
-  return meet_by_steps<Scope>(scope, port, group, peers, plan, size, has_begun);
+    return Turn<Scope>(scope, port, group, peers, size)
+        .run_at_once(
+            plan_to_meet(group, peers, size, begins), 0, [](std::uint64_t) {}, has_begun);
+  else
+    return false;
 }
 
 // The leaders' barrier. All leaders come here, whether their members met in memory or by messages.
@@ -119,8 +122,14 @@ template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
   if (teams.count > 1 && teams.count <= at_once_ranks && is_among_slots(c.me(), c.group()))
     return lead_few(c.scope(), teams.count,
-                    [&](const auto& few) {
-                      return Outcome{meet_in_turn(few, c.port(), c.group(), teams.leaders, teams.count, false), true};
+                    [&]<class Few>(const Few& few) {
+                      bool has_begun = false;
+                      if (meet_at_once(few, c.port(), c.group(), teams.leaders, teams.count, false, has_begun))
+                        return Outcome{Code::ok, true};
+                      const TurnPlan plan = plan_to_meet(c.group(), teams.leaders, teams.count, false);
+                      return Outcome{
+                          meet_by_steps<Few>(few, c.port(), c.group(), teams.leaders, plan, teams.count, has_begun),
+                          true};
                     })
         .code;
   return c.empty_round(teams.across());

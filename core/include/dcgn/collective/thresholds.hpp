@@ -20,9 +20,9 @@ inline constexpr std::int64_t parts_at_once = 1 << 20;
 // Teams are used up to so many bytes of input or result at each rank.
 inline constexpr std::int64_t in_teams_bytes = 4 << 10;
 
-// Below so many bytes of a rank's larger buffer, the first of several blocks makes the call alone. Ranks may differ in
-// this: the packets are the same.
-inline constexpr std::size_t by_first_block = 65 << 10;
+// If a call of several blocks is compiled out of line, the first block makes it alone below so many bytes of a rank's
+// longest buffer. Ranks may differ in this: the packets are the same.
+inline constexpr std::int64_t by_first_block = 65 << 10;
 
 // From so many bytes on ranks read and write each other's buffers directly, if all can reach them. all_reduce and
 // broadcast: bytes of result at each rank. Others: bytes of a rank's part, among slots alone and otherwise.

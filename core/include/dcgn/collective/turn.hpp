@@ -64,6 +64,16 @@ DCGN_HOST_DEVICE auto lead_few(const Scope& scope, int ranks, const Act& act) {
     return scope.lead_warp(act);
 }
 
+// act(scope). If a rank's longest buffer has fewer than by_first_block bytes, the first of several blocks runs
+// act(block) for all, because each meeting of the blocks takes longer than that.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE Code by_first_if_short(const Scope& scope, std::int64_t longest, const Act& act) {
+  if constexpr (message::plans_ahead<Scope>)
+    if (longest < by_first_block && !scope.broken())
+      return scope.lead_block([&](const gpu::BlockScope& block) { return Outcome{act(block)}; }).code;
+  return act(scope);
+}
+
 // What a turn does. Sets of ranks are bit masks.
 struct TurnPlan {
   Call call;

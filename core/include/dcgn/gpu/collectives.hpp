@@ -33,18 +33,18 @@ class Collectives {
  public:
   // No rank leaves before all have entered.
   template <class Scope>
-  DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return by(scope, Call::barrier, any_source, 0, 0, [&](const auto& s) {
-      return by_few(s, 0, [&](const auto& few) { return collective::barrier(detail::kept(few), member()); });
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
+    return by(scope, Call::barrier, any_source, 0, [&](const auto& s) {
+      return collective::by_few(s, member(), 0, 0, [&](const auto& few) { return collective::barrier(few, member()); });
     });
   }
 
   // The root's buffer to all.
   template <class Scope, MessageBuffer Buffer>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code broadcast(const Scope& scope, Buffer&& buffer, int root) const {
-    return by(scope, Call::broadcast, root, size_of(buffer), bytes_of(buffer), [&](const auto& s) {
-      return move_by<Scope>(
-          s, size_of(buffer),
+    return by(scope, Call::broadcast, root, size_of(buffer), [&](const auto& s) {
+      return collective::move_by(
+          s, member(), size_of(buffer), size_of(buffer),
           [&](collective::Moved& a) {
             return collective::plan_broadcast(s, member(), as_span(buffer).data(), size_of(buffer), root, a);
           },
@@ -58,17 +58,15 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code reduce(const Scope& scope, const In& in, Out&& out, Op op,
                                                       int root) const {
-    return by(scope, Call::reduce, root, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
-      return collective::reduce<S>(s, member(), collective::input(in), collective::output(out), root,
-                                   Reducer<In, Op>{op});
+    return by(scope, Call::reduce, root, size_of(in), [&](const auto& s) {
+      return collective::reduce(s, member(), collective::input(in), collective::output(out), root, Reducer<In, Op>{op});
     });
   }
   // The same at every rank, with the same bits where `op` gives a CPU and a GPU the same.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_reduce(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, Call::all_reduce, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
-      return collective::all_reduce<Scope::in_block>(s, member(), collective::input(in), collective::output(out),
-                                                     Reducer<In, Op>{op});
+    return by(scope, Call::all_reduce, any_source, size_of(in), [&](const auto& s) {
+      return collective::all_reduce(s, member(), collective::input(in), collective::output(out), Reducer<In, Op>{op});
     });
   }
   template <class Scope, MessageBuffer Buffer, class Op>
@@ -79,15 +77,15 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code reduce_scatter(const Scope& scope, const In& in, Out&& out,
                                                               Op op) const {
-    return by(scope, Call::reduce_scatter, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
-      return collective::reduce_scatter<S>(s, member(), collective::input(in), collective::output(out),
-                                           Reducer<In, Op>{op});
+    return by(scope, Call::reduce_scatter, any_source, size_of(in), [&](const auto& s) {
+      return collective::reduce_scatter(s, member(), collective::input(in), collective::output(out),
+                                        Reducer<In, Op>{op});
     });
   }
   // The same with counts[r] elements for rank r, the same counts at all ranks.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   DCGN_HOST_DEVICE Code reduce_scatterv(const Scope& scope, const In& in, Counts counts, Out&& out, Op op) const {
-    return by(scope, Call::reduce_scatterv, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
+    return by_first(scope, Call::reduce_scatterv, any_source, size_of(in), longest(in, out), [&]<class S>(const S& s) {
       return collective::reduce_scatterv<S>(s, member(), collective::input(in), collective::parts(counts, {}),
                                             collective::output(out), Reducer<In, Op>{op});
     });
@@ -96,53 +94,63 @@ class Collectives {
   // 0 gets nothing.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code scan(const Scope& scope, const In& in, Out&& out, Op op) const {
-    return by(scope, Call::scan, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
-      return collective::scan<S>(s, member(), collective::input(in), collective::output(out), false,
-                                 Reducer<In, Op>{op});
+    return by(scope, Call::scan, any_source, size_of(in), [&](const auto& s) {
+      return collective::scan(s, member(), collective::input(in), collective::output(out), false, Reducer<In, Op>{op});
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out, class Op>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code exclusive_scan(const Scope& scope, const In& in, Out&& out,
                                                               Op op) const {
-    return by(scope, Call::exclusive_scan, any_source, size_of(in), bytes_of(in, out), [&]<class S>(const S& s) {
-      return collective::scan<S>(s, member(), collective::input(in), collective::output(out), true,
-                                 Reducer<In, Op>{op});
+    return by(scope, Call::exclusive_scan, any_source, size_of(in), [&](const auto& s) {
+      return collective::scan(s, member(), collective::input(in), collective::output(out), true, Reducer<In, Op>{op});
     });
   }
 
   // The root's `out` gets every rank's `in`, one after the other.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
-  DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
-    return by(scope, Call::gather, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return by_few(s, size_of(in), [&](const auto& few) {
-        return collective::gather(detail::kept(few), member(), collective::input(in), collective::output(out),
-                                  collective::element_bytes<In>, root);
-      });
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code gather(const Scope& scope, const In& in, Out&& out, int root) const {
+    return by(scope, Call::gather, root, size_of(in), [&](const auto& s) {
+      return collective::move_by(
+          s, member(), size_of(in), longest(in, out),
+          [&](collective::Moved& a) {
+            return collective::plan_gather(s, member(), collective::input(in), collective::output(out),
+                                           collective::element_bytes<In>, root, a);
+          },
+          [&](const auto& few) {
+            return collective::gather(detail::kept(few), member(), collective::input(in), collective::output(out),
+                                      collective::element_bytes<In>, root);
+          });
     });
   }
   // Rank r's `in` of counts[r] elements goes to displacements[r]. The root alone needs `out` and both of these.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code gatherv(const Scope& scope, const In& in, Out&& out, Counts counts, Counts displacements,
                                 int root) const {
-    return by(scope, Call::gatherv, root, size_of(in), bytes_of(in, out), [&](const auto& s) {
+    return by_first(scope, Call::gatherv, root, size_of(in), longest(in, out), [&](const auto& s) {
       return collective::gatherv(detail::kept(s), member(), collective::input(in), collective::output(out),
                                  collective::parts(counts, displacements), collective::element_bytes<In>, root);
     });
   }
   // Each rank's `out` gets its part of the root's `in`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
-  DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
-    return by(scope, Call::scatter, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
-      return by_few(s, size_of(out), [&](const auto& few) {
-        return collective::scatter(detail::kept(few), member(), collective::input(in), collective::output(out),
-                                   collective::element_bytes<In>, root);
-      });
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code scatter(const Scope& scope, const In& in, Out&& out, int root) const {
+    return by(scope, Call::scatter, root, size_of(out), [&](const auto& s) {
+      return collective::move_by(
+          s, member(), size_of(out), longest(in, out),
+          [&](collective::Moved& a) {
+            return collective::plan_scatter(s, member(), collective::input(in), collective::output(out),
+                                            collective::element_bytes<In>, root, a);
+          },
+          [&](const auto& few) {
+            return collective::scatter(detail::kept(few), member(), collective::input(in), collective::output(out),
+                                       collective::element_bytes<In>, root);
+          });
     });
   }
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code scatterv(const Scope& scope, const In& in, Counts counts, Counts displacements, Out&& out,
                                  int root) const {
-    return by(scope, Call::scatterv, root, size_of(out), bytes_of(in, out), [&](const auto& s) {
+    return by_first(scope, Call::scatterv, root, size_of(out), longest(in, out), [&](const auto& s) {
       return collective::scatterv(detail::kept(s), member(), collective::input(in),
                                   collective::parts(counts, displacements), collective::output(out),
                                   collective::element_bytes<In>, root);
@@ -151,9 +159,9 @@ class Collectives {
   // As gather and gatherv, to every rank.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const In& in, Out&& out) const {
-    return by(scope, Call::all_gather, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return move_by<Scope>(
-          s, size_of(in),
+    return by(scope, Call::all_gather, any_source, size_of(in), [&](const auto& s) {
+      return collective::move_by(
+          s, member(), size_of(in), longest(in, out),
           [&](collective::Moved& a) {
             return collective::plan_parts(s, member(), Call::all_gather, collective::input(in), collective::output(out),
                                           collective::element_bytes<In>, a);
@@ -167,7 +175,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_gatherv(const Scope& scope, const In& in, Out&& out, Counts counts,
                                     Counts displacements) const {
-    return by(scope, Call::all_gatherv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
+    return by_first(scope, Call::all_gatherv, any_source, size_of(in), longest(in, out), [&](const auto& s) {
       return collective::all_gatherv(detail::kept(s), member(), collective::input(in), collective::output(out),
                                      collective::parts(counts, displacements), collective::element_bytes<In>);
     });
@@ -175,9 +183,9 @@ class Collectives {
   // Block r of `in` goes to rank r, and what comes from rank r is block r of `out`.
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const In& in, Out&& out) const {
-    return by(scope, Call::all_to_all, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
-      return move_by<Scope>(
-          s, size_of(in) / most(1, static_cast<const Slot*>(this)->size()),
+    return by(scope, Call::all_to_all, any_source, size_of(in), [&](const auto& s) {
+      return collective::move_by(
+          s, member(), size_of(in) / most(1, static_cast<const Slot*>(this)->size()), longest(in, out),
           [&](collective::Moved& a) {
             return collective::plan_parts(s, member(), Call::all_to_all, collective::input(in), collective::output(out),
                                           collective::element_bytes<In>, a);
@@ -192,7 +200,7 @@ class Collectives {
   template <class Scope, MessageBuffer In, collective::AlikeTo<In> Out>
   DCGN_HOST_DEVICE Code all_to_allv(const Scope& scope, const In& in, Counts send_counts, Counts send_displacements,
                                     Out&& out, Counts recv_counts, Counts recv_displacements) const {
-    return by(scope, Call::all_to_allv, any_source, size_of(in), bytes_of(in, out), [&](const auto& s) {
+    return by_first(scope, Call::all_to_allv, any_source, size_of(in), longest(in, out), [&](const auto& s) {
       return collective::all_to_allv(detail::kept(s), member(), collective::input(in),
                                      collective::parts(send_counts, send_displacements), collective::output(out),
                                      collective::parts(recv_counts, recv_displacements), collective::element_bytes<In>);
@@ -200,38 +208,31 @@ class Collectives {
   }
 
  private:
+  // Bytes of this rank's longest buffer.
   template <class... Buffers>
-  DCGN_HOST_DEVICE static std::size_t bytes_of(const Buffers&... buffers) {
-    std::size_t most = 0;
-    ((most = as_span(buffers).size_bytes() > most ? as_span(buffers).size_bytes() : most), ...);
-    return most;
+  DCGN_HOST_DEVICE static std::int64_t longest(const Buffers&... buffers) {
+    std::int64_t bytes = 0;
+    ((bytes = size_of(buffers) > bytes ? size_of(buffers) : bytes), ...);
+    return bytes;
   }
-  // This rank's part.
   template <class Buffer>
   DCGN_HOST_DEVICE static std::int64_t size_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(as_span(buffer).size_bytes());
   }
   DCGN_HOST_DEVICE static int most(int a, int b) { return a < b ? b : a; }
-  // Several blocks leave what is short to the first of them: meeting takes them longer.
+  // act(scope), and a note of the call in the trace. `part`: bytes of this rank's part.
   template <class Scope, class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code by(const Scope& scope, Call call, int root, std::int64_t part,
-                                                  std::size_t bytes, const Act& act) const {
+                                                  const Act& act) const {
     const Slot& slot = static_cast<const Slot&>(*this);
     const collective::Recorded recorded(scope, slot.port_, slot.group_, call, root, any_tag, part);
-    if constexpr (message::plans_ahead<Scope>)
-      if (bytes < collective::by_first_block && !scope.broken())
-        return scope.lead_block([&](const BlockScope& block) { return collective::Outcome{act(block)}; }).code;
     return act(scope);
   }
-  template <class Outer, class Scope, class Plan, class Act>
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Code move_by(const Scope& scope, std::int64_t bytes, const Plan& plan,
-                                                       const Act& act) const {
-    return collective::move_by<Outer::in_block>(scope, member(), bytes, plan, act);
-  }
-  // Of few bytes for each rank.
+  // The same, but the first of several blocks runs act(block) for all if the call is short.
   template <class Scope, class Act>
-  DCGN_HOST_DEVICE Code by_few(const Scope& scope, std::int64_t bytes, const Act& act) const {
-    return collective::by_few(scope, member(), bytes, act);
+  DCGN_HOST_DEVICE Code by_first(const Scope& scope, Call call, int root, std::int64_t part, std::int64_t bytes,
+                                 const Act& act) const {
+    return by(scope, call, root, part, [&](const auto& s) { return collective::by_first_if_short(s, bytes, act); });
   }
   DCGN_HOST_DEVICE collective::Member member() const { return static_cast<const Slot*>(this)->member(); }
 };

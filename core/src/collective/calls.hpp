@@ -19,10 +19,13 @@ template <class Scope>
 
 template <class Scope>
 DCGN_HOST_DEVICE Code barrier_by_steps(const Scope& scope, const Member& m, bool has_begun) {
-  if (!goes_in_turns(scope, m)) return barrier_otherwise<Scope>(scope, m);
-  const message::Peers peers = peers_of(m.group);
-  return meet_by_steps<Scope>(scope, m.port, m.group, peers, plan_to_meet(m.group, peers, m.group.size, true),
-                              m.group.size, has_begun);
+  if constexpr (!message::plans_ahead<Scope>)  // by_few() leaves it to a warp
+    if (goes_in_turns(scope, m)) {
+      const message::Peers peers = peers_of(m.group);
+      return meet_by_steps<Scope>(scope, m.port, m.group, peers, plan_to_meet(m.group, peers, m.group.size, true),
+                                  m.group.size, has_begun);
+    }
+  return barrier_otherwise<Scope>(scope, m);
 }
 
 template <class Scope>

@@ -3,6 +3,7 @@
 #include "message/engine/compiled.hpp"
 
 #include <dcgn/collective/addresses.hpp>
+#include <dcgn/collective/blocks_turn.hpp>
 #include <dcgn/message/copy_bytes.hpp>
 
 #include <cstdint>
@@ -73,6 +74,19 @@ DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call) 
   return {code, true};
 }
 
+template <class Few>
+DCGN_HOST_DEVICE Code open_turn(Few scope, const Member m, const TurnPlan plan) {
+  return Turn(scope, m).open(plan);
+}
+template <class Few>
+DCGN_HOST_DEVICE Heard hear_turn(Few scope, const Member m, const TurnPlan plan) {
+  return Turn(scope, m).hear(plan);
+}
+
+template Code open_turn(gpu::WarpScope, const Member, const TurnPlan);
+template Code open_turn(gpu::ThreadScope, const Member, const TurnPlan);
+template Heard hear_turn(gpu::WarpScope, const Member, const TurnPlan);
+template Heard hear_turn(gpu::ThreadScope, const Member, const TurnPlan);
 template Told tell_in_turn(gpu::WarpScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,
                            std::uint32_t);
 template Told tell_in_turn(gpu::ThreadScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <dcgn/buffers.hpp>
+#include <dcgn/collective/blocks_turn.hpp>
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/turn.hpp>
 #include <dcgn/message/copy_bytes.hpp>
@@ -148,7 +149,7 @@ DCGN_HOST_DEVICE Code move_small(const Scope& scope, const Member& m, const Move
 template <bool Words, class Scope>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_rows(const Scope& scope, const Member& m, const Moved& a) {
   const auto length = static_cast<std::uint64_t>(a.bytes);
-  Turn<Scope> turn(scope, m);
+  TurnOf<Scope> turn(scope, m);
   const int self = turn.self();
   const bool is_root = self == a.root;
   const TurnParts parts = parts_of(a.bytes, turn.size(), 1);
@@ -158,9 +159,8 @@ template <bool Words, class Scope>
       push_row<Words>(crew, turn.flight(k).sent(second), a.out + parts.at(part), parts.length(part));
     });
   };
-  return turn.run(
+  return turn.run_rows(
       {a.call, Signature(a.call, m.group.pair, a.root, 0, Signature::payload), a.bytes, a.root, a.sends, a.receives},
-      [&](int) { return length; },
       [&] {
         if (a.sends && !(a.in_parts && !is_root))
           turn.each_by_crews(a.sends, [&](int k, const message::Crew& crew) {
@@ -171,7 +171,6 @@ template <bool Words, class Scope>
         if (!Words) await_sent(scope, a.out, a.in, a.bytes);
         if (a.keeps && a.to(self) != a.from(self)) message::copy_bytes(scope, a.to(self), a.from(self), length);
       },
-      [](int, std::uint64_t, const message::Flight&) { return true; },
       [&](bool) {
         bool came = true;
         if (a.in_parts && !is_root) {
@@ -277,11 +276,12 @@ DCGN_HOST_DEVICE bool plan_scatter(const Scope& scope, const Member& m, const In
                    lies_apart(out.data, bytes, in.data, all, in.data + root * bytes));
 }
 
-// By a thread, a warp or several blocks: out of line.
+// Out of line. Several blocks come here with more than 8 bytes: by_few() leaves less to a warp.
 template <class Scope>
 DCGN_HOST_DEVICE Code move_in_turn(const Scope& scope, const Member& m, const Moved& a) {
-  return a.bytes <= static_cast<std::int64_t>(message::small_bytes) ? move_small(scope, m, a)
-                                                                    : move_apart<Scope>(scope, m, a);
+  if constexpr (!message::plans_ahead<Scope>)
+    if (a.bytes <= static_cast<std::int64_t>(message::small_bytes)) return move_small(scope, m, a);
+  return move_apart<Scope>(scope, m, a);
 }
 // A block moves words in the kernel's own code: true for more than 8 bytes in aligned words.
 DCGN_HOST_DEVICE inline bool moves_words(const Moved& a) {
@@ -387,8 +387,8 @@ struct Reduced {
 };
 
 // Reduces this rank's part as packets arrive and calls then(part, words) for each piece. False if the wait is given up.
-template <bool Words, class Scope, class R, class Then>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_rows(const Turn<Scope>& turn, int operands,
+template <bool Words, class AnyTurn, class R, class Then>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_rows(const AnyTurn& turn, int operands,
                                                               const unsigned char* in, unsigned char* out,
                                                               std::int64_t bytes, const R& r, const Then& then) {
   const auto length = static_cast<std::uint64_t>(bytes);
@@ -407,8 +407,8 @@ template <bool Words, class Scope, class R, class Then>
 }
 
 // The same for elements of any kind, by way of scratch memory with room for every operand.
-template <class Scope, class R>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_in_scratch(const Turn<Scope>& turn, int operands,
+template <class AnyTurn, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool fold_in_scratch(const AnyTurn& turn, int operands,
                                                                     const unsigned char* in, unsigned char* out,
                                                                     std::int64_t bytes, const R& r) {
   unsigned char* const scratch = turn.me().collectives.scratch;
@@ -456,7 +456,7 @@ template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Outcome reduce_small_by_steps(Kept<Scope> scope, const Member m,
                                                                         const Reduced a, const R r, bool has_begun) {
   Turn<Scope> turn(scope, m);
-  const auto lookers = turn.block().lookers();
+  const auto lookers = scope.lookers();
   const int self = turn.self();
   std::uint64_t operand = 0;  // first this rank's operand for the lane's rank, then that rank's operand
   if constexpr (Turn<Scope>::by_lanes)
@@ -502,8 +502,8 @@ template <class Scope, class R>
 }
 
 // More than 8 bytes, in one step or two. One function for both, because it is compiled into kernels.
-template <bool Words, class Scope, class R>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_rows(Turn<Scope>& turn, const Member& m, const Reduced& a,
+template <bool Words, class AnyTurn, class R>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_rows(AnyTurn& turn, const Member& m, const Reduced& a,
                                                                 const R& r) {
   const std::int64_t bytes = a.count * r.element();
   const auto length = static_cast<std::uint64_t>(bytes);
@@ -515,10 +515,9 @@ template <bool Words, class Scope, class R>
     for (int k = 0; k < turn.size() && a.in_parts; ++k)
       if (k != self) turn.flight(k).sent(second).write(part, d);
   };
-  return turn.run(
+  return turn.run_rows(
       {a.call, Signature(a.call, m.group.pair, a.root, r.element(), Signature::payload), bytes, a.root, a.sends,
        turn.others() & ((1u << a.operands) - 1)},
-      [&](int) { return length; },
       [&] {
         if (a.in_parts || a.in_stride) {
           turn.each_by_crews(a.sends, [&](int k, const message::Crew& crew) {
@@ -537,7 +536,6 @@ template <bool Words, class Scope, class R>
           });
         }
       },
-      [](int, std::uint64_t, const message::Flight&) { return true; },
       [&](bool) {
         if (!a.operands) return true;
         bool came = true;
@@ -564,28 +562,33 @@ template <bool Words, class Scope, class R>
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Outcome reduce_apart(Kept<Scope> scope, const Member m, const Reduced a,
                                                                const R r) {
-  Turn<Scope> turn(scope, m);
+  if (!has_lanes(scope, m.group.size))
+    return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); });
+  TurnOf<Scope> turn(scope, m);
   return {reduce_rows<false>(turn, m, a, r), true};
 }
 
-// By blocks in the kernel's own code, if the operation allows it and the buffers consist of words.
-template <class Scope, class R>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_in_turn(const Scope& scope, const Member& m,
-                                                                   const Reduced& a, const R& r) {
-  if constexpr (R::folds_words)
-    if (a.count * r.element() <= static_cast<std::int64_t>(message::small_bytes))
-      return lead_few(scope, m.group.size, [&](const auto& few) { return reduce_small(few, m, a, r); }).code;
-  if (!has_lanes(scope, m.group.size))
-    return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); }).code;
-  const std::int64_t bytes = a.count * r.element();
-  if constexpr (!Scope::in_warp && FoldsPackets<R>) {
-    const auto length = static_cast<std::uint64_t>(bytes);
-    if (message::is_words(a.in, length) && message::is_words(a.out, length)) {
-      Turn<Scope> turn(scope, m);
-      return reduce_rows<true>(turn, m, a, r);
+// A call that reduces; `longest`: bytes of a rank's longest buffer. If it goes in a turn, up to 8 bytes, and words of
+// blocks, are reduced in the kernel's own code. If it does not, otherwise(scope) makes it.
+template <class Scope, class R, class Otherwise>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_by(const Scope& scope, const Member& m, bool in_turn,
+                                                              const Reduced& a, std::int64_t longest, const R& r,
+                                                              const Otherwise& otherwise) {
+  if (in_turn) {
+    const std::int64_t bytes = a.count * r.element();
+    if constexpr (R::folds_words)
+      if (bytes <= static_cast<std::int64_t>(message::small_bytes))
+        return lead_few(scope, m.group.size, [&](const auto& few) { return reduce_small(few, m, a, r); }).code;
+    if constexpr (!Scope::in_warp && FoldsPackets<R>) {
+      const auto length = static_cast<std::uint64_t>(bytes);
+      if (has_lanes(scope, m.group.size) & message::is_words(a.in, length) & message::is_words(a.out, length)) {
+        TurnOf<Scope> turn(scope, m);
+        return reduce_rows<true>(turn, m, a, r);
+      }
     }
   }
-  return by_first_if_short(scope, bytes, [&]<class S>(const S& s) { return reduce_apart<S>(s, m, a, r).code; });
+  return by_first_if_short(
+      scope, longest, [&]<class S>(const S& s) { return in_turn ? reduce_apart<S>(s, m, a, r).code : otherwise(s); });
 }
 
 }  // namespace dcgn::collective

@@ -111,62 +111,47 @@ struct Reducer {
   }
 
 #if defined(__CUDA_ARCH__)
-  // Of the elements in whole lines of 16 bytes, where all ranks have such; how many those are. Of few ranks several
-  // lines of each are under way at once.
+  // Of the elements in whole lines of 16 bytes, if all buffers are aligned; returns how many. A thread has four lines
+  // of two ranks under way.
   template <class Scope>
   __device__ std::int64_t fold_lines(const Scope& scope, const Far& far, std::int64_t count) const {
     constexpr auto each = static_cast<std::int64_t>(16 / sizeof(T));
-    const std::int64_t lines = count / each;
-    const bool done = far.ranks <= 2   ? fold_lines_of<2, 4>(scope, far, lines)
-                      : far.ranks <= 4 ? fold_lines_of<4, 2>(scope, far, lines)
-                                       : fold_lines_of<8, 1>(scope, far, lines);
-    return done ? lines * each : 0;
-  }
-  template <int Ranks, int Depth, class Scope>
-  __device__ bool fold_lines_of(const Scope& scope, const Far& far, std::int64_t lines) const {
-    const int ranks = far.ranks, targets = far.targets();
-    const auto source = [&](int k) { return reinterpret_cast<const uint4*>(far[k]); };
-    const auto target = [&](int k) { return reinterpret_cast<uint4*>(far.target(k)); };
-    const uint4* from[Ranks];
-    uint4* to[Ranks];
+    constexpr int depth = 4;
+    const std::int64_t lines = count / each, stride = scope.size();
     std::uintptr_t together = 0;
+    for (int k = 0; k < far.ranks; ++k) together |= reinterpret_cast<std::uintptr_t>(far[k]);
+    for (int k = 0; k < far.targets(); ++k) together |= reinterpret_cast<std::uintptr_t>(far.target(k));
+    if (together & 15) return 0;
+    for (std::int64_t i = scope.rank(); i < lines; i += depth * stride) {
+      uint4 sum[depth], next[2][depth];
+      const auto load = [&](int k, uint4(&to)[depth]) {
+        const auto* const from = reinterpret_cast<const uint4*>(far[k]) + i;
 #pragma unroll
-    for (int k = 0; k < Ranks; ++k) {
-      from[k] = source(k < ranks ? k : 0);
-      to[k] = target(k < targets ? k : 0);
-      together |= reinterpret_cast<std::uintptr_t>(from[k]) | reinterpret_cast<std::uintptr_t>(to[k]);
+        for (int d = 0; d < depth; ++d)
+          if (i + d * stride < lines) to[d] = message::load_line(from + d * stride);
+      };
+      const auto add_all = [&](const uint4(&from)[depth]) {
+#pragma unroll
+        for (int d = 0; d < depth; ++d)
+          if (i + d * stride < lines) add(sum[d], from[d]);
+      };
+      load(0, sum);
+#pragma unroll 1
+      for (int k = 1; k < far.ranks; k += 2) {
+        load(k, next[0]);
+        if (k + 1 < far.ranks) load(k + 1, next[1]);
+        add_all(next[0]);
+        if (k + 1 < far.ranks) add_all(next[1]);
+      }
+#pragma unroll 1
+      for (int k = 0; k < far.targets(); ++k) {
+        auto* const to = reinterpret_cast<uint4*>(far.target(k)) + i;
+#pragma unroll
+        for (int d = 0; d < depth; ++d)
+          if (i + d * stride < lines) to[d * stride] = sum[d];
+      }
     }
-    for (int k = Ranks; k < ranks; ++k) together |= reinterpret_cast<std::uintptr_t>(source(k));
-    for (int k = Ranks; k < targets; ++k) together |= reinterpret_cast<std::uintptr_t>(target(k));
-    if (together & 15) return false;
-    const std::int64_t stride = scope.size();
-    std::int64_t i = scope.rank();
-    const auto some = [&](auto count) {
-      constexpr int depth = decltype(count)::value;
-      uint4 line[Ranks][depth];
-#pragma unroll
-      for (int k = 0; k < Ranks; ++k)
-#pragma unroll
-        for (int d = 0; d < depth; ++d)
-          if (k < ranks) line[k][d] = message::load_line(from[k] + i + d * stride);
-#pragma unroll
-      for (int k = 1; k < Ranks; ++k)
-#pragma unroll
-        for (int d = 0; d < depth; ++d)
-          if (k < ranks) add(line[0][d], line[k][d]);
-      if constexpr (depth == 1)
-        for (int k = Ranks; k < ranks; ++k) add(line[0][0], message::load_line(source(k) + i));
-#pragma unroll
-      for (int k = 0; k < Ranks; ++k)
-#pragma unroll
-        for (int d = 0; d < depth; ++d)
-          if (k < targets) to[k][i + d * stride] = line[0][d];
-      if constexpr (depth == 1)
-        for (int k = Ranks; k < targets; ++k) target(k)[i] = line[0][0];
-    };
-    for (; i + (Depth - 1) * stride < lines; i += Depth * stride) some(std::integral_constant<int, Depth>{});
-    for (; i < lines; i += stride) some(std::integral_constant<int, 1>{});
-    return true;
+    return lines * each;
   }
   __device__ void add(uint4& sum, const uint4& next) const {
     T* const a = reinterpret_cast<T*>(&sum);

@@ -53,19 +53,18 @@ DCGN_HOST_DEVICE bool reduces_in_turn(const Scope& scope, const Member& m, const
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce(const Scope& scope, const Member& m, Input in, Output out,
                                                            int root, const R r) {
+  const auto otherwise = [&]<class S>(const S& s) { return reduce_otherwise<S>(s, m, in, out, root, r); };
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = in.count * r.element();
     const bool here = m.group.rank == root;
-    if (reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) && m.group.has(root) &&
-        bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
-        has_room(*m.port.me, bytes, m.group.size, r)) {
-      return reduce_in_turn(
-          scope, m,
-          {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? m.group.size : 0}, r);
-    }
+    const Reduced a{Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? m.group.size : 0};
+    const bool in_turn = reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) &&
+                         m.group.has(root) && bytes <= most_to_reduce_in_turn &&
+                         bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, m.group.size, r);
+    return reduce_by(scope, m, in_turn, a, bytes, r, otherwise);
+  } else {
+    return otherwise(scope);
   }
-  return by_first_if_short(scope, in.count * r.element(),
-                           [&]<class S>(const S& s) { return reduce_otherwise<S>(s, m, in, out, root, r); });
 }
 
 // What those check that give every rank as much as it gave.
@@ -113,26 +112,26 @@ template <class Scope, class R>
                                                                Output out, const R r) {
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = in.count * r.element();
-    if (reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data)) {
-      const int size = m.group.size;
-      const Steps steps =
-          bytes <= most_to_reduce_in_turn ? steps_of(*m.port.me, bytes, size, r.element()) : Steps::none;
-      const bool in_parts = steps == Steps::two;
-      if (steps != Steps::none &&
-          has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r)) {
-        return reduce_in_turn(
-            scope, m, {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts},
-            r);
-      } else if (may_go_straight(scope, m, bytes, all_reduce_by_addresses)) {
-        if constexpr (message::plans_ahead<Scope>)
-          return all_reduce_straight(scope, m, in, out, r);  // a function would save the registers of all blocks
-        else
-          return all_reduce_straight_apart<Scope>(scope, m, in, out, r);
-      }
-    }
+    const int size = m.group.size;
+    const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
+    const Steps steps =
+        right && bytes <= most_to_reduce_in_turn ? steps_of(*m.port.me, bytes, size, r.element()) : Steps::none;
+    const bool in_parts = steps == Steps::two;
+    const bool in_turn = steps != Steps::none &&
+                         has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r);
+    const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
+    if constexpr (message::plans_ahead<Scope>)
+      if (straight) return all_reduce_straight(scope, m, in, out, r);  // a function would save all blocks' registers
+    return reduce_by(scope, m, in_turn,
+                     {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts},
+                     bytes, r, [&]<class S>(const S& s) {
+                       if constexpr (!message::plans_ahead<Scope>)
+                         if (straight) return all_reduce_straight_apart<S>(s, m, in, out, r);
+                       return all_reduce_otherwise<S>(s, m, in, out, r);
+                     });
+  } else {
+    return all_reduce_otherwise<Scope>(scope, m, in, out, r);
   }
-  return by_first_if_short(scope, in.count * r.element(),
-                           [&]<class S>(const S& s) { return all_reduce_otherwise<S>(s, m, in, out, r); });
 }
 
 template <class Scope, class R>
@@ -149,20 +148,20 @@ template <class Scope, class R>
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code scan(const Scope& scope, const Member& m, Input in, Output out,
                                                          bool exclusive, const R r) {
+  const auto otherwise = [&]<class S>(const S& s) { return scan_otherwise<S>(s, m, in, out, exclusive, r); };
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = in.count * r.element();
-    const int size = m.group.size;
-    if (reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data) && bytes <= most_to_move_in_turn &&
-        bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r)) {
-      const int self = m.group.rank;
-      return reduce_in_turn(scope, m,
-                            {exclusive ? Call::exclusive_scan : Call::scan, no_root, in.count, in.data, 0, out.data,
-                             others_in(m.group) & ~((2u << self) - 1), self + !exclusive},
-                            r);
-    }
+    const int size = m.group.size, self = m.group.rank;
+    const bool in_turn = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data) &&
+                         bytes <= most_to_move_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+                         has_room(*m.port.me, bytes, size, r);
+    return reduce_by(scope, m, in_turn,
+                     {exclusive ? Call::exclusive_scan : Call::scan, no_root, in.count, in.data, 0, out.data,
+                      others_in(m.group) & ~((2u << self) - 1), self + !exclusive},
+                     bytes, r, otherwise);
+  } else {
+    return otherwise(scope);
   }
-  return by_first_if_short(scope, in.count * r.element(),
-                           [&]<class S>(const S& s) { return scan_otherwise<S>(s, m, in, out, exclusive, r); });
 }
 
 // Part k of `total` elements for rank k.
@@ -194,18 +193,19 @@ template <class Scope, class R>
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_scatter(const Scope& scope, const Member& m, Input in,
                                                                    Output out, const R r) {
+  const auto otherwise = [&]<class S>(const S& s) { return reduce_scatter_otherwise<S>(s, m, in, out, r); };
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = out.count * r.element();
     const int size = m.group.size;
-    if (reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
-        in.count == out.count * size && bytes <= most_to_move_in_turn &&
-        bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r)) {
-      return reduce_in_turn(
-          scope, m, {Call::reduce_scatter, no_root, out.count, in.data, bytes, out.data, others_in(m.group), size}, r);
-    }
+    const bool in_turn = reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
+                         in.count == out.count * size && bytes <= most_to_move_in_turn &&
+                         bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r);
+    return reduce_by(scope, m, in_turn,
+                     {Call::reduce_scatter, no_root, out.count, in.data, bytes, out.data, others_in(m.group), size},
+                     in.count * r.element(), r, otherwise);
+  } else {
+    return otherwise(scope);
   }
-  return by_first_if_short(scope, in.count * r.element(),
-                           [&]<class S>(const S& s) { return reduce_scatter_otherwise<S>(s, m, in, out, r); });
 }
 
 // Part i is parts.counts[i] elements, which follow each other.

@@ -42,7 +42,7 @@ DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::
 // One bit for each other rank of a group.
 DCGN_HOST_DEVICE inline std::uint32_t others_in(const Group& g) { return ((1u << g.size) - 1) & ~(1u << g.rank); }
 
-// True if the scope's warp has a lane for each rank; otherwise one thread handles them all.
+// True if the scope's first warp has a lane for each rank; otherwise one thread handles them all.
 template <class Scope>
 DCGN_HOST_DEVICE bool has_lanes(const Scope& scope, int ranks) {
   if constexpr (Scope::single || !dcgn::detail::decides_in_block)
@@ -52,16 +52,18 @@ DCGN_HOST_DEVICE bool has_lanes(const Scope& scope, int ranks) {
   else
     return static_cast<int>(scope.size()) >= ranks;
 }
-// Runs act(scope) on the first warp, or on the one thread of a thread scope, or on one thread if the warp has too few
+// Runs act(scope) on the first warp, or on the one thread of a thread scope, or on the leader if the warp has too few
 // lanes.
 template <class Scope, class Act>
 DCGN_HOST_DEVICE auto lead_few(const Scope& scope, int ranks, const Act& act) {
-  if constexpr (!Scope::single)
-    if (!has_lanes(scope, ranks)) return scope.lead([&] { return act(gpu::ThreadScope()); });
-  if constexpr (Scope::in_warp)
+  if constexpr (Scope::single) {
     return act(scope);
-  else
-    return scope.lead_warp(act);
+  } else if constexpr (Scope::in_warp) {
+    if (has_lanes(scope, ranks)) return act(scope);
+    return scope.lead([&] { return act(gpu::ThreadScope()); });
+  } else {
+    return scope.lead_warp([&](const gpu::WarpScope& warp) { return lead_few(warp, ranks, act); });
+  }
 }
 
 // act(scope). If a rank's longest buffer has fewer than by_first_block bytes, the first of several blocks runs
@@ -103,6 +105,21 @@ struct PeerCrew {
   }
 };
 
+// Calls act(k, crew) for each of `ranks`, at most `size`, on the tile of the scope's threads that carries its payload.
+template <class Scope, class Act>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline void each_peer_by_crews(const Scope& scope, int size,
+                                                                       std::uint32_t ranks, const Act& act) {
+  std::uint32_t count = 0;
+  for (std::uint32_t left = ranks; left; left &= left - 1) ++count;
+  const PeerCrew its(scope.rank(), scope.size(), count);
+  std::uint32_t number = 0, next = its.first;
+  for (int k = 0; k < size; ++k) {
+    if (!(ranks >> k & 1) || number++ != next) continue;
+    act(k, its.crew);
+    next += its.step;
+  }
+}
+
 // Ends a call that cannot complete: every thread gets the code that the leader found. A function of its own without a
 // reference to the Turn: an object whose address is passed on would be kept in memory, not in registers.
 template <class Scope>
@@ -123,6 +140,12 @@ template <class Scope>
   scope.sync();
   return scope.broken() ? Code::aborted : code;
 }
+
+// What the signatures of a turn said.
+struct Heard {
+  Code code = Code::ok;
+  Code late = Code::ok;  // a mismatch in the call before
+};
 
 template <class Scope>
 class Turn {
@@ -158,20 +181,8 @@ class Turn {
     return {*me_.phase, me_.collectives.given_up};
   }
 
-  // The calling thread's block if the scope has several; otherwise the scope.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE auto block() const {
-    if constexpr (message::plans_ahead<Scope>)
-      return scope_.block();
-    else
-      return scope_;
-  }
   // True for the threads that handle signatures.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE bool signs() const {
-    if constexpr (message::plans_ahead<Scope>)
-      return block().looks() && scope_.is_leaders_block();
-    else
-      return scope_.looks();
-  }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool signs() const { return scope_.looks(); }
 
   // This turn's packets between this rank and rank k. Any thread of the scope may ask.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight(int k) const { return flights()[k]; }
@@ -194,15 +205,7 @@ class Turn {
   // Calls act(k, crew) for each of `ranks`, on the tile of threads that carries its payload.
   template <class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void each_by_crews(std::uint32_t ranks, const Act& act) const {
-    std::uint32_t count = 0;
-    for (std::uint32_t left = ranks; left; left &= left - 1) ++count;
-    const PeerCrew its(scope_.rank(), scope_.size(), count);
-    std::uint32_t number = 0, next = its.first;
-    for (int k = 0; k < size_; ++k) {
-      if (!(ranks >> k & 1) || number++ != next) continue;
-      act(k, its.crew);
-      next += its.step;
-    }
+    each_peer_by_crews(scope_, size_, ranks, act);
   }
 
   // The fast path of a turn without payloads, by a warp: each lane sends `value` to its rank and gives take() what that
@@ -245,7 +248,6 @@ class Turn {
     if (!has_begun) {
       if (signs) code = prepare(plan);
       if (!scope_.agree(code == Code::ok)) return give_up<Scope>(scope_, me_, plan.call, code);
-      if constexpr (message::plans_ahead<Scope>) follow(plan);
       if (signs) {
         if (plan.orders) message::order_memory();
         begin(plan, value);
@@ -260,10 +262,37 @@ class Turn {
     }
     const bool came = take(code == Code::ok);
     if constexpr (Scope::in_warp) scope_.sync();  // all have done with the flights
-    if (signs && !message::plans_ahead<Scope>) end(plan);
+    if (signs) end(plan);
     const bool good = scope_.agree(came & (code == Code::ok) & (late_ == Code::ok || !plan.ends));
-    if (signs && message::plans_ahead<Scope>) end(plan);  // other blocks have found the inboxes as they were
     return good ? Code::ok : give_up<Scope>(scope_, me_, plan.call, code == Code::ok ? late_ : code);
+  }
+
+  // A turn with payloads in packets.
+  template <class Push, class Take>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code run_rows(const TurnPlan& plan, const Push& push, const Take& take) {
+    return run(
+        plan, [&](int) { return static_cast<std::uint64_t>(plan.bytes); }, push,
+        [](int, std::uint64_t, const message::Flight&) { return true; }, take);
+  }
+
+  // What one warp, or thread, does in a turn of several blocks. First it sends the signatures:
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code open(const TurnPlan& plan) {
+    Code code = Code::ok;
+    if (signs()) code = prepare(plan);
+    code = scope_.broadcast(code);
+    if (signs() && code == Code::ok) begin(plan, [&](int) { return static_cast<std::uint64_t>(plan.bytes); });
+    return code;
+  }
+  // When the payloads are under way, it waits for the signatures of the others.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Heard hear(const TurnPlan& plan) {
+    Code code = Code::ok;
+    if (signs()) {
+      code = read_signatures(plan, [](int, std::uint64_t, const message::Flight&) { return true; });
+      if (code != Code::ok && scope_.leader())
+        store_relaxed(me_.collectives.given_up, static_cast<std::uint32_t>(message::Phase::aborted));
+      end(plan);
+    }
+    return {scope_.broadcast(code), scope_.broadcast(late_)};
   }
 
   // A mismatch in the call before, found now by the threads that handle signatures. This call still completes, because
@@ -278,7 +307,7 @@ class Turn {
     if constexpr (Scope::in_warp)
       return me_.collectives.flights;
     else
-      return *block().template table<Flights>();
+      return *scope_.template table<Flights>();
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Inbox& place_of(int k) const {
     if constexpr (by_lanes)
@@ -296,7 +325,7 @@ class Turn {
   // By the first warp of a block, or its leader. The warp synchronises first: one of its lanes may have made the call
   // before by itself.
   [[gnu::always_inline]] DCGN_HOST_DEVICE void find_inboxes() {
-    const auto lookers = block().lookers();
+    const auto lookers = scope_.lookers();
     lookers.sync();
     lane_ = static_cast<int>(lookers.rank());
     if constexpr (by_lanes)
@@ -315,19 +344,6 @@ class Turn {
       to.turn = its.turn;
     });
   }
-  // All blocks but the leader's read the inboxes here, after all blocks have arrived: a block that came early would
-  // read the turn of the call before. The inboxes do not change before all blocks have ended the turn.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE void follow(const TurnPlan& plan) {
-    if (scope_.is_leaders_block()) return;
-    const auto block = this->block();
-    if (block.looks()) {
-      find_inboxes();
-      note_flights(plan);
-      lane_ = size_;
-    }
-    block.sync();
-  }
-
   template <class Value>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void begin(const TurnPlan& plan, const Value& value) const {
     each_seen_to(plan.sends, [&](int k, const message::Inbox& inbox) { sign(plan, inbox, value(k)); });
@@ -368,7 +384,7 @@ class Turn {
     each_seen_to(others(), [&](int, const message::Inbox& inbox) {
       ready = ready && (inbox.turn - inbox.seen <= message::most_unseen_turns || is_read(inbox));
     });
-    const auto lookers = block().lookers();
+    const auto lookers = scope_.lookers();
     if (lookers.vote(ready)) return Code::ok;
     Code code = Code::ok;
     if (scope_.leader())
@@ -396,7 +412,7 @@ class Turn {
 
   template <class Got>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code read_signatures(const TurnPlan& plan, const Got& got) {
-    const auto lookers = block().lookers();
+    const auto lookers = scope_.lookers();
     std::uint32_t left = plan.receives;  // of the ranks that this thread handles
     int differs = -1;                    // rank k now, or size_ + k in the turn before
     std::uint64_t its_value = 0, its_word = 0;

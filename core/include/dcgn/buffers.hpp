@@ -88,10 +88,11 @@ struct Place {
   DCGN_HOST_DEVICE const unsigned char* from() const { return reinterpret_cast<const unsigned char*>(in); }
   DCGN_HOST_DEVICE unsigned char* to() const { return reinterpret_cast<unsigned char*>(out); }
 };
-// The same elements of the inputs of several ranks, `from` bytes into each, and where the results go: `to` bytes into
-// the output of each, or to one place alone.
+// The same elements of the inputs of ranks 0 to operands - 1, `from` bytes into each, and where the results go: `to`
+// bytes into the output of each of `ranks`, or to one place alone.
 struct Far {
   const Place* places;
+  int operands;
   int ranks, first;  // begins to write at that one
   std::int64_t from, to;
   unsigned char* alone;
@@ -135,7 +136,7 @@ struct HostReducer {
     for (std::int64_t at = 0; at < count; at += most) {
       const std::int64_t n = count - at < most ? count - at : most, begin = at * bytes;
       const unsigned char* sum = far[0] + begin;
-      for (int k = 1; k < far.ranks; ++k) {
+      for (int k = 1; k < far.operands; ++k) {
         apply(op, far.space, sum, far[k] + begin, n);
         sum = far.space;
       }

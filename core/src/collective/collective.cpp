@@ -27,12 +27,14 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   const auto each_word = [](const auto& act) {
     for (std::uint32_t i = 1; i < 3; ++i) act(i);
   };
+  // In place, a rank would overwrite operands that others still read.
+  const bool scans = call == Call::scan || call == Call::exclusive_scan;
   bool reached = able, came = true;
   const auto keep = [&](int r, const std::uint64_t(&words)[3]) {
     places[r] = {words[0], words[1], alike};
-    reached = reached && words[1] != Place::out_of_reach;
+    reached = reached && words[1] != Place::out_of_reach && !(scans && words[0] == words[1]);
   };
-  const int root = call == Call::broadcast ? alike.root : no_root;
+  const int root = call == Call::broadcast || call == Call::reduce ? alike.root : no_root;
   turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
   told.code = turn.run(
       {call, Signature(call, m.group.pair, root, alike.element, Signature::places),

@@ -174,6 +174,98 @@ TEST(SeveralBlocks, InManyInterleavings) {
   expect_shares(3, 2, 32, {16650, 1, 0}, seeds);
 }
 
+// reduce, scan, exclusive_scan and reduce_scatter of buffers so long that ranks work on them directly; in place, too.
+struct ReducesLongBuffers {
+  std::int64_t n;
+  static constexpr unsigned max_threads = 512;
+
+  // errors[0]: elements that are wrong, errors[1]: calls that failed; errors[2]: for meet().
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, Step* memory, std::uint32_t* errors) const {
+    const gpu::Slot me = comm.slot(0);
+    const int ranks = me.size(), rank = me.rank();
+    Step* const in = memory;
+    Step* const out = memory + n * ranks;
+    const std::int64_t first = ctx.block_rank() * ctx.num_threads() + ctx.thread_rank();
+    const std::int64_t stride = ctx.num_blocks() * ctx.num_threads();
+    int turn = 0;
+    // Elements `begin` to begin + n of ranks 0 to operands - 1.
+    const auto expect = [&](const Step* at, std::int64_t begin, int operands) {
+      std::uint32_t wrong = 0;
+      for (std::int64_t i = first; operands && i < n; i += stride) {
+        Step sum = SharesInTurns::step(turn, 0, begin + i);
+        for (int r = 1; r < operands; ++r) sum = InTurn{}(sum, SharesInTurns::step(turn, r, begin + i));
+        wrong += at[i].factor != sum.factor || at[i].summand != sum.summand;
+      }
+      if (wrong) fetch_add(errors[0], wrong);
+    };
+    for (const bool many : {true, false}) {
+      const auto call = [&](const auto& act) {
+        ++turn;
+        for (std::int64_t i = first; i < n * ranks; i += stride) in[i] = SharesInTurns::step(turn, rank, i);
+        for (std::int64_t i = first; i < n; i += stride) out[i] = {3, 4};
+        SharesInTurns::meet(ctx, errors[2]);
+        Code code = Code::ok;
+        if (many)
+          code = act(gpu::this_grid(ctx, me));
+        else if (ctx.block_rank() == 0)
+          code = act(gpu::this_block(ctx));
+        if (code != Code::ok) fetch_add(errors[1], 1);
+        SharesInTurns::meet(ctx, errors[2]);
+      };
+      const auto length = static_cast<std::size_t>(n);
+      const Span<Step> part(in, length), result(out, length);
+      const Span<const Step> all(in, length * static_cast<std::size_t>(ranks));
+      const int root = ranks - 1;
+      call([&](const auto& scope) { return me.reduce(scope, part, result, InTurn{}, root); });
+      if (rank == root) expect(out, 0, ranks);
+      expect(in, 0, rank == 0 ? 1 : 0);  // rank 0 still has its own
+      call([&](const auto& scope) { return me.reduce(scope, part, part, InTurn{}, root); });
+      if (rank == root) expect(in, 0, ranks);
+      call([&](const auto& scope) { return me.scan(scope, part, result, InTurn{}); });
+      expect(out, 0, rank + 1);
+      call([&](const auto& scope) { return me.scan(scope, part, part, InTurn{}); });
+      expect(in, 0, rank + 1);
+      call([&](const auto& scope) { return me.exclusive_scan(scope, part, result, InTurn{}); });
+      expect(out, 0, rank);
+      call([&](const auto& scope) { return me.reduce_scatter(scope, all, result, InTurn{}); });
+      expect(out, rank * n, ranks);
+      call([&](const auto& scope) {
+        return me.reduce_scatter(scope, all, Span<Step>(in + rank * n, length), InTurn{});
+      });
+      expect(in + rank * n, rank * n, ranks);
+      SharesInTurns::meet(ctx, errors[2]);
+    }
+  }
+};
+
+TEST(SeveralBlocks, ReduceLongBuffers) {
+  if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  const int gpus = gpus_at_most(4);
+  for (const std::int64_t n : {17003, 20480}) {
+    Config config{.nodes = {{.gpus = gpus, .slots = 1}}};
+    config.deadline_s = 20 * fewer;
+    Job job(config);
+    std::vector<DeviceBuffer<Step>> memory;
+    std::vector<DeviceBuffer<std::uint32_t>> errors;
+    for (int g = 0; g < gpus; ++g) {
+      const Device device = job.world().device(g);
+      memory.emplace_back(device, static_cast<std::size_t>(n * (gpus + 1)));
+      errors.emplace_back(device, 3);
+      device.fill(errors.back().data(), 0, 3 * sizeof(std::uint32_t));
+      job.gpu_on(g, {.grid = 3, .block = 64, .resident = true}, ReducesLongBuffers{n}, memory.back().data(),
+                 errors.back().data());
+    }
+    ASSERT_NO_THROW(job.run());
+    for (const auto& its : errors) {
+      std::vector<std::uint32_t> found(3);
+      its.download(found.data());
+      EXPECT_EQ(found[0], 0u) << "wrong elements";
+      EXPECT_EQ(found[1], 0u) << "failed calls";
+    }
+    if (sanitized) break;
+  }
+}
+
 // First the ranks give different lengths, and are told so; then they do better.
 struct OtherLengthsFirst {
   static constexpr int n = 40000;

@@ -91,7 +91,7 @@ struct Reducer {
 #endif
     for (std::int64_t i = done + scope.rank(); i < count; i += scope.size()) {
       T sum = reinterpret_cast<const T*>(far[0])[i];
-      for (int k = 1; k < far.ranks; ++k) sum = op(sum, reinterpret_cast<const T*>(far[k])[i]);
+      for (int k = 1; k < far.operands; ++k) sum = op(sum, reinterpret_cast<const T*>(far[k])[i]);
       for (int k = 0; k < far.targets(); ++k) reinterpret_cast<T*>(far.target(k))[i] = sum;
     }
   }
@@ -119,7 +119,7 @@ struct Reducer {
     constexpr int depth = 4;
     const std::int64_t lines = count / each, stride = scope.size();
     std::uintptr_t together = 0;
-    for (int k = 0; k < far.ranks; ++k) together |= reinterpret_cast<std::uintptr_t>(far[k]);
+    for (int k = 0; k < far.operands; ++k) together |= reinterpret_cast<std::uintptr_t>(far[k]);
     for (int k = 0; k < far.targets(); ++k) together |= reinterpret_cast<std::uintptr_t>(far.target(k));
     if (together & 15) return 0;
     for (std::int64_t i = scope.rank(); i < lines; i += depth * stride) {
@@ -137,11 +137,11 @@ struct Reducer {
       };
       load(0, sum);
 #pragma unroll 1
-      for (int k = 1; k < far.ranks; k += 2) {
+      for (int k = 1; k < far.operands; k += 2) {
         load(k, next[0]);
-        if (k + 1 < far.ranks) load(k + 1, next[1]);
+        if (k + 1 < far.operands) load(k + 1, next[1]);
         add_all(next[0]);
-        if (k + 1 < far.ranks) add_all(next[1]);
+        if (k + 1 < far.operands) add_all(next[1]);
       }
 #pragma unroll 1
       for (int k = 0; k < far.targets(); ++k) {
@@ -295,10 +295,10 @@ DCGN_HOST_DEVICE auto reducing_part(const Channel<Scope>& c, unsigned char* out,
   return [&c, &r, out, begin, count, to_all](const Place* places) {
     constexpr int table = at_once_ranks * sizeof(Place);
     const std::int64_t at = begin * r.element();
-    r.fold(
-        c.scope(),
-        Far{places, c.size(), c.rank(), at, at, to_all ? nullptr : out, c.scratch() + table, c.scratch_bytes() - table},
-        count);
+    r.fold(c.scope(),
+           Far{places, c.size(), c.size(), c.rank(), at, at, to_all ? nullptr : out, c.scratch() + table,
+               c.scratch_bytes() - table},
+           count);
   };
 }
 template <class Scope, class R>

@@ -50,18 +50,82 @@ DCGN_HOST_DEVICE bool reduces_in_turn(const Scope& scope, const Member& m, const
          lies_apart(out.data, results * element, in.data, in.count * element, same);
 }
 
+// A call that reduces on the buffers directly, of ranks that have inboxes. Each rank reduces `count` elements.
+struct StraightReduction {
+  Call call;
+  int root;  // the rank that gets the result, or no_root
+  const unsigned char* in;
+  unsigned char* out;
+  std::int64_t total;         // elements of an input, the same at all ranks
+  std::int64_t begin, count;  // those that the calling rank reduces
+  int operands;               // of ranks 0 to operands - 1
+  bool to_all = false;        // into the outputs of all ranks; otherwise into the root's, or the calling rank's
+};
+template <class Scope, class R, class ByMessages>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_straight(const Scope& scope, const Member& m,
+                                                                    const StraightReduction& a, const R& r,
+                                                                    const ByMessages& by_messages) {
+  Alike alike = alike_to_reduce(a.total, r);
+  if (a.root >= 0) alike.root = a.root;
+  const Told told = tell_straight<Scope>(scope, m, a.call, a.in, a.out, alike);
+  return go_straight<Scope>(
+      scope, m, a.call, told,
+      [&](const auto& c, const Place* places) {
+        constexpr int table = at_once_ranks * sizeof(Place);
+        const std::int64_t at = a.begin * r.element();
+        unsigned char* const alone = a.to_all ? nullptr : a.root >= 0 ? places[a.root].to() + at : a.out;
+        r.fold(
+            c.scope(),
+            Far{places, a.operands, c.size(), c.rank(), at, at, alone, c.scratch() + table, c.scratch_bytes() - table},
+            a.operands ? a.count : 0);
+      },
+      by_messages);
+}
+template <class Scope, class R, class ByMessages>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_straight_apart(Kept<Scope> scope, const Member m,
+                                                                     const StraightReduction a, const R r,
+                                                                     const ByMessages& by_messages) {
+  return reduce_straight<Scope>(scope, m, a, r, by_messages);
+}
+
+// A call in a turn (`in_turn`), on the buffers directly (`straight`), or by otherwise(scope). by_messages(channel) goes
+// on if not all buffers can be reached. Several blocks reduce in the kernel's own code: a function would save the
+// registers of all their threads.
+template <class Scope, class R, class ByMessages, class Otherwise>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_one_way(const Scope& scope, const Member& m, bool in_turn,
+                                                                   const Reduced& a, bool straight,
+                                                                   const StraightReduction& s, const R& r,
+                                                                   const ByMessages& by_messages,
+                                                                   const Otherwise& otherwise) {
+  if constexpr (message::plans_ahead<Scope>)
+    if (straight) return reduce_straight(scope, m, s, r, by_messages);
+  return reduce_by(scope, m, in_turn, a, s.total * r.element(), r, [&]<class S>(const S& its) {
+    if constexpr (!message::plans_ahead<Scope>)
+      if (straight) return reduce_straight_apart<S>(its, m, s, r, by_messages);
+    return otherwise(its);
+  });
+}
+
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce(const Scope& scope, const Member& m, Input in, Output out,
                                                            int root, const R r) {
   const auto otherwise = [&]<class S>(const S& s) { return reduce_otherwise<S>(s, m, in, out, root, r); };
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = in.count * r.element();
-    const bool here = m.group.rank == root;
-    const Reduced a{Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? m.group.size : 0};
-    const bool in_turn = reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) &&
-                         m.group.has(root) && bytes <= most_to_reduce_in_turn &&
-                         bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, m.group.size, r);
-    return reduce_by(scope, m, in_turn, a, bytes, r, otherwise);
+    const int size = m.group.size, self = m.group.rank;
+    const bool here = self == root;
+    const bool right =
+        reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) && m.group.has(root);
+    const bool in_turn = right && bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+                         has_room(*m.port.me, bytes, size, r);
+    const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
+    const Pieces pieces = pieces_to_reduce(in.count, size > 0 ? size : 1, r);
+    return reduce_one_way(
+        scope, m, in_turn, {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? size : 0},
+        straight,
+        {Call::reduce, root, in.data, here ? out.data : nullptr, in.count, pieces.begin(self), pieces.length(self),
+         size},
+        r, [&](const auto& c) { return reduce(c, in.data, out.data, in.count, root, r); }, otherwise);
   } else {
     return otherwise(scope);
   }
@@ -88,25 +152,6 @@ template <class Scope, class R>
                      : all_reduce(c, in.data, out.data, in.count, r);
 }
 
-// By addresses, of ranks that have inboxes.
-template <class Scope, class R>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code all_reduce_straight(const Scope& scope, const Member& m, Input in,
-                                                                        Output out, const R& r) {
-  const Pieces pieces = pieces_to_reduce(in.count, m.group.size, r);
-  return go_straight<Scope>(
-      scope, m, Call::all_reduce,
-      tell_straight<Scope>(scope, m, Call::all_reduce, in.data, out.data, alike_to_reduce(in.count, r)),
-      [&](const auto& c, const Place* places) {
-        reducing_part(c, out.data, pieces.begin(c.rank()), pieces.length(c.rank()), true, r)(places);
-      },
-      [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); });
-}
-template <class Scope, class R>
-[[gnu::noinline]] DCGN_HOST_DEVICE static Code all_reduce_straight_apart(Kept<Scope> scope, const Member m, Input in,
-                                                                         Output out, const R r) {
-  return all_reduce_straight<Scope>(scope, m, in, out, r);
-}
-
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code all_reduce(const Scope& scope, const Member& m, Input in,
                                                                Output out, const R r) {
@@ -120,15 +165,14 @@ template <class Scope, class R>
     const bool in_turn = steps != Steps::none &&
                          has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
-    if constexpr (message::plans_ahead<Scope>)
-      if (straight) return all_reduce_straight(scope, m, in, out, r);  // a function would save all blocks' registers
-    return reduce_by(scope, m, in_turn,
-                     {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts},
-                     bytes, r, [&]<class S>(const S& s) {
-                       if constexpr (!message::plans_ahead<Scope>)
-                         if (straight) return all_reduce_straight_apart<S>(s, m, in, out, r);
-                       return all_reduce_otherwise<S>(s, m, in, out, r);
-                     });
+    const Pieces pieces = pieces_to_reduce(in.count, size > 0 ? size : 1, r);
+    return reduce_one_way(
+        scope, m, in_turn,
+        {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts}, straight,
+        {Call::all_reduce, no_root, in.data, out.data, in.count, pieces.begin(m.group.rank),
+         pieces.length(m.group.rank), size, true},
+        r, [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); },
+        [&]<class S>(const S& s) { return all_reduce_otherwise<S>(s, m, in, out, r); });
   } else {
     return all_reduce_otherwise<Scope>(scope, m, in, out, r);
   }
@@ -152,13 +196,17 @@ template <class Scope, class R>
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = in.count * r.element();
     const int size = m.group.size, self = m.group.rank;
-    const bool in_turn = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data) &&
-                         bytes <= most_to_move_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+    const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
+    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
-    return reduce_by(scope, m, in_turn,
-                     {exclusive ? Call::exclusive_scan : Call::scan, no_root, in.count, in.data, 0, out.data,
-                      others_in(m.group) & ~((2u << self) - 1), self + !exclusive},
-                     bytes, r, otherwise);
+    const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, slots_parts_by_addresses);
+    const Call call = exclusive ? Call::exclusive_scan : Call::scan;
+    const int operands = self + !exclusive;
+    return reduce_one_way(
+        scope, m, in_turn,
+        {call, no_root, in.count, in.data, 0, out.data, others_in(m.group) & ~((2u << self) - 1), operands}, straight,
+        {call, no_root, in.data, out.data, in.count, 0, in.count, operands}, r,
+        [&](const auto& c) { return scan(c, in.data, out.data, in.count, exclusive, r); }, otherwise);
   } else {
     return otherwise(scope);
   }
@@ -197,12 +245,17 @@ template <class Scope, class R>
   if constexpr (ReducesInTurns<R>) {
     const std::int64_t bytes = out.count * r.element();
     const int size = m.group.size;
-    const bool in_turn = reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
-                         in.count == out.count * size && bytes <= most_to_move_in_turn &&
-                         bytes <= InboxHalves(*m.port.me).whole_bytes() && has_room(*m.port.me, bytes, size, r);
-    return reduce_by(scope, m, in_turn,
-                     {Call::reduce_scatter, no_root, out.count, in.data, bytes, out.data, others_in(m.group), size},
-                     in.count * r.element(), r, otherwise);
+    const bool right = reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
+                       in.count == out.count * size;
+    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+                         has_room(*m.port.me, bytes, size, r);
+    const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, slots_parts_by_addresses);
+    return reduce_one_way(
+        scope, m, in_turn,
+        {Call::reduce_scatter, no_root, out.count, in.data, bytes, out.data, others_in(m.group), size}, straight,
+        {Call::reduce_scatter, no_root, in.data, out.data, in.count, m.group.rank * out.count, out.count, size}, r,
+        [&](const auto& c) { return reduce_scatter(c, message::in_row(in.data, bytes, bytes), in.count, out.data, r); },
+        otherwise);
   } else {
     return otherwise(scope);
   }

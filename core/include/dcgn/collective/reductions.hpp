@@ -50,16 +50,17 @@ DCGN_HOST_DEVICE bool reduces_in_turn(const Scope& scope, const Member& m, const
          lies_apart(out.data, results * element, in.data, in.count * element, same);
 }
 
-// A call that reduces on the buffers directly, of ranks that have inboxes. Each rank reduces `count` elements.
+// A call that reduces on the buffers directly, of ranks that have inboxes.
 struct StraightReduction {
   Call call;
   int root;  // the rank that gets the result, or no_root
   const unsigned char* in;
   unsigned char* out;
   std::int64_t total;         // elements of an input, the same at all ranks
-  std::int64_t begin, count;  // those that the calling rank reduces
+  std::int64_t begin, count;  // those that the calling rank reduces; `each_its_piece`: a piece of all instead
   int operands;               // of ranks 0 to operands - 1
-  bool to_all = false;        // into the outputs of all ranks; otherwise into the root's, or the calling rank's
+  bool each_its_piece = false;
+  bool to_all = false;  // into the outputs of all ranks; otherwise into the root's, or the calling rank's
 };
 template <class Scope, class R, class ByMessages>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_straight(const Scope& scope, const Member& m,
@@ -67,17 +68,25 @@ template <class Scope, class R, class ByMessages>
                                                                     const ByMessages& by_messages) {
   Alike alike = alike_to_reduce(a.total, r);
   if (a.root >= 0) alike.root = a.root;
-  const Told told = tell_straight<Scope>(scope, m, a.call, a.in, a.out, alike);
+  // Of reduce, the root alone has an output.
+  const void* const out = a.out ? a.out : a.in;
+  const Told told = tell_straight<Scope>(scope, m, a.call, a.in, out, alike);
   return go_straight<Scope>(
       scope, m, a.call, told,
       [&](const auto& c, const Place* places) {
         constexpr int table = at_once_ranks * sizeof(Place);
-        const std::int64_t at = a.begin * r.element();
+        std::int64_t begin = a.begin, count = a.count;
+        if (a.each_its_piece) {
+          const Pieces pieces = pieces_to_reduce(a.total, c.size(), r);
+          begin = pieces.begin(c.rank());
+          count = pieces.length(c.rank());
+        }
+        const std::int64_t at = begin * r.element();
         unsigned char* const alone = a.to_all ? nullptr : a.root >= 0 ? places[a.root].to() + at : a.out;
         r.fold(
             c.scope(),
             Far{places, a.operands, c.size(), c.rank(), at, at, alone, c.scratch() + table, c.scratch_bytes() - table},
-            a.operands ? a.count : 0);
+            a.operands ? count : 0);
       },
       by_messages);
 }
@@ -119,13 +128,10 @@ template <class Scope, class R>
     const bool in_turn = right && bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
-    const Pieces pieces = pieces_to_reduce(in.count, size > 0 ? size : 1, r);
     return reduce_one_way(
         scope, m, in_turn, {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? size : 0},
-        straight,
-        {Call::reduce, root, in.data, here ? out.data : nullptr, in.count, pieces.begin(self), pieces.length(self),
-         size},
-        r, [&](const auto& c) { return reduce(c, in.data, out.data, in.count, root, r); }, otherwise);
+        straight, {Call::reduce, root, in.data, here ? out.data : nullptr, in.count, 0, 0, size, true}, r,
+        [&](const auto& c) { return reduce(c, in.data, out.data, in.count, root, r); }, otherwise);
   } else {
     return otherwise(scope);
   }
@@ -165,13 +171,11 @@ template <class Scope, class R>
     const bool in_turn = steps != Steps::none &&
                          has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
-    const Pieces pieces = pieces_to_reduce(in.count, size > 0 ? size : 1, r);
     return reduce_one_way(
         scope, m, in_turn,
         {Call::all_reduce, no_root, in.count, in.data, 0, out.data, others_in(m.group), size, in_parts}, straight,
-        {Call::all_reduce, no_root, in.data, out.data, in.count, pieces.begin(m.group.rank),
-         pieces.length(m.group.rank), size, true},
-        r, [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); },
+        {Call::all_reduce, no_root, in.data, out.data, in.count, 0, 0, size, true, true}, r,
+        [&](const auto& c) { return all_reduce_by_messages(c, in.data, out.data, in.count, r); },
         [&]<class S>(const S& s) { return all_reduce_otherwise<S>(s, m, in, out, r); });
   } else {
     return all_reduce_otherwise<Scope>(scope, m, in, out, r);

@@ -18,7 +18,7 @@ template <class Scope>
 }
 
 template <class Scope>
-DCGN_HOST_DEVICE Code barrier_by_steps(const Scope& scope, const Member& m, bool has_begun) {
+DCGN_HOST_DEVICE Code barrier_by_steps(Kept<Scope> scope, const Member m, bool has_begun) {
   if constexpr (!message::plans_ahead<Scope>)  // by_few() leaves it to a warp
     if (goes_in_turns(scope, m)) {
       const message::Peers peers = peers_of(m.group);

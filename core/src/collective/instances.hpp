@@ -33,7 +33,7 @@
   template Status sendrecv(const Scope&, const Member&, Call, message::SendMode, message::ConstBufferRef, int, int, \
                            message::BufferRef, int, int);                                                           \
   template Code move_by_messages<Scope>(dcgn::detail::Kept<Scope>, const Member, const Moved, std::uint32_t);       \
-  template Code barrier_by_steps(const Scope&, const Member&, bool);                                                \
+  template Code barrier_by_steps<Scope>(dcgn::detail::Kept<Scope>, const Member, bool);                             \
   template Code broadcast(const Scope&, const Member&, void*, std::int64_t, int);                                   \
   template Code gather(const Scope&, const Member&, Input, Output, std::int64_t, int);                              \
   template Code gatherv(const Scope&, const Member&, Input, Output, Parts, std::int64_t, int);                      \

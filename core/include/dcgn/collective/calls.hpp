@@ -23,8 +23,22 @@ DCGN_HOST_DEVICE Code by_few(const Scope& scope, const Member& m, std::int64_t p
     const bool few = !Scope::in_warp && part <= static_cast<std::int64_t>(message::small_bytes);
     if ((few || !has_lanes(scope, m.group.size)) && goes_in_turns(scope, m))
       return lead_few(scope, m.group.size, [&](const auto& its) { return Outcome{act(its), true}; }).code;
+    if constexpr (!Scope::in_warp)
+      if (few) return scope.lead_warp([&](const gpu::WarpScope& warp) { return Outcome{act(warp), true}; }).code;
   }
   return by_first_if_short(scope, longest, act);
+}
+
+// A communicator of one rank: it copies its part, in the kernel's own code. Not if it is stopped or in another call.
+DCGN_HOST_DEVICE inline bool moves_alone(const Member& m, const Moved& a) {
+  return a.right && (a.out || !a.bytes) && message::load_two(&m.port.me->busy).first == 0;
+}
+template <class Scope>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_alone(const Scope& scope, const Moved& a) {
+  scope.sync();
+  if (a.keeps && a.out != a.in) message::copy_bytes(scope, a.in, a.out, static_cast<std::uint64_t>(a.bytes));
+  scope.sync();
+  return scope.broken() ? Code::aborted : Code::ok;
 }
 
 // A call that moves data. In the kernel's own code if blocks make it and what they move consists of words and goes in a
@@ -35,6 +49,7 @@ template <class Scope, class Plan, class Act>
   if constexpr (!Scope::in_warp) {
     Moved a{};
     const bool in_turn = plan(a);
+    if (m.group.size == 1 && moves_alone(m, a)) return move_alone(scope, a);
     if (in_turn && has_lanes(scope, m.group.size) && moves_words(a)) return move_rows<true>(scope, m, a);
     if constexpr (message::plans_ahead<Scope>)
       if (!in_turn && moves_straight(scope, m, a)) return move_straight(scope, m, a);
@@ -44,14 +59,15 @@ template <class Scope, class Plan, class Act>
 
 // `has_begun`: a warp has sent what it sends.
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_by_steps(const Scope& scope, const Member& m, bool has_begun);
+[[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_by_steps(dcgn::detail::Kept<Scope> scope, const Member m,
+                                                         bool has_begun);
 // By a warp in the kernel's own code.
 template <class Scope>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier(const Scope& scope, const Member& m) {
   bool has_begun = false;
   if (goes_in_turns(scope, m) && meet_at_once(scope, m.port, m.group, peers_of(m.group), m.group.size, true, has_begun))
     return Code::ok;
-  return barrier_by_steps(dcgn::detail::kept(scope), m, has_begun);
+  return barrier_by_steps<Scope>(scope, m, has_begun);
 }
 
 template <class Scope>

@@ -244,7 +244,7 @@ DCGN_HOST_DEVICE bool plan_parts(const Scope& scope, const Member& m, Call call,
                                  std::int64_t element, Moved& a) {
   const bool to_each = call == Call::all_to_all;
   a.right = false;
-  if (m.group.size <= 1 || (to_each && in.count % m.group.size)) return false;
+  if (m.group.size < 1 || (to_each && in.count % m.group.size)) return false;
   const std::int64_t given = in.count * element, bytes = to_each ? given / m.group.size : given,
                      all = bytes * m.group.size;
   const std::uint32_t others = others_in(m.group);

@@ -266,6 +266,69 @@ TEST(SeveralBlocks, ReduceLongBuffers) {
   }
 }
 
+// A communicator of one rank: every call gives the rank its own elements, and finds what is wrong.
+struct Alone {
+  static constexpr int n = 4000;
+
+  template <class Scope>
+  DCGN_HOST_DEVICE static void call(const Scope& scope, const gpu::Slot& me, int* in, int* out, std::uint32_t* wrong) {
+    const Span<int> from(in, n), to(out, n);
+    const auto check = [&](Code code) {
+      std::uint32_t bad = code != Code::ok;
+      for (int i = static_cast<int>(scope.rank()); i < n; i += static_cast<int>(scope.size())) {
+        bad += out[i] != i;
+        out[i] = -1;
+      }
+      if (bad) fetch_add(*wrong, bad);
+      scope.sync();
+    };
+    for (int i = static_cast<int>(scope.rank()); i < n; i += static_cast<int>(scope.size())) {
+      in[i] = i;
+      out[i] = -1;
+    }
+    check(me.gather(scope, from, to, 0));
+    check(me.scatter(scope, from, to, 0));
+    check(me.all_gather(scope, from, to));
+    check(me.all_to_all(scope, from, to));
+    check(me.reduce(scope, from, to, Sum{}, 0));
+    check(me.all_reduce(scope, from, to, Sum{}));
+    check(me.reduce_scatter(scope, from, to, Sum{}));
+    check(me.scan(scope, from, to, Sum{}));
+    for (int i = static_cast<int>(scope.rank()); i < n; i += static_cast<int>(scope.size())) out[i] = i;
+    check(me.broadcast(scope, to, 0));
+    const bool refused =
+        me.broadcast(scope, to, 1) == Code::invalid_rank && me.gather(scope, from, to, 1) == Code::invalid_rank &&
+        me.all_gather(scope, from, Span<int>(out, n - 1)) == Code::invalid_size && me.barrier(scope) == Code::ok;
+    if (!refused) fetch_add(*wrong, 1);
+  }
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, int* memory, std::uint32_t* wrong) const {
+    const gpu::Slot me = comm.slot(0);
+    const gpu::BlocksScope all = gpu::this_grid(ctx, me);
+    call(all, me, memory, memory + n, wrong);
+    all.sync();
+    if (ctx.block_rank() == 0) call(gpu::this_block(ctx), me, memory, memory + n, wrong);
+    all.sync();
+    if (ctx.block_rank() == 0 && ctx.thread_rank() < gpu::warp_size)
+      call(gpu::this_warp(ctx), me, memory, memory + n, wrong);
+  }
+};
+
+TEST(SeveralBlocks, OfOneRank) {
+  if (!Device::count()) GTEST_SKIP() << "needs a GPU";
+  Config config{.nodes = {{.gpus = 1, .slots = 1}}};
+  config.deadline_s = 20 * fewer;
+  config.errors_fatal = false;
+  Job job(config);
+  const Device device = job.world().device(0);
+  const DeviceBuffer<int> memory(device, 2 * Alone::n);
+  const DeviceBuffer<std::uint32_t> wrong(device, std::vector<std::uint32_t>(1));
+  job.gpu_on(0, {.grid = 3, .block = 64, .resident = true}, Alone{}, memory.data(), wrong.data());
+  ASSERT_NO_THROW(job.run());
+  std::uint32_t count = 0;
+  wrong.download(&count);
+  EXPECT_EQ(count, 0u);
+}
+
 // First the ranks give different lengths, and are told so; then they do better.
 struct OtherLengthsFirst {
   static constexpr int n = 40000;

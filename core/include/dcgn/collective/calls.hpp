@@ -24,18 +24,28 @@ DCGN_HOST_DEVICE Code by_few(const Scope& scope, const Member& m, std::int64_t p
     if ((few || !has_lanes(scope, m.group.size)) && goes_in_turns(scope, m))
       return lead_few(scope, m.group.size, [&](const auto& its) { return Outcome{act(its), true}; }).code;
     if constexpr (!Scope::in_warp)
-      if (few) return scope.lead_warp([&](const gpu::WarpScope& warp) { return Outcome{act(warp), true}; }).code;
+      if (few && !scope.broken())
+        return scope.lead_warp([&](const gpu::WarpScope& warp) { return Outcome{act(warp), true}; }).code;
   }
   return by_first_if_short(scope, longest, act);
 }
 
-// A communicator of one rank: it copies its part, in the kernel's own code. Not if it is stopped or in another call.
-DCGN_HOST_DEVICE inline bool moves_alone(const Member& m, const Moved& a) {
-  return a.right && (a.out || !a.bytes) && message::load_two(&m.port.me->busy).first == 0;
-}
+// A communicator of one rank copies its part. If the rank is stopped or in another call, `done` is false and nothing
+// has been done. The leader looks when all threads have come: one of them may have been in a call by itself.
 template <class Scope>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_alone(const Scope& scope, const Moved& a) {
-  scope.sync();
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_alone(const Scope& scope, const Member& m, const Moved& a,
+                                                               bool& done) {
+  const Outcome open = scope.lead([&] {
+    Outcome its;
+    its.code = Code::ok;
+    its.done = message::load_two(&m.port.me->busy).first == 0;
+#if !defined(__CUDA_ARCH__)
+    its.done = its.done && load_in_order(*m.port.me->phase) != static_cast<std::uint32_t>(message::Phase::aborted);
+#endif
+    return its;
+  });
+  done = open.done;
+  if (!done) return open.code;
   if (a.keeps && a.out != a.in) message::copy_bytes(scope, a.in, a.out, static_cast<std::uint64_t>(a.bytes));
   scope.sync();
   return scope.broken() ? Code::aborted : Code::ok;
@@ -49,7 +59,11 @@ template <class Scope, class Plan, class Act>
   if constexpr (!Scope::in_warp) {
     Moved a{};
     const bool in_turn = plan(a);
-    if (m.group.size == 1 && moves_alone(m, a)) return move_alone(scope, a);
+    if (m.group.size == 1 && a.right && !scope.broken()) {
+      bool done = false;
+      const Code code = move_alone(scope, m, a, done);
+      if (done) return code;
+    }
     if (in_turn && has_lanes(scope, m.group.size) && moves_words(a)) return move_rows<true>(scope, m, a);
     if constexpr (message::plans_ahead<Scope>)
       if (!in_turn && moves_straight(scope, m, a)) return move_straight(scope, m, a);

@@ -96,7 +96,7 @@ struct Moved {
   std::uint32_t sends, receives;
   bool keeps = true;      // the calling rank copies its own part
   bool in_parts = false;  // broadcast in two steps: each rank gets a part of the root's buffer first
-  bool right = true;      // no argument is wrong
+  bool right = false;     // no argument is wrong, as a plan for turns or addresses found
 
   DCGN_HOST_DEVICE const unsigned char* from(int k) const { return out + k * out_stride; }
   DCGN_HOST_DEVICE unsigned char* to(int k) const { return in + k * in_stride; }
@@ -232,7 +232,7 @@ DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* 
        here || in_parts ? others : 0,
        here       ? 0
        : in_parts ? others
-                  : 1u << root,
+                  : bit_of(root),
        false,
        in_parts,
        right};

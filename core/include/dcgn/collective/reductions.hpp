@@ -129,8 +129,9 @@ template <class Scope, class R>
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
     return reduce_one_way(
-        scope, m, in_turn, {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : 1u << root, here ? size : 0},
-        straight, {Call::reduce, root, in.data, here ? out.data : nullptr, in.count, 0, 0, size, true}, r,
+        scope, m, in_turn,
+        {Call::reduce, root, in.count, in.data, 0, out.data, here ? 0 : bit_of(root), here ? size : 0}, straight,
+        {Call::reduce, root, in.data, here ? out.data : nullptr, in.count, 0, 0, size, true}, r,
         [&](const auto& c) { return reduce(c, in.data, out.data, in.count, root, r); }, otherwise);
   } else {
     return otherwise(scope);
@@ -208,8 +209,8 @@ template <class Scope, class R>
     const int operands = self + !exclusive;
     return reduce_one_way(
         scope, m, in_turn,
-        {call, no_root, in.count, in.data, 0, out.data, others_in(m.group) & ~((2u << self) - 1), operands}, straight,
-        {call, no_root, in.data, out.data, in.count, 0, in.count, operands}, r,
+        {call, no_root, in.count, in.data, 0, out.data, others_in(m.group) & ~(2 * bit_of(self) - 1), operands},
+        straight, {call, no_root, in.data, out.data, in.count, 0, in.count, operands}, r,
         [&](const auto& c) { return scan(c, in.data, out.data, in.count, exclusive, r); }, otherwise);
   } else {
     return otherwise(scope);

@@ -39,8 +39,11 @@ DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::
   return bytes >= from_bytes && goes_in_turns(scope, m) && !(m.port.me->without & message::without_addresses);
 }
 
-// One bit for each other rank of a group.
-DCGN_HOST_DEVICE inline std::uint32_t others_in(const Group& g) { return ((1u << g.size) - 1) & ~(1u << g.rank); }
+// Sets of ranks are bit masks. They are empty where ranks are too many for a turn, or a rank is none.
+DCGN_HOST_DEVICE inline std::uint32_t bit_of(int k) { return static_cast<unsigned>(k) < 32 ? 1u << k : 0; }
+DCGN_HOST_DEVICE inline std::uint32_t others_in(const Group& g) {
+  return g.size > at_once_ranks ? 0 : (bit_of(g.size) - 1) & ~bit_of(g.rank);
+}
 
 // True if the scope's first warp has a lane for each rank; otherwise one thread handles them all.
 template <class Scope>
@@ -76,7 +79,7 @@ DCGN_HOST_DEVICE Code by_first_if_short(const Scope& scope, std::int64_t longest
   return act(scope);
 }
 
-// What a turn does. Sets of ranks are bit masks.
+// What a turn does.
 struct TurnPlan {
   Call call;
   Signature signature;

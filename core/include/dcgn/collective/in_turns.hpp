@@ -562,8 +562,9 @@ template <bool Words, class AnyTurn, class R>
 template <class Scope, class R>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Outcome reduce_apart(Kept<Scope> scope, const Member m, const Reduced a,
                                                                const R r) {
-  if (!has_lanes(scope, m.group.size))
-    return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); });
+  if constexpr (!Scope::single)  // a function that seems to call itself has a stack of unknown size
+    if (!has_lanes(scope, m.group.size))
+      return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); });
   TurnOf<Scope> turn(scope, m);
   return {reduce_rows<false>(turn, m, a, r), true};
 }

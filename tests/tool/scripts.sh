@@ -70,6 +70,25 @@ expect "and names the function and the kernel" grep -q 'one.o: lost, called by k
 program nvdisasm "$entry" 'printf "%s\n" "\$kernel\$lost:" " /*20*/ R2UR UR4, R0 ;" " /*30*/ R2UR UR5, R1 ;" " /*40*/ LD.E R2, desc[UR4][R2.64] ;"'
 said=$(check)
 expect "check-kernels finds a descriptor made of the stack pointer" test $? -eq 1
+# A file of kernels in which `odd` calls `even`, which calls `odd`, and `kernel` both.
+python3 - "$scratch/recur.cubin" <<'END'
+import struct, sys
+strings = b"\0kernel\0odd\0even\0"
+symbols = b"".join(struct.pack("<I20x", at) for at in (0, 1, 8, 12))
+calls = struct.pack("<8I", 1, 2, 1, 3, 2, 3, 3, 2)
+names = b"\0.strtab\0.symtab\0.nv.callgraph\0"
+elf, headers = b"\x7fELF".ljust(64, b"\0"), bytes(64)
+for name, data in ((1, strings), (9, symbols), (17, calls), (0, names)):
+    headers += struct.pack("<IIQQQQ", name, 0, 0, 0, len(elf), len(data)).ljust(64, b"\0")
+    elf += data
+elf = elf[:40] + struct.pack("<Q10xHHH", len(elf), 64, 5, 4) + elf[64:]
+open(sys.argv[1], "wb").write(elf + headers)
+END
+program cuobjdump "cp '$scratch/recur.cubin' one.cubin"
+program nvdisasm "$entry"
+said=$(check)
+expect "check-kernels finds functions that call themselves" test $? -eq 1
+expect "and names them, and not who calls them" test "$(grep -c 'calls itself: one.o: \(odd\|even\)$' <<<"$said") $(grep -c kernel$ <<<"$said")" = "2 0"
 rm "$scratch/bin/cuobjdump" "$scratch/bin/nvdisasm"
 
 # .ci/run: the result of a module that has not changed is kept, and of one that failed it is not.

@@ -14,7 +14,7 @@ namespace dcgn::nbody {
 // Bodies that a thread has in registers, so that each that it reads from shared memory serves as many times.
 inline constexpr int bodies_per_thread = 4;
 // Bodies of a tile that a thread brings to shared memory.
-inline constexpr int loads_per_thread = 4;
+inline constexpr int loads_per_thread = 2;
 
 // Of a block of so many threads, a power of two from 32 on: two tiles.
 constexpr std::size_t force_shared_bytes(unsigned threads) { return 2 * sizeof(Body) * loads_per_thread * threads; }

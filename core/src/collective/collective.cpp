@@ -14,9 +14,10 @@ namespace dcgn::collective {
 
 template <class Few>
 DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const void* in, const void* out,
-                                   const Alike alike, std::int64_t copied, std::uint32_t threads) {
-  Told told{.code = Code::ok, .number = m.port.turns->begun[m.group.pair]};
-  const Channel c(scope, m, call, told.number);
+                                   const Alike alike, std::int64_t copied, std::uint32_t threads,
+                                   const gpu::BlocksScope* blocks) {
+  Told told{.code = Code::ok};
+  const Channel c(scope, m, call, std::uint32_t{0});  // sends no messages
   bool able = copied == 0 || copies_faster(c, copied, threads);
   able &= message::reachable(in);
   able &= message::reachable(out);
@@ -36,6 +37,10 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   };
   const int root = call == Call::broadcast || call == Call::reduce ? alike.root : no_root;
   turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
+  if (blocks) {
+    if (!blocks->await_others(scope)) return {};
+    turn.look_again();
+  }
   told.code = turn.run(
       {call, Signature(call, m.group.pair, root, alike.element, Signature::places),
        static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true, true, false},
@@ -66,8 +71,12 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
 }
 
 template <class Few>
-DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call) {
+DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, const gpu::BlocksScope* blocks) {
   Turn turn(scope, m);
+  if (blocks) {
+    if (!blocks->await_others(scope)) return {};
+    turn.look_again();
+  }
   const Code code = turn.run(
       {call, Signature(call, m.group.pair, no_root, 0, Signature::done), 0, no_root, turn.others(), turn.others(), true,
        false},
@@ -77,24 +86,23 @@ DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call) 
 }
 
 template <class Few>
-DCGN_HOST_DEVICE Code open_turn(Few scope, const Member m, const TurnPlan plan) {
-  return Turn(scope, m).open(plan);
-}
-template <class Few>
-DCGN_HOST_DEVICE Heard hear_turn(Few scope, const Member m, const TurnPlan plan) {
-  return Turn(scope, m).hear(plan);
+DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks) {
+  Turn turn(scope, m);
+  if (!blocks.await_others(scope)) return {.code = Code::aborted};
+  turn.look_again();
+  return turn.run_signatures(plan, [&](Code code) {
+    if (scope.leader()) blocks.tell(code == Code::ok);
+  });
 }
 
-template Code open_turn(gpu::WarpScope, const Member, const TurnPlan);
-template Code open_turn(gpu::ThreadScope, const Member, const TurnPlan);
-template Heard hear_turn(gpu::WarpScope, const Member, const TurnPlan);
-template Heard hear_turn(gpu::ThreadScope, const Member, const TurnPlan);
+template Heard run_signatures(gpu::WarpScope, const Member, const TurnPlan, const gpu::BlocksScope&);
+template Heard run_signatures(gpu::ThreadScope, const Member, const TurnPlan, const gpu::BlocksScope&);
 template Told tell_in_turn(gpu::WarpScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,
-                           std::uint32_t);
+                           std::uint32_t, const gpu::BlocksScope*);
 template Told tell_in_turn(gpu::ThreadScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,
-                           std::uint32_t);
-template Outcome say_done_in_turn(gpu::WarpScope, const Member, Call);
-template Outcome say_done_in_turn(gpu::ThreadScope, const Member, Call);
+                           std::uint32_t, const gpu::BlocksScope*);
+template Outcome say_done_in_turn(gpu::WarpScope, const Member, Call, const gpu::BlocksScope*);
+template Outcome say_done_in_turn(gpu::ThreadScope, const Member, Call, const gpu::BlocksScope*);
 
 DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Choice* choices, std::int32_t* table) {
   message::CollectiveSpace& space = m.port.me->collectives;

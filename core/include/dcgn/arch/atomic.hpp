@@ -122,6 +122,11 @@ DCGN_HOST_DEVICE inline void store_relaxed(std::uint8_t& byte, std::uint8_t valu
   std::atomic_ref<std::uint8_t>(byte).store(value, std::memory_order_relaxed);
 #endif
 }
+#if !defined(__CUDA_ARCH__)
+inline std::uint8_t load_relaxed(const std::uint8_t& byte) {
+  return std::atomic_ref<std::uint8_t>(const_cast<std::uint8_t&>(byte)).load(std::memory_order_relaxed);
+}
+#endif
 
 // Adds to an integer and returns what it held; acquires and releases. Between a GPU and the host, or two GPUs without
 // native peer atomics, only where their link has atomic operations: PCIe as a rule has not.

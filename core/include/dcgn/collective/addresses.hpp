@@ -169,31 +169,48 @@ DCGN_HOST_DEVICE inline std::int64_t least_by_addresses(const Endpoint& me) {
 
 struct Told {
   Code code = Code::aborted;
-  std::uint32_t number = 0;  // of the call
-  bool reached = false;      // all ranks can use all buffers
-  Code late = Code::ok;      // a mismatch in the call before: see Turn::late()
+  bool reached = false;  // all ranks can use all buffers
+  Code late = Code::ok;  // a mismatch in the call before: see Turn::late()
+
+  DCGN_HOST_DEVICE static Told usual() { return {Code::ok, true}; }
+  DCGN_HOST_DEVICE bool is_usual() const { return code == Code::ok && reached && late == Code::ok; }
 };
 
 // Exchanges addresses in a turn, by a warp or a thread. `threads` will copy `copied` bytes to each other rank; if a
-// copy engine would be faster, the rank says that it is out of reach.
+// copy engine would be faster, the rank says that it is out of reach. `blocks`: those that make the call, if several;
+// then the others are awaited in the function, which prepares meanwhile.
 template <class Few>
 [[gnu::noinline]] DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const void* in,
                                                      const void* out, const Alike alike, std::int64_t copied,
-                                                     std::uint32_t threads);
+                                                     std::uint32_t threads, const gpu::BlocksScope* blocks);
 // The barrier at the end, in a turn.
 template <class Few>
-[[gnu::noinline]] DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call);
+[[gnu::noinline]] DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call,
+                                                            const gpu::BlocksScope* blocks);
+// Runs act(scope, blocks) as these two need it.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE auto lead_few_of(const Scope& scope, int ranks, const Act& act) {
+  if constexpr (message::plans_ahead<Scope>)
+    return scope.lead_warp_at_once([&](const gpu::WarpScope& warp) {
+      return lead_few(warp, ranks, [&](const auto& few) { return act(few, &scope); });
+    });
+  else
+    return lead_few(scope, ranks, [&](const auto& few) { return act(few, nullptr); });
+}
 
 template <class Scope>
 DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call call, const void* in, const void* out,
                                     const Alike& alike, std::int64_t copied = 0) {
-  return lead_few(scope, m.group.size,
-                  [&](const auto& few) { return tell_in_turn(few, m, call, in, out, alike, copied, scope.size()); });
+  return lead_few_of(scope, m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
+    return tell_in_turn(few, m, call, in, out, alike, copied, scope.size(), blocks);
+  });
 }
 template <class Scope, class Act>
 DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, const Act& act) {
   return visit(c, act, [&] {
-    return lead_few(c.scope(), m.group.size, [&](const auto& few) { return say_done_in_turn(few, m, call); }).code;
+    return lead_few_of(c.scope(), m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
+             return say_done_in_turn(few, m, call, blocks);
+           }).code;
   });
 }
 

@@ -1,6 +1,6 @@
-// A turn (turn.hpp) of several blocks. All threads carry payloads. One warp of the first block handles the signatures,
-// in functions of the library: the code of a kernel is short, and only that warp saves registers. The blocks meet
-// twice: at the start, when that warp has written where the packets lie, and at the end.
+// A turn (turn.hpp) of several blocks. The first warp of the first block handles the signatures, in a function of the
+// library: the code of a kernel is short, and only that warp saves registers. All other threads carry payloads. The
+// blocks meet twice: at the start, when that warp has written where the packets lie, and at the end.
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
@@ -12,11 +12,18 @@
 
 namespace dcgn::collective {
 
-// Turn::open() and Turn::hear(), by a warp or a thread.
+// By a warp or a thread of `blocks`, all of which make the call.
 template <class Few>
-[[gnu::noinline]] DCGN_HOST_DEVICE Code open_turn(Few scope, const Member m, const TurnPlan plan);
-template <class Few>
-[[gnu::noinline]] DCGN_HOST_DEVICE Heard hear_turn(Few scope, const Member m, const TurnPlan plan);
+[[gnu::noinline]] DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan,
+                                                        const gpu::BlocksScope& blocks);
+
+// The threads of several blocks that carry payloads.
+struct Carriers {
+  unsigned first, threads;
+
+  DCGN_HOST_DEVICE unsigned rank() const { return first; }
+  DCGN_HOST_DEVICE unsigned size() const { return threads; }
+};
 
 template <class Scope>
 class BlocksTurn {
@@ -33,23 +40,29 @@ class BlocksTurn {
   DCGN_HOST_DEVICE message::Watch watch() const { return {*me_.phase, me_.collectives.given_up}; }
   // This turn's packets between this rank and rank k, once it has begun.
   DCGN_HOST_DEVICE message::Flight flight(int k) const { return me_.collectives.flights[k]; }
+  // In all but the first warp.
+  DCGN_HOST_DEVICE Carriers carriers() const {
+    const unsigned signers = scope_.threads_of_first_warp();
+    return {scope_.rank() - signers, scope_.size() - signers};
+  }
   template <class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void each_by_crews(std::uint32_t ranks, const Act& act) const {
-    each_peer_by_crews(scope_, size_, ranks, act);
+    each_peer_by_crews(carriers(), size_, ranks, act);
   }
 
   template <class Push, class Take>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code run_rows(const TurnPlan& plan, const Push& push, const Take& take) {
-    const Code opened = lead_few(scope_, size_, [&](const auto& few) {
-                          return Outcome{open_turn(few, m_, plan), true};
-                        }).code;
-    if (opened != Code::ok) return give_up<Scope>(scope_, me_, plan.call, opened);
-    push();
     Heard heard;
-    const gpu::BlockScope block = scope_.block();
-    if (scope_.is_leaders_block() && block.looks())
-      heard = lead_few(block.lookers(), size_, [&](const auto& few) { return hear_turn(few, m_, plan); });
-    const bool came = take(heard.code == Code::ok);
+    const bool opened = scope_.go_with_first_warp([&](const gpu::WarpScope& warp) {
+      heard = lead_few(warp, size_, [&](const auto& few) { return run_signatures(few, m_, plan, scope_); });
+      return heard.opened;
+    });
+    if (!opened) return give_up<Scope>(scope_, me_, plan.call, heard.code);
+    bool came = true;
+    if (!scope_.is_in_first_warp()) {
+      push();
+      came = take(true);
+    }
     const bool good = scope_.agree(came & (heard.code == Code::ok) & (heard.late == Code::ok || !plan.ends));
     return good ? Code::ok : give_up<Scope>(scope_, me_, plan.call, heard.code == Code::ok ? heard.late : heard.code);
   }

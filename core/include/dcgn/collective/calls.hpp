@@ -64,7 +64,7 @@ template <class Scope, class Plan, class Act>
       const Code code = move_alone(scope, m, a, done);
       if (done) return code;
     }
-    if (in_turn && has_lanes(scope, m.group.size) && moves_words(a)) return move_rows<true>(scope, m, a);
+    if (in_turn && has_carriers(scope, m.group.size) && moves_words(a)) return move_rows<true>(scope, m, a);
     if constexpr (message::plans_ahead<Scope>)
       if (!in_turn && moves_straight(scope, m, a)) return move_straight(scope, m, a);
   }

@@ -150,6 +150,9 @@ class Checks {
 struct Outcome {
   Code code = Code::aborted;
   bool done = false;
+
+  DCGN_HOST_DEVICE static Outcome usual() { return {Code::ok, true}; }
+  DCGN_HOST_DEVICE bool is_usual() const { return code == Code::ok && done; }
 };
 
 template <class Scope>

@@ -169,7 +169,7 @@ template <bool Words, class Scope>
           });
         if (a.in_parts && is_root) pass_on(self, turn.others());
         if (!Words) await_sent(scope, a.out, a.in, a.bytes);
-        if (a.keeps && a.to(self) != a.from(self)) message::copy_bytes(scope, a.to(self), a.from(self), length);
+        if (a.keeps && a.to(self) != a.from(self)) message::copy_bytes(turn.carriers(), a.to(self), a.from(self), length);
       },
       [&](bool) {
         bool came = true;
@@ -178,7 +178,7 @@ template <bool Words, class Scope>
           const message::Payload own = payload_in(turn.flight(a.root).came(InboxHalves::first), parts.length(self));
           unsigned char* const mine = a.in + parts.at(self);
           if (Words || message::is_words(mine, parts.length(self))) {
-            came = message::each_part<1>(own, message::Hands::all_of(scope), [&](const auto& part, auto& d) {
+            came = message::each_part<1>(own, message::Hands::all_of(turn.carriers()), [&](const auto& part, auto& d) {
               if (!message::await_part(own, part, d, turn.watch())) return false;
               part.store(mine, d);
               for (int k = 0; k < turn.size(); ++k)
@@ -186,7 +186,7 @@ template <bool Words, class Scope>
               return true;
             });
           } else {
-            came = message::take_bytes(own, turn.watch(), mine, message::Hands::all_of(scope));
+            came = message::take_bytes(own, turn.watch(), mine, message::Hands::all_of(turn.carriers()));
             scope.sync();
             if (came) pass_on(self, to);
           }
@@ -276,12 +276,15 @@ DCGN_HOST_DEVICE bool plan_scatter(const Scope& scope, const Member& m, const In
                    lies_apart(out.data, bytes, in.data, all, in.data + root * bytes));
 }
 
-// Out of line. Several blocks come here with more than 8 bytes: by_few() leaves less to a warp.
+// Out of line. Of several blocks the first one makes the call: all make only those of words, in the kernel's own code.
 template <class Scope>
 DCGN_HOST_DEVICE Code move_in_turn(const Scope& scope, const Member& m, const Moved& a) {
-  if constexpr (!message::plans_ahead<Scope>)
+  if constexpr (message::plans_ahead<Scope>) {
+    return scope.lead_block([&](const gpu::BlockScope& block) { return Outcome{move_in_turn(block, m, a)}; }).code;
+  } else {
     if (a.bytes <= static_cast<std::int64_t>(message::small_bytes)) return move_small(scope, m, a);
-  return move_apart<Scope>(scope, m, a);
+    return move_apart<Scope>(scope, m, a);
+  }
 }
 // A block moves words in the kernel's own code: true for more than 8 bytes in aligned words.
 DCGN_HOST_DEVICE inline bool moves_words(const Moved& a) {
@@ -395,7 +398,7 @@ template <bool Words, class AnyTurn, class R, class Then>
   const message::PayloadLayout layout(message::payload_packets(length), length);
   const bool in_words = Words || message::is_words(in, length), out_words = Words || message::is_words(out, length);
   const int self = turn.self();
-  return message::each_part<1>(layout, message::Hands::all_of(turn.scope()), [&](const auto& part, auto& d) {
+  return message::each_part<1>(layout, message::Hands::all_of(turn.carriers()), [&](const auto& part, auto& d) {
     if (self < operands) load_part<Words>(part, layout, in, in_words, d);
     if (!fold_part([&](int k) { return turn.flight(k).came(InboxHalves::first); }, self, operands, part, d,
                    turn.watch(), r))
@@ -528,7 +531,7 @@ template <bool Words, class AnyTurn, class R>
         } else if (a.sends) {
           const message::PayloadLayout layout(message::payload_packets(length), length);
           const bool in_words = Words || message::is_words(a.in, length);
-          message::each_part<1>(layout, message::Hands::all_of(turn.scope()), [&](const auto& part, auto& d) {
+          message::each_part<1>(layout, message::Hands::all_of(turn.carriers()), [&](const auto& part, auto& d) {
             load_part<Words>(part, layout, a.in, in_words, d);
             for (int k = 0; k < turn.size(); ++k)
               if (a.sends >> k & 1) turn.flight(k).sent(InboxHalves::first).write(part, d);
@@ -565,7 +568,7 @@ template <class Scope, class R>
   if constexpr (!Scope::single)  // a function that seems to call itself has a stack of unknown size
     if (!has_lanes(scope, m.group.size))
       return scope.lead([&] { return reduce_apart<gpu::ThreadScope>(gpu::ThreadScope(), m, a, r); });
-  TurnOf<Scope> turn(scope, m);
+  Turn<Scope> turn(scope, m);
   return {reduce_rows<false>(turn, m, a, r), true};
 }
 
@@ -582,14 +585,18 @@ template <class Scope, class R, class Otherwise>
         return lead_few(scope, m.group.size, [&](const auto& few) { return reduce_small(few, m, a, r); }).code;
     if constexpr (!Scope::in_warp && FoldsPackets<R>) {
       const auto length = static_cast<std::uint64_t>(bytes);
-      if (has_lanes(scope, m.group.size) & message::is_words(a.in, length) & message::is_words(a.out, length)) {
+      if (has_carriers(scope, m.group.size) & message::is_words(a.in, length) & message::is_words(a.out, length)) {
         TurnOf<Scope> turn(scope, m);
         return reduce_rows<true>(turn, m, a, r);
       }
     }
   }
-  return by_first_if_short(
-      scope, longest, [&]<class S>(const S& s) { return in_turn ? reduce_apart<S>(s, m, a, r).code : otherwise(s); });
+  // Of several blocks the first one makes a turn out of line.
+  return by_first_if_short(scope, in_turn ? 0 : longest, [&]<class S>(const S& s) {
+    if constexpr (!message::plans_ahead<S>)
+      if (in_turn) return reduce_apart<S>(s, m, a, r).code;
+    return otherwise(s);
+  });
 }
 
 }  // namespace dcgn::collective

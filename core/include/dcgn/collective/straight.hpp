@@ -14,6 +14,11 @@
 
 namespace dcgn::collective {
 
+// The number of a call that has begun.
+DCGN_HOST_DEVICE inline std::uint32_t number_of_call(const Member& m) {
+  return m.port.turns->begun[m.group.pair] - 1;
+}
+
 // The rest of a call after tell_straight(): visit(channel, places) if all buffers can be reached; otherwise
 // otherwise(channel).
 template <class Scope, class Visit, class Otherwise>
@@ -21,9 +26,13 @@ template <class Scope, class Visit, class Otherwise>
                                                                 const Told& told, const Visit& visit,
                                                                 const Otherwise& otherwise) {
   if (told.code != Code::ok) return told.code;
-  const Channel c(scope, m, call, told.number);
-  const Code code =
-      told.reached ? visit_straight(c, m, call, [&](const Place* places) { visit(c, places); }) : otherwise(c);
+  Code code;
+  if (told.reached) {
+    const Channel c(scope, m, call, std::uint32_t{0});  // sends no messages
+    code = visit_straight(c, m, call, [&](const Place* places) { visit(c, places); });
+  } else {
+    code = otherwise(Channel(scope, m, call, number_of_call(m)));
+  }
   return code == Code::ok ? told.late : code;
 }
 
@@ -55,7 +64,7 @@ template <class Scope>
         else
           push_parts(c, places, a.out, a.out_stride, a.bytes);
       },
-      [&](const auto&) { return move_by_messages<Scope>(scope, m, a, told.number); });
+      [&](const auto&) { return move_by_messages<Scope>(scope, m, a, number_of_call(m)); });
 }
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code move_straight_apart(dcgn::detail::Kept<Scope> scope, const Member m,

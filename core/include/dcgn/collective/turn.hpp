@@ -55,6 +55,13 @@ DCGN_HOST_DEVICE bool has_lanes(const Scope& scope, int ranks) {
   else
     return static_cast<int>(scope.size()) >= ranks;
 }
+// True if, besides, it has threads to carry payloads: of several blocks all but the first warp do.
+template <class Scope>
+DCGN_HOST_DEVICE bool has_carriers(const Scope& scope, int ranks) {
+  if constexpr (message::plans_ahead<Scope>)
+    if (scope.size() <= scope.threads_of_first_warp()) return false;
+  return has_lanes(scope, ranks);
+}
 // Runs act(scope) on the first warp, or on the one thread of a thread scope, or on the leader if the warp has too few
 // lanes.
 template <class Scope, class Act>
@@ -148,6 +155,7 @@ template <class Scope>
 struct Heard {
   Code code = Code::ok;
   Code late = Code::ok;  // a mismatch in the call before
+  bool opened = false;   // whether the turn could begin
 };
 
 template <class Scope>
@@ -205,6 +213,7 @@ class Turn {
         if (ranks >> k & 1) act(k, k == self() ? message::Inbox{} : load(place_of(k)));
     }
   }
+  [[gnu::always_inline]] DCGN_HOST_DEVICE const Scope& carriers() const { return scope_; }
   // Calls act(k, crew) for each of `ranks`, on the tile of threads that carries its payload.
   template <class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void each_by_crews(std::uint32_t ranks, const Act& act) const {
@@ -278,24 +287,28 @@ class Turn {
         [](int, std::uint64_t, const message::Flight&) { return true; }, take);
   }
 
-  // What one warp, or thread, does in a turn of several blocks. First it sends the signatures:
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Code open(const TurnPlan& plan) {
+  // For a Turn that was made before all of the slot's threads had come: some of them may have made a call since.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void look_again() {
+    if constexpr (by_lanes)
+      if (place_) mine_ = load(*place_);
+  }
+  // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on: they
+  // need not wait until the signatures have been sent.
+  template <class Tell>
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Heard run_signatures(const TurnPlan& plan, const Tell& tell) {
     Code code = Code::ok;
     if (signs()) code = prepare(plan);
     code = scope_.broadcast(code);
-    if (signs() && code == Code::ok) begin(plan, [&](int) { return static_cast<std::uint64_t>(plan.bytes); });
-    return code;
-  }
-  // When the payloads are under way, it waits for the signatures of the others.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Heard hear(const TurnPlan& plan) {
-    Code code = Code::ok;
+    tell(code);
+    if (code != Code::ok) return {.code = code};
     if (signs()) {
+      begin(plan, [&](int) { return static_cast<std::uint64_t>(plan.bytes); });
       code = read_signatures(plan, [](int, std::uint64_t, const message::Flight&) { return true; });
       if (code != Code::ok && scope_.leader())
         store_relaxed(me_.collectives.given_up, static_cast<std::uint32_t>(message::Phase::aborted));
       end(plan);
     }
-    return {scope_.broadcast(code), scope_.broadcast(late_)};
+    return {scope_.broadcast(code), scope_.broadcast(late_), true};
   }
 
   // A mismatch in the call before, found now by the threads that handle signatures. This call still completes, because

@@ -37,6 +37,10 @@ class BlocksScope {
   // Of the block that the leader is in.
   DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool is_leaders_block() const { return rank_ < threads_of_leader(); }
+  DCGN_HOST_DEVICE unsigned threads_of_first_warp() const {
+    return threads_of_leader() < warp_size ? threads_of_leader() : warp_size;
+  }
+  DCGN_HOST_DEVICE bool is_in_first_warp() const { return rank_ < threads_of_first_warp(); }
   DCGN_HOST_DEVICE bool broken() const { return broken_; }
   DCGN_HOST_DEVICE unsigned blocks() const { return blocks_; }
   // The calling thread's block among them.
@@ -47,21 +51,14 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned most_blocks() const { return context_.num_blocks() - context_.block_rank() + block_rank(); }
   // A thread of each block looks: where all do they wait for each other at one word.
   DCGN_HOST_DEVICE bool agree(bool yes) const {
-    message::GridBarrier& g = slot_.grid_barrier;
     const bool block = context_.sync_block_all(yes);
-    bool met = true, all = true;
+    bool met = !broken_, refused = false;
     if (speaks()) {
-      const std::uint32_t number = turn_of(g);
-      if (!block) store_relaxed(g.refused[number], 1);
-      met = await_turn(arrive());
-      all = !load_relaxed(g.refused[number]);
+      if (!block) refuse();
+      met = await_turn(arrive(), refused);
     }
-    conclude(met);
-    if (context_.sync_block_all(all)) return !broken_;
-    const std::uint32_t number = !turn_of(g);
-    sync();  // all have seen it
-    if (leader()) store_relaxed(g.refused[number], 0);
-    sync();
+    if (context_.sync_block_all(met && !refused)) return true;
+    part(met);
     return false;
   }
 
@@ -94,7 +91,7 @@ class BlocksScope {
     bool met = true;
     if (speaks()) {
       if (leader()) {
-        met = await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1);
+        met = await_others();
         if (met) {
           result = act();
           new (scratch) T(result);
@@ -119,7 +116,7 @@ class BlocksScope {
     T result{};
     context_.sync_block();
     bool met = true;
-    if (speaks()) met = first ? await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1) : await_turn(arrive());
+    if (speaks()) met = first ? await_others() : await_turn(arrive());
     conclude(met);
     if (broken_) return result;
     if (!first) return *static_cast<const T*>(scratch);
@@ -132,29 +129,73 @@ class BlocksScope {
     return result;
   }
 
-  // The same by the first warp of the first block.
+  // The same by the first warp of the first block. As a rule act(warp) returns T::usual(), and result.is_usual(): then
+  // the blocks need not tell each other.
   template <class Act>
   DCGN_HOST_DEVICE auto lead_warp(const Act& act) const {
+    return lead_warp_at_once([&](const WarpScope& warp) {
+      using T = decltype(act(warp));
+      return await_others(warp) ? act(warp) : T{};
+    });
+  }
+  // The same, but act(warp) begins at once; it calls await_others() itself.
+  template <class Act>
+  DCGN_HOST_DEVICE auto lead_warp_at_once(const Act& act) const {
     using T = decltype(act(this_warp(context_)));
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
     void* const scratch = slot_.grid_barrier.scratch;
     context_.sync_block();
-    bool met = true;
-    if (is_leaders_block() && rank_ < warp_size) {
-      const WarpScope warp = this_warp(context_);
-      met = warp.agree(!leader() || broken_ || await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1));
-      if (met && !broken_) {
-        const T result = act(warp);
-        if (leader()) {
-          new (scratch) T(result);
-          arrive();
-        }
+    bool met = true, unusual = false;
+    if (is_in_first_warp()) {
+      const T result = broken_ ? T{} : act(this_warp(context_));
+      unusual = !result.is_usual();
+      if (speaks()) {
+        if (unusual) new (scratch) T(result);
+        tell(!unusual);
       }
+      met = !broken_;
     } else if (speaks()) {
-      met = await_turn(arrive());
+      met = await_turn(arrive(), unusual);
     }
-    conclude(met);
-    return broken_ ? T{} : *static_cast<const T*>(scratch);
+    if (context_.sync_block_all(met && !unusual)) return T::usual();
+    return part(met) ? *static_cast<const T*>(scratch) : T{};
+  }
+
+  // The first warp of the first block runs lead(warp) at once, which calls await_others() and tell() itself; the other
+  // threads go on when it has told. Returns what it told; lead() returns the same to each thread of its warp.
+  template <class Lead>
+  DCGN_HOST_DEVICE bool go_with_first_warp(const Lead& lead) const {
+    const bool first = is_leaders_block();
+    const WarpScope warp = this_warp(context_);
+    // Not after the block has synchronised: then the turn may end at any time.
+    const bool looks = first && !is_in_first_warp() && warp.leader() && !broken_;
+    const std::uint32_t before = looks ? load_relaxed(slot_.grid_barrier.meeting.arrived) : 0;
+    context_.sync_block();
+    bool met = !broken_, refused = false;
+    if (is_in_first_warp()) {
+      if (!broken_ && lead(warp)) return true;
+      met = !broken_;
+    } else if (first) {
+      if (looks) met = await_turn(before, refused);
+      if (warp.agree(met && !refused)) return true;
+    } else {
+      if (speaks()) met = await_turn(arrive(), refused);
+      if (context_.sync_block_all(met && !refused)) return true;
+    }
+    part(met);
+    return false;
+  }
+  // Within these two, by the first warp, or one thread of it. What the others wrote before is visible then.
+  template <class Few>
+  DCGN_HOST_DEVICE bool await_others(const Few& few) const {
+    const bool met = few.agree(!few.leader() || await_others());
+    broken_ = broken_ || !met;
+    return met;
+  }
+  // By its leader: the others go on, and learn whether all is well.
+  DCGN_HOST_DEVICE void tell(bool well) const {
+    if (!well) refuse();
+    arrive();
   }
 
   // lead(warp) by the first warp of the first block at once; follow(block) by the threads of each other one when all
@@ -178,7 +219,7 @@ class BlocksScope {
     } else if (rank_ < warp_size) {
       const T result = lead(this_warp(context_));
       if (leader()) {
-        met = await_turn(before) && await(slot_.grid_barrier.arrived, ~turn, blocks_ - 1);
+        met = await_turn(before) && await_others();
         if (met) {
           finish();
           new (scratch) T(result);
@@ -246,29 +287,51 @@ class BlocksScope {
   static constexpr std::uint32_t turn = 1u << 31;
 
   // It changes when all blocks have come, so not before the calling thread's has.
-  DCGN_HOST_DEVICE static std::uint32_t turn_of(const message::GridBarrier& g) { return load_relaxed(g.arrived) >> 31; }
+  DCGN_HOST_DEVICE static std::uint32_t turn_of(const message::GridBarrier& g) {
+    return load_relaxed(g.meeting.arrived) >> 31;
+  }
 
   // Whether the thread meets the other blocks for its own.
   DCGN_HOST_DEVICE bool speaks() const { return context_.thread_rank() == 0 && !broken_; }
   // Returns the word before.
   DCGN_HOST_DEVICE std::uint32_t arrive() const {
-    return on_device::fetch_add_release(slot_.grid_barrier.arrived, leader() ? turn - (blocks_ - 1) : 1);
+    return on_device::fetch_add_release(slot_.grid_barrier.meeting.arrived, leader() ? turn - (blocks_ - 1) : 1);
   }
+  // Before it arrives: the blocks of this meeting learn that not all is well.
+  DCGN_HOST_DEVICE void refuse() const {
+    message::GridBarrier& g = slot_.grid_barrier;
+    store_relaxed(g.meeting.refused[turn_of(g)], 1);
+  }
+  // By all threads, when they have seen that a block refused or has not come. False if one has not come.
+  [[gnu::noinline]] DCGN_HOST_DEVICE bool part(bool met) const;
+  // By the leader, which has not arrived.
+  DCGN_HOST_DEVICE bool await_others() const { return await(slot_.grid_barrier.meeting.arrived, ~turn, blocks_ - 1); }
   DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const {
-    return await(slot_.grid_barrier.arrived, turn, ~before & turn);
+    return await(slot_.grid_barrier.meeting.arrived, turn, ~before & turn);
+  }
+  // The same, and says whether a block refused.
+  DCGN_HOST_DEVICE bool await_turn(std::uint32_t before, bool& refused) const {
+    const message::GridBarrier& g = slot_.grid_barrier;
+    if (!sees(g.meeting.arrived, turn, ~before & turn, true)) return false;
+    refused = message::load_meeting(g).is_refused(before);
+    return true;
   }
   DCGN_HOST_DEVICE void conclude(bool met) const { broken_ = !context_.sync_block_all(met) || broken_; }
 
   // Waits until these bits of the word have this value, or another one; false where the job is stopped first. Many look
-  // at one word, so they acquire once, when they have seen it. Not a function to be called: ptxas would break it
-  // (scripts/check-kernels).
+  // at one word, so they acquire once, when they have seen it: an acquire clears the multiprocessor's cache. Not
+  // functions to be called: ptxas would break them (scripts/check-kernels).
   DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
                               bool equal = true) const {
+    if (!sees(word, bits, value, equal)) return false;
+    on_device::load_acquire(word);
+    return true;
+  }
+  DCGN_HOST_DEVICE bool sees(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value, bool equal) const {
     for (std::uint32_t pauses = 0; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
       if (pauses == message::look_every) return await_long(word, bits, value, equal);
       relax();
     }
-    on_device::load_acquire(word);
     return true;
   }
   // The same for who has waited a while. Whoever waits for its own blocks is not idle: they may be at work. But they
@@ -278,7 +341,7 @@ class BlocksScope {
                                    bool equal) const;
   // Those that have come, where the leader knows. It does not count itself before all others have come.
   DCGN_HOST_DEVICE unsigned blocks_here() const {
-    const std::uint32_t come = load_relaxed(slot_.grid_barrier.arrived) & ~turn;
+    const std::uint32_t come = load_relaxed(slot_.grid_barrier.meeting.arrived) & ~turn;
     return !leader() ? 0 : come < blocks_ ? come + 1 : (come + blocks_) & ~turn;
   }
 

@@ -41,8 +41,17 @@ DCGN_HOST_DEVICE bool BlocksScope::await_long(const std::uint32_t& word, std::ui
       message::publish(slot_, {.bytes = blocks_}, message::awaits_blocks, blocks_here(), phase, waited);
     met = waited < deadline + 10'000'000'000u;  // else nobody listens
   }
-  if (met) on_device::load_acquire(word);
   return met;
+}
+
+DCGN_HOST_DEVICE bool BlocksScope::part(bool met) const {
+  message::GridBarrier& g = slot_.grid_barrier;
+  conclude(met);
+  const std::uint32_t number = !turn_of(g);
+  sync();  // all have seen it
+  if (leader()) store_relaxed(g.meeting.refused[number], 0);
+  sync();
+  return !broken_;
 }
 
 }  // namespace dcgn::gpu

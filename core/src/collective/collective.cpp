@@ -37,10 +37,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   };
   const int root = call == Call::broadcast || call == Call::reduce ? alike.root : no_root;
   turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
-  if (blocks) {
-    if (!blocks->await_others(scope)) return {};
-    turn.look_again();
-  }
+  if (!turn.await_blocks(blocks)) return {};
   told.code = turn.run(
       {call, Signature(call, m.group.pair, root, alike.element, Signature::places),
        static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true, true, false},
@@ -73,10 +70,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
 template <class Few>
 DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, const gpu::BlocksScope* blocks) {
   Turn turn(scope, m);
-  if (blocks) {
-    if (!blocks->await_others(scope)) return {};
-    turn.look_again();
-  }
+  if (!turn.await_blocks(blocks)) return {};
   const Code code = turn.run(
       {call, Signature(call, m.group.pair, no_root, 0, Signature::done), 0, no_root, turn.others(), turn.others(), true,
        false},
@@ -88,8 +82,7 @@ DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, 
 template <class Few>
 DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks) {
   Turn turn(scope, m);
-  if (!blocks.await_others(scope)) return {.code = Code::aborted};
-  turn.look_again();
+  if (!turn.await_blocks(&blocks)) return {.code = Code::aborted};
   return turn.run_signatures(plan, [&](Code code) {
     if (scope.leader()) blocks.tell(code == Code::ok);
   });

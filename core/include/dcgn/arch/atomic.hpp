@@ -209,6 +209,13 @@ DCGN_HOST_DEVICE inline void store_release(std::uint32_t& word, std::uint32_t va
   dcgn::store_release(word, value);
 #endif
 }
+DCGN_HOST_DEVICE inline void store_release(std::uint64_t& word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.b64 [%0],%1;" ::"l"(&word), "l"(value) : "memory");
+#else
+  dcgn::store_release(word, value);
+#endif
+}
 
 // Acquires and releases.
 DCGN_HOST_DEVICE inline std::uint32_t fetch_add(std::uint32_t& word, std::uint32_t value) {

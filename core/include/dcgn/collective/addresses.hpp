@@ -187,28 +187,18 @@ template <class Few>
 template <class Few>
 [[gnu::noinline]] DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call,
                                                             const gpu::BlocksScope* blocks);
-// Runs act(scope, blocks) as these two need it.
-template <class Scope, class Act>
-DCGN_HOST_DEVICE auto lead_few_of(const Scope& scope, int ranks, const Act& act) {
-  if constexpr (message::plans_ahead<Scope>)
-    return scope.lead_warp_at_once([&](const gpu::WarpScope& warp) {
-      return lead_few(warp, ranks, [&](const auto& few) { return act(few, &scope); });
-    });
-  else
-    return lead_few(scope, ranks, [&](const auto& few) { return act(few, nullptr); });
-}
 
 template <class Scope>
 DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call call, const void* in, const void* out,
                                     const Alike& alike, std::int64_t copied = 0) {
-  return lead_few_of(scope, m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
+  return lead_few_at_once(scope, m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
     return tell_in_turn(few, m, call, in, out, alike, copied, scope.size(), blocks);
   });
 }
 template <class Scope, class Act>
 DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, const Act& act) {
   return visit(c, act, [&] {
-    return lead_few_of(c.scope(), m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
+    return lead_few_at_once(c.scope(), m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
              return say_done_in_turn(few, m, call, blocks);
            }).code;
   });

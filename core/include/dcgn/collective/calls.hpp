@@ -75,13 +75,29 @@ template <class Scope, class Plan, class Act>
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_by_steps(dcgn::detail::Kept<Scope> scope, const Member m,
                                                          bool has_begun);
-// By a warp in the kernel's own code.
+// By a warp in the kernel's own code. `blocks`: those that make the call, if several.
 template <class Scope>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier(const Scope& scope, const Member& m) {
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier(const Scope& scope, const Member& m,
+                                                            const gpu::BlocksScope* blocks = nullptr) {
   bool has_begun = false;
-  if (goes_in_turns(scope, m) && meet_at_once(scope, m.port, m.group, peers_of(m.group), m.group.size, true, has_begun))
-    return Code::ok;
+  if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
+    if (goes_in_turns(scope, m)) {
+      Turn<Scope> turn(scope, m);
+      if (!turn.await_blocks(blocks)) return Code::aborted;
+      if (meet_at_once(turn, m.group, peers_of(m.group), m.group.size, true, has_begun)) return Code::ok;
+      blocks = nullptr;
+    }
+  if (blocks && !blocks->await_others(scope)) return Code::aborted;
   return barrier_by_steps<Scope>(scope, m, has_begun);
+}
+// The same by the first warp, for all threads of the scope.
+template <class Scope>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier_by_few(const Scope& scope, const Member& m) {
+  if (scope.broken()) return barrier(scope, m);
+  const int lanes = goes_in_turns(scope, m) ? m.group.size : 1;
+  return lead_few_at_once(scope, lanes, [&](const auto& few, const gpu::BlocksScope* blocks) {
+           return Outcome{barrier(few, m, blocks), true};
+         }).code;
 }
 
 template <class Scope>

@@ -43,6 +43,13 @@ DCGN_HOST_DEVICE inline void begin_turn(message::Turns& turns, const Group& grou
   turns.sizes[number % message::Turns::kept] = static_cast<std::uint64_t>(bytes);
 }
 
+// True if this rank has FIFOs of its own to all ranks of the group.
+DCGN_HOST_DEVICE inline bool is_near(const message::Port& p, const Group& g) {
+  if (p.near == p.size) return true;
+  const auto near = [&](int r) { return p.fifo(g.in_world(r)) < static_cast<std::uint32_t>(p.near); };
+  return !g.table && near(0) && near(g.size - 1);
+}
+
 // Whether `a` lies at `same`, or clear of b; sizes in bytes.
 DCGN_HOST_DEVICE inline bool lies_apart(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes,
                                         const void* same) {
@@ -269,12 +276,7 @@ class Channel {
   // ---- rounds, of ranks of this process
   // Whether all threads of the scope go without this.
   DCGN_HOST_DEVICE bool without(message::Without idea) const { return turn_.without & idea; }
-  DCGN_HOST_DEVICE bool is_near() const {
-    const message::Port& p = port_;
-    if (p.near == p.size) return true;
-    const auto near = [&](int r) { return p.fifo(group_.in_world(r)) < static_cast<std::uint32_t>(p.near); };
-    return !group_.table && near(0) && near(size() - 1);
-  }
+  DCGN_HOST_DEVICE bool is_near() const { return collective::is_near(port_, group_); }
   // Whether so many ranks send to each other at once.
   DCGN_HOST_DEVICE bool at_once() const {
     return size() <= at_once_ranks && !without(message::without_rounds) && is_near();
@@ -324,21 +326,14 @@ class Channel {
   DCGN_HOST_DEVICE Code exchange(const std::uint64_t (&mine)[Count], const Words& words) const {
     return exchange_words(mine, words(0), words(1) - words(0));
   }
-  // What tells this call from others, not 0.
-  DCGN_HOST_DEVICE std::uint32_t mark() const { return static_cast<std::uint32_t>(turn_.tag) + 1; }
-  DCGN_HOST_DEVICE Code attend(message::Attendance& attendance) const {
+  // What tells this call from others.
+  DCGN_HOST_DEVICE std::uint32_t mark() const { return static_cast<std::uint32_t>(turn_.tag); }
+  DCGN_HOST_DEVICE Code attend(const message::Attendance& attendance) const {
     return in_first_block([&](const auto& part) {
              return Outcome{
                  message::attend(part.scope_, *port_.me, call_, attendance, turn_.tag, group_.collective_context())};
            })
         .code;
-  }
-  // By the leader of those who have come.
-  DCGN_HOST_DEVICE void end(const message::Attendance& attendance) const {
-    in_first_block([&](const auto& part) {
-      attendance.end(part.scope_);
-      return Outcome{Code::ok};
-    });
   }
   // What the lapses say of one.
   DCGN_HOST_DEVICE Code make_up(const message::Round& r) const {

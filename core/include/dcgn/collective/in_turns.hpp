@@ -207,8 +207,8 @@ template <class Scope>
 // True if parts of so many bytes fit into a turn.
 template <class Scope>
 DCGN_HOST_DEVICE bool fits_turn(const Scope& scope, const Member& m, std::int64_t bytes) {
-  return bytes >= 0 && bytes <= most_to_move_in_turn && goes_in_turns(scope, m) &&
-         bytes <= InboxHalves(*m.port.me).whole_bytes();
+  return (bytes >= 0) & (bytes <= most_to_move_in_turn) & goes_in_turns(scope, m) &
+         (bytes <= InboxHalves(*m.port.me).whole_bytes());
 }
 
 // These fill in what a call moves. False if it does not go in a turn, or if an argument is wrong.
@@ -489,10 +489,12 @@ template <class Scope, class R>
 
 template <class Scope, class R>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Outcome reduce_small(const Scope& scope, const Member& m,
-                                                                    const Reduced& a, const R& r) {
+                                                                    const Reduced& a, const R& r,
+                                                                    const gpu::BlocksScope* blocks) {
   bool has_begun = false;
   if constexpr (Turn<Scope>::by_lanes) {
-    const Turn<Scope> turn(scope, m);
+    Turn<Scope> turn(scope, m);
+    if (!turn.await_blocks(blocks)) return {};
     const auto lane = static_cast<int>(scope.rank());
     const std::uint64_t operand = lane < turn.size() ? load_operand(a, lane, r) : 0;
     const auto take = [&](std::uint64_t value) {
@@ -500,6 +502,8 @@ template <class Scope, class R>
           scope, a, [&](int k) { return scope.shuffle(value, static_cast<unsigned>(k)); }, r);
     };
     if (turn.run_at_once(plan_small(m, a, r), operand, take, has_begun)) return {Code::ok, true};
+  } else if (blocks && !blocks->await_others(scope)) {
+    return {};
   }
   return reduce_small_by_steps<Scope>(scope, m, a, r, has_begun);
 }
@@ -582,7 +586,9 @@ template <class Scope, class R, class Otherwise>
     const std::int64_t bytes = a.count * r.element();
     if constexpr (R::folds_words)
       if (bytes <= static_cast<std::int64_t>(message::small_bytes))
-        return lead_few(scope, m.group.size, [&](const auto& few) { return reduce_small(few, m, a, r); }).code;
+        return lead_few_at_once(scope, m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
+                 return reduce_small(few, m, a, r, blocks);
+               }).code;
     if constexpr (!Scope::in_warp && FoldsPackets<R>) {
       const auto length = static_cast<std::uint64_t>(bytes);
       if (has_carriers(scope, m.group.size) & message::is_words(a.in, length) & message::is_words(a.out, length)) {

@@ -27,11 +27,11 @@ struct Teams {
 
   Teams() = default;
   template <class Scope>
-  DCGN_HOST_DEVICE explicit Teams(const Channel<Scope>& c) {
-    const Group& g = c.group();
-    const message::CollectiveSpace& space = c.me().collectives;
-    if (c.without(message::without_rounds) || c.without(message::without_teams) || g.table || g.stride < 1 ||
-        !c.is_near())
+  DCGN_HOST_DEVICE explicit Teams(const Channel<Scope>& c) : Teams(c.port(), c.group()) {}
+  DCGN_HOST_DEVICE Teams(const message::Port& port, const Group& g) {
+    const message::CollectiveSpace& space = port.me->collectives;
+    if ((port.me->without & (message::without_rounds | message::without_teams)) || g.table || g.stride < 1 ||
+        !is_near(port, g))
       return;
     const std::int32_t first = g.first, last = g.in_world(g.size - 1), me = g.in_world(g.rank);
     int from = 0, to = 0;
@@ -63,10 +63,8 @@ struct Teams {
   DCGN_HOST_DEVICE bool leads() const { return team.self == 0; }
 
   // The barrier in the memory of the team's GPU, or null: then members send messages. All members get the same answer.
-  template <class Scope>
-  DCGN_HOST_DEVICE message::DeviceBarrier* device_barrier(const Channel<Scope>& c) const {
-    const message::CollectiveSpace& space = c.me().collectives;
-    const int pair = c.group().pair;
+  DCGN_HOST_DEVICE message::DeviceBarrier* device_barrier(const Endpoint& me, int pair) const {
+    const message::CollectiveSpace& space = me.collectives;
     if (!space.device_barriers || pair >= message::most_device_barriers || members - 1 > message::DeviceBarrier::most)
       return nullptr;
     return space.device_barriers + (team[0] - space.device_barriers_first) * message::most_device_barriers + pair;
@@ -105,44 +103,74 @@ DCGN_HOST_DEVICE inline TurnPlan plan_to_meet(const Group& group, const message:
           begins};
 }
 // By a warp; false if anything unusual happens, as in Turn::run_at_once().
-template <class Scope>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool meet_at_once(const Scope& scope, const message::Port& port,
-                                                                 const Group& group, const message::Peers& peers,
-                                                                 int size, bool begins, bool& has_begun) {
-  if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
-    return Turn<Scope>(scope, port, group, peers, size)
-        .run_at_once(
-            plan_to_meet(group, peers, size, begins), 0, [](std::uint64_t) {}, has_begun);
-  else
-    return false;
+template <class AnyTurn>
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline bool meet_at_once(const AnyTurn& turn, const Group& group,
+                                                                 const message::Peers& peers, int size, bool begins,
+                                                                 bool& has_begun) {
+  return turn.run_at_once(
+      plan_to_meet(group, peers, size, begins), 0, [](std::uint64_t) {}, has_begun);
 }
 
-// The leaders' barrier. All leaders come here, whether their members met in memory or by messages.
+// The leaders' barrier of slots in turns. All leaders come here, whether their members met in memory or by messages.
+DCGN_HOST_DEVICE inline bool leaders_meet_in_turns(const Endpoint& me, const Group& group, const Teams& teams) {
+  return teams.count <= at_once_ranks && is_among_slots(me, group);
+}
+template <class Scope>
+DCGN_HOST_DEVICE Code meet_leaders_in_turn(const Scope& scope, const message::Port& port, const Group& group,
+                                           const Teams& teams) {
+  if (teams.count < 2) return Code::ok;
+  return lead_few(scope, teams.count,
+                  [&]<class Few>(const Few& few) {
+                    bool has_begun = false;
+                    if constexpr (Turn<Few>::by_lanes && Few::in_warp)
+                      if (meet_at_once(Turn<Few>(few, port, group, teams.leaders, teams.count), group, teams.leaders,
+                                       teams.count, false, has_begun))
+                        return Outcome{Code::ok, true};
+                    const TurnPlan plan = plan_to_meet(group, teams.leaders, teams.count, false);
+                    return Outcome{meet_by_steps<Few>(few, port, group, teams.leaders, plan, teams.count, has_begun),
+                                   true};
+                  })
+      .code;
+}
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
-  if (teams.count > 1 && teams.count <= at_once_ranks && is_among_slots(c.me(), c.group()))
-    return lead_few(c.scope(), teams.count,
-                    [&]<class Few>(const Few& few) {
-                      bool has_begun = false;
-                      if (meet_at_once(few, c.port(), c.group(), teams.leaders, teams.count, false, has_begun))
-                        return Outcome{Code::ok, true};
-                      const TurnPlan plan = plan_to_meet(c.group(), teams.leaders, teams.count, false);
-                      return Outcome{
-                          meet_by_steps<Few>(few, c.port(), c.group(), teams.leaders, plan, teams.count, has_begun),
-                          true};
-                    })
-        .code;
-  return c.empty_round(teams.across());
+  return leaders_meet_in_turns(c.me(), c.group(), teams)
+             ? meet_leaders_in_turn(c.scope(), c.port(), c.group(), teams)
+             : c.empty_round(teams.across());
+}
+
+// A barrier of slots with inboxes in teams that have barriers in their GPUs' memory; by a thread or a warp. If `done` is
+// false, the call is not such a one, and nothing has been done. It does without Channel, which takes as long again.
+template <class Few>
+[[gnu::noinline]] DCGN_HOST_DEVICE Outcome meet_in_gpus(Few few, const Member m) {
+  Endpoint& me = *m.port.me;
+  const Group& group = m.group;
+  const Outcome otherwise{Code::ok, false};
+  if (!is_among_slots(me, group)) return otherwise;
+  const Teams teams(m.port, group);
+  message::DeviceBarrier* const barrier = teams.count ? teams.device_barrier(me, group.pair) : nullptr;
+  if (!barrier || !leaders_meet_in_turns(me, group, teams)) return otherwise;
+  few.sync();  // one of its lanes may have made the call before by itself
+  const std::uint32_t turn = load_relaxed(barrier->turn), number = m.port.turns->begun[group.pair];
+  if (!few.agree(message::load_two(&me.busy).first == 0)) return otherwise;
+  if (few.leader()) begin_turn(*m.port.turns, group, Call::barrier, number, 0);
+  const std::int32_t tag = tag_of(Call::barrier, number);
+  const message::Attendance attendance{*barrier, teams.team, teams.members, static_cast<std::uint32_t>(tag), turn};
+  Code met = message::attend(few, me, Call::barrier, attendance, tag, group.collective_context());
+  if (!teams.leads() || met != Code::ok) return {met, true};
+  met = meet_leaders_in_turn(few, m.port, group, teams);
+  if (met == Code::ok && few.leader()) attendance.end();
+  return {met, true};
 }
 
 template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE static Code meet_in_teams(const Channel<Scope>& c, const Teams& teams) {
-  if (message::DeviceBarrier* const device_barrier = teams.device_barrier(c)) {
-    message::Attendance attendance{*device_barrier, teams.team, teams.members, c.mark()};
+  if (message::DeviceBarrier* const barrier = teams.device_barrier(c.me(), c.group().pair)) {
+    const message::Attendance attendance{*barrier, teams.team, teams.members, c.mark(), load_relaxed(barrier->turn)};
     Code met = c.attend(attendance);
     if (!teams.leads() || met != Code::ok) return met;
     met = meet_leaders(c, teams);
-    if (met == Code::ok) c.end(attendance);
+    if (met == Code::ok && c.scope().leader()) attendance.end();
     return met;
   }
   Code code = c.empty_round(teams.up());

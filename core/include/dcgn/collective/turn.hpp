@@ -9,6 +9,7 @@
 #include <dcgn/collective/channel.hpp>
 #include <dcgn/collective/tag.hpp>
 #include <dcgn/collective/thresholds.hpp>
+#include <dcgn/message/blocks_scope.hpp>
 #include <dcgn/message/fast_path.hpp>
 #include <dcgn/message/inbox.hpp>
 #include <dcgn/message/spin.hpp>
@@ -19,24 +20,26 @@ namespace dcgn::collective {
 
 using message::Signature;
 
-// True if all ranks of this communicator have inboxes of each other. All ranks get the same answer.
+// True if all ranks of this communicator have inboxes of each other. All ranks get the same answer. Here and in what a
+// call plans with, conditions are joined by `&`, so that their words are loaded together: after a meeting of blocks
+// none of them is in a cache.
 DCGN_HOST_DEVICE inline bool is_among_slots(const Endpoint& me, const Group& group) {
-  const auto pair = static_cast<std::uint32_t>(group.pair);
-  return group.size > 0 && (me.collectives.among_slots[pair / 32] >> pair % 32 & 1) &&
+  const auto pair = static_cast<std::uint32_t>(group.size > 0 ? group.pair : 0);
+  return (group.size > 0) & static_cast<bool>(me.collectives.among_slots[pair / 32] >> pair % 32 & 1) &
          !(me.without & message::without_rounds);
 }
 // True if, besides, they are few enough for each to send to all others at once. A broken scope takes the other path,
 // which refuses it.
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_in_turns(const Scope& scope, const Member& m) {
-  return m.group.size > 1 && m.group.size <= at_once_ranks && !scope.broken() && is_among_slots(*m.port.me, m.group);
+  return (m.group.size > 1) & (m.group.size <= at_once_ranks) & !scope.broken() & is_among_slots(*m.port.me, m.group);
 }
 
 // True if such a call may work on the ranks' buffers directly.
 template <class Scope>
 DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
                                       std::int64_t from_bytes) {
-  return bytes >= from_bytes && goes_in_turns(scope, m) && !(m.port.me->without & message::without_addresses);
+  return (bytes >= from_bytes) & goes_in_turns(scope, m) & !(m.port.me->without & message::without_addresses);
 }
 
 // Sets of ranks are bit masks. They are empty where ranks are too many for a turn, or a rank is none.
@@ -74,6 +77,17 @@ DCGN_HOST_DEVICE auto lead_few(const Scope& scope, int ranks, const Act& act) {
   } else {
     return scope.lead_warp([&](const gpu::WarpScope& warp) { return lead_few(warp, ranks, act); });
   }
+}
+
+// Runs act(scope, blocks) likewise, at once: if several `blocks` make the call, act() awaits the others.
+template <class Scope, class Act>
+DCGN_HOST_DEVICE auto lead_few_at_once(const Scope& scope, int ranks, const Act& act) {
+  if constexpr (message::plans_ahead<Scope>)
+    return scope.lead_warp_at_once([&](const gpu::WarpScope& warp) {
+      return lead_few(warp, ranks, [&](const auto& few) { return act(few, &scope); });
+    });
+  else
+    return lead_few(scope, ranks, [&](const auto& few) { return act(few, nullptr); });
 }
 
 // act(scope). If a rank's longest buffer has fewer than by_first_block bytes, the first of several blocks runs
@@ -287,10 +301,14 @@ class Turn {
         [](int, std::uint64_t, const message::Flight&) { return true; }, take);
   }
 
-  // For a Turn that was made before all of the slot's threads had come: some of them may have made a call since.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE void look_again() {
+  // If several `blocks` make the call, awaits those that have not come; false if they do not come. One of their threads
+  // may have made a call since this Turn was made, so it looks again where the packets lie.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool await_blocks(const gpu::BlocksScope* blocks) {
+    if (!blocks) return true;
+    if (!blocks->await_others(scope_)) return false;
     if constexpr (by_lanes)
       if (place_) mine_ = load(*place_);
+    return true;
   }
   // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on: they
   // need not wait until the signatures have been sent.

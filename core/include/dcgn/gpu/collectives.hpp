@@ -35,7 +35,7 @@ class Collectives {
   template <class Scope>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
     return by(scope, Call::barrier, any_source, 0, [&](const auto& s) {
-      return collective::by_few(s, member(), 0, 0, [&](const auto& few) { return collective::barrier(few, member()); });
+      return collective::barrier_by_few(s, member());
     });
   }
 

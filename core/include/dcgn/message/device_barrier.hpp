@@ -1,5 +1,6 @@
-// A barrier of the slots of one GPU, in its memory. Each slot writes down the call that it comes from; the leader, one
-// of them, ends their turn when it has seen all. Reports show it as empty messages between them, but it uses no FIFOs.
+// A barrier of the slots of one GPU, in its memory. Each slot writes down for which turn it comes, and in which call; the
+// leader, one of them, ends the turn when it has seen all. Reports show it as empty messages between them, but it uses
+// no FIFOs. Memory order: what a slot of the GPU wrote before it came is visible to those who see that the turn is over.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -16,7 +17,7 @@ namespace dcgn::message {
 struct alignas(64) DeviceBarrier {
   static constexpr int most = 255;  // who meets the leader
   std::uint32_t turn;
-  std::uint32_t come[most];  // the call of each; cleared by the leader before it ends the turn
+  std::uint64_t come[most];  // by each who meets the leader: Attendance::mark()
 };
 // Communicators that have one for each rank that may lead: the first ones.
 inline constexpr int most_device_barriers = 4;
@@ -26,14 +27,14 @@ struct Attendance {
   DeviceBarrier& barrier;
   Peers team;          // its leader first
   int members;         // with it
-  std::uint32_t call;  // not 0
-  std::uint32_t turn = 0;
+  std::uint32_t call;
+  std::uint32_t turn;  // the barrier's when it begins
 
   DCGN_HOST_DEVICE bool leads() const { return team.self == 0; }
+  DCGN_HOST_DEVICE std::uint64_t mark() const { return (turn + 1) | static_cast<std::uint64_t>(call) << 32; }
   // Once, by a scope's leader.
-  DCGN_HOST_DEVICE void begin() {
-    turn = load_relaxed(barrier.turn);
-    if (!leads()) store_release(barrier.come[team.self - 1], call);
+  DCGN_HOST_DEVICE void begin() const {
+    if (!leads()) on_device::store_release(barrier.come[team.self - 1], mark());
   }
   // Who waits for nobody any more: of the others a scope's leader, of the leader's scope a thread that looks at every
   // so many words, from this one on.
@@ -42,13 +43,13 @@ struct Attendance {
     constexpr int at_once = 8;
     bool all = true;
     for (int k = from; k < members - 1; k += at_once * step) {
-      std::uint32_t word[at_once];
+      std::uint64_t word[at_once];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
       for (int i = 0; i < at_once; ++i)
-        word[i] = k + i * step < members - 1 ? load_relaxed(barrier.come[k + i * step]) : call;
-      for (const std::uint32_t w : word) all &= w == call;
+        word[i] = k + i * step < members - 1 ? load_relaxed(barrier.come[k + i * step]) : mark();
+      for (const std::uint64_t w : word) all &= w == mark();
     }
     return all;
   }
@@ -56,22 +57,16 @@ struct Attendance {
   DCGN_HOST_DEVICE int awaits() const {
     if (!leads()) return is_over() ? -1 : 0;
     for (int k = 0; k < members - 1; ++k)
-      if (load_relaxed(barrier.come[k]) != call) return k + 1;
+      if (load_relaxed(barrier.come[k]) != mark()) return k + 1;
     return -1;
   }
-  // By the leader, for whom all have come: with all threads of its scope.
-  template <class Scope>
-  DCGN_HOST_DEVICE void end(const Scope& scope) const {
-    for (unsigned k = scope.rank(); k + 1 < static_cast<unsigned>(members); k += scope.size())
-      store_relaxed(barrier.come[k], 0);
-    scope.sync();
-    if (scope.leader()) store_release(barrier.turn, turn + 1);
-  }
+  // By the leader's scope, when all have come: by its leader.
+  DCGN_HOST_DEVICE void end() const { on_device::store_release(barrier.turn, turn + 1); }
 };
 
 // Waits at the barrier: a member returns when its turn is over, the leader when all others have come.
 template <class Scope>
-DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attendance& attendance, std::int32_t tag,
-                             std::uint32_t context);
+DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, const Attendance& attendance,
+                             std::int32_t tag, std::uint32_t context);
 
 }  // namespace dcgn::message

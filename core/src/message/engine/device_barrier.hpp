@@ -26,8 +26,8 @@ struct MeetingOperation {
 
 // Waits at the barrier: a member returns when its turn is over, the leader when all others have come.
 template <class Scope>
-DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, Attendance& attendance, std::int32_t tag,
-                             std::uint32_t context) {
+DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, const Attendance& attendance,
+                             std::int32_t tag, std::uint32_t context) {
   scope.sync();
   if (scope.leader()) attendance.begin();
   bool met = false;

@@ -34,5 +34,5 @@
 // Of a scope within a block.
 #define DCGN_INSTANTIATE_MEETING(Scope)                                                          \
   namespace message {                                                                            \
-  template Code attend(const Scope&, Endpoint&, Call, Attendance&, std::int32_t, std::uint32_t); \
+  template Code attend(const Scope&, Endpoint&, Call, const Attendance&, std::int32_t, std::uint32_t); \
   }

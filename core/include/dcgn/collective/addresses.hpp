@@ -198,9 +198,10 @@ DCGN_HOST_DEVICE Told tell_straight(const Scope& scope, const Member& m, Call ca
 template <class Scope, class Act>
 DCGN_HOST_DEVICE Code visit_straight(const Channel<Scope>& c, const Member& m, Call call, const Act& act) {
   return visit(c, act, [&] {
-    return lead_few_at_once(c.scope(), m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
-             return say_done_in_turn(few, m, call, blocks);
-           }).code;
+    return lead_few_at_once(
+               c.scope(), m.group.size,
+               [&](const auto& few, const gpu::BlocksScope* blocks) { return say_done_in_turn(few, m, call, blocks); })
+        .code;
   });
 }
 

@@ -85,19 +85,27 @@ template <class Scope>
       Turn<Scope> turn(scope, m);
       if (!turn.await_blocks(blocks)) return Code::aborted;
       if (meet_at_once(turn, m.group, peers_of(m.group), m.group.size, true, has_begun)) return Code::ok;
+      turn.look_anew();
       blocks = nullptr;
     }
-  if (blocks && !blocks->await_others(scope)) return Code::aborted;
+  if (blocks && !blocks->await_others(scope, true)) return Code::aborted;
   return barrier_by_steps<Scope>(scope, m, has_begun);
 }
 // The same by the first warp, for all threads of the scope.
 template <class Scope>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier_by_few(const Scope& scope, const Member& m) {
   if (scope.broken()) return barrier(scope, m);
+  if (m.group.size == 1) {
+    bool done = false;
+    const Code code = move_alone(scope, m, {}, done);
+    if (done) return code;
+  }
   const int lanes = goes_in_turns(scope, m) ? m.group.size : 1;
-  return lead_few_at_once(scope, lanes, [&](const auto& few, const gpu::BlocksScope* blocks) {
-           return Outcome{barrier(few, m, blocks), true};
-         }).code;
+  return lead_few_at_once(scope, lanes,
+                          [&](const auto& few, const gpu::BlocksScope* blocks) {
+                            return Outcome{barrier(few, m, blocks), true};
+                          })
+      .code;
 }
 
 template <class Scope>

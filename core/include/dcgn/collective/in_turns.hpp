@@ -169,7 +169,8 @@ template <bool Words, class Scope>
           });
         if (a.in_parts && is_root) pass_on(self, turn.others());
         if (!Words) await_sent(scope, a.out, a.in, a.bytes);
-        if (a.keeps && a.to(self) != a.from(self)) message::copy_bytes(turn.carriers(), a.to(self), a.from(self), length);
+        if (a.keeps && a.to(self) != a.from(self))
+          message::copy_bytes(turn.carriers(), a.to(self), a.from(self), length);
       },
       [&](bool) {
         bool came = true;
@@ -494,7 +495,7 @@ template <class Scope, class R>
   bool has_begun = false;
   if constexpr (Turn<Scope>::by_lanes) {
     Turn<Scope> turn(scope, m);
-    if (!turn.await_blocks(blocks)) return {};
+    if (!turn.await_blocks(blocks, true)) return {};  // the operands
     const auto lane = static_cast<int>(scope.rank());
     const std::uint64_t operand = lane < turn.size() ? load_operand(a, lane, r) : 0;
     const auto take = [&](std::uint64_t value) {
@@ -502,7 +503,7 @@ template <class Scope, class R>
           scope, a, [&](int k) { return scope.shuffle(value, static_cast<unsigned>(k)); }, r);
     };
     if (turn.run_at_once(plan_small(m, a, r), operand, take, has_begun)) return {Code::ok, true};
-  } else if (blocks && !blocks->await_others(scope)) {
+  } else if (blocks && !blocks->await_others(scope, true)) {
     return {};
   }
   return reduce_small_by_steps<Scope>(scope, m, a, r, has_begun);
@@ -586,9 +587,10 @@ template <class Scope, class R, class Otherwise>
     const std::int64_t bytes = a.count * r.element();
     if constexpr (R::folds_words)
       if (bytes <= static_cast<std::int64_t>(message::small_bytes))
-        return lead_few_at_once(scope, m.group.size, [&](const auto& few, const gpu::BlocksScope* blocks) {
-                 return reduce_small(few, m, a, r, blocks);
-               }).code;
+        return lead_few_at_once(
+                   scope, m.group.size,
+                   [&](const auto& few, const gpu::BlocksScope* blocks) { return reduce_small(few, m, a, r, blocks); })
+            .code;
     if constexpr (!Scope::in_warp && FoldsPackets<R>) {
       const auto length = static_cast<std::uint64_t>(bytes);
       if (has_carriers(scope, m.group.size) & message::is_words(a.in, length) & message::is_words(a.out, length)) {

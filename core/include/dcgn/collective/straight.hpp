@@ -15,9 +15,7 @@
 namespace dcgn::collective {
 
 // The number of a call that has begun.
-DCGN_HOST_DEVICE inline std::uint32_t number_of_call(const Member& m) {
-  return m.port.turns->begun[m.group.pair] - 1;
-}
+DCGN_HOST_DEVICE inline std::uint32_t number_of_call(const Member& m) { return m.port.turns->begun[m.group.pair] - 1; }
 
 // The rest of a call after tell_straight(): visit(channel, places) if all buffers can be reached; otherwise
 // otherwise(channel).

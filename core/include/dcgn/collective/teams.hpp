@@ -119,28 +119,27 @@ template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders_in_turn(const Scope& scope, const message::Port& port, const Group& group,
                                            const Teams& teams) {
   if (teams.count < 2) return Code::ok;
-  return lead_few(scope, teams.count,
-                  [&]<class Few>(const Few& few) {
-                    bool has_begun = false;
-                    if constexpr (Turn<Few>::by_lanes && Few::in_warp)
-                      if (meet_at_once(Turn<Few>(few, port, group, teams.leaders, teams.count), group, teams.leaders,
-                                       teams.count, false, has_begun))
-                        return Outcome{Code::ok, true};
-                    const TurnPlan plan = plan_to_meet(group, teams.leaders, teams.count, false);
-                    return Outcome{meet_by_steps<Few>(few, port, group, teams.leaders, plan, teams.count, has_begun),
-                                   true};
-                  })
+  return lead_few(
+             scope, teams.count,
+             [&]<class Few>(const Few& few) {
+               bool has_begun = false;
+               if constexpr (Turn<Few>::by_lanes && Few::in_warp)
+                 if (meet_at_once(Turn<Few>(few, port, group, teams.leaders, teams.count), group, teams.leaders,
+                                  teams.count, false, has_begun))
+                   return Outcome{Code::ok, true};
+               const TurnPlan plan = plan_to_meet(group, teams.leaders, teams.count, false);
+               return Outcome{meet_by_steps<Few>(few, port, group, teams.leaders, plan, teams.count, has_begun), true};
+             })
       .code;
 }
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
-  return leaders_meet_in_turns(c.me(), c.group(), teams)
-             ? meet_leaders_in_turn(c.scope(), c.port(), c.group(), teams)
-             : c.empty_round(teams.across());
+  return leaders_meet_in_turns(c.me(), c.group(), teams) ? meet_leaders_in_turn(c.scope(), c.port(), c.group(), teams)
+                                                         : c.empty_round(teams.across());
 }
 
-// A barrier of slots with inboxes in teams that have barriers in their GPUs' memory; by a thread or a warp. If `done` is
-// false, the call is not such a one, and nothing has been done. It does without Channel, which takes as long again.
+// A barrier of slots with inboxes in teams that have barriers in their GPUs' memory; by a thread or a warp. If `done`
+// is false, the call is not such a one, and nothing has been done. It does without Channel, which takes as long again.
 template <class Few>
 [[gnu::noinline]] DCGN_HOST_DEVICE Outcome meet_in_gpus(Few few, const Member m) {
   Endpoint& me = *m.port.me;

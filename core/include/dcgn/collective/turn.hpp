@@ -244,7 +244,7 @@ class Turn {
     const bool other = lane_ < size_ && lane_ != self(), receives = other && (plan.receives >> lane_ & 1);
     const std::uint32_t unseen = mine_.turn - mine_.seen;
     const bool ready = !other || unseen == 0 || (!receives && (unseen <= message::most_unseen_turns || is_read(mine_)));
-    has_begun = scope_.agree((message::load_two(&me_.busy).first == 0) & ready);
+    has_begun = scope_.agree((load_busy().first == 0) & ready);
     if (!has_begun) return false;
     begin(plan, [&](int) { return value; });
     const message::Flight its = flight_of(mine_);
@@ -303,15 +303,27 @@ class Turn {
 
   // If several `blocks` make the call, awaits those that have not come; false if they do not come. One of their threads
   // may have made a call since this Turn was made, so it looks again where the packets lie.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE bool await_blocks(const gpu::BlocksScope* blocks) {
+  // `acquires`: see BlocksScope::await_others().
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool await_blocks(const gpu::BlocksScope* blocks, bool acquires = false) {
     if (!blocks) return true;
-    if (!blocks->await_others(scope_)) return false;
+    if (!blocks->await_others(scope_, acquires)) return false;
+    of_blocks_ = true;
     if constexpr (by_lanes)
-      if (place_) mine_ = load(*place_);
+      if (place_) {
+        const message::TwoWords state = message::load_two_anew(&place_->turn);
+        mine_.turn = static_cast<std::uint32_t>(state.first);
+        mine_.seen = static_cast<std::uint32_t>(state.first >> 32);
+        mine_.signature = static_cast<std::uint32_t>(state.second);
+        mine_.bytes = static_cast<std::uint32_t>(state.second >> 32);
+      }
     return true;
   }
-  // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on: they
-  // need not wait until the signatures have been sent.
+  // Before functions that load what other multiprocessors may have written.
+  DCGN_HOST_DEVICE void look_anew() const {
+    if (of_blocks_) message::order_memory();
+  }
+  // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on:
+  // they need not wait until the signatures have been sent.
   template <class Tell>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Heard run_signatures(const TurnPlan& plan, const Tell& tell) {
     Code code = Code::ok;
@@ -383,7 +395,8 @@ class Turn {
     each_seen_to(plan.sends, [&](int k, const message::Inbox& inbox) { sign(plan, inbox, value(k)); });
     if (!plan.begins || !scope_.leader()) return;
     message::Turns& turns = *me_.collectives.turns;
-    begin_turn(turns, group_, plan.call, turns.begun[group_.pair], plan.bytes, plan.root);
+    std::uint32_t& begun = turns.begun[group_.pair];
+    begin_turn(turns, group_, plan.call, of_blocks_ ? load_relaxed(begun) : begun, plan.bytes, plan.root);
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void end(const TurnPlan& plan) const {
     each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
@@ -409,10 +422,18 @@ class Turn {
             plan.bytes};
   }
 
+  DCGN_HOST_DEVICE Code await_flights(const TurnPlan& plan, std::uint32_t ranks, bool before) const {
+    look_anew();
+    return message::await_flights(me_, plan.call, awaited(plan, ranks, before));
+  }
+  // Whether the slot is in a call, and whether it is stopped.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::TwoWords load_busy() const {
+    return of_blocks_ ? message::load_two_anew(&me_.busy) : message::load_two(&me_.busy);
+  }
   // By the threads that handle signatures: finds this turn's packets and waits until the peers have read the segments.
   // Returns why the call cannot begin, or ok.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code prepare(const TurnPlan& plan) {
-    const message::TwoWords closed = message::load_two(&me_.busy);  // and stopped
+    const message::TwoWords closed = load_busy();
     note_flights(plan);
     bool ready = closed.first == 0;
     each_seen_to(others(), [&](int, const message::Inbox& inbox) {
@@ -421,9 +442,7 @@ class Turn {
     const auto lookers = scope_.lookers();
     if (lookers.vote(ready)) return Code::ok;
     Code code = Code::ok;
-    if (scope_.leader())
-      code = closed.first ? message::refuse(me_, plan.call)
-                          : message::await_flights(me_, plan.call, awaited(plan, others(), true));
+    if (scope_.leader()) code = closed.first ? message::refuse(me_, plan.call) : await_flights(plan, others(), true);
     return lookers.broadcast(code);
   }
   // True if the peer has taken part in the last turn of which this rank must have seen a packet.
@@ -474,7 +493,7 @@ class Turn {
       });
       if (lookers.vote(here)) break;
       Code code = Code::ok;
-      if (scope_.leader()) code = message::await_flights(me_, plan.call, awaited(plan, plan.receives, false));
+      if (scope_.leader()) code = await_flights(plan, plan.receives, false);
       code = lookers.broadcast(code);
       if (code != Code::ok) return code;
     }
@@ -482,6 +501,7 @@ class Turn {
     const bool before = lookers.vote(differs < 0 || differs >= size_);
     differs = lookers.first_found((differs >= size_) == before ? differs : -1, its_value, its_word);
     Code code = Code::ok;
+    look_anew();
     if (scope_.leader())
       code = message::name_mismatch(me_, peers_, before ? differs - size_ : differs, before,
                                     Signature(static_cast<std::uint32_t>(its_word)), its_value, plan.signature,
@@ -507,6 +527,7 @@ class Turn {
   message::Inbox* place_ = nullptr;
   message::Inbox mine_;  // of the one
   Code late_ = Code::ok;
+  bool of_blocks_ = false;  // other multiprocessors may have made the slot's last call
 };
 
 }  // namespace dcgn::collective

@@ -34,9 +34,8 @@ class Collectives {
   // No rank leaves before all have entered.
   template <class Scope>
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code barrier(const Scope& scope) const {
-    return by(scope, Call::barrier, any_source, 0, [&](const auto& s) {
-      return collective::barrier_by_few(s, member());
-    });
+    return by(scope, Call::barrier, any_source, 0,
+              [&](const auto& s) { return collective::barrier_by_few(s, member()); });
   }
 
   // The root's buffer to all.

@@ -135,7 +135,7 @@ class BlocksScope {
   DCGN_HOST_DEVICE auto lead_warp(const Act& act) const {
     return lead_warp_at_once([&](const WarpScope& warp) {
       using T = decltype(act(warp));
-      return await_others(warp) ? act(warp) : T{};
+      return await_others(warp, true) ? act(warp) : T{};
     });
   }
   // The same, but act(warp) begins at once; it calls await_others() itself.
@@ -185,10 +185,13 @@ class BlocksScope {
     part(met);
     return false;
   }
-  // Within these two, by the first warp, or one thread of it. What the others wrote before is visible then.
+  // Within these two, by the first warp, or one thread of it. `acquires`: what the others wrote before is visible then.
+  // That clears a multiprocessor's cache, so who only tells the others to go on leaves it to them: their part in the
+  // meeting makes everything visible to each other.
   template <class Few>
-  DCGN_HOST_DEVICE bool await_others(const Few& few) const {
-    const bool met = few.agree(!few.leader() || await_others());
+  DCGN_HOST_DEVICE bool await_others(const Few& few, bool acquires) const {
+    const bool all = acquires || !detail::decides_in_block;
+    const bool met = few.agree(!few.leader() || (all ? await_others() : sees_others()));
     broken_ = broken_ || !met;
     return met;
   }
@@ -305,7 +308,14 @@ class BlocksScope {
   // By all threads, when they have seen that a block refused or has not come. False if one has not come.
   [[gnu::noinline]] DCGN_HOST_DEVICE bool part(bool met) const;
   // By the leader, which has not arrived.
-  DCGN_HOST_DEVICE bool await_others() const { return await(slot_.grid_barrier.meeting.arrived, ~turn, blocks_ - 1); }
+  DCGN_HOST_DEVICE bool sees_others() const {
+    return sees(slot_.grid_barrier.meeting.arrived, ~turn, blocks_ - 1, true);
+  }
+  DCGN_HOST_DEVICE bool await_others() const {
+    if (!sees_others()) return false;
+    on_device::load_acquire(slot_.grid_barrier.meeting.arrived);
+    return true;
+  }
   DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const {
     return await(slot_.grid_barrier.meeting.arrived, turn, ~before & turn);
   }

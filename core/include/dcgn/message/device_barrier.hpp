@@ -1,6 +1,7 @@
-// A barrier of the slots of one GPU, in its memory. Each slot writes down for which turn it comes, and in which call; the
-// leader, one of them, ends the turn when it has seen all. Reports show it as empty messages between them, but it uses
-// no FIFOs. Memory order: what a slot of the GPU wrote before it came is visible to those who see that the turn is over.
+// A barrier of the slots of one GPU, in its memory. Each slot writes down for which turn it comes, and in which call;
+// the leader, one of them, ends the turn when it has seen all. Reports show it as empty messages between them, but it
+// uses no FIFOs. Memory order: what a slot of the GPU wrote before it came is visible to those who see that the turn is
+// over.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -25,8 +26,8 @@ inline constexpr int most_device_barriers = 4;
 // A call's part in one.
 struct Attendance {
   DeviceBarrier& barrier;
-  Peers team;          // its leader first
-  int members;         // with it
+  Peers team;   // its leader first
+  int members;  // with it
   std::uint32_t call;
   std::uint32_t turn;  // the barrier's when it begins
 

@@ -26,6 +26,20 @@ DCGN_HOST_DEVICE inline TwoWords load_two(const void* from) {
   return words;
 }
 
+// The same of memory that other multiprocessors write: not from this one's cache.
+DCGN_HOST_DEVICE inline TwoWords load_two_anew(const void* from) {
+#if defined(__CUDA_ARCH__)
+  TwoWords words;
+  asm volatile("ld.relaxed.gpu.global.v2.b64 {%0,%1},[%2];"
+               : "=l"(words.first), "=l"(words.second)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return words;
+#else
+  return load_two(from);
+#endif
+}
+
 DCGN_HOST_DEVICE inline void store_two(void* to, TwoWords words) {
 #if defined(__CUDA_ARCH__)
   asm volatile("st.global.v2.b64 [%0],{%1,%2};" ::"l"(__cvta_generic_to_global(to)), "l"(words.first), "l"(words.second)

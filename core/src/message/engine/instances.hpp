@@ -32,7 +32,7 @@
   }
 
 // Of a scope within a block.
-#define DCGN_INSTANTIATE_MEETING(Scope)                                                          \
-  namespace message {                                                                            \
+#define DCGN_INSTANTIATE_MEETING(Scope)                                                                \
+  namespace message {                                                                                  \
   template Code attend(const Scope&, Endpoint&, Call, const Attendance&, std::int32_t, std::uint32_t); \
   }

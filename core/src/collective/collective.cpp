@@ -24,7 +24,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in),
                                 able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach, alike.bytes};
   auto* const places = reinterpret_cast<Place*>(c.scratch());
-  Turn turn(scope, m);
+  Turn turn(scope, m, blocks);
   const auto each_word = [](const auto& act) {
     for (std::uint32_t i = 1; i < 3; ++i) act(i);
   };
@@ -36,8 +36,8 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
     reached = reached && words[1] != Place::out_of_reach && !(scans && words[0] == words[1]);
   };
   const int root = call == Call::broadcast || call == Call::reduce ? alike.root : no_root;
+  if (!turn.await_blocks()) return {};
   turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
-  if (!turn.await_blocks(blocks)) return {};
   told.code = turn.run(
       {call, Signature(call, m.group.pair, root, alike.element, Signature::places),
        static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true, true, false},
@@ -69,8 +69,8 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
 
 template <class Few>
 DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, const gpu::BlocksScope* blocks) {
-  Turn turn(scope, m);
-  if (!turn.await_blocks(blocks)) return {};
+  Turn turn(scope, m, blocks);
+  if (!turn.await_blocks()) return {};
   const Code code = turn.run(
       {call, Signature(call, m.group.pair, no_root, 0, Signature::done), 0, no_root, turn.others(), turn.others(), true,
        false},
@@ -81,8 +81,8 @@ DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, 
 
 template <class Few>
 DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks) {
-  Turn turn(scope, m);
-  if (!turn.await_blocks(&blocks)) return {.code = Code::aborted};
+  Turn turn(scope, m, &blocks);
+  if (!turn.await_blocks()) return {.code = Code::aborted};
   return turn.run_signatures(plan, [&](Code code) {
     if (scope.leader()) blocks.tell(code == Code::ok);
   });

@@ -361,6 +361,64 @@ TEST(SeveralBlocks, OfOneRank) {
   EXPECT_EQ(count, 0u);
 }
 
+// Calls that the first block makes for all, each directly before one that all make together, and the other way round.
+struct OddThenEven {
+  int slots;
+  static constexpr int n = 3000, rounds = 60;
+
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, int* memory, std::uint32_t* errors) const {
+    const SlotBlocks its(ctx, slots);
+    const gpu::Slot me = comm.slot(its.slot);
+    const gpu::BlocksScope blocks = gpu::these_blocks(ctx, me, its.first, its.blocks);
+    const int ranks = me.size(), rank = me.rank();
+    int* const in = memory + static_cast<int>(its.slot) * (2 * n + 2 * n * ranks + 16);
+    int* const out = in + n;
+    auto* const odd = reinterpret_cast<unsigned char*>(out + n * ranks) + 1;  // no words: the first block gathers them
+    unsigned char* const all = odd + n;
+    const auto each = [&](int count, const auto& act) {
+      for (auto i = static_cast<int>(blocks.rank()); i < count; i += static_cast<int>(blocks.size())) act(i);
+    };
+    std::uint32_t bad = 0;
+    for (int round = 0; round < rounds; ++round) {
+      each(n, [&](int i) { in[i] = i * 16 + rank + round; });
+      each(n, [&](int i) { odd[i] = static_cast<unsigned char>(i * 3 + rank + round); });
+      const auto whole = static_cast<std::size_t>(n * ranks);
+      bad += me.all_gather(blocks, Span<const unsigned char>(odd, n), Span<unsigned char>(all, whole)) != Code::ok;
+      bad += me.all_gather(blocks, Span<const int>(in, n), Span<int>(out, whole)) != Code::ok;
+      each(n * ranks, [&](int i) {
+        bad += out[i] != i % n * 16 + i / n + round;
+        bad += all[i] != static_cast<unsigned char>(i % n * 3 + i / n + round);
+      });
+      bad += me.barrier(blocks) != Code::ok;
+    }
+    if (bad) fetch_add(errors[its.slot], bad);
+  }
+};
+
+TEST(SeveralBlocks, AfterACallOfTheFirstBlock) {
+  if (!Device::count()) GTEST_SKIP() << "needs a GPU";
+  const int count = std::clamp(Device::count(), 2, 3);
+  const Ranks ranks(count);
+  const auto slots = static_cast<std::size_t>(ranks.slots);
+  Job job(ranks.config());
+  std::vector<DeviceBuffer<int>> memory;
+  std::vector<DeviceBuffer<std::uint32_t>> errors;
+  constexpr auto n = static_cast<std::size_t>(OddThenEven::n);
+  for (int g = 0; g < ranks.gpus; ++g) {
+    const Device device = job.world().device(g);
+    memory.emplace_back(device, slots * (2 * n + 2 * n * static_cast<std::size_t>(count) + 16));
+    errors.emplace_back(device, std::vector<std::uint32_t>(slots));
+    job.gpu_on(g, {.grid = 3 * static_cast<unsigned>(slots), .block = 96, .resident = true}, OddThenEven{ranks.slots},
+               memory.back().data(), errors.back().data());
+  }
+  ASSERT_NO_THROW(job.run());
+  for (const auto& its : errors) {
+    std::vector<std::uint32_t> found(slots);
+    its.download(found.data());
+    for (const std::uint32_t bad : found) EXPECT_EQ(bad, 0u);
+  }
+}
+
 // First the ranks give different lengths, and are told so; then they do better.
 struct OtherLengthsFirst {
   int slots;

@@ -172,6 +172,7 @@ struct Told {
   bool reached = false;  // all ranks can use all buffers
   Code late = Code::ok;  // a mismatch in the call before: see Turn::late()
 
+  // As a rule: see BlocksScope::lead_warp().
   DCGN_HOST_DEVICE static Told usual() { return {Code::ok, true}; }
   DCGN_HOST_DEVICE bool is_usual() const { return code == Code::ok && reached && late == Code::ok; }
 };

@@ -57,13 +57,12 @@ class BlocksTurn {
       heard = lead_few(warp, size_, [&](const auto& few) { return run_signatures(few, m_, plan, scope_); });
       return heard.opened;
     });
-    if (!opened) return give_up<Scope>(scope_, me_, plan.call, heard.code);
     bool came = true;
-    if (!scope_.is_in_first_warp()) {
+    if (opened && !scope_.is_in_first_warp()) {
       push();
       came = take(true);
     }
-    const bool good = scope_.agree(came & (heard.code == Code::ok) & (heard.late == Code::ok || !plan.ends));
+    const bool good = scope_.agree(opened & came & (heard.code == Code::ok) & (heard.late == Code::ok || !plan.ends));
     return good ? Code::ok : give_up<Scope>(scope_, me_, plan.call, heard.code == Code::ok ? heard.late : heard.code);
   }
 

@@ -82,10 +82,9 @@ template <class Scope>
   bool has_begun = false;
   if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
     if (goes_in_turns(scope, m)) {
-      Turn<Scope> turn(scope, m);
-      if (!turn.await_blocks(blocks)) return Code::aborted;
+      Turn<Scope> turn(scope, m, blocks);
+      if (!turn.await_blocks(true)) return Code::aborted;  // all threads see what any of them wrote
       if (meet_at_once(turn, m.group, peers_of(m.group), m.group.size, true, has_begun)) return Code::ok;
-      turn.look_anew();
       blocks = nullptr;
     }
   if (blocks && !blocks->await_others(scope, true)) return Code::aborted;

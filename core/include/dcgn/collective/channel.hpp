@@ -158,6 +158,7 @@ struct Outcome {
   Code code = Code::aborted;
   bool done = false;
 
+  // What calls come to as a rule: see BlocksScope::lead_warp().
   DCGN_HOST_DEVICE static Outcome usual() { return {Code::ok, true}; }
   DCGN_HOST_DEVICE bool is_usual() const { return code == Code::ok && done; }
 };

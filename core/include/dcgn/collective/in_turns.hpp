@@ -494,8 +494,8 @@ template <class Scope, class R>
                                                                     const gpu::BlocksScope* blocks) {
   bool has_begun = false;
   if constexpr (Turn<Scope>::by_lanes) {
-    Turn<Scope> turn(scope, m);
-    if (!turn.await_blocks(blocks, true)) return {};  // the operands
+    Turn<Scope> turn(scope, m, blocks);
+    if (!turn.await_blocks(true)) return {};  // the operands
     const auto lane = static_cast<int>(scope.rank());
     const std::uint64_t operand = lane < turn.size() ? load_operand(a, lane, r) : 0;
     const auto take = [&](std::uint64_t value) {

@@ -179,21 +179,25 @@ class Turn {
   static constexpr bool by_lanes = dcgn::detail::decides_in_block && !Scope::single;
 
   // Among `size` peers of a communicator, or among all of its ranks; at most as many as has_lanes() allows.
+  // `blocks`: those that make the call, if several; then await_blocks() comes before everything else.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const message::Port& port, const Group& group,
-                                               const message::Peers& peers, int size)
+                                               const message::Peers& peers, int size,
+                                               const gpu::BlocksScope* blocks = nullptr)
       : scope_(scope),
         group_(group),
         me_(*port.me),
         peers_(peers),
         size_(size),
-        packets_(me_.collectives.inbox_packets) {
+        packets_(me_.collectives.inbox_packets),
+        blocks_(blocks) {
     if (signs())
       find_inboxes();
     else
       lane_ = size;
   }
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m)
-      : Turn(scope, m.port, m.group, peers_of(m.group), m.group.size) {}
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m,
+                                               const gpu::BlocksScope* blocks = nullptr)
+      : Turn(scope, m.port, m.group, peers_of(m.group), m.group.size, blocks) {}
 
   [[gnu::always_inline]] DCGN_HOST_DEVICE const Scope& scope() const { return scope_; }
   [[gnu::always_inline]] DCGN_HOST_DEVICE Endpoint& me() const { return me_; }
@@ -301,26 +305,19 @@ class Turn {
         [](int, std::uint64_t, const message::Flight&) { return true; }, take);
   }
 
-  // If several `blocks` make the call, awaits those that have not come; false if they do not come. One of their threads
-  // may have made a call since this Turn was made, so it looks again where the packets lie.
-  // `acquires`: see BlocksScope::await_others().
-  [[gnu::always_inline]] DCGN_HOST_DEVICE bool await_blocks(const gpu::BlocksScope* blocks, bool acquires = false) {
-    if (!blocks) return true;
-    if (!blocks->await_others(scope_, acquires)) return false;
-    of_blocks_ = true;
+  // If several blocks make the call, awaits those that have not come; false if they do not come. Until then their
+  // threads may make other calls of the slot, so only now it looks where the packets of this turn lie. `acquires`: see
+  // BlocksScope::await_others().
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool await_blocks(bool acquires = false) {
+    if (!blocks_) return true;
+    if (!blocks_->await_others(scope_, acquires || !by_lanes)) return false;
     if constexpr (by_lanes)
-      if (place_) {
-        const message::TwoWords state = message::load_two_anew(&place_->turn);
-        mine_.turn = static_cast<std::uint32_t>(state.first);
-        mine_.seen = static_cast<std::uint32_t>(state.first >> 32);
-        mine_.signature = static_cast<std::uint32_t>(state.second);
-        mine_.bytes = static_cast<std::uint32_t>(state.second >> 32);
-      }
+      if (place_) see_state(message::load_two_anew(&place_->turn));
     return true;
   }
   // Before functions that load what other multiprocessors may have written.
   DCGN_HOST_DEVICE void look_anew() const {
-    if (of_blocks_) message::order_memory();
+    if (blocks_) message::order_memory();
   }
   // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on:
   // they need not wait until the signatures have been sent.
@@ -368,6 +365,13 @@ class Turn {
             static_cast<std::uint32_t>(state.second),         static_cast<std::uint32_t>(state.second >> 32)};
   }
 
+  // Of the lane's inbox, as it is now.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void see_state(const message::TwoWords& state) {
+    mine_.turn = static_cast<std::uint32_t>(state.first);
+    mine_.seen = static_cast<std::uint32_t>(state.first >> 32);
+    mine_.signature = static_cast<std::uint32_t>(state.second);
+    mine_.bytes = static_cast<std::uint32_t>(state.second >> 32);
+  }
   // By the first warp of a block, or its leader. The warp synchronises first: one of its lanes may have made the call
   // before by itself.
   [[gnu::always_inline]] DCGN_HOST_DEVICE void find_inboxes() {
@@ -377,7 +381,10 @@ class Turn {
     if constexpr (by_lanes)
       if (lane_ < size_ && lane_ != peers_.self) {
         place_ = &message::inbox_of(me_, peers_[lane_]);
-        mine_ = load(*place_);
+        const message::TwoWords places = message::load_two(place_);
+        mine_.to = reinterpret_cast<message::Packet*>(places.first);
+        mine_.from = reinterpret_cast<message::Packet*>(places.second);
+        if (!blocks_) see_state(message::load_two(&place_->turn));
       }
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void note_flights(const TurnPlan& plan) const {
@@ -396,7 +403,7 @@ class Turn {
     if (!plan.begins || !scope_.leader()) return;
     message::Turns& turns = *me_.collectives.turns;
     std::uint32_t& begun = turns.begun[group_.pair];
-    begin_turn(turns, group_, plan.call, of_blocks_ ? load_relaxed(begun) : begun, plan.bytes, plan.root);
+    begin_turn(turns, group_, plan.call, blocks_ ? load_relaxed(begun) : begun, plan.bytes, plan.root);
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void end(const TurnPlan& plan) const {
     each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
@@ -422,13 +429,9 @@ class Turn {
             plan.bytes};
   }
 
-  DCGN_HOST_DEVICE Code await_flights(const TurnPlan& plan, std::uint32_t ranks, bool before) const {
-    look_anew();
-    return message::await_flights(me_, plan.call, awaited(plan, ranks, before));
-  }
   // Whether the slot is in a call, and whether it is stopped.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::TwoWords load_busy() const {
-    return of_blocks_ ? message::load_two_anew(&me_.busy) : message::load_two(&me_.busy);
+    return blocks_ ? message::load_two_anew(&me_.busy) : message::load_two(&me_.busy);
   }
   // By the threads that handle signatures: finds this turn's packets and waits until the peers have read the segments.
   // Returns why the call cannot begin, or ok.
@@ -442,7 +445,10 @@ class Turn {
     const auto lookers = scope_.lookers();
     if (lookers.vote(ready)) return Code::ok;
     Code code = Code::ok;
-    if (scope_.leader()) code = closed.first ? message::refuse(me_, plan.call) : await_flights(plan, others(), true);
+    look_anew();
+    if (scope_.leader())
+      code = closed.first ? message::refuse(me_, plan.call)
+                          : message::await_flights(me_, plan.call, awaited(plan, others(), true));
     return lookers.broadcast(code);
   }
   // True if the peer has taken part in the last turn of which this rank must have seen a packet.
@@ -493,7 +499,8 @@ class Turn {
       });
       if (lookers.vote(here)) break;
       Code code = Code::ok;
-      if (scope_.leader()) code = await_flights(plan, plan.receives, false);
+      look_anew();
+      if (scope_.leader()) code = message::await_flights(me_, plan.call, awaited(plan, plan.receives, false));
       code = lookers.broadcast(code);
       if (code != Code::ok) return code;
     }
@@ -527,7 +534,7 @@ class Turn {
   message::Inbox* place_ = nullptr;
   message::Inbox mine_;  // of the one
   Code late_ = Code::ok;
-  bool of_blocks_ = false;  // other multiprocessors may have made the slot's last call
+  const gpu::BlocksScope* blocks_;  // other multiprocessors may have made the slot's last call
 };
 
 }  // namespace dcgn::collective

@@ -37,6 +37,7 @@ class BlocksScope {
   // Of the block that the leader is in.
   DCGN_HOST_DEVICE unsigned threads_of_leader() const { return context_.num_threads(); }
   DCGN_HOST_DEVICE bool is_leaders_block() const { return rank_ < threads_of_leader(); }
+  // The first warp of the first block: its threads, and whether the calling thread is one.
   DCGN_HOST_DEVICE unsigned threads_of_first_warp() const {
     return threads_of_leader() < warp_size ? threads_of_leader() : warp_size;
   }
@@ -126,6 +127,7 @@ class BlocksScope {
       new (scratch) T(result);
       arrive();
     }
+    context_.sync_block();  // nobody takes this meeting for the next one
     return result;
   }
 
@@ -161,8 +163,9 @@ class BlocksScope {
     return part(met) ? *static_cast<const T*>(scratch) : T{};
   }
 
-  // The first warp of the first block runs lead(warp) at once, which calls await_others() and tell() itself; the other
-  // threads go on when it has told. Returns what it told; lead() returns the same to each thread of its warp.
+  // The first warp of the first block runs lead(warp) at once, which calls await_others() and tell() itself, and
+  // returns what it told to each thread of the warp; the other threads go on when it has told. Returns that, and false
+  // where the job is stopped first. Warps of the first block may then disagree, so the call goes on with agree().
   template <class Lead>
   DCGN_HOST_DEVICE bool go_with_first_warp(const Lead& lead) const {
     const bool first = is_leaders_block();
@@ -172,26 +175,20 @@ class BlocksScope {
     const std::uint32_t before = looks ? load_relaxed(slot_.grid_barrier.meeting.arrived) : 0;
     context_.sync_block();
     bool met = !broken_, refused = false;
-    if (is_in_first_warp()) {
-      if (!broken_ && lead(warp)) return true;
-      met = !broken_;
-    } else if (first) {
-      if (looks) met = await_turn(before, refused);
-      if (warp.agree(met && !refused)) return true;
-    } else {
-      if (speaks()) met = await_turn(arrive(), refused);
-      if (context_.sync_block_all(met && !refused)) return true;
-    }
-    part(met);
-    return false;
+    if (is_in_first_warp()) return !broken_ && lead(warp);
+    if (looks || (!first && speaks())) met = await_turn(first ? before : arrive(), refused);
+    broken_ = broken_ || !met;  // so that it does not arrive again
+    return first ? warp.agree(met && !refused) : context_.sync_block_all(met && !refused);
   }
   // Within these two, by the first warp, or one thread of it. `acquires`: what the others wrote before is visible then.
-  // That clears a multiprocessor's cache, so who only tells the others to go on leaves it to them: their part in the
-  // meeting makes everything visible to each other.
+  // That clears a multiprocessor's cache, so who only tells the others to go on, and meets them again, leaves it to
+  // them: their part in the meeting makes everything visible to each other.
   template <class Few>
   DCGN_HOST_DEVICE bool await_others(const Few& few, bool acquires) const {
-    const bool all = acquires || !detail::decides_in_block;
-    const bool met = few.agree(!few.leader() || (all ? await_others() : sees_others()));
+#if !defined(__CUDA_ARCH__)
+    acquires = true;  // the host has no such caches
+#endif
+    const bool met = few.agree(!few.leader() || (acquires ? await_others() : sees_others()));
     broken_ = broken_ || !met;
     return met;
   }
@@ -346,7 +343,7 @@ class BlocksScope {
   }
   // The same for who has waited a while. Whoever waits for its own blocks is not idle: they may be at work. But they
   // are held to the deadline, by the leader, or where it is in no call, so that it may be the one who does not come, by
-  // another block a second later. One of them says what the rank waits for.
+  // another thread a second later. One of them says what the rank waits for.
   DCGN_HOST_DEVICE bool await_long(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
                                    bool equal) const;
   // Those that have come, where the leader knows. It does not count itself before all others have come.

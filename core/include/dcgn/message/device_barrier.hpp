@@ -1,7 +1,6 @@
 // A barrier of the slots of one GPU, in its memory. Each slot writes down for which turn it comes, and in which call;
 // the leader, one of them, ends the turn when it has seen all. Reports show it as empty messages between them, but it
-// uses no FIFOs. Memory order: what a slot of the GPU wrote before it came is visible to those who see that the turn is
-// over.
+// uses no FIFOs. It orders no other memory for those who leave.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>

@@ -32,7 +32,8 @@ struct alignas(64) GridBarrier {
   alignas(16) unsigned char orders[2][gpu::block_scratch_bytes] = {};
 };
 
-// If all have come, what each of them wrote before is visible, and so is whether one refused.
+// If all have come, what each of them wrote before is visible, and so is whether one refused. Like packets, it relies
+// on loads of 8 bytes that see smaller stores whole.
 DCGN_HOST_DEVICE inline GridBarrier::Meeting load_meeting(const GridBarrier& barrier) {
   GridBarrier::Meeting m;
 #if defined(__CUDA_ARCH__)

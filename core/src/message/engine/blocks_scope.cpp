@@ -47,9 +47,9 @@ DCGN_HOST_DEVICE bool BlocksScope::await_long(const std::uint32_t& word, std::ui
 DCGN_HOST_DEVICE bool BlocksScope::part(bool met) const {
   message::GridBarrier& g = slot_.grid_barrier;
   conclude(met);
-  const std::uint32_t number = !turn_of(g);
   sync();  // all have seen it
-  if (leader()) store_relaxed(g.meeting.refused[number], 0);
+  if (leader())
+    for (std::uint8_t& refused : g.meeting.refused) store_relaxed(refused, 0);
   sync();
   return !broken_;
 }

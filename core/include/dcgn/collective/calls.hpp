@@ -46,8 +46,10 @@ template <class Scope>
   });
   done = open.done;
   if (!done) return open.code;
-  if (a.keeps && a.out != a.in) message::copy_bytes(scope, a.in, a.out, static_cast<std::uint64_t>(a.bytes));
-  scope.sync();
+  if (a.keeps && a.out != a.in) {
+    message::copy_bytes(scope, a.in, a.out, static_cast<std::uint64_t>(a.bytes));
+    scope.sync();
+  }
   return scope.broken() ? Code::aborted : Code::ok;
 }
 

@@ -382,7 +382,7 @@ struct OddThenEven {
     for (int round = 0; round < rounds; ++round) {
       each(n, [&](int i) { in[i] = i * 16 + rank + round; });
       each(n, [&](int i) { odd[i] = static_cast<unsigned char>(i * 3 + rank + round); });
-      const auto whole = static_cast<std::size_t>(n * ranks);
+      const std::size_t whole = std::size_t{n} * static_cast<std::size_t>(ranks);
       bad += me.all_gather(blocks, Span<const unsigned char>(odd, n), Span<unsigned char>(all, whole)) != Code::ok;
       bad += me.all_gather(blocks, Span<const int>(in, n), Span<int>(out, whole)) != Code::ok;
       each(n * ranks, [&](int i) {

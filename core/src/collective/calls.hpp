@@ -25,7 +25,7 @@ DCGN_HOST_DEVICE Code barrier_by_steps(Kept<Scope> scope, const Member m, bool h
       return meet_by_steps<Scope>(scope, m.port, m.group, peers, plan_to_meet(m.group, peers, m.group.size, true),
                                   m.group.size, has_begun);
     }
-  if constexpr (!message::plans_ahead<Scope>) {  // likewise
+  if constexpr (Scope::single || Scope::in_warp) {  // barrier_by_few() leaves it to these
     const Outcome met = meet_in_gpus<Scope>(scope, m);
     if (met.done) return met.code;
   }

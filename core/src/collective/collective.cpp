@@ -24,7 +24,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(in),
                                 able ? reinterpret_cast<std::uintptr_t>(out) : Place::out_of_reach, alike.bytes};
   auto* const places = reinterpret_cast<Place*>(c.scratch());
-  Turn turn(scope, m, blocks);
+  Turn<Few, const gpu::BlocksScope*> turn(scope, m, blocks);
   const auto each_word = [](const auto& act) {
     for (std::uint32_t i = 1; i < 3; ++i) act(i);
   };
@@ -69,7 +69,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
 
 template <class Few>
 DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, const gpu::BlocksScope* blocks) {
-  Turn turn(scope, m, blocks);
+  Turn<Few, const gpu::BlocksScope*> turn(scope, m, blocks);
   if (!turn.await_blocks()) return {};
   const Code code = turn.run(
       {call, Signature(call, m.group.pair, no_root, 0, Signature::done), 0, no_root, turn.others(), turn.others(), true,
@@ -81,7 +81,7 @@ DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, 
 
 template <class Few>
 DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks) {
-  Turn turn(scope, m, &blocks);
+  Turn<Few, const gpu::BlocksScope*> turn(scope, m, &blocks);
   if (!turn.await_blocks()) return {.code = Code::aborted};
   return turn.run_signatures(plan, [&](Code code) {
     if (scope.leader()) blocks.tell(code == Code::ok);

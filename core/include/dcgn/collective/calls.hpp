@@ -10,7 +10,9 @@
 #include <dcgn/collective/teams.hpp>
 #include <dcgn/collective/turn.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace dcgn::collective {
 
@@ -78,24 +80,26 @@ template <class Scope>
 [[gnu::noinline]] DCGN_HOST_DEVICE Code barrier_by_steps(dcgn::detail::Kept<Scope> scope, const Member m,
                                                          bool has_begun);
 // By a warp in the kernel's own code. `blocks`: those that make the call, if several.
-template <class Scope>
+template <class Scope, class Blocks = std::nullptr_t>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier(const Scope& scope, const Member& m,
-                                                            const gpu::BlocksScope* blocks = nullptr) {
+                                                            Blocks blocks = nullptr) {
   bool has_begun = false;
   if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
     if (goes_in_turns(scope, m)) {
-      Turn<Scope> turn(scope, m, blocks);
+      Turn<Scope, Blocks> turn(scope, m, blocks);
       if (!turn.await_blocks(true)) return Code::aborted;  // all threads see what any of them wrote
       if (meet_at_once(turn, m.group, peers_of(m.group), m.group.size, true, has_begun)) return Code::ok;
       blocks = nullptr;
     }
-  if (blocks && !blocks->await_others(scope, true)) return Code::aborted;
+  if constexpr (!std::is_null_pointer_v<Blocks>)
+    if (blocks && !blocks->await_others(scope, true)) return Code::aborted;
   return barrier_by_steps<Scope>(scope, m, has_begun);
 }
 // The same by the first warp, for all threads of the scope.
 template <class Scope>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code barrier_by_few(const Scope& scope, const Member& m) {
-  if (scope.broken()) return barrier(scope, m);
+  if constexpr (message::plans_ahead<Scope>)
+    if (scope.broken()) return barrier(scope, m);
   if (m.group.size == 1) {
     bool done = false;
     const Code code = move_alone(scope, m, {}, done);
@@ -103,7 +107,7 @@ template <class Scope>
   }
   const int lanes = goes_in_turns(scope, m) ? m.group.size : 1;
   return lead_few_at_once(scope, lanes,
-                          [&](const auto& few, const gpu::BlocksScope* blocks) {
+                          [&](const auto& few, auto blocks) {
                             return Outcome{barrier(few, m, blocks), true};
                           })
       .code;

@@ -488,13 +488,12 @@ template <class Scope, class R>
   return {code, true};
 }
 
-template <class Scope, class R>
+template <class Scope, class R, class Blocks>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Outcome reduce_small(const Scope& scope, const Member& m,
-                                                                    const Reduced& a, const R& r,
-                                                                    const gpu::BlocksScope* blocks) {
+                                                                    const Reduced& a, const R& r, Blocks blocks) {
   bool has_begun = false;
   if constexpr (Turn<Scope>::by_lanes) {
-    Turn<Scope> turn(scope, m, blocks);
+    Turn<Scope, Blocks> turn(scope, m, blocks);
     if (!turn.await_blocks(true)) return {};  // the operands
     const auto lane = static_cast<int>(scope.rank());
     const std::uint64_t operand = lane < turn.size() ? load_operand(a, lane, r) : 0;
@@ -503,8 +502,8 @@ template <class Scope, class R>
           scope, a, [&](int k) { return scope.shuffle(value, static_cast<unsigned>(k)); }, r);
     };
     if (turn.run_at_once(plan_small(m, a, r), operand, take, has_begun)) return {Code::ok, true};
-  } else if (blocks && !blocks->await_others(scope, true)) {
-    return {};
+  } else if constexpr (Turn<Scope, Blocks>::may_be_of_blocks) {
+    if (blocks && !blocks->await_others(scope, true)) return {};
   }
   return reduce_small_by_steps<Scope>(scope, m, a, r, has_begun);
 }
@@ -587,9 +586,8 @@ template <class Scope, class R, class Otherwise>
     const std::int64_t bytes = a.count * r.element();
     if constexpr (R::folds_words)
       if (bytes <= static_cast<std::int64_t>(message::small_bytes))
-        return lead_few_at_once(
-                   scope, m.group.size,
-                   [&](const auto& few, const gpu::BlocksScope* blocks) { return reduce_small(few, m, a, r, blocks); })
+        return lead_few_at_once(scope, m.group.size,
+                                [&](const auto& few, auto blocks) { return reduce_small(few, m, a, r, blocks); })
             .code;
     if constexpr (!Scope::in_warp && FoldsPackets<R>) {
       const auto length = static_cast<std::uint64_t>(bytes);

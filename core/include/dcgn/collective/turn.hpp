@@ -14,7 +14,9 @@
 #include <dcgn/message/inbox.hpp>
 #include <dcgn/message/spin.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace dcgn::collective {
 
@@ -172,7 +174,10 @@ struct Heard {
   bool opened = false;   // whether the turn could begin
 };
 
-template <class Scope>
+// By a warp or thread of several blocks, `Blocks` is const gpu::BlocksScope*, which may be null; otherwise the code of
+  static constexpr bool may_be_of_blocks = !std::is_null_pointer_v<Blocks>;
+// those is left out.
+template <class Scope, class Blocks = std::nullptr_t>
 class Turn {
  public:
   // True if each lane of a warp handles one rank; false if one thread handles all.
@@ -181,8 +186,7 @@ class Turn {
   // Among `size` peers of a communicator, or among all of its ranks; at most as many as has_lanes() allows.
   // `blocks`: those that make the call, if several; then await_blocks() comes before everything else.
   [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const message::Port& port, const Group& group,
-                                               const message::Peers& peers, int size,
-                                               const gpu::BlocksScope* blocks = nullptr)
+                                               const message::Peers& peers, int size, Blocks blocks = nullptr)
       : scope_(scope),
         group_(group),
         me_(*port.me),
@@ -195,8 +199,7 @@ class Turn {
     else
       lane_ = size;
   }
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m,
-                                               const gpu::BlocksScope* blocks = nullptr)
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m, Blocks blocks = nullptr)
       : Turn(scope, m.port, m.group, peers_of(m.group), m.group.size, blocks) {}
 
   [[gnu::always_inline]] DCGN_HOST_DEVICE const Scope& scope() const { return scope_; }
@@ -309,15 +312,18 @@ class Turn {
   // threads may make other calls of the slot, so only now it looks where the packets of this turn lie. `acquires`: see
   // BlocksScope::await_others().
   [[gnu::always_inline]] DCGN_HOST_DEVICE bool await_blocks(bool acquires = false) {
-    if (!blocks_) return true;
-    if (!blocks_->await_others(scope_, acquires || !by_lanes)) return false;
-    if constexpr (by_lanes)
-      if (place_) see_state(message::load_two_anew(&place_->turn));
+    if constexpr (may_be_of_blocks) {
+      if (!blocks_) return true;
+      if (!blocks_->await_others(scope_, acquires || !by_lanes)) return false;
+      if constexpr (by_lanes)
+        if (place_) see_state(message::load_two_anew(&place_->turn));
+    }
     return true;
   }
   // Before functions that load what other multiprocessors may have written.
   DCGN_HOST_DEVICE void look_anew() const {
-    if (blocks_) message::order_memory();
+    if constexpr (may_be_of_blocks)
+      if (blocks_) message::order_memory();
   }
   // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on:
   // they need not wait until the signatures have been sent.
@@ -359,6 +365,12 @@ class Turn {
       return message::inbox_of(me_, peers_[k]);
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE static message::Inbox load(const message::Inbox& inbox) {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_of_blocks() const {
+    if constexpr (may_be_of_blocks)
+      return blocks_ != nullptr;
+    else
+      return false;
+  }
     const message::TwoWords places = message::load_two(&inbox), state = message::load_two(&inbox.turn);
     return {reinterpret_cast<message::Packet*>(places.first), reinterpret_cast<message::Packet*>(places.second),
             static_cast<std::uint32_t>(state.first),          static_cast<std::uint32_t>(state.first >> 32),
@@ -384,7 +396,7 @@ class Turn {
         const message::TwoWords places = message::load_two(place_);
         mine_.to = reinterpret_cast<message::Packet*>(places.first);
         mine_.from = reinterpret_cast<message::Packet*>(places.second);
-        if (!blocks_) see_state(message::load_two(&place_->turn));
+        if (!is_of_blocks()) see_state(message::load_two(&place_->turn));
       }
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void note_flights(const TurnPlan& plan) const {
@@ -403,7 +415,7 @@ class Turn {
     if (!plan.begins || !scope_.leader()) return;
     message::Turns& turns = *me_.collectives.turns;
     std::uint32_t& begun = turns.begun[group_.pair];
-    begin_turn(turns, group_, plan.call, blocks_ ? load_relaxed(begun) : begun, plan.bytes, plan.root);
+    begin_turn(turns, group_, plan.call, is_of_blocks() ? load_relaxed(begun) : begun, plan.bytes, plan.root);
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void end(const TurnPlan& plan) const {
     each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
@@ -431,7 +443,7 @@ class Turn {
 
   // Whether the slot is in a call, and whether it is stopped.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::TwoWords load_busy() const {
-    return blocks_ ? message::load_two_anew(&me_.busy) : message::load_two(&me_.busy);
+    return is_of_blocks() ? message::load_two_anew(&me_.busy) : message::load_two(&me_.busy);
   }
   // By the threads that handle signatures: finds this turn's packets and waits until the peers have read the segments.
   // Returns why the call cannot begin, or ok.
@@ -534,7 +546,7 @@ class Turn {
   message::Inbox* place_ = nullptr;
   message::Inbox mine_;  // of the one
   Code late_ = Code::ok;
-  const gpu::BlocksScope* blocks_;  // other multiprocessors may have made the slot's last call
+  [[no_unique_address]] Blocks blocks_;  // other multiprocessors may have made the slot's last call
 };
 
 }  // namespace dcgn::collective

@@ -56,7 +56,7 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
         each_word([&](std::uint32_t i) {
           std::uint32_t d[3]{};
           came = came && message::await_packet(its.came(i), 0, d, turn.watch());
-          words[i] = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+          words[i] = message::long_word(d);
         });
         keep(r, words);
         return !came || words[2] == alike.bytes;

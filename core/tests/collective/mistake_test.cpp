@@ -323,8 +323,8 @@ struct BadRoot {
   }
 };
 
-// Rank 1 gives less than the others, or another root.
-struct LargeOnesThatDiffer {
+// Rank 1 gives less than the others, or another root. Two roots wait for nobody, and learn of it when the job ends.
+struct OnesThatDiffer {
   int which;
   bool all;
 
@@ -347,16 +347,17 @@ struct LargeOnesThatDiffer {
       case 2: me.all_gather(scope, in, Span<float>(out.data(), size * mine)); break;
       case 3: me.all_to_all(scope, Span<float>(memory, size * mine), Span<float>(out.data(), size * mine)); break;
       case 4: me.broadcast(scope, Span<float>(memory, 20000), me.rank() == 1 ? 1 : 0); break;
+      case 5: me.broadcast(scope, Span<float>(memory, 2), me.rank() == 1 ? 1 : 0); break;
     }
   }
 };
 
-TEST(Mistake, DifferentArgumentsOfLargeCallsOfSlotsAreNamed) {
+TEST(Mistake, DifferentArgumentsOfALastCallOfSlotsAreNamed) {
   if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
-  const char* const said[] = {"all_reduce: rank ", "broadcast: rank ", "all_gather: rank ", "all_to_all: rank ",
-                              "gave root "};
+  const char* const said[] = {"all_reduce: rank ", "broadcast: rank ", "all_gather: rank ",
+                              "all_to_all: rank ", "gave root ",       "gave root "};
   for (const bool all : {false, true})
-    for (int which = 0; which < 5; ++which) {
+    for (int which = 0; which < 6; ++which) {
       SCOPED_TRACE(said[which]);
       Config config{.nodes = {{.gpus = 2, .slots = 1}}};
       config.deadline_s = 20 * fewer;
@@ -364,7 +365,7 @@ TEST(Mistake, DifferentArgumentsOfLargeCallsOfSlotsAreNamed) {
       std::vector<DeviceBuffer<float>> memory;
       for (int g = 0; g < 2; ++g) {
         memory.emplace_back(job.world().device(g), 200000);
-        job.gpu_on(g, {.grid = 2, .block = 64}, LargeOnesThatDiffer{which, all}, memory.back().data());
+        job.gpu_on(g, {.grid = 2, .block = 64}, OnesThatDiffer{which, all}, memory.back().data());
       }
       std::string what;
       try {

@@ -479,7 +479,7 @@ template <class Scope, class R>
           const message::Flight its = turn.flight(k);
           std::uint32_t d[3]{};
           message::read_packet(*its.from, its.turn + 1, d);
-          return d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+          return message::long_word(d);
         };
         fold_small(turn.scope(), a, of, r);
         return true;

@@ -260,7 +260,7 @@ class Turn {
                                                   [&] { return message::read_packet(*its.from, its.turn + 1, d); }) &&
                                     d[2] == plan.signature.word);
     if (!scope_.vote(here)) return false;
-    take(receives ? d[0] | static_cast<std::uint64_t>(d[1]) << 32 : value);
+    take(receives ? message::long_word(d) : value);
     end(plan);
     scope_.sync();
     return true;
@@ -490,7 +490,7 @@ class Turn {
     const auto compare = [&](int k, const std::uint32_t(&d)[3], bool same) {
       if (same || (differs >= 0 && differs <= k)) return;
       differs = k;
-      its_value = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+      its_value = message::long_word(d);
       its_word = d[2];
     };
     for (;;) {
@@ -503,11 +503,11 @@ class Turn {
         if (!here) return;
         left &= ~bit(k);
         compare(k, d,
-                d[2] == plan.signature.word && is_alike(plan.signature, d, static_cast<std::uint64_t>(plan.bytes)) &&
-                    got(k, d[0] | static_cast<std::uint64_t>(d[1]) << 32, its));
+                d[2] == plan.signature.word && plan.signature.is_alike(d, static_cast<std::uint64_t>(plan.bytes)) &&
+                    got(k, message::long_word(d), its));
         // The call before, if this rank did not wait for a packet of it.
         if (inbox.seen != inbox.turn && message::await_packet(flight_of(inbox, 1).came(0), 0, d, watch()))
-          compare(size_ + k, d, d[2] == inbox.signature && is_alike(Signature(d[2]), d, inbox.bytes));
+          compare(size_ + k, d, d[2] == inbox.signature && Signature(d[2]).is_alike(d, inbox.bytes));
       });
       if (lookers.vote(here)) break;
       Code code = Code::ok;
@@ -529,11 +529,6 @@ class Turn {
     if (!before) return code;
     late_ = code;
     return Code::ok;
-  }
-  // If the payload is in packets of its own, the words beside the signature say how long it is.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE static bool is_alike(Signature signature, const std::uint32_t (&d)[3],
-                                                               std::uint64_t bytes) {
-    return signature.form() != Signature::payload || (d[0] | static_cast<std::uint64_t>(d[1]) << 32) == bytes;
   }
 
   const Scope& scope_;

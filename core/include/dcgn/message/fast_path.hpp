@@ -229,7 +229,7 @@ DCGN_HOST_DEVICE bool receive_packet(const Scope& scope, const Port& port, void*
   std::uint32_t d[3]{};
   if (!spin(most_looks, [&] { return scope.vote(read_packet(*now.packet, now.epoch, d)); })) return false;
   const bool wanted = (d[2] & mask) == word, mine = wanted & scope.leader();
-  store_plain(mine, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
+  store_plain(mine, data, capacity, long_word(d));
   now.step_if(mine, fifo, 1);
   store_if(mine, &fifo.fast_bytes, sum);
   status = {from, static_cast<int>(d[2] >> 16), static_cast<std::int64_t>(capacity), Code::ok};
@@ -287,7 +287,7 @@ DCGN_HOST_DEVICE bool receive_packet_of_few(const Scope& scope, const Port& port
   if (!now.row) return false;
   scope.sync();  // all have seen how things stand
   if (scope.leader()) {
-    store_plain(true, data, capacity, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
+    store_plain(true, data, capacity, long_word(d));
     now.step(fifo, 1);
     fifo.fast_bytes += capacity;
     me.next_fifo = from + 1 < port.size ? from + 1 : 0;

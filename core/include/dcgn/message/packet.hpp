@@ -54,6 +54,11 @@ DCGN_HOST_DEVICE inline void write_packet(Packet& packet, std::uint32_t d0, std:
 #endif
 }
 
+// The first two words of a packet's data as one.
+DCGN_HOST_DEVICE inline std::uint64_t long_word(const std::uint32_t (&d)[3]) {
+  return d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+}
+
 // Reads a packet into `out` if it has been written in this epoch; says whether it had.
 DCGN_HOST_DEVICE inline bool read_packet(const Packet& packet, std::uint32_t epoch, std::uint32_t (&out)[3]) {
 #if defined(__CUDA_ARCH__)
@@ -212,7 +217,7 @@ DCGN_HOST_DEVICE inline Header decode(const std::uint32_t (&d)[3]) {
   h.bytes = d[1];
   switch (h.kind) {
     case Kind::small:
-      h.address = d[0] | static_cast<std::uint64_t>(d[1]) << 32;
+      h.address = long_word(d);
       h.bytes = d[2] >> 3 & 15;
       h.context = d[2] >> 7 & 511;
       h.tag = static_cast<std::int32_t>(d[2] >> 16);

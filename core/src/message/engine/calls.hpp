@@ -12,6 +12,7 @@
 
 #include <dcgn/message/calls.hpp>
 #include <dcgn/message/endpoint.hpp>
+#include <dcgn/message/inbox.hpp>
 #include <dcgn/status.hpp>
 
 #include <cstdint>
@@ -449,7 +450,8 @@ DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bo
 template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
   FlushOperation operation{me};
-  const Code code = run(scope, me, Call::finish, operation, {}).status.code;
+  Code code = run(scope, me, Call::finish, operation, {}).status.code;
+  if (code == Code::ok) code = scope.lead([&] { return see_last_turns(me); });
   if (scope.leader()) publish_turns(me);
   return code;
 }

@@ -2,6 +2,7 @@
 #include "message/engine/calls.hpp"
 #include "message/engine/compiled.hpp"
 
+#include <dcgn/collective/tag.hpp>
 #include <dcgn/message/inbox.hpp>
 
 #include <cstdint>
@@ -74,7 +75,7 @@ DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, bool
       if (s.form() != Signature::places || !first) return static_cast<std::int64_t>(value);
       std::uint32_t d[3]{};
       while (!read_packet(first[2], epoch, d) && !aborted(me)) relax();
-      return static_cast<std::int64_t>(d[0] | static_cast<std::uint64_t>(d[1]) << 32);
+      return static_cast<std::int64_t>(long_word(d));
     };
     const Flight flight = flight_of(me, inbox, inbox.turn - (before ? 1 : 0));
     failure.flaw = Flaw::shorter;
@@ -82,6 +83,29 @@ DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, bool
     failure.expected = bytes_of(mine, my_value, nullptr, 0);
   }
   return fail(me, failure);
+}
+
+DCGN_HOST_DEVICE Code see_last_turns(Endpoint& me) {
+  const CollectiveSpace& space = me.collectives;
+  for (std::int32_t rank = me.first; space.inboxes && rank < me.first + me.near; ++rank) {
+    Inbox& inbox = inbox_of(me, rank);
+    if (!inbox.to || inbox.seen == inbox.turn) continue;
+    const Signature mine(inbox.signature);
+    const auto pair = static_cast<std::uint32_t>(mine.communicator());
+    const Peers peers{rank};
+    Code code = await_flights(me, Call::finish,
+                              {peers, 1, 1, mine, 1, collective::tag_of(mine.call(), space.turns->begun[pair] - 1),
+                               2 * pair + 1, inbox.bytes});
+    if (code != Code::ok) return code;
+    inbox.seen = inbox.turn;
+    const Flight flight = flight_of(me, inbox, inbox.turn - 1);
+    std::uint32_t d[3]{};
+    if (!read_packet(*flight.from, inbox.turn, d)) continue;
+    if (d[2] == mine.word && mine.is_alike(d, inbox.bytes)) continue;
+    code = name_mismatch(me, peers, 0, true, Signature(d[2]), long_word(d), mine, inbox.bytes);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
 }
 
 DCGN_HOST_DEVICE Code refuse(Endpoint& me, Call call) {

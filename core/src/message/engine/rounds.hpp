@@ -69,7 +69,7 @@ DCGN_HOST_DEVICE inline bool take(const Crew& crew, Endpoint& me, InFifo& fifo, 
   if (!came) return false;
   if (small) {
     if (d[2] != small_word(context, static_cast<std::int32_t>(tag), bytes)) return false;
-    if (crew.leader()) store_small(data, bytes, d[0] | static_cast<std::uint64_t>(d[1]) << 32);
+    if (crew.leader()) store_small(data, bytes, long_word(d));
   } else {
     if (d[2] != eager_word(context) || d[0] != tag || d[1] != bytes) return false;
     const Payload payload(ring, p.begin, p.packets, bytes);

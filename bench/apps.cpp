@@ -61,7 +61,7 @@ AppRow measure_mandelbrot(const AppWork& work) {
   o.task.iterations = static_cast<std::uint32_t>(work.iterations);
   // A pixel for each thread of a block: the last strips take no longer than one pixel does.
   o.strip = 1;
-  o.threads = real() ? 512 : 32;
+  o.threads = real() ? 1024 : 32;
   o.pieces = std::min(o.task.width, std::max(1, o.task.width / o.threads));
   o.nodes = {.cpus = 1, .gpus = work.gpus, .slots = real() ? Device(0).properties().multiprocessors : 3};
   AppRow row = row_for(work);

@@ -17,6 +17,7 @@ struct Group {
   std::int32_t rank = -1;               // mine
   std::int32_t first = 0, stride = 1;   // as Peers have them: rank r is the world's rank first + r * stride,
   const std::int32_t* table = nullptr;  // or with a table, memory of this rank's, the first of those from table[r] on
+  bool among_slots = false;             // all ranks are slots with inboxes of each other
   Code code = Code::ok;                 // why there is no communicator
 
   DCGN_HOST_DEVICE bool is_world() const { return pair == 0; }

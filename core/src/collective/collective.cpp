@@ -108,13 +108,11 @@ DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Ch
       if (table[i] == m.group.rank) g.rank = i;
       table[i] = m.group.in_world(table[i]);
     }
-    const std::uint32_t bit = 1u << pair % 32;
-    space.used[pair / 32] |= bit;
-    bool among_slots = space.inboxes != nullptr;
-    for (int i = 0; i < g.size && among_slots; ++i)
-      among_slots = i == g.rank ||
-                    (message::is_near(*m.port.me, table[i]) && message::inbox_of(*m.port.me, table[i]).to != nullptr);
-    space.among_slots[pair / 32] = (space.among_slots[pair / 32] & ~bit) | (among_slots ? bit : 0);
+    space.used[pair / 32] |= 1u << pair % 32;
+    g.among_slots = space.inboxes != nullptr;
+    for (int i = 0; i < g.size && g.among_slots; ++i)
+      g.among_slots = i == g.rank ||
+                      (message::is_near(*m.port.me, table[i]) && message::inbox_of(*m.port.me, table[i]).to != nullptr);
     message::Turns& turns = *space.turns;
     turns.begun[pair] = 0;
     turns.communicators[pair] =

@@ -48,21 +48,23 @@ bool RankMemory::slots_reach_all() const {
   return true;
 }
 
-// Of a segment of an inbox: none where there is one slot, or where some slot of this process cannot store into the
-// memory of another. Few ranks have room for a payload that a grid stores at once, many for some hundred bytes.
+// Of a segment of an inbox: none where there is one slot, where some slot of this process cannot store into the memory
+// of another, or where turns are switched off. Few slots of CUDA GPUs have room for megabytes, which a
+// grid stores at once; many slots for some hundred bytes.
 std::uint32_t RankMemory::choose_inbox_packets() const {
   std::vector<std::size_t> slots;
   for (std::size_t i = 0; i < endpoints_.size(); ++i)
     if (gpus_[here(i)] >= 0) slots.push_back(here(i));
-  if (slots.size() < 2) return 0;
+  if (slots.size() < 2 || (config_.without & without_rounds)) return 0;
   for (std::size_t a = 0; a < slots.size(); ++a)  // of each GPU one is enough
     for (std::size_t b = 0; b < a; ++b) {
       const bool first_pair =
           (a == 0 || gpus_[slots[a]] != gpus_[slots[a - 1]]) && (b == 0 || gpus_[slots[b]] != gpus_[slots[b - 1]]);
       if (first_pair && reach(slots[a], slots[b]) != Reach::direct) return 0;
     }
-  const std::uint64_t budget = slots.size() <= few_inboxes ? 4u << 20 : 512u << 10;
-  constexpr std::uint64_t least = 512, most = 1u << 20;  // bytes of an inbox: room for signatures alone, for a grid's
+  const std::uint64_t of_few = has_cuda_ ? (std::uint64_t{64} << 20) * devices_.size() / slots.size() : 4u << 20;
+  const std::uint64_t budget = slots.size() <= few_inboxes ? of_few : 512u << 10;  // of a slot
+  const std::uint64_t least = 512, most = has_cuda_ ? 16u << 20 : 1u << 20;        // of an inbox; least: for signatures
   const std::uint64_t bytes = std::clamp(budget / slots.size(), least, most);
   return static_cast<std::uint32_t>(std::bit_floor(bytes / (Inbox::segments * sizeof(Packet))));
 }

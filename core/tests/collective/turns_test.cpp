@@ -189,15 +189,17 @@ TEST(Turns, OfFewAmongManySlots) {
 TEST(Turns, OfSegmentsWithoutRoomForPayloads) {
   message::Endpoint me{};
   me.collectives.inbox_packets = 8;
-  const message::InboxHalves halves(me);
+  const message::Port port(me);
+  const message::InboxHalves halves(port);
   EXPECT_EQ(halves.whole_bytes(), 0);
   EXPECT_EQ(halves.half_bytes(), 0);
-  EXPECT_EQ(collective::steps_of(me, 0, 4, 4), collective::Steps::one);
-  EXPECT_EQ(collective::steps_of(me, 12, 4, 4), collective::Steps::none);
+  EXPECT_EQ(collective::steps_of(port, 0, 4, 4), collective::Steps::one);
+  EXPECT_EQ(collective::steps_of(port, 12, 4, 4), collective::Steps::none);
   me.collectives.inbox_packets = 32;
-  EXPECT_EQ(collective::steps_of(me, 24 * 12, 4, 4), collective::Steps::one);
-  EXPECT_EQ(collective::steps_of(me, 24 * 12 + 4, 4, 4), collective::Steps::two);
-  EXPECT_EQ(collective::steps_of(me, 4 * 8 * 12 + 4, 4, 4), collective::Steps::none);
+  const message::Port more(me);
+  EXPECT_EQ(collective::steps_of(more, 24 * 12, 4, 4), collective::Steps::one);
+  EXPECT_EQ(collective::steps_of(more, 24 * 12 + 4, 4, 4), collective::Steps::two);
+  EXPECT_EQ(collective::steps_of(more, 4 * 8 * 12 + 4, 4, 4), collective::Steps::none);
 }
 TEST(Turns, InManyInterleavings) {
   if (Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "this machine's devices are not emulated";

@@ -38,9 +38,9 @@ DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::i
 // How a payload goes: whole, in one step; in parts, in two steps; or not in a turn.
 enum class Steps : std::uint32_t { none, one, two };
 
-DCGN_HOST_DEVICE inline Steps steps_of(const Endpoint& me, std::int64_t bytes, int ranks, std::int64_t element) {
-  const InboxHalves halves(me);
-  if (bytes * (ranks - 1) <= whole_at_once && bytes <= halves.whole_bytes()) return Steps::one;
+DCGN_HOST_DEVICE inline Steps steps_of(const message::Port& port, std::int64_t bytes, int ranks, std::int64_t element) {
+  const InboxHalves halves(port);
+  if (bytes * (ranks - 1) <= turn_in_one_step && bytes <= halves.whole_bytes()) return Steps::one;
   if (bytes > ranks * halves.half_bytes()) return Steps::none;
   return parts_of(bytes, ranks, element).each <= halves.half_bytes() ? Steps::two : Steps::none;
 }
@@ -153,7 +153,7 @@ template <bool Words, class Scope>
   const int self = turn.self();
   const bool is_root = self == a.root;
   const TurnParts parts = parts_of(a.bytes, turn.size(), 1);
-  const std::uint32_t second = InboxHalves(turn.me()).second;
+  const std::uint32_t second = InboxHalves(m.port).second;
   const auto pass_on = [&](int part, std::uint32_t to) {
     turn.each_by_crews(to, [&](int k, const message::Crew& crew) {
       push_row<Words>(crew, turn.flight(k).sent(second), a.out + parts.at(part), parts.length(part));
@@ -209,7 +209,7 @@ template <class Scope>
 template <class Scope>
 DCGN_HOST_DEVICE bool fits_turn(const Scope& scope, const Member& m, std::int64_t bytes) {
   return (bytes >= 0) & (bytes <= most_to_move_in_turn) & goes_in_turns(scope, m) &
-         (bytes <= InboxHalves(*m.port.me).whole_bytes());
+         (bytes <= InboxHalves(m.port).whole_bytes());
 }
 
 // These fill in what a call moves. False if it does not go in a turn, or if an argument is wrong.
@@ -218,7 +218,7 @@ DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* 
                                      Moved& a) {
   const bool right = m.group.has(root) && bytes >= 0 && (data || !bytes), here = m.group.rank == root;
   const Steps steps = right && bytes <= most_to_move_in_turn && goes_in_turns(scope, m)
-                          ? steps_of(*m.port.me, bytes, m.group.size, 1)
+                          ? steps_of(m.port, bytes, m.group.size, 1)
                           : Steps::none;
   const bool in_parts = steps == Steps::two;
   auto* const buffer = static_cast<unsigned char*>(data);
@@ -516,7 +516,7 @@ template <bool Words, class AnyTurn, class R>
   const auto length = static_cast<std::uint64_t>(bytes);
   const int self = turn.self();
   const TurnParts parts = parts_of(bytes, turn.size(), r.element());
-  const std::uint32_t second = InboxHalves(turn.me()).second;
+  const std::uint32_t second = InboxHalves(m.port).second;
   const std::int64_t own_begin = a.in_parts ? parts.at(self) : 0, own_bytes = a.in_parts ? parts.length(self) : bytes;
   const auto send_result = [&](const auto& part, const auto& d) {
     for (int k = 0; k < turn.size() && a.in_parts; ++k)

@@ -125,7 +125,7 @@ template <class Scope, class R>
     const bool here = self == root;
     const bool right =
         reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) && m.group.has(root);
-    const bool in_turn = right && bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+    const bool in_turn = right && bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(m.port).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
     return reduce_one_way(
@@ -167,7 +167,7 @@ template <class Scope, class R>
     const int size = m.group.size;
     const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
     const Steps steps =
-        right && bytes <= most_to_reduce_in_turn ? steps_of(*m.port.me, bytes, size, r.element()) : Steps::none;
+        right && bytes <= most_to_reduce_in_turn ? steps_of(m.port, bytes, size, r.element()) : Steps::none;
     const bool in_parts = steps == Steps::two;
     const bool in_turn = steps != Steps::none &&
                          has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r);
@@ -202,7 +202,7 @@ template <class Scope, class R>
     const std::int64_t bytes = in.count * r.element();
     const int size = m.group.size, self = m.group.rank;
     const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
-    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(m.port).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, slots_parts_by_addresses);
     const Call call = exclusive ? Call::exclusive_scan : Call::scan;
@@ -252,7 +252,7 @@ template <class Scope, class R>
     const int size = m.group.size;
     const bool right = reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
                        in.count == out.count * size;
-    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(*m.port.me).whole_bytes() &&
+    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(m.port).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, slots_parts_by_addresses);
     return reduce_one_way(

@@ -112,8 +112,8 @@ template <class AnyTurn>
 }
 
 // The leaders' barrier of slots in turns. All leaders come here, whether their members met in memory or by messages.
-DCGN_HOST_DEVICE inline bool leaders_meet_in_turns(const Endpoint& me, const Group& group, const Teams& teams) {
-  return teams.count <= at_once_ranks && is_among_slots(me, group);
+DCGN_HOST_DEVICE inline bool leaders_meet_in_turns(const Group& group, const Teams& teams) {
+  return teams.count <= at_once_ranks && group.among_slots;
 }
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders_in_turn(const Scope& scope, const message::Port& port, const Group& group,
@@ -134,8 +134,8 @@ DCGN_HOST_DEVICE Code meet_leaders_in_turn(const Scope& scope, const message::Po
 }
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) {
-  return leaders_meet_in_turns(c.me(), c.group(), teams) ? meet_leaders_in_turn(c.scope(), c.port(), c.group(), teams)
-                                                         : c.empty_round(teams.across());
+  return leaders_meet_in_turns(c.group(), teams) ? meet_leaders_in_turn(c.scope(), c.port(), c.group(), teams)
+                                                 : c.empty_round(teams.across());
 }
 
 // A barrier of slots with inboxes in teams that have barriers in their GPUs' memory; by a thread or a warp. If `done`
@@ -145,10 +145,10 @@ template <class Few>
   Endpoint& me = *m.port.me;
   const Group& group = m.group;
   const Outcome otherwise{Code::ok, false};
-  if (!is_among_slots(me, group)) return otherwise;
+  if (!group.among_slots) return otherwise;
   const Teams teams(m.port, group);
   message::DeviceBarrier* const barrier = teams.count ? teams.device_barrier(me, group.pair) : nullptr;
-  if (!barrier || !leaders_meet_in_turns(me, group, teams)) return otherwise;
+  if (!barrier || !leaders_meet_in_turns(group, teams)) return otherwise;
   few.sync();  // one of its lanes may have made the call before by itself
   const std::uint32_t turn = load_relaxed(barrier->turn), number = m.port.turns->begun[group.pair];
   if (!few.agree(message::load_two(&me.busy).first == 0)) return otherwise;

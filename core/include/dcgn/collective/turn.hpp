@@ -22,26 +22,20 @@ namespace dcgn::collective {
 
 using message::Signature;
 
-// True if all ranks of this communicator have inboxes of each other. All ranks get the same answer. Here and in what a
-// call plans with, conditions are joined by `&`, so that their words are loaded together: after a meeting of blocks
-// none of them is in a cache.
-DCGN_HOST_DEVICE inline bool is_among_slots(const Endpoint& me, const Group& group) {
-  const auto pair = static_cast<std::uint32_t>(group.size > 0 ? group.pair : 0);
-  return (group.size > 0) & static_cast<bool>(me.collectives.among_slots[pair / 32] >> pair % 32 & 1) &
-         !(me.without & message::without_rounds);
-}
-// True if, besides, they are few enough for each to send to all others at once. A broken scope takes the other path,
-// which refuses it.
+// True if all ranks of the communicator have inboxes of each other, and are few enough for each to send to all others
+// at once. All ranks get the same answer. A broken scope takes the other path, which refuses it.
+//
+// What a call plans with is in Port and Group: after a meeting of blocks nothing in memory is in a cache.
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_in_turns(const Scope& scope, const Member& m) {
-  return (m.group.size > 1) & (m.group.size <= at_once_ranks) & !scope.broken() & is_among_slots(*m.port.me, m.group);
+  return (m.group.size > 1) & (m.group.size <= at_once_ranks) & !scope.broken() & m.group.among_slots;
 }
 
 // True if such a call may work on the ranks' buffers directly.
 template <class Scope>
 DCGN_HOST_DEVICE bool may_go_straight(const Scope& scope, const Member& m, std::int64_t bytes,
                                       std::int64_t from_bytes) {
-  return (bytes >= from_bytes) & goes_in_turns(scope, m) & !(m.port.me->without & message::without_addresses);
+  return bytes >= from_bytes && goes_in_turns(scope, m) && !(m.port.me->without & message::without_addresses);
 }
 
 // Sets of ranks are bit masks. They are empty where ranks are too many for a turn, or a rank is none.
@@ -175,13 +169,13 @@ struct Heard {
 };
 
 // By a warp or thread of several blocks, `Blocks` is const gpu::BlocksScope*, which may be null; otherwise the code of
-  static constexpr bool may_be_of_blocks = !std::is_null_pointer_v<Blocks>;
 // those is left out.
 template <class Scope, class Blocks = std::nullptr_t>
 class Turn {
  public:
   // True if each lane of a warp handles one rank; false if one thread handles all.
   static constexpr bool by_lanes = dcgn::detail::decides_in_block && !Scope::single;
+  static constexpr bool may_be_of_blocks = !std::is_null_pointer_v<Blocks>;
 
   // Among `size` peers of a communicator, or among all of its ranks; at most as many as has_lanes() allows.
   // `blocks`: those that make the call, if several; then await_blocks() comes before everything else.
@@ -365,18 +359,18 @@ class Turn {
       return message::inbox_of(me_, peers_[k]);
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE static message::Inbox load(const message::Inbox& inbox) {
-  [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_of_blocks() const {
-    if constexpr (may_be_of_blocks)
-      return blocks_ != nullptr;
-    else
-      return false;
-  }
     const message::TwoWords places = message::load_two(&inbox), state = message::load_two(&inbox.turn);
     return {reinterpret_cast<message::Packet*>(places.first), reinterpret_cast<message::Packet*>(places.second),
             static_cast<std::uint32_t>(state.first),          static_cast<std::uint32_t>(state.first >> 32),
             static_cast<std::uint32_t>(state.second),         static_cast<std::uint32_t>(state.second >> 32)};
   }
 
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_of_blocks() const {
+    if constexpr (may_be_of_blocks)
+      return blocks_ != nullptr;
+    else
+      return false;
+  }
   // Of the lane's inbox, as it is now.
   [[gnu::always_inline]] DCGN_HOST_DEVICE void see_state(const message::TwoWords& state) {
     mine_.turn = static_cast<std::uint32_t>(state.first);

@@ -58,7 +58,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Code broadcast(const Scope& scope, const Member& m, void* buffer, std::int64_t bytes, int root) {
   Moved a;
   if (plan_broadcast(scope, m, buffer, bytes, root, a)) return move_in_turn(scope, m, a);
-  if (moves_straight(scope, m, a)) return move_straight<Scope>(scope, m, a);
+  if (moves_straight(scope, m, a)) return move_straight_apart<Scope>(scope, m, a);
   return broadcast_otherwise<Scope>(scope, m, buffer, bytes, root);
 }
 
@@ -147,7 +147,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Code all_gather(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
   Moved a{};
   if (plan_parts(scope, m, Call::all_gather, in, out, element, a)) return move_in_turn(scope, m, a);
-  if (moves_straight(scope, m, a)) return move_straight<Scope>(scope, m, a);
+  if (moves_straight(scope, m, a)) return move_straight_apart<Scope>(scope, m, a);
   return all_gather_otherwise<Scope>(scope, m, in, out, element);
 }
 
@@ -184,7 +184,7 @@ template <class Scope>
 DCGN_HOST_DEVICE Code all_to_all(const Scope& scope, const Member& m, Input in, Output out, std::int64_t element) {
   Moved a{};
   if (plan_parts(scope, m, Call::all_to_all, in, out, element, a)) return move_in_turn(scope, m, a);
-  if (moves_straight(scope, m, a)) return move_straight<Scope>(scope, m, a);
+  if (moves_straight(scope, m, a)) return move_straight_apart<Scope>(scope, m, a);
   return all_to_all_otherwise<Scope>(scope, m, in, out, element);
 }
 

@@ -56,8 +56,7 @@ template <class Scope>
 }
 
 // A call that moves data. In the kernel's own code if blocks make it and what they move consists of words and goes in a
-// turn, as `plan(moved)` says. If several blocks use the buffers directly, the kernel has a function for it, with as
-// many registers as it allows. Otherwise act(scope) makes the call.
+// turn, as `plan(moved)` says, or if several blocks use the buffers directly. Otherwise act(scope) makes it.
 template <class Scope, class Plan, class Act>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_by(const Scope& scope, const Member& m, std::int64_t part,
                                                             std::int64_t longest, const Plan& plan, const Act& act) {
@@ -71,7 +70,7 @@ template <class Scope, class Plan, class Act>
     }
     if (in_turn && has_carriers(scope, m.group.size) && moves_words(a)) return move_rows<true>(scope, m, a);
     if constexpr (message::plans_ahead<Scope>)
-      if (!in_turn && moves_straight(scope, m, a)) return move_straight<Scope>(scope, m, a);
+      if (!in_turn && moves_straight(scope, m, a)) return move_straight(scope, m, a);
   }
   return by_few(scope, m, part, longest, act);
 }

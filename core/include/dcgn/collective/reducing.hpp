@@ -112,11 +112,11 @@ struct Reducer {
 
 #if defined(__CUDA_ARCH__)
   // Of the elements in whole lines of 16 bytes, if all buffers are aligned; returns how many. A thread has four lines
-  // of two ranks under way.
+  // of two ranks under way; of several blocks two, which is enough, and leaves the kernel's own code its registers.
   template <class Scope>
   __device__ std::int64_t fold_lines(const Scope& scope, const Far& far, std::int64_t count) const {
     constexpr auto each = static_cast<std::int64_t>(16 / sizeof(T));
-    constexpr int depth = 4;
+    constexpr int depth = message::plans_ahead<Scope> ? 2 : 4;
     const std::int64_t lines = count / each, stride = scope.size();
     std::uintptr_t together = 0;
     for (int k = 0; k < far.operands; ++k) together |= reinterpret_cast<std::uintptr_t>(far[k]);

@@ -63,9 +63,9 @@ struct StraightReduction {
   bool to_all = false;  // into the outputs of all ranks; otherwise into the root's, or the calling rank's
 };
 template <class Scope, class R, class ByMessages>
-[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_straight(Kept<Scope> scope, const Member m,
-                                                               const StraightReduction a, const R r,
-                                                               const ByMessages& by_messages) {
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_straight(const Scope& scope, const Member& m,
+                                                                    const StraightReduction& a, const R& r,
+                                                                    const ByMessages& by_messages) {
   Alike alike = alike_to_reduce(a.total, r);
   if (a.root >= 0) alike.root = a.root;
   // Of reduce, the root alone has an output.
@@ -90,17 +90,28 @@ template <class Scope, class R, class ByMessages>
       },
       by_messages);
 }
+template <class Scope, class R, class ByMessages>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code reduce_straight_apart(Kept<Scope> scope, const Member m,
+                                                                     const StraightReduction a, const R r,
+                                                                     const ByMessages& by_messages) {
+  return reduce_straight<Scope>(scope, m, a, r, by_messages);
+}
 
 // A call in a turn (`in_turn`), on the buffers directly (`straight`), or by otherwise(scope). by_messages(channel) goes
-// on if not all buffers can be reached.
+// on if not all buffers can be reached. Several blocks reduce in the kernel's own code: a function would save the
+// registers of all their threads.
 template <class Scope, class R, class ByMessages, class Otherwise>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline Code reduce_one_way(const Scope& scope, const Member& m, bool in_turn,
                                                                    const Reduced& a, bool straight,
                                                                    const StraightReduction& s, const R& r,
                                                                    const ByMessages& by_messages,
                                                                    const Otherwise& otherwise) {
+  if constexpr (message::plans_ahead<Scope>)
+    if (straight) return reduce_straight(scope, m, s, r, by_messages);
   return reduce_by(scope, m, in_turn, a, s.total * r.element(), r, [&]<class S>(const S& its) {
-    return straight ? reduce_straight<S>(its, m, s, r, by_messages) : otherwise(its);
+    if constexpr (!message::plans_ahead<Scope>)
+      if (straight) return reduce_straight_apart<S>(its, m, s, r, by_messages);
+    return otherwise(its);
   });
 }
 

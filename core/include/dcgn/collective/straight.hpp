@@ -1,6 +1,6 @@
 // Calls by slots with inboxes of each other that work on the ranks' buffers directly (addresses.hpp). A turn tells the
-// addresses of the buffers, and another turn ends the call. These calls are functions, so that those in turns, which
-// the kernel's own code makes, have its registers.
+// addresses of the buffers, and another turn ends the call. Several blocks make these calls in the kernel's own code:
+// a function would save the registers of all their threads.
 #pragma once
 
 #include <dcgn/collective/addresses.hpp>
@@ -49,13 +49,12 @@ template <class Scope>
                                                          std::uint32_t number);
 
 template <class Scope>
-[[gnu::noinline]] DCGN_HOST_DEVICE static Code move_straight(dcgn::detail::Kept<Scope> scope, const Member m,
-                                                             const Moved a) {
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline Code move_straight(const Scope& scope, const Member& m, const Moved& a) {
   const bool broadcasts = a.call == Call::broadcast;
   const Alike alike{static_cast<std::uint64_t>(a.bytes), broadcasts ? a.root : 0};
   const Pieces pieces(a.bytes, m.group.size, 128);
-  const Told told = tell_straight<Scope>(scope, m, a.call, a.out, a.in, alike, broadcasts ? pieces.each : a.bytes);
-  return go_straight<Scope>(
+  const Told told = tell_straight(scope, m, a.call, a.out, a.in, alike, broadcasts ? pieces.each : a.bytes);
+  return go_straight(
       scope, m, a.call, told,
       [&](const auto& c, const Place* places) {
         if (broadcasts)
@@ -64,6 +63,11 @@ template <class Scope>
           push_parts(c, places, a.out, a.out_stride, a.bytes);
       },
       [&](const auto&) { return move_by_messages<Scope>(scope, m, a, number_of_call(m)); });
+}
+template <class Scope>
+[[gnu::noinline]] DCGN_HOST_DEVICE static Code move_straight_apart(dcgn::detail::Kept<Scope> scope, const Member m,
+                                                                   const Moved a) {
+  return move_straight<Scope>(scope, m, a);
 }
 
 }  // namespace dcgn::collective

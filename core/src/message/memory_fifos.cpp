@@ -64,7 +64,7 @@ std::uint32_t RankMemory::choose_inbox_packets() const {
     }
   const std::uint64_t of_few = has_cuda_ ? (std::uint64_t{64} << 20) * devices_.size() / slots.size() : 4u << 20;
   const std::uint64_t budget = slots.size() <= few_inboxes ? of_few : 512u << 10;  // of a slot
-  const std::uint64_t least = 512, most = has_cuda_ ? 16u << 20 : 1u << 20;        // of an inbox; least: for signatures
+  const std::uint64_t least = 512, most = has_cuda_ ? 32u << 20 : 1u << 20;        // of an inbox; least: for signatures
   const std::uint64_t bytes = std::clamp(budget / slots.size(), least, most);
   return static_cast<std::uint32_t>(std::bit_floor(bytes / (Inbox::segments * sizeof(Packet))));
 }

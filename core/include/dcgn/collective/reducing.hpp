@@ -78,10 +78,7 @@ struct Reducer {
   // The same of what other ranks have.
   template <class Scope>
   DCGN_HOST_DEVICE void fold(const Scope& scope, const Far& far, std::int64_t count) const {
-    if constexpr (message::plans_ahead<Scope>)
-      fold_here(scope, far, count);
-    else
-      outlined_loop(*this, [&](const Reducer& r) { r.fold_here(scope, far, count); });
+    outlined_loop(*this, [&](const Reducer& r) { r.fold_here(scope, far, count); });
   }
   template <class Scope>
   DCGN_HOST_DEVICE void fold_here(const Scope& scope, const Far& far, std::int64_t count) const {
@@ -112,7 +109,7 @@ struct Reducer {
 
 #if defined(__CUDA_ARCH__)
   // Of the elements in whole lines of 16 bytes, if all buffers are aligned; returns how many. A thread has four lines
-  // of two ranks under way; of several blocks two, which is enough, and leaves the kernel's own code its registers.
+  // of two ranks under way; of several blocks two, which is enough, and takes few registers.
   template <class Scope>
   __device__ std::int64_t fold_lines(const Scope& scope, const Far& far, std::int64_t count) const {
     constexpr auto each = static_cast<std::int64_t>(16 / sizeof(T));

@@ -103,6 +103,11 @@ TEST(Refusal, tells_spin_waits_from_loops_that_look_alike) {
     for (const char* innocent : {"search", "find_root", "stoppable"})
       EXPECT_EQ(why(name, innocent), "split") << name << innocent;
   }
+  for (const char* waits : {"past_l1", "past_caches", "block_fence", "clobber", "by_first_thread", "barrier_or",
+                            "any_lane", "counting_barrier"})
+    EXPECT_TRUE(begins(why("polling.ptx", waits), "spin-wait")) << waits;
+  for (const char* innocent : {"tiles", "until_stable", "drain"})
+    EXPECT_EQ(why("polling.ptx", innocent), "split") << innocent;
   for (const char* name : {"histogram.ptx", "histogram.lines.ptx", "histogram.sm_80.ptx", "histogram.debug.ptx"})
     for (const char* innocent : {"histogram", "largest", "multiply_all", "work_queue"})
       EXPECT_EQ(why(name, innocent), "split") << name << innocent;

@@ -4,7 +4,9 @@
 #include "vgpu/src/ptx/data_flow.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -16,11 +18,23 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-bool is_fence(const Instruction& i) { return (i.opcode == "membar" || i.opcode == "fence") && !i.has(".cta"); }
+// After these a compiler reads memory again.
+bool orders(const Instruction& i) {
+  return i.opcode == "membar" || i.opcode == "fence" || i.opcode == "bar" || i.opcode == "barrier" ||
+         i.opcode == "nanosleep";
+}
+
+bool is_load(const Instruction& i) { return i.opcode == "ld" && is_global(i); }
 
 bool is_ordered_load(const Instruction& i) {
-  return i.opcode == "ld" && is_global(i) &&
-         (i.has(".volatile") || i.has(".relaxed") || i.has(".acquire") || i.has(".mmio"));
+  return is_load(i) && (i.has(".volatile") || i.has(".relaxed") || i.has(".acquire") || i.has(".mmio") ||
+                        i.has(".cg") || i.has(".cv"));
+}
+
+// Memory that others see, or anything that may.
+bool may_write(const Instruction& i) {
+  constexpr std::array<std::string_view, 8> opcodes = {"st", "red", "atom", "call", "cp", "sust", "sured", "stmatrix"};
+  return is_global(i) && std::find(opcodes.begin(), opcodes.end(), i.opcode) != opcodes.end();
 }
 
 bool is_atomic(const Instruction& i) { return i.opcode == "atom" && is_global(i); }
@@ -99,12 +113,15 @@ class Analysis {
     definitions_.clear();
     members_.clear();
     closures_.clear();
-    fenced_ = false;
+    reads_again_ = writes_ = false;
+    accesses_ = 0;
     for (std::size_t b = 0; b < loop.inside.size(); ++b) {
       if (!loop.inside[b]) continue;
       for (std::size_t i = flow_.blocks()[b].begin; i < flow_.blocks()[b].end; ++i) {
         members_.push_back({i, b});
-        fenced_ = fenced_ || is_fence(at(i));
+        reads_again_ = reads_again_ || orders(at(i)) || (at(i).opcode == "call" && call_orders(i));
+        writes_ = writes_ || may_write(at(i));
+        accesses_ += is_load(at(i)) || may_write(at(i));
         for (const std::string_view name : flows_[i].writes) definitions_[name].push_back({i, b});
       }
     }
@@ -114,7 +131,9 @@ class Analysis {
     if (reads.empty() || ends_by_exchange()) return std::nullopt;
     decided_.clear();
     polled_ = taint(reads, &decided_);
-    if (ends_by_itself()) return std::nullopt;
+    std::vector<std::size_t> ordered;
+    std::copy_if(reads.begin(), reads.end(), std::back_inserter(ordered), [&](std::size_t i) { return !is_plain(i); });
+    if (ends_by_itself(taint(ordered))) return std::nullopt;
     for (const std::size_t read : reads)
       if (!address_moves(read) && exit_depends(taint({read}))) return read;
     return std::nullopt;
@@ -157,11 +176,50 @@ class Analysis {
   bool may_poll(std::size_t index) {
     const Instruction& i = at(index);
     if (is_ordered_load(i)) return true;
-    if (i.opcode == "ld") return fenced_ && is_global(i) && !i.has(".nc");
+    if (i.opcode == "ld") return is_plain(index) && (reads_again_ || !writes_) && !is_written_here(i);
     if (i.opcode == "call") return call_polls(index);
     if (!is_atomic(i) || i.operands.size() < 3) return false;
     if (i.has(".cas")) return !comparand_follows(index);
-    return !is_progress(i, constant(i.operands[2]));
+    return !is_progress(i, constant(i.operands[2])) || accesses_ == 1;
+  }
+
+  bool is_plain(std::size_t index) const {
+    const Instruction& i = at(index);
+    return is_load(i) && !is_ordered_load(i) && !i.has(".nc") && (i.has(".global") || !is_own(i));
+  }
+  // Whether an address whose space is not told is made from one of shared or local memory, as in code for debuggers.
+  bool is_own(const Instruction& read) const {
+    std::vector<std::string_view> open = address_names(read);
+    Names seen(open.begin(), open.end());
+    while (!open.empty()) {
+      const std::string_view next = open.back();
+      open.pop_back();
+      for (std::size_t i = 0; i < flows_.size(); ++i) {
+        if (at(i).opcode == "ld" ||
+            std::find(flows_[i].writes.begin(), flows_[i].writes.end(), next) == flows_[i].writes.end())
+          continue;
+        if (at(i).opcode == "cvta" && !at(i).has(".to") && (at(i).has(".shared") || at(i).has(".local"))) return true;
+        for (const std::string_view from : flows_[i].reads)
+          if (seen.insert(from).second) open.push_back(from);
+      }
+    }
+    return false;
+  }
+  // Whether the loop writes where it reads.
+  bool is_written_here(const Instruction& read) const {
+    const std::vector<std::string_view> names = address_names(read);
+    return std::any_of(members_.begin(), members_.end(), [&](const Definition& d) {
+      const Instruction& i = at(d.instruction);
+      return i.opcode != "call" && may_write(i) && address_names(i) == names;
+    });
+  }
+
+  bool call_orders(std::size_t index) const {
+    for (const std::size_t start : calls_.targets(number_, at(index)))
+      for (const std::size_t f : calls_.reach(start))
+        if (std::any_of(module_.functions[f].instructions.begin(), module_.functions[f].instructions.end(), orders))
+          return true;
+    return false;
   }
 
   bool call_polls(std::size_t index) const {
@@ -261,9 +319,9 @@ class Analysis {
     return false;
   }
 
-  bool ends_by_itself() {
+  bool ends_by_itself(const Names& held) {
     for (std::size_t b = 0; b < loop_->inside.size(); ++b) {
-      if (!loop_->inside[b] || !leaves(b) || !on_every_round(b) || branch_is(b, polled_)) continue;
+      if (!loop_->inside[b] || !leaves(b) || !on_every_round(b) || branch_is(b, held)) continue;
       const auto& reads = flows_[flow_.blocks()[b].end - 1].reads;
       if (std::any_of(reads.begin(), reads.end(), [&](std::string_view name) { return moves(name); })) return true;
     }
@@ -288,7 +346,8 @@ class Analysis {
 
   // Of the loop that is looked at.
   const Loop* loop_ = nullptr;
-  bool fenced_ = false;
+  bool reads_again_ = false, writes_ = false;
+  std::size_t accesses_ = 0;  // of memory that others see
   std::vector<Definition> members_;
   std::map<std::string_view, std::vector<Definition>> definitions_;
   std::map<std::string_view, Names> closures_;

@@ -12,19 +12,25 @@ namespace dcgn::virtual_gpu::ptx {
 // A kernel whose blocks wait for each other relies on which of them are resident at once, and a split changes that. A
 // loop is taken for such a wait where
 //
-//   1. it has a polling read: of global memory, or of an address whose space is not told, by ld.volatile, .relaxed or
-//      .acquire, by a plain ld where the loop has a fence, by a call of a function that has such a read, or by an
-//      atomic that changes nothing new each round: add, sub or xor of 0; and, or, min, max, exch; cas whose comparand
-//      does not follow what the loop read;
+//   1. it has a polling read: of global memory, or of an address whose space is not told, by
+//      - ld.volatile, .relaxed or .acquire, or past a cache: .cg, .cv;
+//      - a plain ld that the loop has reason to do again: a fence, a barrier or nanosleep; or it writes no memory at
+//      all,
+//        so that a compiler would have read once. Not where the loop itself writes at that address;
+//      - a call of a function that has a read of the first kind;
+//      - an atomic that changes nothing new each round: add, sub or xor of 0; and, or, min, max, exch; cas whose
+//        comparand does not follow what the loop read; or any, where the loop does nothing but count;
 //   2. the address is the same each round. It moves where it follows from a register that each round sets anew from its
 //      value before; but not where a value that was polled decides, by a branch or a predicate, whether or how it does:
 //      so a look-back that goes on when its predecessor is ready is a wait, and a walk along a chain is none;
 //   3. a branch that leaves the loop depends on the value.
 //
 // It is none, for all that, where it ends by itself: a branch out of it, which each round passes, depends on a register
-// that moves and not on a value polled (a search, a bounded number of tries); or where each round passes a cas whose
+// that moves and not on a value polled (a search, a bounded number of tries), but for one that a plain ld read, which
+// may be the bound; or where each round passes a cas whose
 // comparand follows what was read, on whose result a branch out depends: such a round fails only because another
-// block's succeeded. An atomic add of what is not 0, as of a work queue, is no polling read.
+// block's succeeded. An atomic add of what is not 0, as of a work queue whose items the loop handles, is no polling
+// read.
 //
 // Where in doubt, it is a wait: a lock is one, and a kernel that is refused runs on one GPU. Values that pass through
 // memory are followed only through shared and local memory at one address, and parameters.

@@ -378,6 +378,31 @@ TEST(Mistake, DifferentArgumentsOfALastCallOfSlotsAreNamed) {
     }
 }
 
+// It is none that others take a root's call when its kernel has ended, however late.
+struct TakenLate {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, int* memory) const {
+    const gpu::Slot me = comm.slot(0);
+    for (const std::uint64_t since = now_ns(); me.rank() == 1 && now_ns() - since < 800'000'000;) relax();
+    me.broadcast(gpu::this_block(ctx), Span<int>(memory, 2), 0);
+  }
+};
+TEST(Mistake, IsNotThatARootEndsBeforeItsCallIsTaken) {
+  if (Device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  Config config{.nodes = {{.gpus = 2, .slots = 1}}};
+  config.deadline_s = 0.5;
+  Job job(config);
+  std::vector<DeviceBuffer<int>> memory;
+  for (int g = 0; g < 2; ++g) {
+    memory.emplace_back(job.world().device(g), std::vector<int>{10 * g + 1, 10 * g + 2});
+    job.gpu_on(g, {.grid = 1, .block = 32}, TakenLate{}, memory.back().data());
+  }
+  ASSERT_NO_THROW(job.run());
+  int got[2];
+  memory[1].download(got);
+  EXPECT_EQ(got[0], 1);
+  EXPECT_EQ(got[1], 2);
+}
+
 TEST(Mistake, InAKernelEveryThreadGetsTheCode) {
   Job job({.nodes = {{.gpus = 1, .slots = 1}}});
   DeviceBuffer<int> codes(job.world().device(0), 40);

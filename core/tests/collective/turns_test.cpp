@@ -199,6 +199,7 @@ TEST(Turns, OfSegmentsWithoutRoomForPayloads) {
   const message::Port more(me);
   EXPECT_EQ(collective::steps_of(more, 24 * 12, 4, 4), collective::Steps::one);
   EXPECT_EQ(collective::steps_of(more, 24 * 12 + 4, 4, 4), collective::Steps::two);
+  EXPECT_EQ(collective::steps_of(more, 24, 4, 4, false), collective::Steps::two);  // no room for whole operands
   EXPECT_EQ(collective::steps_of(more, 4 * 8 * 12 + 4, 4, 4), collective::Steps::none);
 }
 TEST(Turns, InManyInterleavings) {

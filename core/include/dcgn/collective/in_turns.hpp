@@ -35,12 +35,14 @@ DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::i
   return {all, (units + count - 1) / count * unit};
 }
 
-// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn.
+// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn. `whole_fits`: one step will do.
 enum class Steps : std::uint32_t { none, one, two };
 
-DCGN_HOST_DEVICE inline Steps steps_of(const message::Port& port, std::int64_t bytes, int ranks, std::int64_t element) {
+DCGN_HOST_DEVICE inline Steps steps_of(const message::Port& port, std::int64_t bytes, int ranks, std::int64_t element,
+                                       bool whole_fits = true) {
   const InboxHalves halves(port);
-  if (bytes * (ranks - 1) <= turn_in_one_step && bytes <= halves.whole_bytes()) return Steps::one;
+  const std::int64_t most = ranks > 2 ? turn_in_one_step : turn_of_two_in_one_step;
+  if (whole_fits && bytes * (ranks - 1) <= most && bytes <= halves.whole_bytes()) return Steps::one;
   if (bytes > ranks * halves.half_bytes()) return Steps::none;
   return parts_of(bytes, ranks, element).each <= halves.half_bytes() ? Steps::two : Steps::none;
 }

@@ -166,11 +166,12 @@ template <class Scope, class R>
     const std::int64_t bytes = in.count * r.element();
     const int size = m.group.size;
     const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
-    const Steps steps =
-        right && bytes <= most_to_reduce_in_turn ? steps_of(m.port, bytes, size, r.element()) : Steps::none;
+    const auto fits = [&](std::int64_t operand) { return has_room(*m.port.me, operand, size, r); };
+    const Steps steps = right && bytes <= most_to_reduce_in_turn
+                            ? steps_of(m.port, bytes, size, r.element(), fits(bytes))
+                            : Steps::none;
     const bool in_parts = steps == Steps::two;
-    const bool in_turn = steps != Steps::none &&
-                         has_room(*m.port.me, in_parts ? parts_of(bytes, size, r.element()).each : bytes, size, r);
+    const bool in_turn = steps == Steps::one || (in_parts && fits(parts_of(bytes, size, r.element()).each));
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
     return reduce_one_way(
         scope, m, in_turn,

@@ -32,10 +32,10 @@ inline constexpr std::int64_t slots_parts_by_addresses = 65 << 10;
 inline constexpr std::int64_t parts_by_addresses = 16 << 10;
 // Slots with inboxes of each other use a turn up to so many bytes, if they fit, whatever the sizes above say: bytes of
 // result of an all_reduce, and of a rank's part in calls that move data. In one step while a rank sends at most so many
-// bytes in all.
+// bytes in all; two ranks more, because in two steps they send as many.
 inline constexpr std::int64_t most_to_reduce_in_turn = 4 << 20;
 inline constexpr std::int64_t most_to_move_in_turn = 2 << 20;
-inline constexpr std::int64_t turn_in_one_step = 512 << 10;
+inline constexpr std::int64_t turn_in_one_step = 64 << 10, turn_of_two_in_one_step = 512 << 10;
 
 // For everything else, messages one after the other.
 // broadcast, bytes of result: below, down a tree; from here on, in pieces around a ring.

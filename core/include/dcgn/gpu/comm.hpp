@@ -294,6 +294,8 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   }
 
   // Waits until nothing that this slot has begun to send depends on it any more. A job does this after the last kernel.
+  // Errors: deadline, aborted; mismatch where the slot was a root in its last call, and another one that has made it
+  // gave other arguments.
   template <class Scope>
   DCGN_HOST_DEVICE Code finish(const Scope& scope) const {
     const Recorded recorded(scope, port_, group_, message::Call::finish);

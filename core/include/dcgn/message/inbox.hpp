@@ -85,7 +85,6 @@ struct Signature {
   }
   // True if both are of the same kind of call in the same communicator.
   DCGN_HOST_DEVICE bool is_of_call(std::uint32_t other) const { return ((word ^ other) & 0x1fff) == 0; }
-  DCGN_HOST_DEVICE std::int32_t communicator() const { return static_cast<std::int32_t>(word >> 5 & 255); }
   DCGN_HOST_DEVICE std::int32_t root() const { return static_cast<std::int32_t>(word >> 13 & 31) - 1; }
   DCGN_HOST_DEVICE std::int64_t element() const { return word >> 18 & 1023; }
   DCGN_HOST_DEVICE std::uint32_t form() const { return word >> 28; }
@@ -115,8 +114,8 @@ struct AwaitedFlights {
 [[gnu::noinline]] DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, Peers peers, int k, bool before, Signature its,
                                                       std::uint64_t its_value, Signature mine, std::uint64_t my_value);
 
-// By one thread, when the rank makes no more calls: compares the signatures of turns in which it waited for nobody, as
-// it otherwise does in its next one.
+// By one thread, as the rank finishes: compares the signatures of the last turn in which it waited for nobody, as it
+// does in its next one. It waits for none that has not come: the other rank will find its own.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code see_last_turns(Endpoint& me);
 
 // By one thread: the error of a rank that cannot begin a call, because it is stopped or in another call.

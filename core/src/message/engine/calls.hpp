@@ -446,12 +446,13 @@ DCGN_HOST_DEVICE Status wait_any(const Scope& scope, Endpoint& me, Call call, bo
   return result.status;
 }
 
-// Waits until nothing that this rank has begun to send depends on it any more.
+// Waits until nothing that this rank has begun to send depends on it any more, and sees its last turns.
 template <class Scope>
 DCGN_HOST_DEVICE Code flush(const Scope& scope, Endpoint& me) {
   FlushOperation operation{me};
   Code code = run(scope, me, Call::finish, operation, {}).status.code;
   if (code == Code::ok) code = scope.lead([&] { return see_last_turns(me); });
+  if (code == Code::ok && scope.broken()) code = Code::aborted;
   if (scope.leader()) publish_turns(me);
   return code;
 }

@@ -2,9 +2,9 @@
 #include "message/engine/calls.hpp"
 #include "message/engine/compiled.hpp"
 
-#include <dcgn/collective/tag.hpp>
 #include <dcgn/message/inbox.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 #if DCGN_COMPILED_HERE
@@ -86,23 +86,22 @@ DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, bool
 }
 
 DCGN_HOST_DEVICE Code see_last_turns(Endpoint& me) {
-  const CollectiveSpace& space = me.collectives;
-  for (std::int32_t rank = me.first; space.inboxes && rank < me.first + me.near; ++rank) {
+  if (!me.collectives.inboxes) return Code::ok;
+    // Each rank has stored its packets and looks for those of others: of two ranks one at least sees the other's.
+#if defined(__CUDA_ARCH__)
+  asm volatile("fence.sc.sys;" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  for (std::int32_t rank = me.first; rank < me.first + me.near; ++rank) {
     Inbox& inbox = inbox_of(me, rank);
     if (!inbox.to || inbox.seen == inbox.turn) continue;
-    const Signature mine(inbox.signature);
-    const auto pair = static_cast<std::uint32_t>(mine.communicator());
-    const Peers peers{rank};
-    Code code = await_flights(me, Call::finish,
-                              {peers, 1, 1, mine, 1, collective::tag_of(mine.call(), space.turns->begun[pair] - 1),
-                               2 * pair + 1, inbox.bytes});
-    if (code != Code::ok) return code;
-    inbox.seen = inbox.turn;
-    const Flight flight = flight_of(me, inbox, inbox.turn - 1);
     std::uint32_t d[3]{};
-    if (!read_packet(*flight.from, inbox.turn, d)) continue;
+    if (!read_packet(*flight_of(me, inbox, inbox.turn - 1).from, inbox.turn, d)) continue;
+    inbox.seen = inbox.turn;
+    const Signature mine(inbox.signature);
     if (d[2] == mine.word && mine.is_alike(d, inbox.bytes)) continue;
-    code = name_mismatch(me, peers, 0, true, Signature(d[2]), long_word(d), mine, inbox.bytes);
+    const Code code = name_mismatch(me, Peers{rank}, 0, true, Signature(d[2]), long_word(d), mine, inbox.bytes);
     if (code != Code::ok) return code;
   }
   return Code::ok;

@@ -49,8 +49,8 @@ bool RankMemory::slots_reach_all() const {
 }
 
 // Of a segment of an inbox: none where there is one slot, where some slot of this process cannot store into the memory
-// of another, or where turns are switched off. Few slots of CUDA GPUs have room for megabytes, which a
-// grid stores at once; many slots for some hundred bytes.
+// of another, or where turns are switched off. Few slots of CUDA GPUs have room for megabytes, which a grid
+// stores at once; many slots for some hundred bytes.
 std::uint32_t RankMemory::choose_inbox_packets() const {
   std::vector<std::size_t> slots;
   for (std::size_t i = 0; i < endpoints_.size(); ++i)

@@ -35,7 +35,8 @@ DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::i
   return {all, (units + count - 1) / count * unit};
 }
 
-// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn. `whole_fits`: one step will do.
+// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn. In one step only if
+// `whole_fits`.
 enum class Steps : std::uint32_t { none, one, two };
 
 DCGN_HOST_DEVICE inline Steps steps_of(const message::Port& port, std::int64_t bytes, int ranks, std::int64_t element,

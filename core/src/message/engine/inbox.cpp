@@ -85,9 +85,9 @@ DCGN_HOST_DEVICE Code name_mismatch(Endpoint& me, const Peers peers, int k, bool
   return fail(me, failure);
 }
 
+// All ranks have stored their packets before they look here, so of two ranks one at least sees the other's.
 DCGN_HOST_DEVICE Code see_last_turns(Endpoint& me) {
   if (!me.collectives.inboxes) return Code::ok;
-    // Each rank has stored its packets and looks for those of others: of two ranks one at least sees the other's.
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.sc.sys;" ::: "memory");
 #else

@@ -17,8 +17,9 @@ struct Group {
   std::int32_t rank = -1;               // mine
   std::int32_t first = 0, stride = 1;   // as Peers have them: rank r is the world's rank first + r * stride,
   const std::int32_t* table = nullptr;  // or with a table, memory of this rank's, the first of those from table[r] on
-  bool among_slots = false;             // all ranks are slots with inboxes of each other
-  Code code = Code::ok;                 // why there is no communicator
+  // Of a segment of their inboxes, if all ranks are slots that have inboxes of each other.
+  std::uint32_t inbox_packets = 0;
+  Code code = Code::ok;  // why there is no communicator
 
   DCGN_HOST_DEVICE bool is_world() const { return pair == 0; }
   DCGN_HOST_DEVICE bool has(int r) const { return r >= 0 && r < size; }

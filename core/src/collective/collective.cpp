@@ -109,10 +109,11 @@ DCGN_HOST_DEVICE Group make_group(const Member& m, int pair, int color, const Ch
       table[i] = m.group.in_world(table[i]);
     }
     space.used[pair / 32] |= 1u << pair % 32;
-    g.among_slots = space.inboxes != nullptr;
-    for (int i = 0; i < g.size && g.among_slots; ++i)
-      g.among_slots = i == g.rank ||
-                      (message::is_near(*m.port.me, table[i]) && message::inbox_of(*m.port.me, table[i]).to != nullptr);
+    bool among_slots = space.inboxes != nullptr;
+    for (int i = 0; i < g.size && among_slots; ++i)
+      among_slots = i == g.rank ||
+                    (message::is_near(*m.port.me, table[i]) && message::inbox_of(*m.port.me, table[i]).to != nullptr);
+    g.inbox_packets = among_slots ? space.inbox_packets : 0;
     message::Turns& turns = *space.turns;
     turns.begun[pair] = 0;
     turns.communicators[pair] =

@@ -215,7 +215,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .inboxes = own.inboxes,
                                .flights = {},
                                .inbox_packets = own.inboxes ? inbox_packets_ : 0,
-                               .among_slots = own.inboxes && slots_reach_all()},
+                               .world_packets = own.inboxes && slots_reach_all() ? inbox_packets_ : 0},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr,
                .fragments = fragments_ && !place.is_slot() ? fragments_->of_ranks[i].get() : nullptr,

@@ -187,20 +187,15 @@ TEST(Turns, OfFewAmongManySlots) {
 }
 // A segment of signatures alone has room for what lies beside them, and for nothing else.
 TEST(Turns, OfSegmentsWithoutRoomForPayloads) {
-  message::Endpoint me{};
-  me.collectives.inbox_packets = 8;
-  const message::Port port(me);
-  const message::InboxHalves halves(port);
+  const message::InboxHalves halves(8);
   EXPECT_EQ(halves.whole_bytes(), 0);
   EXPECT_EQ(halves.half_bytes(), 0);
-  EXPECT_EQ(collective::steps_of(port, 0, 4, 4), collective::Steps::one);
-  EXPECT_EQ(collective::steps_of(port, 12, 4, 4), collective::Steps::none);
-  me.collectives.inbox_packets = 32;
-  const message::Port more(me);
-  EXPECT_EQ(collective::steps_of(more, 24 * 12, 4, 4), collective::Steps::one);
-  EXPECT_EQ(collective::steps_of(more, 24 * 12 + 4, 4, 4), collective::Steps::two);
-  EXPECT_EQ(collective::steps_of(more, 24, 4, 4, false), collective::Steps::two);  // no room for whole operands
-  EXPECT_EQ(collective::steps_of(more, 4 * 8 * 12 + 4, 4, 4), collective::Steps::none);
+  EXPECT_EQ(collective::steps_of(8, 0, 4, 4), collective::Steps::one);
+  EXPECT_EQ(collective::steps_of(8, 12, 4, 4), collective::Steps::none);
+  EXPECT_EQ(collective::steps_of(32, 24 * 12, 4, 4), collective::Steps::one);
+  EXPECT_EQ(collective::steps_of(32, 24 * 12 + 4, 4, 4), collective::Steps::two);
+  EXPECT_EQ(collective::steps_of(32, 24, 4, 4, false), collective::Steps::two);  // no room for whole operands
+  EXPECT_EQ(collective::steps_of(32, 4 * 8 * 12 + 4, 4, 4), collective::Steps::none);
 }
 TEST(Turns, InManyInterleavings) {
   if (Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "this machine's devices are not emulated";

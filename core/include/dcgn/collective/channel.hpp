@@ -25,8 +25,8 @@ using message::Flaw;
 DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
   Group g;
   g.size = port.size;
-  g.rank = port.rank;
-  g.among_slots = port.among_slots;
+  g.rank = port.me->rank;
+  g.inbox_packets = port.me->collectives.world_packets;
   return g;
 }
 

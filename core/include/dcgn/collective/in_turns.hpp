@@ -39,9 +39,9 @@ DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::i
 // `whole_fits`.
 enum class Steps : std::uint32_t { none, one, two };
 
-DCGN_HOST_DEVICE inline Steps steps_of(const message::Port& port, std::int64_t bytes, int ranks, std::int64_t element,
+DCGN_HOST_DEVICE inline Steps steps_of(std::uint32_t packets, std::int64_t bytes, int ranks, std::int64_t element,
                                        bool whole_fits = true) {
-  const InboxHalves halves(port);
+  const InboxHalves halves(packets);
   const std::int64_t most = ranks > 2 ? turn_in_one_step : turn_of_two_in_one_step;
   if (whole_fits && bytes * (ranks - 1) <= most && bytes <= halves.whole_bytes()) return Steps::one;
   if (bytes > ranks * halves.half_bytes()) return Steps::none;
@@ -156,7 +156,7 @@ template <bool Words, class Scope>
   const int self = turn.self();
   const bool is_root = self == a.root;
   const TurnParts parts = parts_of(a.bytes, turn.size(), 1);
-  const std::uint32_t second = InboxHalves(m.port).second;
+  const std::uint32_t second = InboxHalves(m.group.inbox_packets).second;
   const auto pass_on = [&](int part, std::uint32_t to) {
     turn.each_by_crews(to, [&](int k, const message::Crew& crew) {
       push_row<Words>(crew, turn.flight(k).sent(second), a.out + parts.at(part), parts.length(part));
@@ -212,7 +212,7 @@ template <class Scope>
 template <class Scope>
 DCGN_HOST_DEVICE bool fits_turn(const Scope& scope, const Member& m, std::int64_t bytes) {
   return (bytes >= 0) & (bytes <= most_to_move_in_turn) & goes_in_turns(scope, m) &
-         (bytes <= InboxHalves(m.port).whole_bytes());
+         (bytes <= InboxHalves(m.group.inbox_packets).whole_bytes());
 }
 
 // These fill in what a call moves. False if it does not go in a turn, or if an argument is wrong.
@@ -221,7 +221,7 @@ DCGN_HOST_DEVICE bool plan_broadcast(const Scope& scope, const Member& m, void* 
                                      Moved& a) {
   const bool right = m.group.has(root) && bytes >= 0 && (data || !bytes), here = m.group.rank == root;
   const Steps steps = right && bytes <= most_to_move_in_turn && goes_in_turns(scope, m)
-                          ? steps_of(m.port, bytes, m.group.size, 1)
+                          ? steps_of(m.group.inbox_packets, bytes, m.group.size, 1)
                           : Steps::none;
   const bool in_parts = steps == Steps::two;
   auto* const buffer = static_cast<unsigned char*>(data);
@@ -519,7 +519,7 @@ template <bool Words, class AnyTurn, class R>
   const auto length = static_cast<std::uint64_t>(bytes);
   const int self = turn.self();
   const TurnParts parts = parts_of(bytes, turn.size(), r.element());
-  const std::uint32_t second = InboxHalves(m.port).second;
+  const std::uint32_t second = InboxHalves(m.group.inbox_packets).second;
   const std::int64_t own_begin = a.in_parts ? parts.at(self) : 0, own_bytes = a.in_parts ? parts.length(self) : bytes;
   const auto send_result = [&](const auto& part, const auto& d) {
     for (int k = 0; k < turn.size() && a.in_parts; ++k)

@@ -125,7 +125,8 @@ template <class Scope, class R>
     const bool here = self == root;
     const bool right =
         reduces_in_turn(scope, m, in, out, here ? in.count : 0, r.element(), in.data) && m.group.has(root);
-    const bool in_turn = right && bytes <= most_to_reduce_in_turn && bytes <= InboxHalves(m.port).whole_bytes() &&
+    const bool in_turn = right && bytes <= most_to_reduce_in_turn &&
+                         bytes <= InboxHalves(m.group.inbox_packets).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, all_reduce_by_addresses);
     return reduce_one_way(
@@ -168,7 +169,7 @@ template <class Scope, class R>
     const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
     const auto fits = [&](std::int64_t operand) { return has_room(*m.port.me, operand, size, r); };
     const Steps steps = right && bytes <= most_to_reduce_in_turn
-                            ? steps_of(m.port, bytes, size, r.element(), fits(bytes))
+                            ? steps_of(m.group.inbox_packets, bytes, size, r.element(), fits(bytes))
                             : Steps::none;
     const bool in_parts = steps == Steps::two;
     const bool in_turn = steps == Steps::one || (in_parts && fits(parts_of(bytes, size, r.element()).each));
@@ -203,7 +204,8 @@ template <class Scope, class R>
     const std::int64_t bytes = in.count * r.element();
     const int size = m.group.size, self = m.group.rank;
     const bool right = reduces_in_turn(scope, m, in, out, in.count, r.element(), in.data);
-    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(m.port).whole_bytes() &&
+    const bool in_turn = right && bytes <= most_to_move_in_turn &&
+                         bytes <= InboxHalves(m.group.inbox_packets).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, slots_parts_by_addresses);
     const Call call = exclusive ? Call::exclusive_scan : Call::scan;
@@ -253,7 +255,8 @@ template <class Scope, class R>
     const int size = m.group.size;
     const bool right = reduces_in_turn(scope, m, in, out, out.count, r.element(), in.data + m.group.rank * bytes) &&
                        in.count == out.count * size;
-    const bool in_turn = right && bytes <= most_to_move_in_turn && bytes <= InboxHalves(m.port).whole_bytes() &&
+    const bool in_turn = right && bytes <= most_to_move_in_turn &&
+                         bytes <= InboxHalves(m.group.inbox_packets).whole_bytes() &&
                          has_room(*m.port.me, bytes, size, r);
     const bool straight = right && !in_turn && may_go_straight(scope, m, bytes, slots_parts_by_addresses);
     return reduce_one_way(

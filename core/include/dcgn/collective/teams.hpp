@@ -113,7 +113,7 @@ template <class AnyTurn>
 
 // The leaders' barrier of slots in turns. All leaders come here, whether their members met in memory or by messages.
 DCGN_HOST_DEVICE inline bool leaders_meet_in_turns(const Group& group, const Teams& teams) {
-  return teams.count <= at_once_ranks && group.among_slots;
+  return teams.count <= at_once_ranks && group.inbox_packets;
 }
 template <class Scope>
 DCGN_HOST_DEVICE Code meet_leaders_in_turn(const Scope& scope, const message::Port& port, const Group& group,
@@ -145,7 +145,7 @@ template <class Few>
   Endpoint& me = *m.port.me;
   const Group& group = m.group;
   const Outcome otherwise{Code::ok, false};
-  if (!group.among_slots) return otherwise;
+  if (!group.inbox_packets) return otherwise;
   const Teams teams(m.port, group);
   message::DeviceBarrier* const barrier = teams.count ? teams.device_barrier(me, group.pair) : nullptr;
   if (!barrier || !leaders_meet_in_turns(group, teams)) return otherwise;

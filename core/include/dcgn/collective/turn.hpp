@@ -25,10 +25,10 @@ using message::Signature;
 // True if all ranks of the communicator have inboxes of each other, and are few enough for each to send to all others
 // at once. All ranks get the same answer. A broken scope takes the other path, which refuses it.
 //
-// Most of what a call plans with is in Port and Group: after a meeting of blocks nothing in memory is in a cache.
+// What a call plans with is loaded once, into its Group: after a meeting of blocks nothing in memory is in a cache.
 template <class Scope>
 DCGN_HOST_DEVICE bool goes_in_turns(const Scope& scope, const Member& m) {
-  return (m.group.size > 1) & (m.group.size <= at_once_ranks) & !scope.broken() & m.group.among_slots;
+  return (m.group.size > 1) & (m.group.size <= at_once_ranks) & !scope.broken() & (m.group.inbox_packets > 0);
 }
 
 // True if such a call may work on the ranks' buffers directly.
@@ -186,7 +186,7 @@ class Turn {
         me_(*port.me),
         peers_(peers),
         size_(size),
-        packets_(port.inbox_packets),
+        packets_(group.inbox_packets),
         blocks_(blocks) {
     if (signs())
       find_inboxes();

@@ -58,7 +58,7 @@ class Slot : public Collectives<Slot>, public TypedMessages<Slot> {
   DCGN_HOST_DEVICE explicit Slot(message::Endpoint& endpoint) : port_(endpoint) {}
 
   // In the communicator; -1 where the slot is not of it.
-  DCGN_HOST_DEVICE int rank() const { return group_.is_world() ? port_.rank : group_.rank; }
+  DCGN_HOST_DEVICE int rank() const { return group_.is_world() ? port_.me->rank : group_.rank; }
   DCGN_HOST_DEVICE int size() const { return group_.is_world() ? port_.size : group_.size; }
   // The rank of the world that rank `r` is.
   DCGN_HOST_DEVICE int in_world(int r) const { return group_.is_world() ? r : group_.in_world(r); }

@@ -280,7 +280,7 @@ struct CollectiveSpace {
   Flight flights[most_in_turn];     // of the present turn, by number
   std::uint32_t inbox_packets = 0;  // of a segment, the same everywhere: a power of two
   std::uint32_t given_up = 0;       // Phase::aborted while a call is not to be ended
-  bool among_slots = false;         // all ranks of the world have inboxes of each other
+  std::uint32_t world_packets = 0;  // the same if all ranks of the world have inboxes of each other, else 0
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.
@@ -428,23 +428,18 @@ struct Port {
   OutFifo* out;
   InFifo* in;
   Turns* turns;  // as CollectiveSpace has it
-  std::int32_t rank, size, first, near;
-  std::uint32_t watched;        // as TraceLog has it
-  std::uint32_t inbox_packets;  // as CollectiveSpace has these two
-  bool among_slots;
+  std::int32_t size, first, near;
+  std::uint32_t watched;  // as TraceLog has it
 
   DCGN_HOST_DEVICE explicit Port(Endpoint& endpoint)
       : me(&endpoint),
         out(endpoint.out),
         in(endpoint.in),
         turns(endpoint.collectives.turns),
-        rank(endpoint.rank),
         size(endpoint.size),
         first(endpoint.first),
         near(endpoint.near),
-        watched(endpoint.log.watched),
-        inbox_packets(endpoint.collectives.inbox_packets),
-        among_slots(endpoint.collectives.among_slots) {}
+        watched(endpoint.log.watched) {}
   // The FIFO of a rank that has one of its own: else it is not below `near`.
   DCGN_HOST_DEVICE std::uint32_t fifo(std::int32_t rank) const {
     return static_cast<std::uint32_t>(rank) - static_cast<std::uint32_t>(first);

@@ -54,7 +54,7 @@ struct InboxHalves {
   static constexpr std::uint32_t first = line_packets;
   std::uint32_t second;  // the packet where the second half begins
 
-  DCGN_HOST_DEVICE explicit InboxHalves(const Port& port) : second(port.inbox_packets / 2) {}
+  DCGN_HOST_DEVICE explicit InboxHalves(std::uint32_t packets) : second(packets / 2) {}
   DCGN_HOST_DEVICE std::int64_t whole_bytes() const { return bytes_to(2 * second); }
   DCGN_HOST_DEVICE std::int64_t half_bytes() const { return bytes_to(second); }
 

@@ -143,6 +143,11 @@ TEST(Refusal, finds_spin_waits_in_other_forms) {
   EXPECT_TRUE(
       begins(why_not("again: membar.gl; ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra again; ret;"),
              "spin-wait"));
+  // What it writes itself, and a bound that moves, make a wait with a fence none the less.
+  EXPECT_TRUE(
+      begins(why_not("again: membar.gl; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], 2; add.u32 %r2, %r2, 1;\n"
+                     "setp.lt.u32 %p1, %r2, %r1; @%p1 bra again; ret;"),
+             "spin-wait"));
   // Counts only what it waited; the branch back is by what was read.
   EXPECT_TRUE(begins(why_not("again: add.u32 %r2, %r2, 1; ld.relaxed.gpu.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0;\n"
                              "@%p1 bra again; ret;"),

@@ -18,10 +18,11 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
+bool is_fence(const Instruction& i) { return i.opcode == "membar" || i.opcode == "fence"; }
+
 // After these a compiler reads memory again.
 bool orders(const Instruction& i) {
-  return i.opcode == "membar" || i.opcode == "fence" || i.opcode == "bar" || i.opcode == "barrier" ||
-         i.opcode == "nanosleep";
+  return is_fence(i) || i.opcode == "bar" || i.opcode == "barrier" || i.opcode == "nanosleep";
 }
 
 bool is_load(const Instruction& i) { return i.opcode == "ld" && is_global(i); }
@@ -113,12 +114,13 @@ class Analysis {
     definitions_.clear();
     members_.clear();
     closures_.clear();
-    reads_again_ = writes_ = false;
+    fenced_ = reads_again_ = writes_ = false;
     accesses_ = 0;
     for (std::size_t b = 0; b < loop.inside.size(); ++b) {
       if (!loop.inside[b]) continue;
       for (std::size_t i = flow_.blocks()[b].begin; i < flow_.blocks()[b].end; ++i) {
         members_.push_back({i, b});
+        fenced_ = fenced_ || (is_fence(at(i)) && !at(i).has(".cta"));
         reads_again_ = reads_again_ || orders(at(i)) || (at(i).opcode == "call" && call_orders(i));
         writes_ = writes_ || may_write(at(i));
         accesses_ += is_load(at(i)) || may_write(at(i));
@@ -132,7 +134,8 @@ class Analysis {
     decided_.clear();
     polled_ = taint(reads, &decided_);
     std::vector<std::size_t> ordered;
-    std::copy_if(reads.begin(), reads.end(), std::back_inserter(ordered), [&](std::size_t i) { return !is_plain(i); });
+    std::copy_if(reads.begin(), reads.end(), std::back_inserter(ordered),
+                 [&](std::size_t i) { return fenced_ || !is_plain(i); });
     if (ends_by_itself(taint(ordered))) return std::nullopt;
     for (const std::size_t read : reads)
       if (!address_moves(read) && exit_depends(taint({read}))) return read;
@@ -176,7 +179,7 @@ class Analysis {
   bool may_poll(std::size_t index) {
     const Instruction& i = at(index);
     if (is_ordered_load(i)) return true;
-    if (i.opcode == "ld") return is_plain(index) && (reads_again_ || !writes_) && !is_written_here(i);
+    if (is_plain(index)) return fenced_ || ((reads_again_ || !writes_) && !is_own(i) && !is_written_here(i));
     if (i.opcode == "call") return call_polls(index);
     if (!is_atomic(i) || i.operands.size() < 3) return false;
     if (i.has(".cas")) return !comparand_follows(index);
@@ -185,10 +188,11 @@ class Analysis {
 
   bool is_plain(std::size_t index) const {
     const Instruction& i = at(index);
-    return is_load(i) && !is_ordered_load(i) && !i.has(".nc") && (i.has(".global") || !is_own(i));
+    return is_load(i) && !is_ordered_load(i) && !i.has(".nc");
   }
   // Whether an address whose space is not told is made from one of shared or local memory, as in code for debuggers.
   bool is_own(const Instruction& read) const {
+    if (read.has(".global")) return false;
     std::vector<std::string_view> open = address_names(read);
     Names seen(open.begin(), open.end());
     while (!open.empty()) {
@@ -346,7 +350,7 @@ class Analysis {
 
   // Of the loop that is looked at.
   const Loop* loop_ = nullptr;
-  bool reads_again_ = false, writes_ = false;
+  bool fenced_ = false, reads_again_ = false, writes_ = false;
   std::size_t accesses_ = 0;  // of memory that others see
   std::vector<Definition> members_;
   std::map<std::string_view, std::vector<Definition>> definitions_;

@@ -14,9 +14,9 @@ namespace dcgn::virtual_gpu::ptx {
 //
 //   1. it has a polling read: of global memory, or of an address whose space is not told, by
 //      - ld.volatile, .relaxed or .acquire, or past a cache: .cg, .cv;
-//      - a plain ld that the loop has reason to do again: a fence, a barrier or nanosleep; or it writes no memory at
-//      all,
-//        so that a compiler would have read once. Not where the loop itself writes at that address;
+//      - a plain ld in a loop with a fence of the device; or, where the loop does not write at that address, with
+//        another reason to read again: a barrier, a fence of the block, nanosleep, or that the loop writes no memory,
+//        so that a compiler would have read once;
 //      - a call of a function that has a read of the first kind;
 //      - an atomic that changes nothing new each round: add, sub or xor of 0; and, or, min, max, exch; cas whose
 //        comparand does not follow what the loop read; or any, where the loop does nothing but count;
@@ -26,11 +26,10 @@ namespace dcgn::virtual_gpu::ptx {
 //   3. a branch that leaves the loop depends on the value.
 //
 // It is none, for all that, where it ends by itself: a branch out of it, which each round passes, depends on a register
-// that moves and not on a value polled (a search, a bounded number of tries), but for one that a plain ld read, which
-// may be the bound; or where each round passes a cas whose
-// comparand follows what was read, on whose result a branch out depends: such a round fails only because another
-// block's succeeded. An atomic add of what is not 0, as of a work queue whose items the loop handles, is no polling
-// read.
+// that moves and not on a value polled (a search, a bounded number of tries). What a plain ld read without a fence of
+// the device may be its bound. Or where each round passes a cas whose comparand follows what was read, on whose result
+// a branch out depends: such a round fails only because another block's succeeded. An atomic add of what is not 0, as
+// of a work queue whose items the loop handles, is no polling read.
 //
 // Where in doubt, it is a wait: a lock is one, and a kernel that is refused runs on one GPU. Values that pass through
 // memory are followed only through shared and local memory at one address, and parameters.

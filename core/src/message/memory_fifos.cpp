@@ -62,12 +62,9 @@ std::uint32_t RankMemory::choose_inbox_packets() const {
           (a == 0 || gpus_[slots[a]] != gpus_[slots[a - 1]]) && (b == 0 || gpus_[slots[b]] != gpus_[slots[b - 1]]);
       if (first_pair && reach(slots[a], slots[b]) != Reach::direct) return 0;
     }
-  const auto on_gpu_of = [&](std::size_t slot) {
-    return std::count_if(slots.begin(), slots.end(), [&](std::size_t s) { return gpus_[s] == gpus_[slot]; });
-  };
-  std::ptrdiff_t most_of_gpu = 1;
-  for (const std::size_t slot : slots) most_of_gpu = std::max(most_of_gpu, on_gpu_of(slot));
-  const std::uint64_t of_few = has_cuda_ ? (64u << 20) / static_cast<std::uint64_t>(most_of_gpu) : 4u << 20;
+  std::vector<std::uint64_t> on_gpu(devices_.size());
+  for (const std::size_t slot : slots) ++on_gpu[gpu_of(slot)];
+  const std::uint64_t of_few = has_cuda_ ? (64u << 20) / *std::max_element(on_gpu.begin(), on_gpu.end()) : 4u << 20;
   const std::uint64_t budget = slots.size() <= few_inboxes ? of_few : 512u << 10;  // of a slot
   const std::uint64_t least = 512, most = has_cuda_ ? 32u << 20 : 1u << 20;        // of an inbox; least: for signatures
   const std::uint64_t bytes = std::clamp(budget / slots.size(), least, most);

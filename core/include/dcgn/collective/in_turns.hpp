@@ -35,10 +35,10 @@ DCGN_HOST_DEVICE inline TurnParts parts_of(std::int64_t bytes, int ranks, std::i
   return {all, (units + count - 1) / count * unit};
 }
 
-// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn. In one step only if
-// `whole_fits`.
+// How a payload goes: whole, in one step; in parts, in two steps; or not in a turn.
 enum class Steps : std::uint32_t { none, one, two };
 
+// In one step only if `whole_fits`.
 DCGN_HOST_DEVICE inline Steps steps_of(std::uint32_t packets, std::int64_t bytes, int ranks, std::int64_t element,
                                        bool whole_fits = true) {
   const InboxHalves halves(packets);

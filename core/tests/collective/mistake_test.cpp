@@ -378,7 +378,7 @@ TEST(Mistake, DifferentArgumentsOfALastCallOfSlotsAreNamed) {
     }
 }
 
-// It is none that others take a root's call when its kernel has ended, however late.
+// A root may end before the others take its call, however late they do.
 struct TakenLate {
   DCGN_HOST_DEVICE void operator()(gpu::Context& ctx, gpu::Comm comm, int* memory) const {
     const gpu::Slot me = comm.slot(0);

@@ -84,6 +84,7 @@ void AnyField::read_part(void* cells, std::size_t count) const { storage_->read(
 void AnyField::write_box(Comm& comm, const Box& box, const void* cells, std::size_t count, int root) {
   check_box("Field::write", *storage_, comm, box, count, root);
   const Spread spread(*storage_, comm, box, const_cast<void*>(cells), root, storage_->element());
+  storage_->halos_are_current = false;
   comm.all_to_allw(to_send(spread.of_box), spread.of_parts);
 }
 

@@ -1,7 +1,9 @@
 #include "runner.hpp"
 
+#include <dcgn/arch/clock.hpp>
 #include <dcgn/error.hpp>
 #include <dcgn/gpu/kernel.hpp>
+#include <dcgn/operation.hpp>
 #include <dcgn/span.hpp>
 
 #include <algorithm>
@@ -53,6 +55,10 @@ void Runner::arrange(Mode mode) {
   receive_types_.clear();
   for (const Transfer& t : plan_.sends) send_types_.push_back(fields_.front()->type(t.cells));
   for (const Transfer& t : plan_.receives) receive_types_.push_back(fields_.front()->type(t.cells));
+  tilings_.clear();
+  for (const StageCells& cells : plan_.stages)
+    tilings_.push_back(device() ? StageTilings{tiling(cells.border, {}), tiling(cells.bulk, cells.border)}
+                                : StageTilings{});
   mode_ = mode;
   set_position(0);
   if (!in_kernels) return;
@@ -88,19 +94,27 @@ Stage Runner::stage(int index) const {
   return stage;
 }
 
-Tiling Runner::tiling(const Boxes& boxes) const {
+Tiling Runner::tiling(const Boxes& boxes, const Boxes& beside) const {
   const bool emulated = device()->kind() == DeviceKind::emulated;
   Tiling tiling{};
   // Emulated threads take turns: a few show all there is to show.
   tiling.threads = emulated ? 4 : static_cast<int>(sweep_threads);
   // In 3-D rows of a tile are read anew by the rows next to them, out of the first cache.
   tiling.along_x = code_.dims == 1 ? tiling.threads : emulated ? 2 : code_.dims == 2 ? tiling.threads : 32;
-  // A long march reads little twice, a short one gives all multiprocessors something to do.
-  constexpr int longest = 64;
+  // A long march reads little twice, a short one gives all multiprocessors something to do. Tiles are as good as done
+  // in rounds, of as many as there is room for: a last round of a few takes as long as a full one.
+  constexpr int longest = 80;
   const int shortest = emulated ? 3 : std::max(2 * code_.radius, 4);
-  const std::int64_t wanted = std::int64_t{3} * device()->properties().multiprocessors / 2;
-  tiling.march = longest;
-  while (tiling.march > shortest && tiles(boxes, tiling) < wanted) tiling.march = std::max(shortest, tiling.march / 2);
+  const std::int64_t at_once = std::int64_t{code_.blocks_per_multiprocessor} * device()->properties().multiprocessors;
+  std::int64_t least = INT64_MAX;
+  Tiling tried = tiling;
+  for (tried.march = shortest; tried.march <= longest; ++tried.march) {
+    const std::int64_t rounds = (tiles(boxes, tried) + tiles(beside, tried) + at_once - 1) / at_once;
+    const std::int64_t planes = rounds * (tried.march + 2 * code_.radius);
+    if (planes >= least) continue;
+    least = planes;
+    tiling = tried;
+  }
   return tiling;
 }
 
@@ -112,14 +126,13 @@ Launch Runner::launch(std::int64_t tiles, const Tiling& tiling) const {
           .resident = false};
 }
 
-void Runner::sweep(const Boxes& boxes, const Stage& stage, Stream* stream) {
+void Runner::sweep(const Boxes& boxes, const Tiling& how, const Stage& stage, Stream* stream) {
   const Part& part = fields_.front()->part();
   if (!stream) {
     for (int b = 0; b < boxes.count; ++b) code_.on_host(part, stage, boxes.box[b]);
     return;
   }
   if (boxes.count == 0) return;
-  const Tiling how = tiling(boxes);
   device()->launch(*stream, launch(tiles(boxes, how), how), code_.sweep(part, stage, boxes, how));
 }
 
@@ -160,14 +173,15 @@ void Runner::step_by_messages() {
   std::vector<Request> requests;
   for (int s = 0; s < plan_.rules.stages_each; ++s) {
     const StageCells& cells = plan_.stages[static_cast<std::size_t>(s)];
+    const auto& [how_border, how_bulk] = tilings_[static_cast<std::size_t>(s)];
     const Stage what = stage(position_ + s);
     const int out = rule(position_ + s).out;
     requests.clear();
     if (cells.border.count) begin_receives(out, requests);
-    sweep(cells.border, what, border);
-    if (border) sweep(cells.bulk, what, bulk);
+    sweep(cells.border, how_border, what, border);
+    if (border) sweep(cells.bulk, how_bulk, what, bulk);
     if (cells.border.count) begin_sends(out, requests, border);
-    if (!border) sweep(cells.bulk, what, nullptr);
+    if (!border) sweep(cells.bulk, how_bulk, what, nullptr);
     comm_.wait_all(requests);
     if (!border) continue;
     wait(*border);
@@ -177,20 +191,22 @@ void Runner::step_by_messages() {
 }
 
 void Runner::step_in_kernels(std::int64_t stages) {
+  const std::uint64_t began = now_ns();
   if (device()) {
     launch_exchange_sweeps(stages);
     wait(*first_);
   } else {
     exchange_on_host(exchanger_->work(), *exchanger_->get(), stages, code_, fields_.front()->element().size());
   }
-  if (exchanger_->has_failed())
+  // A wait that failed lasted the deadline: a shorter run need not look.
+  if (now_ns() - began > comm_.deadline_ns() / 2 && exchanger_->has_failed())
     throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline",
                 comm_.rank(), to_string(comm_.place()));
 }
 
 void Runner::launch_exchange_sweeps(std::int64_t stages) {
   const StageCells& cells = plan_.stages.front();
-  const Tiling how = tiling(cells.bulk.count ? cells.bulk : cells.border);
+  const Tiling& how = cells.bulk.count ? tilings_.front().bulk : tilings_.front().border;
   Launch shape = launch(tiles(cells.border, how) + tiles(cells.bulk, how), how);
   const auto image = [&](std::int64_t each) {
     return code_.exchange_sweep(exchanger_->work(), exchanger_->get(), how, static_cast<int>(each));
@@ -217,14 +233,20 @@ void Runner::launch_exchange_sweeps(std::int64_t stages) {
 }
 
 void Runner::advance(std::int64_t steps) {
-  exchange(rule(position_).in);
+  // A rank may have written its part alone: that makes the halos of others old.
+  int old = 0;
+  for (const Storage* field : fields_) old |= field->halos_are_current ? 0 : 1;
+  comm_.all_reduce(old, Max{});
+  if (old) exchange(rule(position_).in);
+  for (Storage* field : fields_) field->halos_are_current = false;  // should a step throw
   if (exchanger_) {
     step_in_kernels(steps * plan_.rules.stages_each);
     set_position(static_cast<int>((position_ + steps * plan_.rules.stages_each) % period()));
-    return;
+  } else {
+    for (std::int64_t i = 0; i < steps; ++i) step_by_messages();
+    if (plan_.shift) move_back(steps * plan_.shift);
   }
-  for (std::int64_t i = 0; i < steps; ++i) step_by_messages();
-  if (plan_.shift) move_back(steps * plan_.shift);
+  for (Storage* field : fields_) field->halos_are_current = plan_.shift == 0;
 }
 
 namespace {

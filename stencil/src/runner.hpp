@@ -32,7 +32,8 @@ class Runner {
   // Whether they still are.
   bool is_arranged(Mode mode) const;
 
-  // Steps; the halos of the fields need not be there before. The part is where it was afterwards.
+  // Steps. The halos of the fields need not be there before: they are exchanged unless they are current at all ranks.
+  // The part is where it was afterwards.
   void advance(std::int64_t steps);
 
  private:
@@ -42,8 +43,9 @@ class Runner {
   int period() const { return static_cast<int>(plan_.rules.stages.size()); }
   void set_position(int stage);
 
-  void sweep(const Boxes& boxes, const Stage& stage, Stream* stream);
-  Tiling tiling(const Boxes& boxes) const;
+  void sweep(const Boxes& boxes, const Tiling& how, const Stage& stage, Stream* stream);
+  // Of boxes, while others are swept beside them.
+  Tiling tiling(const Boxes& boxes, const Boxes& beside) const;
   std::int64_t tiles(const Boxes& boxes, const Tiling& tiling) const {
     return tiles_in(code_.dims, code_.width, boxes, tiling);
   }
@@ -70,6 +72,10 @@ class Runner {
   Plan plan_;
   int position_ = 0;  // of the rules' stages, the one that comes next
   std::vector<Datatype> send_types_, receive_types_;
+  struct StageTilings {
+    Tiling border, bulk;
+  };
+  std::vector<StageTilings> tilings_;  // of a step's stages, on a device
   static constexpr std::int64_t recorded_stages = 64;
   std::unique_ptr<ExchangerMemory> exchanger_;  // where sweeps exchange halos themselves
   std::function<void()> recorded_;              // and `recorded_stages` of them, in the mode graph

@@ -126,7 +126,9 @@ std::vector<Storage*> storages(const std::vector<AnyField*>& fields) {
 class AnyStepper::State {
  public:
   State(Comm& comm, UpdateCode code, const StepperOptions& options, const std::vector<AnyField*>& fields)
-      : options_(options), runner_(comm.dup(), std::move(code), options, storages(fields)) {
+      : options_(options),
+        runner_(comm.dup(), std::move(code), options, storages(fields)),
+        search_(runner_.fields().front()->device()) {
     if (options.mode != Mode::automatic) {
       use(options.mode);
       return;
@@ -230,14 +232,13 @@ class AnyStepper::State {
 
   void check_finite(int real_bytes) {
     const Storage& first = *runner_.fields().front();
-    const Device* const device = first.device() ? &*first.device() : nullptr;
     // The first of the grid, fields one after the other.
     std::uint64_t at = UINT64_MAX;
     const Grid& grid = first.grid();
     for (std::size_t f = 0; f < runner_.fields().size() && at == UINT64_MAX; ++f) {
       Storage& field = *runner_.fields()[f];
-      std::int64_t found = first_not_finite(field.part(), field.cell_0(field.current()), real_bytes,
-                                            static_cast<int>(first.element().size()) / real_bytes, device);
+      std::int64_t found = search_.first(field.part(), field.cell_0(field.current()), real_bytes,
+                                         static_cast<int>(first.element().size()) / real_bytes);
       if (found < 0) continue;
       std::int64_t cell = 0, stride = 1;
       for (int d = 0; d < Box::most_dims; ++d) {
@@ -263,6 +264,7 @@ class AnyStepper::State {
 
   StepperOptions options_;
   Runner runner_;
+  FiniteSearch search_;
   Mode mode_ = Mode::borders_first;
   std::vector<Trial> trials_;
   std::size_t trial_ = 0;

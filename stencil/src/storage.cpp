@@ -85,6 +85,7 @@ void Storage::arrange(const Halo& halo, int arrays) {
   const std::int64_t old_cell_0 = cell_0_;
   const std::vector<Memory> old = std::exchange(arrays_, {});
   const auto from = static_cast<std::size_t>(std::exchange(current_, 0));
+  halos_are_current = false;
   lay_out(halo);
   for (int a = 0; a < arrays; ++a) {
     arrays_.emplace_back(device_, static_cast<std::size_t>(elements_ * element_bytes_));
@@ -158,6 +159,7 @@ void Storage::in_pieces(std::size_t bytes, const Act& act) {
 void Storage::write(const void* cells, std::size_t count) {
   check_count("Field::write", cells, count);
   ensure();
+  halos_are_current = false;
   const auto* const from = static_cast<const std::byte*>(cells);
   const std::size_t bytes = count * static_cast<std::size_t>(element_bytes_);
   const TypedBuffer to = typed(current_, own());

@@ -49,6 +49,10 @@ class Storage {
   // Gives back all arrays but the one that has the field.
   void release();
 
+  // Whether the neighbours' cells beside those of the part, in the current array, are what the neighbours have. A
+  // stepper says so; whatever changes or moves cells of the part takes it back.
+  bool halos_are_current = false;
+
   // As of the present arrangement.
   const Part& part();
   int current() const noexcept { return current_; }  // the array that has the field

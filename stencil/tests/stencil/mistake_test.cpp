@@ -156,5 +156,47 @@ TEST(Stepper, TakesTurnsWithAnother) {
   });
 }
 
+// Halos that the last run has left are used again, unless some rank has changed its part meanwhile, be it alone.
+TEST(Stepper, SeesWhatARankWritesBetweenRuns) {
+  constexpr std::int64_t steps = 3;
+  constexpr int writes = 3;  // none, by rank 1 alone, of a box by all
+  const Grid whole(square, 1), grid(square, 2);
+  const Array<double> first = random_cells<double>(16 * 16, 5);
+  const Box mine = grid.part(1);
+  const Box box{.begin = {3, 6, 0, 0}, .end = {9, 10, 1, 1}};  // on both sides of the border
+  const auto new_cells = [](const Box& of, int write) {
+    return random_cells<double>(of.cells(), static_cast<unsigned>(100 + write));
+  };
+  Array<double> expected = first;
+  for (int write = 0; write < writes; ++write) {
+    const Box& changed = write == 1 ? mine : box;
+    const Array<double> cells = new_cells(changed, write);
+    for (std::int64_t y = changed.begin[1], i = 0; write > 0 && y < changed.end[1]; ++y)
+      for (std::int64_t x = changed.begin[0]; x < changed.end[0]; ++x)
+        expected[static_cast<std::size_t>(y * 16 + x)] = cells[static_cast<std::size_t>(i++)];
+    Reference<double, 1> reference(whole, {expected});
+    for (std::int64_t s = 0; s < 2 * steps; ++s) reference.step(Heat(), Scheme::euler, 0.1);
+    expected = reference.field(0);
+  }
+  for (const Where where : {Where::host, Where::device})
+    for (const Mode mode : {Mode::borders_first, Mode::shift, Mode::graph, Mode::persistent})
+      on_ranks(2, where, [&](Comm& comm, const std::optional<Device>& device) {
+        Field<double> field = make_field<double>(grid, comm, device);
+        field.write(comm, grid.all(), first, 0);
+        Stepper stepper(comm, Heat(), {.scheme = Scheme::euler, .dt = 0.1, .mode = mode}, field);
+        for (int write = 0; write < writes; ++write) {
+          if (write == 1 && comm.rank() == 1) field.write(new_cells(mine, write));
+          if (write == 2) field.write(comm, box, new_cells(box, write), 0);
+          stepper.run(steps);
+          stepper.run(steps);
+        }
+        Array<double> last(16 * 16);
+        field.read(comm, grid.all(), last, 0);
+        if (comm.rank() == 0) {
+          EXPECT_EQ(last, expected) << to_string(mode);
+        }
+      });
+}
+
 }  // namespace
 }  // namespace dcgn::test

@@ -20,6 +20,7 @@ struct UpdateCode {
   const std::type_info* type;
   int dims, radius, fields;
   int width;                           // cells of a thread of a GPU, next to each other
+  unsigned blocks_per_multiprocessor;  // of such threads, that a GPU has room for at least
   bool has_rate;                       // of change: false for cells of integers, which have next values only
   std::optional<double> fastest_rate;  // of decay, in 1/time
 
@@ -45,6 +46,7 @@ UpdateCode code_of(const Update& update) {
                   .radius = Update::radius,
                   .fields = Fields,
                   .width = Quad<T>::width,
+                  .blocks_per_multiprocessor = GpuSweep<T, Fields, Update>::blocks_per_multiprocessor,
                   .has_rate = !std::is_integral_v<T>,
                   .fastest_rate = {},
                   .on_host = {},

@@ -55,7 +55,6 @@ Json document_of(const cannon::Options& o, const cannon::Outcome& outcome, std::
       {"what", "cannon"},
       {"size", o.size},
       {"grid", {outcome.across, outcome.across}},
-      {"blocks", outcome.blocks},
       {"nodes", {{"cpus", o.nodes.cpus}, {"gpus", o.nodes.gpus}, {"slots", o.nodes.slots}, {"count", o.nodes.count}}},
       {"elapsed_s", outcome.elapsed_s},
       {"product_s", outcome.product_s},

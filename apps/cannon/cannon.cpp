@@ -77,11 +77,9 @@ Outcome run(const Options& options) {
   // lines: begin
   const int across = grid_of(options.nodes);
   const Task task{options.size, (options.size + across - 1) / across, across, options.repeats};
-  Config config;
-  config.nodes = {options.nodes};
-  // sendrecv_replace keeps what it sends there.
-  config.buffered_bytes = std::max<std::uint64_t>(2 * task.elements() * sizeof(float), 1 << 20);
-  Job job(config);
+  // sendrecv_replace keeps what it sends in buffered_bytes.
+  Job job({.nodes = {options.nodes},
+           .buffered_bytes = std::max<std::uint64_t>(2 * task.elements() * sizeof(float), 1 << 20)});
   // lines: end
   const Placement& placement = job.placement();
   std::deque<HostMemory> hosts;
@@ -99,14 +97,9 @@ Outcome run(const Options& options) {
     const int slots = options.nodes.slots;
     gpus.push_back({{device, 3 * task.elements() * static_cast<std::size_t>(slots)},
                     {device, static_cast<std::size_t>(task.repeats)}});
-    const Memory memory{gpus.back().tiles.data(), gpus.back().took_ns.data()};
-    Launch launch{.grid = 1, .block = tile_threads, .shared_bytes = tile_shared_bytes};
-    const int most = device.kind() == DeviceKind::emulated
-                         ? slots
-                         : device.max_resident_blocks(launch, SlotMultiplier{}, job.world().handle(g), task, memory);
-    outcome.blocks = options.blocks ? options.blocks : std::max(1, most / slots);
-    launch.grid = static_cast<unsigned>(slots * outcome.blocks);
-    job.gpu_on(g, launch, SlotMultiplier{}, task, memory);
+    const unsigned grid = options.blocks ? static_cast<unsigned>(slots * options.blocks) : most_blocks_per_slot;
+    job.gpu_on(g, {.grid = grid, .block = tile_threads, .shared_bytes = tile_shared_bytes}, SlotMultiplier{}, task,
+               Memory{gpus.back().tiles.data(), gpus.back().took_ns.data()});
   }
   const Report report = job.run();
   // lines: end

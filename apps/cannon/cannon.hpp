@@ -23,7 +23,6 @@ struct Options {
 struct Outcome {
   std::vector<float> c;           // size x size, row by row
   int across = 0;                 // the grid's ranks in a row
-  int blocks = 0;                 // of a slot; 0: no GPU takes part
   std::vector<double> product_s;  // by rank 0's clock
   std::vector<RankReport> ranks;
   double elapsed_s = 0;

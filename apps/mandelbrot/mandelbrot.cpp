@@ -53,9 +53,7 @@ Outcome run(const Options& options, const std::function<void(int, int)>& progres
   };
   Outcome outcome;
   // lines: begin
-  Config config;
-  config.nodes = {options.nodes};
-  Job job(config);
+  Job job({.nodes = {options.nodes}});
   World& world = job.world();
   const int strip = strip_pixels(options);
   StripBook book(task.width * task.height, strip, world.size());

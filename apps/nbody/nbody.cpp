@@ -115,9 +115,7 @@ void bring_together(apps::Meeting& meeting, const Partition& partition, const st
 
 Outcome simulate(const Options& options, const System& system, const std::vector<double>& weights) {
   // lines: begin
-  Config config;
-  config.nodes = {options.nodes};
-  Job job(config);
+  Job job({.nodes = {options.nodes}});
   const Partition partition(options.bodies, weights);
   const Task task{options.bodies,  options.steps, options.every, options.dt, options.softening * options.softening,
                   options.exchange};

@@ -25,19 +25,23 @@ struct Memory {
   }
 };
 
-// Each rank's part to all: the paper's way, a broadcast from each rank after the other, or one all-gather.
+// Each rank's part to all.
+DCGN_HOST_DEVICE inline Code exchange(const gpu::Slot& me, const gpu::BlocksScope& blocks, const Parts& parts,
+                                      Body* all) {
+  const Span<const Body> mine = parts.part(me.rank(), all);
+  if (parts.alike) return me.all_gather(blocks, mine, parts.whole(all));
+  return me.all_gatherv(blocks, mine, parts.whole(all), parts.counts, parts.displacements);
+}
+// lines: end
+// By one all-gather, or the paper's way: a broadcast from each rank after the other.
 DCGN_HOST_DEVICE inline Code exchange(const gpu::Slot& me, const gpu::BlocksScope& blocks, Exchange how,
                                       const Parts& parts, Body* all) {
-  const Span<const Body> mine = parts.part(me.rank(), all);
-  if (how == Exchange::all_gather && parts.alike) return me.all_gather(blocks, mine, parts.whole(all));
-  if (how == Exchange::all_gather)
-    return me.all_gatherv(blocks, mine, parts.whole(all), parts.counts, parts.displacements);
+  if (how == Exchange::all_gather) return exchange(me, blocks, parts, all);
   Code code = Code::ok;
   for (int r = 0; r < me.size() && code == Code::ok; ++r)
     if (parts.range(r).count) code = me.broadcast(blocks, parts.part(r, all), r);
   return code;
 }
-// lines: end
 inline void exchange(Comm& comm, Exchange how, const Parts& parts, Body* all) {
   const Span<const Body> mine = parts.part(comm.rank(), all);
   if (how == Exchange::all_gather && parts.alike) return comm.all_gather(mine, parts.whole(all));

@@ -8,6 +8,7 @@ __version__: str
 
 ANY_SOURCE: int
 ANY_TAG: int
+MOST_BLOCKS_PER_SLOT: int
 ONE_BLOCK_PER_SLOT: int
 
 class Error(RuntimeError):

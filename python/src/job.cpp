@@ -194,6 +194,7 @@ Report Job::run() {
 
 void bind_job(nb::module_& m) {
   m.attr("ONE_BLOCK_PER_SLOT") = one_block_per_slot;
+  m.attr("MOST_BLOCKS_PER_SLOT") = most_blocks_per_slot;
 
   nb::class_<NodeShape>(m, "Node", "What a node of a job has; `count` nodes that are alike.")
       .def(

@@ -20,6 +20,9 @@ namespace dcgn {
 
 // As Launch::grid in Job::gpu: as many blocks as the GPU has slots.
 inline constexpr unsigned one_block_per_slot = 0;
+// As Launch::grid in Job::gpu: as many blocks as the GPU holds at once, the same number for each slot, one at least. On
+// an emulated GPU, where a block is a thread of the host, one for each slot.
+inline constexpr unsigned most_blocks_per_slot = ~0u;
 
 // Messages that took the slow path, and why: what each reason means is in docs/guide/messages.md.
 struct SlowMessages {

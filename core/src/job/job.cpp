@@ -295,8 +295,15 @@ void Job::add_gpu(int gpu, Launch launch, detail::KernelImage image, detail::Ker
     throw Error(Code::device, "job",
                 "GPU " + std::to_string(gpu) + " has no slots, so no rank's kernel runs there; expected one that has " +
                     "(NodeShape::slots), or a launch of your own on Job::world().device(" + std::to_string(gpu) + ")");
-  if (launch.grid.x == one_block_per_slot && launch.grid.y == 1 && launch.grid.z == 1)
-    launch.grid = Dim3(static_cast<unsigned>(world_.handle(gpu).slots()));
+  const bool is_line = launch.grid.y == 1 && launch.grid.z == 1;
+  if (is_line && (launch.grid.x == one_block_per_slot || launch.grid.x == most_blocks_per_slot)) {
+    const bool most = launch.grid.x == most_blocks_per_slot;
+    const int slots = world_.handle(gpu).slots();
+    const Device device = world_.device(gpu);
+    launch.grid = Dim3(static_cast<unsigned>(slots));
+    if (most && device.kind() == DeviceKind::cuda)
+      launch.grid.x *= static_cast<unsigned>(std::max(1, device.max_resident_blocks(launch, image) / slots));
+  }
   Plan::Gpu& plan = plan_->gpus.at(static_cast<std::size_t>(gpu));
   plan.kernels.push_back({launch, std::move(image)});
   plan.finish = std::move(finish);

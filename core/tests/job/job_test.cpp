@@ -397,5 +397,30 @@ TEST_F(EmulatedJob, RanksKnowWhoAndWhereTheyAre) {
     EXPECT_EQ(std::vector<int>(&seen[8 * r], &seen[8 * r] + 7), expected[r]) << "rank " << r;
 }
 
+struct CountBlocks {
+  DCGN_HOST_DEVICE void operator()(gpu::Context& context, gpu::Comm comm, int* blocks) const {
+    if (context.thread_rank() == 0) blocks[context.block_rank()] = static_cast<int>(comm.blocks(context).blocks());
+  }
+};
+
+TEST(Job, GivesSlotsAsManyBlocksAsTheGpuHolds) {
+  constexpr int slots = 3;
+  constexpr std::size_t most = 1 << 16;
+  Job job(config_of({{.cpus = 0, .gpus = 1, .slots = slots}}, 20));
+  const Device device = job.world().device(0);
+  const DeviceBuffer<int> counts(device, most);
+  device.fill(counts.data(), 0, counts.size_bytes());
+  const Launch launch{.grid = most_blocks_per_slot, .block = 64};
+  job.gpu(launch, CountBlocks{}, counts.data());
+  const int resident =
+      device.max_resident_blocks({.grid = slots, .block = 64}, CountBlocks{}, job.world().handle(0), counts.data());
+  job.run();
+  std::vector<int> found(most);
+  counts.download(found.data());
+  const int expected = device.kind() == DeviceKind::emulated ? 1 : resident / slots;
+  for (int b = 0; b < slots * expected; ++b) EXPECT_EQ(found[static_cast<std::size_t>(b)], expected) << "block " << b;
+  EXPECT_EQ(found[static_cast<std::size_t>(slots * expected)], 0);
+}
+
 }  // namespace
 }  // namespace dcgn::test

@@ -22,9 +22,11 @@ struct CollPeer {
 
 const CollPeer peers[] = {
     {"nccl",
-     {Collective::broadcast, Collective::reduce, Collective::all_reduce, Collective::reduce_scatter,
-      Collective::all_gather, Collective::gather, Collective::scatter, Collective::all_to_all},
+     {Collective::barrier, Collective::broadcast, Collective::reduce, Collective::all_reduce,
+      Collective::reduce_scatter, Collective::all_gather, Collective::gather, Collective::scatter,
+      Collective::all_to_all},
      std::numeric_limits<std::int64_t>::max()},
+    {"custom", {Collective::all_reduce}, std::numeric_limits<std::int64_t>::max()},
     {"torch", {Collective::all_reduce}, std::numeric_limits<std::int64_t>::max()},
     {"nvshmem",
      {Collective::barrier, Collective::broadcast, Collective::all_reduce, Collective::reduce_scatter,
@@ -83,9 +85,9 @@ std::vector<Row> run_coll_peer(const std::string& name, const CollPeerPlan& plan
       fmt::format("{} --ranks {} --seconds {} {}", peer_command(name, collectives_of_peers, plan.ranks), plan.ranks,
                   plan.seconds, fmt::join(words, " "));
   std::vector<Row> rows;
-  // A peer may measure each in two ways.
+  // A peer may measure each in three forms.
   const nlohmann::ordered_json printed =
-      rows_of(command, 600 + 4 * plan.seconds * static_cast<double>(points.size()), who);
+      rows_of(command, 600 + 6 * plan.seconds * static_cast<double>(points.size()), who);
   try {
     for (const auto& row : printed) rows.push_back(row_from(row));
   } catch (const nlohmann::json::exception& e) {

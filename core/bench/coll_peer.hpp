@@ -13,7 +13,7 @@ namespace dcgn::bench {
 // What find_peer() is asked for.
 inline constexpr const char* collectives_of_peers = "coll";
 
-// nccl: one process, a rank a GPU; torch and nvshmem: a process a GPU; mpi: a process a rank, host memory.
+// nccl and custom: one process, a rank a GPU; torch and nvshmem: a process a GPU; mpi: a process a rank, host memory.
 std::vector<std::string> coll_peers();
 
 // Whether the peer makes any of these calls beside these ranks of ours.

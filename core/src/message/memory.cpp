@@ -56,6 +56,20 @@ void RankMemory::number_gpus(const Placement& placement) {
     }
 }
 
+TeamOfWorld RankMemory::team_of(int rank) const {
+  TeamOfWorld team{.largest = static_cast<std::int32_t>(teams_.size())};
+  for (std::size_t t = 0; t < teams_.size(); ++t) {
+    const std::int32_t begin = teams_[t];
+    const std::int32_t ranks = (t + 1 < teams_.size() ? teams_[t + 1] : circle_.end_rank()) - begin;
+    team.largest = std::max(team.largest, ranks);
+    if (begin > rank) continue;
+    team.number = static_cast<std::int32_t>(t);
+    team.first = begin;
+    team.members = ranks;
+  }
+  return team;
+}
+
 // Rows of processes that share memory, by the first process of each, are hosts, if they have ranks.
 void RankMemory::number_hosts(const Placement& placement, const std::vector<int>& processes) {
   for (const int process : processes) {
@@ -206,6 +220,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .requests = own.requests,
                                .teams = begins.teams,
                                .team_count = static_cast<std::int32_t>(teams_.size()),
+                               .team = team_of(first + static_cast<int>(i)),
                                .hosts = begins.hosts,
                                .host_count = static_cast<std::int32_t>(hosts_.size()),
                                .least_of_host = least_of_host_,

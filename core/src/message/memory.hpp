@@ -164,6 +164,8 @@ class RankMemory {
   // it.
   Region& host_region(std::size_t other) { return is_of_process(other) ? host_ : pinned_; }
   Reach reach(std::size_t receiver, std::size_t sender) const;
+  // The team of a rank here; see CollectiveSpace.
+  TeamOfWorld team_of(int rank) const;
   bool slots_reach_all() const;
   bool has_inbox(std::size_t rank) const { return inbox_packets_ && is_here(rank) && gpus_[rank] >= 0; }
   std::uint32_t choose_inbox_packets() const;

@@ -33,6 +33,16 @@ struct Teams {
     if ((port.me->without & (message::without_rounds | message::without_teams)) || g.table || g.stride < 1 ||
         !is_near(port, g))
       return;
+    if (g.is_world()) {
+      const message::TeamOfWorld its = space.team;
+      mine = its.number;
+      members = its.members;
+      largest = its.largest;
+      leaders = {0, 1, space.teams, mine};
+      team = {its.first, 1, nullptr, g.rank - its.first};
+      if (2 * space.team_count <= g.size) count = space.team_count;
+      return;
+    }
     const std::int32_t first = g.first, last = g.in_world(g.size - 1), me = g.in_world(g.rank);
     int from = 0, to = 0;
     for (int t = 0; t < space.team_count; ++t) {

@@ -1,6 +1,6 @@
 // A barrier of the slots of one GPU, in its memory. Each slot writes down for which turn it comes, and in which call;
 // the leader, one of them, ends the turn when it has seen all. Reports show it as empty messages between them, but it
-// uses no FIFOs. It orders no other memory for those who leave.
+// uses no FIFOs. It orders no other memory, so that no store waits for those before it, and caches keep what they have.
 #pragma once
 
 #include <dcgn/arch/atomic.hpp>
@@ -34,7 +34,7 @@ struct Attendance {
   DCGN_HOST_DEVICE std::uint64_t mark() const { return (turn + 1) | static_cast<std::uint64_t>(call) << 32; }
   // Once, by a scope's leader.
   DCGN_HOST_DEVICE void begin() const {
-    if (!leads()) on_device::store_release(barrier.come[team.self - 1], mark());
+    if (!leads()) store_relaxed(barrier.come[team.self - 1], mark());
   }
   // Who waits for nobody any more: of the others a scope's leader, of the leader's scope a thread that looks at every
   // so many words, from this one on.
@@ -61,7 +61,7 @@ struct Attendance {
     return -1;
   }
   // By the leader's scope, when all have come: by its leader.
-  DCGN_HOST_DEVICE void end() const { on_device::store_release(barrier.turn, turn + 1); }
+  DCGN_HOST_DEVICE void end() const { store_relaxed(barrier.turn, turn + 1); }
 };
 
 // Waits at the barrier: a member returns when its turn is over, the leader when all others have come.

@@ -254,6 +254,12 @@ struct Turns {
   }
 };
 
+// A rank's team among those of the world.
+struct alignas(16) TeamOfWorld {
+  std::int32_t number = 0, first = 0, members = 0;
+  std::int32_t largest = 0;  // ranks of the largest team, and no fewer than there are teams
+};
+
 // What a rank has for collectives and communicators: see dcgn/collective/.
 struct CollectiveSpace {
   unsigned char* scratch = nullptr;
@@ -267,6 +273,7 @@ struct CollectiveSpace {
   // with FIFOs of their own.
   const std::int32_t* teams = nullptr;
   std::int32_t team_count = 0;
+  TeamOfWorld team;  // to find it takes a GPU's thread more than a microsecond
   // The same of hosts, of all ranks: those of a host have FIFOs to each other. Each but the last has so many at least.
   const std::int32_t* hosts = nullptr;
   std::int32_t host_count = 0;

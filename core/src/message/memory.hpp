@@ -211,10 +211,12 @@ class RankMemory {
   std::vector<std::unique_ptr<PhaseTeller>> phase_tellers_;  // null likewise; before any Block goes
   struct Begins {
     std::int32_t *teams, *hosts;
+    WorldBarrier** barriers;
   };
   std::vector<std::int32_t> first_slots_;        // the ranks, by GPU of this process
   std::vector<DeviceBarrier*> device_barriers_;  // likewise, of each of its slots
-  std::vector<Begins> device_begins_;            // copies of teams_ and hosts_
+  std::vector<WorldBarrier*> world_barriers_;    // by GPU; none where slots do not meet so
+  std::vector<Begins> device_begins_;            // copies of teams_, hosts_ and world_barriers_
   bool has_cuda_ = false;
 };
 

@@ -186,6 +186,51 @@ TEST(Rounds, OfTeamsInCommunicators) {
   expect_right(mixed(3, 2, ScopeKind::warp), 2 * 7 * 3 * 16, OfParts{}, 24);
 }
 
+// Nobody leaves a barrier before all have entered it; between barriers there are calls in which some wait for nobody.
+struct Barriers {
+  std::uint32_t* entered;  // by rank
+  int times;
+
+  DCGN_TEST_ON_PORT
+  template <class Port>
+  DCGN_HOST_DEVICE void operator()(const Port& me, const Memory& m) const {
+    const Buffers b(me, m);
+    auto* const word = reinterpret_cast<std::uint32_t*>(m.bytes);
+    for (int i = 1; i <= times; ++i) {
+      if (me.leader()) store_release(entered[m.role], static_cast<std::uint32_t>(i));
+      b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
+      if (me.leader())
+        for (int r = 0; r < m.roles; ++r) m.add(me, 1, load_acquire(entered[r]) < static_cast<std::uint32_t>(i));
+      if (i % 3 == 0)
+        b.call([&](auto& rank, const auto&... scope) { return rank.broadcast(scope..., span_of(word, 1), 0); });
+    }
+  }
+};
+
+TEST(Rounds, NobodyLeavesABarrierOfTheWorldEarly) {
+  const Device device(0);
+  for (const auto& [gpus, of_each] : {std::pair{1, 20}, std::pair{2, 9}, std::pair{2, 40}})
+    for (const ScopeKind scope : all_scopes) {
+      if (gpus > Device::count() || (of_each == 40 && (sanitized || emulated()) && scope != ScopeKind::thread))
+        continue;
+      auto* const entered = static_cast<std::uint32_t*>(device.allocate_host(sizeof(std::uint32_t) * 80));
+      expect_right(slots(gpus, of_each, scope), 64, Barriers{entered, 30}, 40);
+      device.free_host(entered);
+    }
+}
+
+TEST(Rounds, NobodyLeavesABarrierOfTheWorldEarlyInManyInterleavings) {
+  if (!emulated()) GTEST_SKIP() << "this machine's devices are not emulated";
+  const Device device(0);
+  for (std::uint64_t seed = 0; seed < (fewer == 1 ? 40 : 5); ++seed) {
+    auto* const entered = static_cast<std::uint32_t*>(device.allocate_host(sizeof(std::uint32_t) * 80));
+    Conditions c = slots(1 + static_cast<int>(seed % 2), seed % 2 ? 9 : 17, all_scopes[seed % 2]);
+    c.config.seed = seed;
+    expect_right(c, 64, Barriers{entered, 5}, 6);
+    device.free_host(entered);
+  }
+}
+
 // One rank makes no call, and goes on without ending.
 struct AllButOne {
   std::uint32_t* over;
@@ -225,6 +270,15 @@ TEST(Rounds, EndWithTheDeadlineWhereARankNeverComes) {
         EXPECT_EQ(to_string(t.code), "deadline") << t.error;
         EXPECT_TRUE(contains(t.error, "barrier, number 0, for rank " + std::to_string(one)));
       }
+      Conditions world = slots(2, 9, scope);
+      world.config.deadline_s = teams.config.deadline_s;
+      for (const int one : {0, 14}) {
+        if (scope != ScopeKind::warp) continue;
+        *over = 0;
+        const Outcome w = run_script(world, AllButOne{over, one});
+        EXPECT_EQ(to_string(w.code), "deadline") << w.error;
+        EXPECT_TRUE(contains(w.error, "barrier, number 0, for rank " + std::to_string(one))) << w.error;
+      }
     }
     device.free_host(over);
   }
@@ -249,14 +303,15 @@ struct OneInAnotherCall {
 
 TEST(Rounds, OfTeamsOneOfWhomIsInAnotherCallAreToldApart) {
   if (processes() > 1) GTEST_SKIP() << "several reports";
-  for (const int one : {1, 6}) {
-    Conditions c = mixed(1, 9, ScopeKind::warp);
-    c.bytes = 64;
-    const Outcome o = run_script(c, OneInAnotherCall{one});
-    EXPECT_EQ(to_string(o.code), "deadlock") << o.error;
-    EXPECT_TRUE(contains(o.error, "mismatch: rank ")) << o.error;
-    EXPECT_TRUE(contains(o.error, "barrier, number 1")) << o.error;
-  }
+  for (const int one : {1, 6})
+    for (const bool world : {false, true}) {
+      Conditions c = world ? slots(2, 9, ScopeKind::warp) : mixed(1, 9, ScopeKind::warp);
+      c.bytes = 64;
+      const Outcome o = run_script(c, OneInAnotherCall{one});
+      EXPECT_EQ(to_string(o.code), "deadlock") << o.error;
+      EXPECT_TRUE(contains(o.error, "mismatch: rank ")) << o.error;
+      EXPECT_TRUE(contains(o.error, "barrier, number 1")) << o.error;
+    }
 }
 
 // An operation that fails while others read what its rank has, and write to it.

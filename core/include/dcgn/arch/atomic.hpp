@@ -239,5 +239,16 @@ DCGN_HOST_DEVICE inline std::uint32_t fetch_add_release(std::uint32_t& word, std
 #endif
 }
 
+// Orders nothing.
+DCGN_HOST_DEVICE inline std::uint64_t fetch_add_relaxed(std::uint64_t& word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t old;
+  asm volatile("atom.relaxed.gpu.add.u64 %0,[%1],%2;" : "=l"(old) : "l"(&word), "l"(value) : "memory");
+  return old;
+#else
+  return dcgn::fetch_add(word, value);
+#endif
+}
+
 }  // namespace on_device
 }  // namespace dcgn

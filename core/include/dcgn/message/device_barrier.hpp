@@ -53,11 +53,11 @@ struct Attendance {
     }
     return all;
   }
-  // The number of one for whom it waits; -1 where there is none.
+  // A rank for which it waits; -1 where there is none.
   DCGN_HOST_DEVICE int awaits() const {
-    if (!leads()) return is_over() ? -1 : 0;
+    if (!leads()) return is_over() ? -1 : team[0];
     for (int k = 0; k < members - 1; ++k)
-      if (load_relaxed(barrier.come[k]) != mark()) return k + 1;
+      if (load_relaxed(barrier.come[k]) != mark()) return team[k + 1];
     return -1;
   }
   // By the leader's scope, when all have come: by its leader.
@@ -68,5 +68,55 @@ struct Attendance {
 template <class Scope>
 DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, const Attendance& attendance,
                              std::int32_t tag, std::uint32_t context);
+
+// The barrier of the world's slots, in the memory of each GPU, where every rank of the world is a slot that reaches the
+// memory of all GPUs. The last slot of a GPU to come tells all GPUs; each slot looks at what its own GPU has been told.
+// Words hold the call's number, from 1, and are never cleared. Like DeviceBarrier it orders no other memory.
+struct alignas(64) WorldBarrier {
+  static constexpr int most = 256;               // slots of a GPU
+  std::uint64_t arrivals;                        // the sum of WorldMeeting::arrival() of all who came
+  alignas(64) std::uint32_t told[most_in_turn];  // by GPU: the last barrier that all its slots have come to
+  alignas(64) std::uint32_t come[most];          // by slot: the last one that it has come to; for reports
+};
+
+// A slot's part in one.
+struct WorldMeeting {
+  WorldBarrier* const* barriers;  // by GPU
+  const std::int32_t* firsts;     // by GPU: its first rank
+  int gpus, gpu;                  // how many, and which one this is
+  int slots, slot;                // of this GPU, and which one this is
+  std::uint32_t number;           // of the call, from 1
+
+  DCGN_HOST_DEVICE WorldBarrier& here() const { return *barriers[gpu]; }
+  // The numbers are added up, so that a slot in a barrier of another number is not taken for one in this.
+  DCGN_HOST_DEVICE std::uint64_t arrival() const { return static_cast<std::uint64_t>(number) << 32 | 1; }
+  // Once, by a scope's leader; `before` is the sum of arrivals before this barrier, and becomes that after it. True for
+  // the last slot of the GPU, which then tells all GPUs.
+  DCGN_HOST_DEVICE bool begin(std::uint64_t& before) const {
+    store_relaxed(here().come[slot], number);
+    before += static_cast<std::uint64_t>(slots) * arrival();
+    return on_device::fetch_add_relaxed(here().arrivals, arrival()) + arrival() == before;
+  }
+  DCGN_HOST_DEVICE void tell(int other) const { store_relaxed(barriers[other]->told[gpu], number); }
+  DCGN_HOST_DEVICE bool has_come(int other) const {
+    return static_cast<std::int32_t>(load_relaxed(here().told[other]) - number) >= 0;
+  }
+  // As Attendance::awaits().
+  DCGN_HOST_DEVICE int awaits() const {
+    if (!has_come(gpu)) {
+      for (int s = 0; s < slots; ++s)
+        if (load_relaxed(here().come[s]) != number) return firsts[gpu] + s;
+      return firsts[gpu] + slot;  // all have come just now
+    }
+    for (int g = 0; g < gpus; ++g)
+      if (!has_come(g)) return firsts[g];
+    return -1;
+  }
+};
+
+// Waits until all have come, after begin() and tell(), for as long as a call may.
+template <class Scope>
+DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, const WorldMeeting& meeting, std::int32_t tag,
+                             std::uint32_t context);
 
 }  // namespace dcgn::message

@@ -10,17 +10,19 @@
 namespace dcgn::message {
 
 // What has not come in a while, as any call waits for it.
+template <class Meeting>
 struct MeetingOperation {
-  const Attendance& attendance;
+  const Meeting& meeting;
+  int rank;  // the calling one
   std::int32_t tag;
   std::uint32_t context;
 
   DCGN_HOST_DEVICE Code begin(Transfer&) { return Code::ok; }
-  DCGN_HOST_DEVICE bool done(Result&, Transfer&) { return attendance.awaits() < 0; }
+  DCGN_HOST_DEVICE bool done(Result&, Transfer&) { return meeting.awaits() < 0; }
   DCGN_HOST_DEVICE Waited waited() const { return {{source(), tag, context, 0, 0}, true, 0, 0}; }
   DCGN_HOST_DEVICE int source() const {
-    const int awaits = attendance.awaits();
-    return attendance.team[awaits < 0 ? 0 : awaits];
+    const int awaits = meeting.awaits();
+    return awaits < 0 ? rank : awaits;
   }
 };
 
@@ -46,8 +48,15 @@ DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, const 
       met = spin(fast_looks, [&] { return attendance.is_over(); });
   }
   if (scope.broadcast(met)) return Code::ok;
-  MeetingOperation operation{attendance, tag, context};
+  MeetingOperation<Attendance> operation{attendance, me.rank, tag, context};
   return run(scope, me, call, operation, {}).status.code;
+}
+
+template <class Scope>
+DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, const WorldMeeting& meeting, std::int32_t tag,
+                             std::uint32_t context) {
+  MeetingOperation<WorldMeeting> operation{meeting, me.rank, tag, context};
+  return run(scope, me, Call::barrier, operation, {}).status.code;
 }
 
 }  // namespace dcgn::message

@@ -35,4 +35,5 @@
 #define DCGN_INSTANTIATE_MEETING(Scope)                                                                \
   namespace message {                                                                                  \
   template Code attend(const Scope&, Endpoint&, Call, const Attendance&, std::int32_t, std::uint32_t); \
+  template Code attend(const Scope&, Endpoint&, const WorldMeeting&, std::int32_t, std::uint32_t);     \
   }

@@ -19,6 +19,7 @@ enum class Launcher { none, mpirun, torchrun };
 
 struct Peer {
   const char* name;
+  const char* program;  // a part of its name: what it is written with
   const char* path;     // of its messages between two ranks
   const char* missing;  // what its program is built with
   // NVLink multicast can put the GPUs of a shared machine out of service. Where MPI only starts the processes, it needs
@@ -28,26 +29,28 @@ struct Peer {
 };
 
 constexpr Peer peers[] = {
-    {"mpi", "cpu-cpu", "where MPI is found: scripts/install-packages mpi", "", Launcher::mpirun},
-    {"nccl", "device-device", "where CUDA is on and NCCL is found: in NCCL_ROOT or python3's package nvidia-nccl-cu13",
-     "NCCL_NVLS_ENABLE=0 ", Launcher::none},
-    {"nvshmem", "slot-slot",
+    {"custom", "cuda", "", "where CUDA is on", "", Launcher::none},
+    {"mpi", "mpi", "cpu-cpu", "where MPI is found: scripts/install-packages mpi", "", Launcher::mpirun},
+    {"nccl", "nccl", "device-device",
+     "where CUDA is on and NCCL is found: in NCCL_ROOT or python3's package nvidia-nccl-cu13", "NCCL_NVLS_ENABLE=0 ",
+     Launcher::none},
+    {"nvshmem", "nvshmem", "slot-slot",
      "where CUDA is on and MPI and NVSHMEM are found: in NVSHMEM_ROOT or python3's package nvidia-nvshmem-cu13",
      "NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp ",
      Launcher::mpirun},
-    {"torch", "", "where CUDA is on; it needs python3's package torch",
+    {"torch", "torch", "", "where CUDA is on; it needs python3's package torch",
      "NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 OMP_NUM_THREADS=1 ", Launcher::torchrun},
 };
 
 const Peer& peer_of(const std::string& name) {
   for (const Peer& peer : peers)
     if (name == peer.name) return peer;
-  throw Error(Code::configuration, "bench", "--peers " + name + ": expected mpi, nccl, nvshmem or torch");
+  throw Error(Code::configuration, "bench", "--peers " + name + ": expected custom, mpi, nccl, nvshmem or torch");
 }
 
 std::string program_of(const Peer& peer, const std::string& what) {
   return beside_this(
-      fmt::format("dcgn_peer_{}_{}{}", peer.name, what, peer.launcher == Launcher::torchrun ? ".py" : ""));
+      fmt::format("dcgn_peer_{}_{}{}", peer.program, what, peer.launcher == Launcher::torchrun ? ".py" : ""));
 }
 
 std::string launcher_of(const Peer& peer, int processes) {

@@ -10,8 +10,8 @@
 
 namespace dcgn::bench {
 
-// `name` is a peer here: mpi, nvshmem and torch, which run as processes, pinned to nothing; nccl, which is one process.
-// Anything else is an Error(configuration). `what` its program measures: "p2p", of two processes; "coll",
+// `name` is a peer here: mpi, nvshmem and torch, which run as processes, pinned to nothing; nccl and custom, which are
+// one process. Anything else is an Error(configuration). `what` its program measures: "p2p", of two processes; "coll",
 // coll_peer.hpp.
 
 // Throws Error(io), saying what is missing, where the peer's program is not built; must be called before the work.

@@ -239,7 +239,8 @@ void add_bench_coll(CLI::App& parent, Action& chosen) {
   std::vector<std::string> peers = bench::coll_peers();
   peers.emplace_back("none");
   app->add_option("--peers", a->peers,
-                  "The same by others, beside ours: nccl, in CUDA graphs, plain and with symmetric windows; torch,\n"
+                  "The same by others, beside ours: nccl, in CUDA graphs, plain and with symmetric windows, and its\n"
+                  "device API in a kernel; custom, the all_reduce of inference servers, in CUDA graphs; torch,\n"
                   "PyTorch's symmetric memory, in CUDA graphs; nvshmem, called in a kernel by one block; mpi, from\n"
                   "host memory. A rank of theirs is a GPU, a process for mpi: beside one slot a GPU, mpi beside CPU\n"
                   "ranks alone, too")
@@ -251,7 +252,7 @@ void add_bench_coll(CLI::App& parent, Action& chosen) {
                           "  dcgn bench coll\n"
                           "  dcgn bench coll --cpus 4 --peers mpi\n"
                           "  dcgn bench coll --op barrier --slots 1,132\n"
-                          "  dcgn bench coll --op all_reduce -e 1G -f 8 --scope block,grid --peers nccl,torch\n"
+                          "  dcgn bench coll --op all_reduce -e 1G -f 8 --scope block,grid --peers nccl,custom,torch\n"
                           "  dcgn bench coll --op all --peers nccl,nvshmem,mpi --json coll.json\n"
                           "With --json alone, stdout has the document and nothing else.\n\n") +
               exit_codes_help);

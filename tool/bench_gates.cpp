@@ -227,15 +227,13 @@ void add_bench_gates(CLI::App& parent, Action& chosen) {
   CLI::App* app = parent.add_subcommand(
       "gates",
       "What is to be reached, and what is\n\n"
-      "One table of the figures that Decagon is held to on 8 x H200, two GPUs at a time: what is "
-      "measured, what is to be\n"
-      "reached, the limit in the same run, the peers that are built, and whether it is met. "
-      "Latencies are half a round\n"
-      "trip, medians of 10,000 rounds or more; GB/s of both directions at once is of each. On "
-      "other machines the same is\n"
-      "measured, with one GPU in place of two. Of collectives the fastest scope counts, and for large "
-      "ones NCCL's bus\n"
-      "bandwidth is to be reached. The exit code does not say whether all are met.");
+      "One table of the figures that Decagon is held to: what is measured, what is to be reached, the limit in the\n"
+      "same run, the peers that are built, and whether it is met. Messages are between two GPUs, held to what 8 x "
+      "H200\n"
+      "give: latencies are half a round trip, medians of 10,000 rounds or more; GB/s of both directions at once is of\n"
+      "each. On other machines the same is measured, with one GPU in place of two. Collectives are of all GPUs: the\n"
+      "fastest scope counts, held to a time, to a multiple of NCCL's bus bandwidth or to the best peer. The exit\n"
+      "code does not say whether all are met.");
   app->add_option("WHAT", a->what, "p2p: messages, two GPUs at a time; coll: collectives, of all GPUs [p2p]")
       ->type_name("")
       ->check(word_of({"p2p", "coll"}));

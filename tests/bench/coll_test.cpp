@@ -248,10 +248,12 @@ TEST(CollPeer, StandsBesideItsRanksAlone) {
     EXPECT_FALSE(coll_peer_has(name, both, all)) << name;
     EXPECT_EQ(coll_peer_has(name, cpus, all), name == "mpi");
   }
-  EXPECT_FALSE(coll_peer_has("nccl", gpus, {Collective::barrier}));
+  EXPECT_FALSE(coll_peer_has("nccl", gpus, {Collective::scan}));
+  EXPECT_TRUE(coll_peer_has("nccl", gpus, {Collective::barrier})) << "by its device API";
+  EXPECT_FALSE(coll_peer_has("custom", gpus, {Collective::all_gather}));
   EXPECT_TRUE(coll_peer_has("nvshmem", gpus, {Collective::barrier}));
   EXPECT_TRUE(contains(error_of([&] { coll_peer_has("ucx", gpus, all); }).what(),
-                       "--peers ucx: expected nccl, torch, nvshmem, mpi"));
+                       "--peers ucx: expected nccl, custom, torch, nvshmem, mpi"));
 }
 
 std::vector<Row> run_coll(const std::string& launcher, const std::vector<std::int64_t>& sizes) {
@@ -293,7 +295,7 @@ TEST(CollPeer, OneThatIsNotThereIsSaid) {
     EXPECT_EQ(has_peer(name, collectives_of_peers), error.code() == dcgn::Code::ok);
     if (error.code() == dcgn::Code::ok) continue;
     EXPECT_EQ(error.code(), dcgn::Code::io);
-    EXPECT_TRUE(contains(error.what(), "dcgn_peer_" + name + "_coll"));
+    EXPECT_TRUE(contains(error.what(), "dcgn_peer_" + (name == "custom" ? "cuda" : name) + "_coll"));
     EXPECT_TRUE(contains(error.what(), "; it is built where "));
   }
 }

@@ -91,7 +91,7 @@ TEST(Peer, TheProgramIsToldWhatToMeasure) {
 TEST(Peer, OneThatIsNotThereIsSaid) {
   const dcgn::Error unknown = error_of([] { find_peer("ucx"); });
   EXPECT_EQ(unknown.code(), dcgn::Code::configuration);
-  EXPECT_TRUE(contains(unknown.what(), "--peers ucx: expected mpi, nccl, nvshmem or torch"));
+  EXPECT_TRUE(contains(unknown.what(), "--peers ucx: expected custom, mpi, nccl, nvshmem or torch"));
   for (const std::string name : {"mpi", "nccl", "nvshmem"}) {
     const dcgn::Error error = error_of([&] { find_peer(name); });
     EXPECT_EQ(has_peer(name), error.code() == dcgn::Code::ok);

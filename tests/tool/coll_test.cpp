@@ -122,8 +122,9 @@ TEST_F(BenchColl, PeersStandBesideOursAtTheirSize) {
 }
 
 TEST_F(BenchColl, NothingIsRunForWhatAPeerHasNot) {
-  const Result r = run_dcgn("bench coll --op barrier,scan --slots 2 --peers nccl,torch,nvshmem,mpi --time 0.0001",
-                            "DCGN_MPIRUN=false DCGN_EMULATED_GPUS=1");
+  const Result r =
+      run_dcgn("bench coll --op barrier,scan --slots 2 --peers nccl,custom,torch,nvshmem,mpi --time 0.0001",
+               "DCGN_MPIRUN=false DCGN_EMULATED_GPUS=1");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.err, "");
 }
@@ -134,12 +135,18 @@ TEST_F(BenchColl, GatesSayWhatIsToBeReachedAndWhatIs) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.err, "");
   const json d = json::parse(std::ifstream(scratch_folder() + "/gates.json"));
-  ASSERT_EQ(d.at("gates").size(), 3u);
-  EXPECT_EQ(d.at("rows").size(), 3u);
+  ASSERT_EQ(d.at("gates").size(), 6u);
+  EXPECT_EQ(d.at("rows").size(), 6u);
   EXPECT_EQ(d.at("gates")[1].at("what"), "barrier, warp, 2 GPUs x 2 slots");
-  EXPECT_EQ(d.at("gates")[1].at("reach"), "<= 4 us");
+  EXPECT_EQ(d.at("gates")[1].at("reach"), "<= 3 us");
   EXPECT_EQ(d.at("gates")[2].at("what"), "all_reduce 8 B, warp, 2 GPUs");
   EXPECT_NE(r.out.find(d.at("gates")[2].at("measured").get<std::string>()), std::string::npos) << r.out;
+  for (const std::size_t gate : {0, 1, 2}) EXPECT_TRUE(d.at("gates")[gate].at("met").is_boolean());
+  for (const std::size_t gate : {3, 4, 5}) {
+    EXPECT_EQ(d.at("gates")[gate].at("reach"), "< best peer");
+    EXPECT_TRUE(d.at("gates")[gate].at("met").is_null()) << "without a peer it is neither met nor missed";
+    EXPECT_NE(r.out.find("# " + d.at("gates")[gate].at("what").get<std::string>()), std::string::npos) << r.out;
+  }
   const Result none = run_dcgn("bench gates coll", "DCGN_EMULATED_GPUS=0");
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("gates coll: this machine has no GPU"), std::string::npos) << none.err;

@@ -129,8 +129,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     if (!device_blocks_[g]) continue;
     devices_[g].copy(device_begins_[g].teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
     devices_[g].copy(device_begins_[g].hosts, hosts_.data(), hosts_.size() * sizeof(std::int32_t));
-    devices_[g].copy(device_begins_[g].barriers, world_barriers_.data(),
-                     world_barriers_.size() * sizeof(WorldBarrier*));
+    devices_[g].copy(device_begins_[g].barriers, &world_barriers_, sizeof world_barriers_);
   }
   phase_tellers_.resize(devices_.size());
   for (std::size_t g = 0; g < devices_.size(); ++g) {
@@ -148,7 +147,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     const Layout::Rank& own = layout.ranks[r];
     const Capacity capacity = capacity_of(config, gpus_[r] < 0);
     const Place place = placement.place(first + static_cast<int>(i));
-    const Begins begins = is_host(r) ? Begins{teams_.data(), hosts_.data(), world_barriers_.data()}
+    const Begins begins = is_host(r) ? Begins{teams_.data(), hosts_.data(), &world_barriers_}
                                      : device_begins_[static_cast<std::size_t>(spaces_[r])];
     endpoints_[i] = own.endpoint;
     limits.errors_fatal = place.is_slot() && config.errors_fatal;
@@ -229,7 +228,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .slots_reach_all = slots_reach_all(),
                                .device_barriers_first = place.is_slot() ? first_slots_[gpu_of(r)] : 0,
                                .device_barriers = place.is_slot() ? device_barriers_[gpu_of(r)] : nullptr,
-                               .world_barriers = world_barriers_.empty() ? nullptr : begins.barriers,
+                               .world_barriers = world_barriers_.of[0] ? begins.barriers : nullptr,
                                .inboxes = own.inboxes,
                                .flights = {},
                                .inbox_packets = own.inboxes ? inbox_packets_ : 0,

@@ -4,6 +4,7 @@
 #include <dcgn/config.hpp>
 #include <dcgn/device.hpp>
 #include <dcgn/message/copy_queue.hpp>
+#include <dcgn/message/device_barrier.hpp>
 #include <dcgn/message/endpoint.hpp>
 #include <dcgn/placement.hpp>
 
@@ -211,11 +212,11 @@ class RankMemory {
   std::vector<std::unique_ptr<PhaseTeller>> phase_tellers_;  // null likewise; before any Block goes
   struct Begins {
     std::int32_t *teams, *hosts;
-    WorldBarrier** barriers;
+    WorldBarriers* barriers;
   };
   std::vector<std::int32_t> first_slots_;        // the ranks, by GPU of this process
   std::vector<DeviceBarrier*> device_barriers_;  // likewise, of each of its slots
-  std::vector<WorldBarrier*> world_barriers_;    // by GPU; none where slots do not meet so
+  WorldBarriers world_barriers_{};               // null where slots do not meet so
   std::vector<Begins> device_begins_;            // copies of teams_, hosts_ and world_barriers_
   bool has_cuda_ = false;
 };

@@ -114,7 +114,7 @@ void RankMemory::lay_out(Layout& layout) {
     device_phases_[g] = region.take<std::uint32_t>(1, 64);
     if (devices_[g].kind() == DeviceKind::cuda)
       device_begins_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64),
-                           region.take<WorldBarrier*>(devices_.size(), 64)};
+                           region.take<WorldBarriers>(1, 64)};
   }
   std::vector<std::size_t> slots(devices_.size());
   first_slots_.resize(devices_.size());
@@ -131,11 +131,11 @@ void RankMemory::lay_out(Layout& layout) {
   const bool all_meet = slots_reach_all() && teams_.size() <= most_in_turn &&
                         !(config_.without & (without_rounds | without_teams)) &&
                         std::all_of(slots.begin(), slots.end(), [](std::size_t s) { return s <= WorldBarrier::most; });
-  world_barriers_.clear();
+  std::size_t team = 0;
   for (std::size_t g = 0; all_meet && g < devices_.size(); ++g)
     if (slots[g])
-      world_barriers_.push_back(
-          (devices_[g].kind() == DeviceKind::cuda ? device_regions_[g] : host_).take<WorldBarrier>(1, 64));
+      world_barriers_.of[team++] =
+          (devices_[g].kind() == DeviceKind::cuda ? device_regions_[g] : host_).take<WorldBarrier>(1, 64);
   // The slots of a GPU lie side by side: its handle is the first one's address.
   for (std::size_t i = 0; i < n; ++i) layout.ranks[here(i)].endpoint = region(spaces_[here(i)]).take<Endpoint>(1);
   for (std::size_t i = 0; i < n; ++i) {

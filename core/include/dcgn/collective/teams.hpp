@@ -161,8 +161,8 @@ template <class Few>
   const message::TeamOfWorld team = space.team;
   few.sync();  // one of its lanes may have made the call before by itself
   const std::uint32_t number = m.port.turns->begun[0];
-  const message::WorldMeeting meeting{space.world_barriers, space.teams,          space.team_count, team.number,
-                                      team.members,         me.rank - team.first, number + 1};
+  const message::WorldMeeting meeting{*space.world_barriers, space.teams,          space.team_count, team.number,
+                                      team.members,          me.rank - team.first, number + 1};
   if (!few.agree(message::load_two(&me.busy).first == 0)) return {Code::ok, false};
   bool is_last = false;
   if (few.leader()) {

@@ -79,15 +79,20 @@ struct alignas(64) WorldBarrier {
   alignas(64) std::uint32_t come[most];          // by slot: the last one that it has come to; for reports
 };
 
+// Those of all GPUs.
+struct WorldBarriers {
+  WorldBarrier* of[most_in_turn];
+};
+
 // A slot's part in one.
 struct WorldMeeting {
-  WorldBarrier* const* barriers;  // by GPU
-  const std::int32_t* firsts;     // by GPU: its first rank
-  int gpus, gpu;                  // how many, and which one this is
-  int slots, slot;                // of this GPU, and which one this is
-  std::uint32_t number;           // of the call, from 1
+  const WorldBarriers& barriers;
+  const std::int32_t* firsts;  // by GPU: its first rank
+  int gpus, gpu;               // how many, and which one this is
+  int slots, slot;             // of this GPU, and which one this is
+  std::uint32_t number;        // of the call, from 1
 
-  DCGN_HOST_DEVICE WorldBarrier& here() const { return *barriers[gpu]; }
+  DCGN_HOST_DEVICE WorldBarrier& here() const { return *barriers.of[gpu]; }
   // The numbers are added up, so that a slot in a barrier of another number is not taken for one in this.
   DCGN_HOST_DEVICE std::uint64_t arrival() const { return static_cast<std::uint64_t>(number) << 32 | 1; }
   // Once, by a scope's leader; `before` is the sum of arrivals before this barrier, and becomes that after it. True for
@@ -97,7 +102,7 @@ struct WorldMeeting {
     before += static_cast<std::uint64_t>(slots) * arrival();
     return on_device::fetch_add_relaxed(here().arrivals, arrival()) + arrival() == before;
   }
-  DCGN_HOST_DEVICE void tell(int other) const { store_relaxed(barriers[other]->told[gpu], number); }
+  DCGN_HOST_DEVICE void tell(int other) const { store_relaxed(barriers.of[other]->told[gpu], number); }
   DCGN_HOST_DEVICE bool has_come(int other) const {
     return static_cast<std::int32_t>(load_relaxed(here().told[other]) - number) >= 0;
   }

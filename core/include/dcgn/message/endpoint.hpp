@@ -193,7 +193,7 @@ struct Lapse {
 inline constexpr int most_at_once = 256;
 
 struct DeviceBarrier;  // device_barrier.hpp
-struct WorldBarrier;   // the same
+struct WorldBarriers;  // the same
 
 // What a slot has for the collectives that it is in with another slot: see inbox.hpp.
 struct alignas(32) Inbox {
@@ -284,8 +284,8 @@ struct CollectiveSpace {
   // Of a slot: where those of its GPU meet, the first of whom is this one; most_device_barriers for each.
   std::int32_t device_barriers_first = 0;
   DeviceBarrier* device_barriers = nullptr;
-  // By GPU, where all ranks of the world are slots that meet so; and the sum of arrivals at them, of this rank's GPU.
-  WorldBarrier* const* world_barriers = nullptr;
+  // Where all ranks of the world are slots that meet so; and the sum of arrivals, of this rank's GPU.
+  const WorldBarriers* world_barriers = nullptr;
   std::uint64_t world_arrivals = 0;
   Inbox* inboxes = nullptr;         // of a slot, [near]; null where there are none
   Flight flights[most_in_turn];     // of the present turn, by number

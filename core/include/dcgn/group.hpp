@@ -12,7 +12,9 @@ namespace dcgn::collective {
 // Trivially copyable. In that of the world nothing but `pair` has a meaning: a slot that has it is compiled to what it
 // would be without.
 struct Group {
-  std::int32_t pair = 0;  // which pair of contexts: 0 is the world's, -1 that of a communicator without this rank
+  // Which pair of contexts: 0 is the world's and that of its parts, by which hosts make a call; -1 that of a
+  // communicator without this rank.
+  std::int32_t pair = 0;
   std::int32_t size = 0;
   std::int32_t rank = -1;               // mine
   std::int32_t first = 0, stride = 1;   // as Peers have them: rank r is the world's rank first + r * stride,

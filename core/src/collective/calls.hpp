@@ -26,6 +26,7 @@ DCGN_HOST_DEVICE Code barrier_by_steps(Kept<Scope> scope, const Member m, bool h
                                   m.group.size, has_begun);
     }
   if constexpr (Scope::single || Scope::in_warp) {  // barrier_by_few() leaves it to these
+    if (meets_as_world(m) && !scope.broken()) return meet_in_world<Scope>(scope, m);
     const Outcome met = meet_in_gpus<Scope>(scope, m);
     if (met.done) return met.code;
   }

@@ -126,6 +126,7 @@ struct SmallOnesOfAnyRoot {
             for (int q = 0; q < p; ++q) sum += given(q)(i);
             return static_cast<unsigned char>(sum);
           });
+        b.call([&](auto& rank, const auto&... scope) { return rank.barrier(scope...); });
       }
   }
 };
@@ -136,6 +137,14 @@ TEST(Rounds, OfTeamsWithSmallPayloads) {
   without.config.without = message::without_rounds;
   expect_right(without, 64, SmallOnesOfAnyRoot{}, 36);
   expect_right(cpu_ranks(20), 64, SmallOnesOfAnyRoot{}, 36);
+}
+
+// Where each process is a host (DCGN_SHARE=off), of which more ranks than send to each other at once make their part of
+// a call of the world.
+TEST(Rounds, OfTeamsOfSeveralHosts) {
+  if (processes() == 1) GTEST_SKIP() << "needs several processes";
+  expect_right(cpu_ranks(17 * processes()), 64, SmallOnesOfAnyRoot{}, 54);
+  expect_right(slots(processes(), 17, ScopeKind::thread), 64, SmallOnesOfAnyRoot{}, 54);
 }
 
 TEST(Rounds, OfTeamsInManyInterleavings) {

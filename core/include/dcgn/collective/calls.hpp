@@ -93,9 +93,6 @@ template <class Scope, class Blocks = std::nullptr_t>
     }
   if constexpr (!std::is_null_pointer_v<Blocks>)
     if (blocks && !blocks->await_others(scope, true)) return Code::aborted;
-  if constexpr (Turn<Scope>::by_lanes && Scope::in_warp)
-    if (!has_begun && meets_as_world(m) && !scope.broken())
-      if (const Outcome met = meet_in_world(scope, m); met.done) return met.code;
   return barrier_by_steps<Scope>(scope, m, has_begun);
 }
 // The same by the first warp, for all threads of the scope.

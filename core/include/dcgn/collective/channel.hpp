@@ -30,6 +30,11 @@ DCGN_HOST_DEVICE inline Group whole_world(const message::Port& port) {
   return g;
 }
 
+// False for a host's part of a call of the world, too (hosts.hpp).
+DCGN_HOST_DEVICE inline bool is_whole_world(const message::Port& port, const Group& g) {
+  return g.is_world() && g.size == port.size;
+}
+
 // A rank and the communicator that it makes a call of.
 struct Member {
   message::Port port;

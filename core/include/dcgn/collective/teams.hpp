@@ -33,7 +33,7 @@ struct Teams {
     if ((port.me->without & (message::without_rounds | message::without_teams)) || g.table || g.stride < 1 ||
         !is_near(port, g))
       return;
-    if (g.is_world()) {
+    if (is_whole_world(port, g)) {
       const message::TeamOfWorld its = space.team;
       mine = its.number;
       members = its.members;
@@ -151,38 +151,46 @@ DCGN_HOST_DEVICE Code meet_leaders(const Channel<Scope>& c, const Teams& teams) 
 // True for more slots than a turn has ranks that are the world, and all meet in their GPUs' memory: see
 // message/device_barrier.hpp.
 DCGN_HOST_DEVICE inline bool meets_as_world(const Member& m) {
-  return m.group.is_world() && m.group.size > at_once_ranks && m.port.me->collectives.world_barriers;
+  return is_whole_world(m.port, m.group) && m.group.size > at_once_ranks && m.port.me->collectives.world_barriers;
 }
-// Their barrier, by a warp or a thread. If `done` is false, the rank is in a call already, and nothing has been done.
+// Their barrier, by a warp or a thread.
 template <class Few>
-[[gnu::always_inline]] DCGN_HOST_DEVICE inline Outcome meet_in_world(const Few& few, const Member& m) {
+DCGN_HOST_DEVICE Code meet_in_world(const Few& few, const Member& m) {
   Endpoint& me = *m.port.me;
   message::CollectiveSpace& space = me.collectives;
   const message::TeamOfWorld team = space.team;
   few.sync();  // one of its lanes may have made the call before by itself
   const std::uint32_t number = m.port.turns->begun[0];
-  const message::WorldMeeting meeting{*space.world_barriers, space.teams,          space.team_count, team.number,
-                                      team.members,          me.rank - team.first, number + 1};
-  if (!few.agree(message::load_two(&me.busy).first == 0)) return {Code::ok, false};
+  const message::WorldMeeting meeting{.barriers = *space.world_barriers,
+                                      .firsts = space.teams,
+                                      .gpus = space.team_count,
+                                      .gpu = team.number,
+                                      .slots = team.members,
+                                      .slot = me.rank - team.first,
+                                      .call = number + 1,
+                                      .barrier = space.world_met.barriers + 1};
+  if (!few.agree(message::load_two(&me.busy).first == 0))
+    return few.broadcast(few.leader() ? message::refuse(me, Call::barrier) : Code::ok);
   bool is_last = false;
   if (few.leader()) {
     begin_turn(*m.port.turns, m.group, Call::barrier, number, 0);
-    is_last = meeting.begin(space.world_arrivals);
+    is_last = meeting.begin(space.world_met);
   }
   if constexpr (Few::single || Turn<Few>::by_lanes) {
     const auto lane = static_cast<int>(few.rank()), lanes = static_cast<int>(few.size());
     is_last = !few.vote(!is_last);
     for (int g = lane; is_last && g < meeting.gpus; g += lanes) meeting.tell(g);
-    if (message::spin(message::fast_looks, [&] {
-          bool all = true;
-          for (int g = lane; g < meeting.gpus; g += lanes) all &= meeting.has_come(g);
-          return few.vote(all);
-        }))
-      return {Code::ok, true};
+    const bool met = message::spin(message::fast_looks, [&] {
+      bool all = true;
+      for (int g = lane; g < meeting.gpus; g += lanes) all &= meeting.has_come(g);
+      return few.vote(all);
+    });
+    few.sync();
+    if (met) return Code::ok;
   } else {
     for (int g = 0; is_last && g < meeting.gpus; ++g) meeting.tell(g);
   }
-  return {message::attend(few, me, meeting, tag_of(Call::barrier, number), m.group.collective_context()), true};
+  return message::attend(few, me, meeting, tag_of(Call::barrier, number), m.group.collective_context());
 }
 
 // A barrier of slots with inboxes in teams that have barriers in their GPUs' memory; by a thread or a warp. If `done`
@@ -192,8 +200,7 @@ template <class Few>
   Endpoint& me = *m.port.me;
   const Group& group = m.group;
   const Outcome otherwise{Code::ok, false};
-  if (!group.inbox_packets || few.broken()) return otherwise;
-  if (meets_as_world(m)) return meet_in_world(few, m);
+  if (!group.inbox_packets) return otherwise;
   const Teams teams(m.port, group);
   message::DeviceBarrier* const barrier = teams.count ? teams.device_barrier(me, group.pair) : nullptr;
   if (!barrier || !leaders_meet_in_turns(group, teams)) return otherwise;

@@ -34,6 +34,7 @@ struct Attendance {
   DCGN_HOST_DEVICE std::uint64_t mark() const { return (turn + 1) | static_cast<std::uint64_t>(call) << 32; }
   // Once, by a scope's leader.
   DCGN_HOST_DEVICE void begin() const {
+    schedule_point();
     if (!leads()) store_relaxed(barrier.come[team.self - 1], mark());
   }
   // Who waits for nobody any more: of the others a scope's leader, of the leader's scope a thread that looks at every
@@ -61,7 +62,10 @@ struct Attendance {
     return -1;
   }
   // By the leader's scope, when all have come: by its leader.
-  DCGN_HOST_DEVICE void end() const { store_relaxed(barrier.turn, turn + 1); }
+  DCGN_HOST_DEVICE void end() const {
+    schedule_point();
+    store_relaxed(barrier.turn, turn + 1);
+  }
 };
 
 // Waits at the barrier: a member returns when its turn is over, the leader when all others have come.
@@ -71,14 +75,13 @@ DCGN_HOST_DEVICE Code attend(const Scope& scope, Endpoint& me, Call call, const 
 
 // The barrier of the world's slots, in the memory of each GPU, where every rank of the world is a slot that reaches the
 // memory of all GPUs. The last slot of a GPU to come tells all GPUs; each slot looks at what its own GPU has been told.
-// Words hold the call's number, from 1, and are never cleared. Like DeviceBarrier it orders no other memory.
+// Barriers are counted, so that no word is cleared. Like DeviceBarrier it orders no other memory.
 struct alignas(64) WorldBarrier {
   static constexpr int most = 256;               // slots of a GPU
   std::uint64_t arrivals;                        // the sum of WorldMeeting::arrival() of all who came
   alignas(64) std::uint32_t told[most_in_turn];  // by GPU: the last barrier that all its slots have come to
-  alignas(64) std::uint32_t come[most];          // by slot: the last one that it has come to; for reports
+  alignas(64) std::uint32_t come[most];          // by slot: the call in which it has come last, for reports
 };
-
 // Those of all GPUs.
 struct WorldBarriers {
   WorldBarrier* of[most_in_turn];
@@ -90,27 +93,31 @@ struct WorldMeeting {
   const std::int32_t* firsts;  // by GPU: its first rank
   int gpus, gpu;               // how many, and which one this is
   int slots, slot;             // of this GPU, and which one this is
-  std::uint32_t number;        // of the call, from 1
+  std::uint32_t call;          // the call's number, from 1
+  std::uint32_t barrier;       // the barrier's, from 1
 
   DCGN_HOST_DEVICE WorldBarrier& here() const { return *barriers.of[gpu]; }
-  // The numbers are added up, so that a slot in a barrier of another number is not taken for one in this.
-  DCGN_HOST_DEVICE std::uint64_t arrival() const { return static_cast<std::uint64_t>(number) << 32 | 1; }
-  // Once, by a scope's leader; `before` is the sum of arrivals before this barrier, and becomes that after it. True for
-  // the last slot of the GPU, which then tells all GPUs.
-  DCGN_HOST_DEVICE bool begin(std::uint64_t& before) const {
-    store_relaxed(here().come[slot], number);
-    before += static_cast<std::uint64_t>(slots) * arrival();
-    return on_device::fetch_add_relaxed(here().arrivals, arrival()) + arrival() == before;
+  // Calls' numbers are added up, so that a slot in a barrier of another number is not taken for one in this.
+  DCGN_HOST_DEVICE std::uint64_t arrival() const { return static_cast<std::uint64_t>(call) << 32 | 1; }
+  // Once, by a scope's leader. True for the last slot of the GPU, which then tells all GPUs.
+  DCGN_HOST_DEVICE bool begin(WorldMet& met) const {
+    store_relaxed(here().come[slot], call);
+    met.barriers = barrier;
+    met.arrivals += static_cast<std::uint64_t>(slots) * arrival();
+    return on_device::fetch_add_relaxed(here().arrivals, arrival()) + arrival() == met.arrivals;
   }
-  DCGN_HOST_DEVICE void tell(int other) const { store_relaxed(barriers.of[other]->told[gpu], number); }
+  DCGN_HOST_DEVICE void tell(int other) const {
+    schedule_point();
+    store_relaxed(barriers.of[other]->told[gpu], barrier);
+  }
   DCGN_HOST_DEVICE bool has_come(int other) const {
-    return static_cast<std::int32_t>(load_relaxed(here().told[other]) - number) >= 0;
+    return static_cast<std::int32_t>(load_relaxed(here().told[other]) - barrier) >= 0;
   }
   // As Attendance::awaits().
   DCGN_HOST_DEVICE int awaits() const {
     if (!has_come(gpu)) {
       for (int s = 0; s < slots; ++s)
-        if (load_relaxed(here().come[s]) != number) return firsts[gpu] + s;
+        if (load_relaxed(here().come[s]) != call) return firsts[gpu] + s;
       return firsts[gpu] + slot;  // all have come just now
     }
     for (int g = 0; g < gpus; ++g)

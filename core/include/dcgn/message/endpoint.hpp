@@ -256,9 +256,15 @@ struct Turns {
 };
 
 // A rank's team among those of the world.
-struct alignas(16) TeamOfWorld {
+struct TeamOfWorld {
   std::int32_t number = 0, first = 0, members = 0;
   std::int32_t largest = 0;  // ranks of the largest team, and no fewer than there are teams
+};
+
+// What a slot remembers of the WorldBarriers that it has come to: how many, and their arrivals after the last one.
+struct WorldMet {
+  std::uint64_t arrivals = 0;
+  std::uint32_t barriers = 0;
 };
 
 // What a rank has for collectives and communicators: see dcgn/collective/.
@@ -274,7 +280,6 @@ struct CollectiveSpace {
   // with FIFOs of their own.
   const std::int32_t* teams = nullptr;
   std::int32_t team_count = 0;
-  TeamOfWorld team;  // to find it takes a GPU's thread more than a microsecond
   // The same of hosts, of all ranks: those of a host have FIFOs to each other. Each but the last has so many at least.
   const std::int32_t* hosts = nullptr;
   std::int32_t host_count = 0;
@@ -284,14 +289,14 @@ struct CollectiveSpace {
   // Of a slot: where those of its GPU meet, the first of whom is this one; most_device_barriers for each.
   std::int32_t device_barriers_first = 0;
   DeviceBarrier* device_barriers = nullptr;
-  // Where all ranks of the world are slots that meet so; and the sum of arrivals, of this rank's GPU.
-  const WorldBarriers* world_barriers = nullptr;
-  std::uint64_t world_arrivals = 0;
   Inbox* inboxes = nullptr;         // of a slot, [near]; null where there are none
   Flight flights[most_in_turn];     // of the present turn, by number
   std::uint32_t inbox_packets = 0;  // of a segment, the same everywhere: a power of two
   std::uint32_t given_up = 0;       // Phase::aborted while a call is not to be ended
   std::uint32_t world_packets = 0;  // the same if all ranks of the world have inboxes of each other, else 0
+  TeamOfWorld team;                 // to find it takes a GPU's thread more than a microsecond
+  const WorldBarriers* world_barriers = nullptr;  // where all ranks of the world are slots that meet so
+  WorldMet world_met;
 };
 
 // The stages of a running job; a rank looks at it whenever it has waited for a while.

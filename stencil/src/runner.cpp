@@ -45,6 +45,7 @@ void Runner::arrange(Mode mode) {
   comm_.barrier();  // nobody stores into what goes now
   recorded_ = nullptr;
   exchanger_.reset();
+  failed_ = false;
   const Storage& first = *fields_.front();
   plan_ = plan_of(first.grid(), first.rank(), code_.radius, options_.scheme, mode == Mode::shift, options_.exchange);
   for (Storage* field : fields_) {
@@ -198,8 +199,9 @@ void Runner::step_in_kernels(std::int64_t stages) {
   } else {
     exchange_on_host(exchanger_->work(), *exchanger_->get(), stages, code_, fields_.front()->element().size());
   }
-  // A wait that failed lasted the deadline: a shorter run need not look.
-  if (now_ns() - began > comm_.deadline_ns() / 2 && exchanger_->has_failed())
+  // A wait that fails lasts the deadline, and those after it end at once.
+  if (!failed_ && now_ns() - began > comm_.deadline_ns() / 2) failed_ = exchanger_->has_failed();
+  if (failed_)
     throw Error(dcgn::Code::deadline, "Stepper::run", "a neighbour's halo has not come within the deadline",
                 comm_.rank(), to_string(comm_.place()));
 }
@@ -233,10 +235,12 @@ void Runner::launch_exchange_sweeps(std::int64_t stages) {
 }
 
 void Runner::advance(std::int64_t steps) {
-  // A rank may have written its part alone: that makes the halos of others old.
-  int old = 0;
-  for (const Storage* field : fields_) old |= field->halos_are_current ? 0 : 1;
-  comm_.all_reduce(old, Max{});
+  // A rank may have written its part alone: that makes the halos of others old. With a shift they always are.
+  int old = plan_.shift ? 1 : 0;
+  if (!plan_.shift) {
+    for (const Storage* field : fields_) old |= field->halos_are_current ? 0 : 1;
+    comm_.all_reduce(old, Max{});
+  }
   if (old) exchange(rule(position_).in);
   for (Storage* field : fields_) field->halos_are_current = false;  // should a step throw
   if (exchanger_) {

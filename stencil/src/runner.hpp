@@ -78,6 +78,7 @@ class Runner {
   std::vector<StageTilings> tilings_;  // of a step's stages, on a device
   static constexpr std::int64_t recorded_stages = 64;
   std::unique_ptr<ExchangerMemory> exchanger_;  // where sweeps exchange halos themselves
+  bool failed_ = false;                         // a wait of theirs has
   std::function<void()> recorded_;              // and `recorded_stages` of them, in the mode graph
 };
 

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -126,9 +127,8 @@ std::vector<Storage*> storages(const std::vector<AnyField*>& fields) {
 class AnyStepper::State {
  public:
   State(Comm& comm, UpdateCode code, const StepperOptions& options, const std::vector<AnyField*>& fields)
-      : options_(options),
-        runner_(comm.dup(), std::move(code), options, storages(fields)),
-        search_(runner_.fields().front()->device()) {
+      : options_(options), runner_(comm.dup(), std::move(code), options, storages(fields)) {
+    if (real_bytes()) together(runner_.comm(), [&] { search_.emplace(runner_.fields().front()->device()); });
     if (options.mode != Mode::automatic) {
       use(options.mode);
       return;
@@ -222,23 +222,28 @@ class AnyStepper::State {
 
   // All ranks, whose kernels have ended: nobody stores into another's halos any more, which may go.
   void meet() {
-    const Datatype& element = runner_.fields().front()->element();
-    const bool is_double = element == Datatype::of<double>() || element == Datatype::of<complex<double>>();
-    if (is_double || element == Datatype::of<float>() || element == Datatype::of<complex<float>>())
-      check_finite(is_double ? 8 : 4);
+    if (search_)
+      check_finite();
     else
       runner_.comm().barrier();
   }
 
-  void check_finite(int real_bytes) {
+  // Of what a cell consists of; 0 for integers.
+  int real_bytes() const {
+    const Datatype& element = runner_.fields().front()->element();
+    if (element == Datatype::of<double>() || element == Datatype::of<complex<double>>()) return 8;
+    return element == Datatype::of<float>() || element == Datatype::of<complex<float>>() ? 4 : 0;
+  }
+
+  void check_finite() {
     const Storage& first = *runner_.fields().front();
     // The first of the grid, fields one after the other.
     std::uint64_t at = UINT64_MAX;
     const Grid& grid = first.grid();
     for (std::size_t f = 0; f < runner_.fields().size() && at == UINT64_MAX; ++f) {
       Storage& field = *runner_.fields()[f];
-      std::int64_t found = search_.first(field.part(), field.cell_0(field.current()), real_bytes,
-                                         static_cast<int>(first.element().size()) / real_bytes);
+      std::int64_t found = search_->first(field.part(), field.cell_0(field.current()), real_bytes(),
+                                          static_cast<int>(first.element().size()) / real_bytes());
       if (found < 0) continue;
       std::int64_t cell = 0, stride = 1;
       for (int d = 0; d < Box::most_dims; ++d) {
@@ -264,7 +269,7 @@ class AnyStepper::State {
 
   StepperOptions options_;
   Runner runner_;
-  FiniteSearch search_;
+  std::optional<FiniteSearch> search_;  // of cells that may not be finite
   Mode mode_ = Mode::borders_first;
   std::vector<Trial> trials_;
   std::size_t trial_ = 0;

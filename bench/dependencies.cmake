@@ -26,8 +26,9 @@ else()
     mark_as_advanced(DCGN_${name}_INCLUDE)
     foreach(library IN ITEMS ${ARGN})
       string(TOUPPER ${library} upper)
-      find_library(DCGN_${upper} NAMES ${library} lib${library}.so.3 lib${library}.so.2 HINTS ${hints}
-                   PATH_SUFFIXES lib)
+      # Beside the header first: other places may have another version.
+      find_library(DCGN_${upper} NAMES ${library} lib${library}.so.3 lib${library}.so.2
+                   HINTS ${DCGN_${name}_INCLUDE}/.. ${hints} PATH_SUFFIXES lib)
       mark_as_advanced(DCGN_${upper})
     endforeach()
   endmacro()

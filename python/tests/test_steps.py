@@ -19,7 +19,7 @@ class Steps(unittest.TestCase):
     def test_a_panel_for_each_grid_and_a_bar_for_each_row(self) -> None:
         from dcgn import steps
 
-        document = load(str(RESULTS / "stencil-jacobi-h100-two-gpus.json"))
+        document = load(str(RESULTS / "stencil-jacobi-h200-two-gpus.json"))
         figure = steps.draw(document)
         self.assertEqual([axes.get_title(loc="left") for axes in figure.axes],
                          ["jacobi, 2048 x 2048 cells", "jacobi, 20480 x 20480 cells"])

@@ -104,7 +104,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
   device_regions_.resize(devices_.size());
   device_blocks_.resize(devices_.size());
   device_phases_.resize(devices_.size());
-  device_begins_.resize(devices_.size());
+  device_tables_.resize(devices_.size());
   number_gpus(placement);
   if (sharing_ && has_copier_ && placement.shape(home_.first_node).cpus) {
     fragments_ = std::make_unique<FragmentPools>();
@@ -127,9 +127,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
 
   for (std::size_t g = 0; g < devices_.size(); ++g) {
     if (!device_blocks_[g]) continue;
-    devices_[g].copy(device_begins_[g].teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
-    devices_[g].copy(device_begins_[g].hosts, hosts_.data(), hosts_.size() * sizeof(std::int32_t));
-    devices_[g].copy(device_begins_[g].barriers, &world_barriers_, sizeof world_barriers_);
+    devices_[g].copy(device_tables_[g].teams, teams_.data(), teams_.size() * sizeof(std::int32_t));
+    devices_[g].copy(device_tables_[g].hosts, hosts_.data(), hosts_.size() * sizeof(std::int32_t));
+    devices_[g].copy(device_tables_[g].barriers, &world_barriers_, sizeof world_barriers_);
   }
   phase_tellers_.resize(devices_.size());
   for (std::size_t g = 0; g < devices_.size(); ++g) {
@@ -147,8 +147,8 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
     const Layout::Rank& own = layout.ranks[r];
     const Capacity capacity = capacity_of(config, gpus_[r] < 0);
     const Place place = placement.place(first + static_cast<int>(i));
-    const Begins begins = is_host(r) ? Begins{teams_.data(), hosts_.data(), &world_barriers_}
-                                     : device_begins_[static_cast<std::size_t>(spaces_[r])];
+    const Tables tables = is_host(r) ? Tables{teams_.data(), hosts_.data(), &world_barriers_}
+                                     : device_tables_[static_cast<std::size_t>(spaces_[r])];
     endpoints_[i] = own.endpoint;
     limits.errors_fatal = place.is_slot() && config.errors_fatal;
 
@@ -219,9 +219,9 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .tables = Arena(own.tables, communicator_bytes(config, world_size_)),
                                .lapses = own.lapses,
                                .requests = own.requests,
-                               .teams = begins.teams,
+                               .teams = tables.teams,
                                .team_count = static_cast<std::int32_t>(teams_.size()),
-                               .hosts = begins.hosts,
+                               .hosts = tables.hosts,
                                .host_count = static_cast<std::int32_t>(hosts_.size()),
                                .least_of_host = least_of_host_,
                                .slots_reach_all = slots_reach_all(),
@@ -232,7 +232,7 @@ RankMemory::RankMemory(const Config& config, const Placement& placement, const t
                                .inbox_packets = own.inboxes ? inbox_packets_ : 0,
                                .world_packets = own.inboxes && slots_reach_all() ? inbox_packets_ : 0,
                                .team = team_of(first + static_cast<int>(i)),
-                               .world_barriers = world_barriers_.of[0] ? begins.barriers : nullptr,
+                               .world_barriers = world_barriers_.of[0] ? tables.barriers : nullptr,
                                .world_met = {}},
                .lent = spaces_[r] == host_space ? lent_ + i : nullptr,
                .background = nullptr,

@@ -210,14 +210,14 @@ class RankMemory {
   std::uint32_t* host_phase_ = nullptr;
   std::vector<std::uint32_t*> device_phases_;
   std::vector<std::unique_ptr<PhaseTeller>> phase_tellers_;  // null likewise; before any Block goes
-  struct Begins {
+  struct Tables {
     std::int32_t *teams, *hosts;
     WorldBarriers* barriers;
   };
   std::vector<std::int32_t> first_slots_;        // the ranks, by GPU of this process
   std::vector<DeviceBarrier*> device_barriers_;  // likewise, of each of its slots
   WorldBarriers world_barriers_{};               // null where slots do not meet so
-  std::vector<Begins> device_begins_;            // copies of teams_, hosts_ and world_barriers_
+  std::vector<Tables> device_tables_;            // copies of teams_, hosts_ and world_barriers_
   bool has_cuda_ = false;
 };
 

@@ -113,7 +113,7 @@ void RankMemory::lay_out(Layout& layout) {
     Region& region = device_regions_[g];
     device_phases_[g] = region.take<std::uint32_t>(1, 64);
     if (devices_[g].kind() == DeviceKind::cuda)
-      device_begins_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64),
+      device_tables_[g] = {region.take<std::int32_t>(teams_.size(), 64), region.take<std::int32_t>(hosts_.size(), 64),
                            region.take<WorldBarriers>(1, 64)};
   }
   std::vector<std::size_t> slots(devices_.size());

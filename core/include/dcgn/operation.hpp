@@ -105,4 +105,13 @@ struct BitXor {
   }
 };
 
+namespace detail {
+// Those above; others may read memory besides.
+template <class Op>
+inline constexpr bool reads_operands_alone =
+    std::is_same_v<Op, Sum> || std::is_same_v<Op, Product> || std::is_same_v<Op, Min> || std::is_same_v<Op, Max> ||
+    std::is_same_v<Op, LogicalAnd> || std::is_same_v<Op, LogicalOr> || std::is_same_v<Op, LogicalXor> ||
+    std::is_same_v<Op, BitAnd> || std::is_same_v<Op, BitOr> || std::is_same_v<Op, BitXor>;
+}  // namespace detail
+
 }  // namespace dcgn

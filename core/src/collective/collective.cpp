@@ -37,13 +37,13 @@ DCGN_HOST_DEVICE Told tell_in_turn(Few scope, const Member m, Call call, const v
   };
   const int root = call == Call::broadcast || call == Call::reduce ? alike.root : no_root;
   if (!turn.await_blocks()) return {};
-  turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::Inbox&) { keep(r, mine); });
+  turn.each_seen_to(turn.bit(turn.self()), [&](int r, const message::InboxState&) { keep(r, mine); });
   told.code = turn.run(
       {call, Signature(call, m.group.pair, root, alike.element, Signature::places),
        static_cast<std::int64_t>(alike.bytes), root, turn.others(), turn.others(), true, true, false},
       [&](int) { return mine[0]; },
       [&] {
-        turn.each_seen_to(turn.others(), [&](int, const message::Inbox& inbox) {
+        turn.each_seen_to(turn.others(), [&](int, const message::InboxState& inbox) {
           const message::Flight its = turn.flight_of(inbox);
           each_word([&](std::uint32_t i) {
             message::write_packet(its.to[i], static_cast<std::uint32_t>(mine[i]),
@@ -80,16 +80,22 @@ DCGN_HOST_DEVICE Outcome say_done_in_turn(Few scope, const Member m, Call call, 
 }
 
 template <class Few>
-DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks) {
-  Turn<Few, const gpu::BlocksScope*> turn(scope, m, &blocks);
-  if (!turn.await_blocks()) return {.code = Code::aborted};
-  return turn.run_signatures(plan, [&](Code code) {
-    if (scope.leader()) blocks.tell(code == Code::ok);
-  });
+DCGN_HOST_DEVICE Heard run_signatures(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks,
+                                      const Found found) {
+  return Turn<Few, const gpu::BlocksScope*>(scope, m, &blocks, found).run_signatures(plan, *m.port.turns, found);
 }
 
-template Heard run_signatures(gpu::WarpScope, const Member, const TurnPlan, const gpu::BlocksScope&);
-template Heard run_signatures(gpu::ThreadScope, const Member, const TurnPlan, const gpu::BlocksScope&);
+template <class Few>
+DCGN_HOST_DEVICE Outcome await_segments(Few scope, const Member m, const TurnPlan plan, const gpu::BlocksScope& blocks,
+                                        const Found found) {
+  if (!scope.agree(!scope.leader() || blocks.await_looks())) return {Code::aborted, true};
+  return {Turn<Few, const gpu::BlocksScope*>(scope, m, &blocks, found).await_segments(plan), true};
+}
+
+template Outcome await_segments(gpu::WarpScope, const Member, const TurnPlan, const gpu::BlocksScope&, const Found);
+template Outcome await_segments(gpu::ThreadScope, const Member, const TurnPlan, const gpu::BlocksScope&, const Found);
+template Heard run_signatures(gpu::WarpScope, const Member, const TurnPlan, const gpu::BlocksScope&, const Found);
+template Heard run_signatures(gpu::ThreadScope, const Member, const TurnPlan, const gpu::BlocksScope&, const Found);
 template Told tell_in_turn(gpu::WarpScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,
                            std::uint32_t, const gpu::BlocksScope*);
 template Told tell_in_turn(gpu::ThreadScope, const Member, Call, const void*, const void*, const Alike, std::int64_t,

@@ -239,7 +239,35 @@ DCGN_HOST_DEVICE inline std::uint32_t fetch_add_release(std::uint32_t& word, std
 #endif
 }
 
-// Orders nothing.
+// For words that are polled, and acquired once, when they have what is waited for: relaxed, but acquires on the host.
+DCGN_HOST_DEVICE inline std::uint32_t load_to_acquire(const std::uint32_t& word) {
+#if defined(__CUDA_ARCH__)
+  return load_relaxed(word);
+#else
+  return dcgn::load_acquire(word);
+#endif
+}
+// What others had released in such words is visible then. It clears the multiprocessor's cache, so its next loads wait.
+DCGN_HOST_DEVICE inline void acquire_seen() {
+#if defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.acquire.gpu;" ::: "memory");
+#else
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif
+#endif
+}
+
+// These order nothing.
+DCGN_HOST_DEVICE inline std::uint32_t fetch_add_relaxed(std::uint32_t& word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t old;
+  asm volatile("atom.relaxed.gpu.add.u32 %0,[%1],%2;" : "=r"(old) : "l"(&word), "r"(value) : "memory");
+  return old;
+#else
+  return dcgn::fetch_add(word, value);
+#endif
+}
 DCGN_HOST_DEVICE inline std::uint64_t fetch_add_relaxed(std::uint64_t& word, std::uint64_t value) {
 #if defined(__CUDA_ARCH__)
   std::uint64_t old;

@@ -55,14 +55,14 @@ DCGN_HOST_DEVICE inline message::Payload payload_in(const message::Row& row, std
   return {row, message::payload_packets(length), length};
 }
 
-template <bool Words = false, class Crew>
+template <bool Words = false, message::Loads L = message::Loads::cached, class Crew>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void push_row(const Crew& crew, const message::Row& row,
                                                              const unsigned char* from, std::int64_t bytes) {
   const message::Payload p = payload_in(row, bytes);
   if (!Words && !message::is_words(from, static_cast<std::uint64_t>(bytes)))
     return message::push_bytes(p, from, message::Hands::all_of(crew));
   message::each_part<1>(p, message::Hands::all_of(crew), [&](const auto& part, auto& d) {
-    part.load_own(from, d);
+    part.template load_own<L>(from, d);
     p.write(part, d);
     return true;
   });
@@ -155,11 +155,12 @@ template <bool Words, class Scope>
   TurnOf<Scope> turn(scope, m);
   const int self = turn.self();
   const bool is_root = self == a.root;
-  const TurnParts parts = parts_of(a.bytes, turn.size(), 1);
+  const TurnParts parts = a.in_parts ? parts_of(a.bytes, turn.size(), 1) : TurnParts{};
   const std::uint32_t second = InboxHalves(m.group.inbox_packets).second;
   const auto pass_on = [&](int part, std::uint32_t to) {
     turn.each_by_crews(to, [&](int k, const message::Crew& crew) {
-      push_row<Words>(crew, turn.flight(k).sent(second), a.out + parts.at(part), parts.length(part));
+      push_row<Words, TurnOf<Scope>::loads>(crew, turn.flight(k).sent(second), a.out + parts.at(part),
+                                            parts.length(part));
     });
   };
   return turn.run_rows(
@@ -167,8 +168,9 @@ template <bool Words, class Scope>
       [&] {
         if (a.sends && !(a.in_parts && !is_root))
           turn.each_by_crews(a.sends, [&](int k, const message::Crew& crew) {
-            push_row<Words>(crew, turn.flight(k).sent(InboxHalves::first), a.in_parts ? a.out + parts.at(k) : a.from(k),
-                            a.in_parts ? parts.length(k) : a.bytes);
+            push_row<Words, TurnOf<Scope>::loads>(crew, turn.flight(k).sent(InboxHalves::first),
+                                                  a.in_parts ? a.out + parts.at(k) : a.from(k),
+                                                  a.in_parts ? parts.length(k) : a.bytes);
           });
         if (a.in_parts && is_root) pass_on(self, turn.others());
         if (!Words) await_sent(scope, a.out, a.in, a.bytes);
@@ -345,7 +347,7 @@ template <class Part, std::uint32_t Packets, class RowOf, class Watched, class R
 }
 
 // Loads the words of a part of a buffer, and stores them; the buffer need not be aligned or end with a word.
-template <bool Words, class Part, std::uint32_t Packets>
+template <bool Words, message::Loads L, class Part, std::uint32_t Packets>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void load_part(const Part& part, const message::PayloadLayout& layout,
                                                               const unsigned char* from, bool in_words,
                                                               std::uint32_t (&d)[Packets][3]) {
@@ -360,7 +362,7 @@ template <bool Words, class Part, std::uint32_t Packets>
         }
       return;
     }
-  part.load_own(from, d);
+  part.template load_own<L>(from, d);
 }
 template <bool Words, class Part, std::uint32_t Packets>
 [[gnu::always_inline]] DCGN_HOST_DEVICE inline void store_part(const Part& part, const message::PayloadLayout& layout,
@@ -403,7 +405,7 @@ template <bool Words, class AnyTurn, class R, class Then>
   const bool in_words = Words || message::is_words(in, length), out_words = Words || message::is_words(out, length);
   const int self = turn.self();
   return message::each_part<1>(layout, message::Hands::all_of(turn.carriers()), [&](const auto& part, auto& d) {
-    if (self < operands) load_part<Words>(part, layout, in, in_words, d);
+    if (self < operands) load_part<Words, AnyTurn::loads>(part, layout, in, in_words, d);
     if (!fold_part([&](int k) { return turn.flight(k).came(InboxHalves::first); }, self, operands, part, d,
                    turn.watch(), r))
       return false;
@@ -518,7 +520,7 @@ template <bool Words, class AnyTurn, class R>
   const std::int64_t bytes = a.count * r.element();
   const auto length = static_cast<std::uint64_t>(bytes);
   const int self = turn.self();
-  const TurnParts parts = parts_of(bytes, turn.size(), r.element());
+  const TurnParts parts = a.in_parts ? parts_of(bytes, turn.size(), r.element()) : TurnParts{};
   const std::uint32_t second = InboxHalves(m.group.inbox_packets).second;
   const std::int64_t own_begin = a.in_parts ? parts.at(self) : 0, own_bytes = a.in_parts ? parts.length(self) : bytes;
   const auto send_result = [&](const auto& part, const auto& d) {
@@ -531,15 +533,16 @@ template <bool Words, class AnyTurn, class R>
       [&] {
         if (a.in_parts || a.in_stride) {
           turn.each_by_crews(a.sends, [&](int k, const message::Crew& crew) {
-            push_row<Words>(crew, turn.flight(k).sent(InboxHalves::first), a.in_parts ? a.in + parts.at(k) : a.from(k),
-                            a.in_parts ? parts.length(k) : bytes);
+            push_row<Words, AnyTurn::loads>(crew, turn.flight(k).sent(InboxHalves::first),
+                                            a.in_parts ? a.in + parts.at(k) : a.from(k),
+                                            a.in_parts ? parts.length(k) : bytes);
           });
           if (a.in_parts && !Words) await_sent(turn.scope(), a.in, a.out, bytes);
         } else if (a.sends) {
           const message::PayloadLayout layout(message::payload_packets(length), length);
           const bool in_words = Words || message::is_words(a.in, length);
           message::each_part<1>(layout, message::Hands::all_of(turn.carriers()), [&](const auto& part, auto& d) {
-            load_part<Words>(part, layout, a.in, in_words, d);
+            load_part<Words, AnyTurn::loads>(part, layout, a.in, in_words, d);
             for (int k = 0; k < turn.size(); ++k)
               if (a.sends >> k & 1) turn.flight(k).sent(InboxHalves::first).write(part, d);
             return true;
@@ -556,7 +559,7 @@ template <bool Words, class AnyTurn, class R>
           came = fold_in_scratch(turn, a.operands, own, a.out + own_begin, own_bytes, r);
           if (came && a.in_parts)
             turn.each_by_crews(turn.others(), [&](int k, const message::Crew& crew) {
-              push_row<Words>(crew, turn.flight(k).sent(second), a.out + own_begin, own_bytes);
+              push_row<Words, AnyTurn::loads>(crew, turn.flight(k).sent(second), a.out + own_begin, own_bytes);
             });
         }
         if (a.in_parts)
@@ -596,6 +599,7 @@ template <class Scope, class R, class Otherwise>
       const auto length = static_cast<std::uint64_t>(bytes);
       if (has_carriers(scope, m.group.size) & message::is_words(a.in, length) & message::is_words(a.out, length)) {
         TurnOf<Scope> turn(scope, m);
+        if constexpr (!R::reads_operands_alone) turn.acquire_all();
         return reduce_rows<true>(turn, m, a, r);
       }
     }

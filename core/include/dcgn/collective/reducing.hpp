@@ -11,6 +11,7 @@
 #include <dcgn/collective/teams.hpp>
 #include <dcgn/collective/thresholds.hpp>
 #include <dcgn/message/copy_bytes.hpp>
+#include <dcgn/operation.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -46,6 +47,7 @@ struct Reducer {
     scope.sync();
   }
   static constexpr std::int64_t element_size = sizeof(T);
+  static constexpr bool reads_operands_alone = dcgn::detail::reads_operands_alone<Op>;
   // Whether several elements, or one, fill 8 bytes: operands that threads pass each other.
   static constexpr bool folds_words = 8 % sizeof(T) == 0;
   // Of elements that fill a word.

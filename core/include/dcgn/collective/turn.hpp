@@ -161,11 +161,51 @@ template <class Scope>
   return scope.broken() ? Code::aborted : code;
 }
 
+// What the threads of a block share in a turn: where its packets lie, by rank.
+using Flights = message::Flight[message::most_in_turn];
+
+// The inbox of the rank that a lane handles: where it is, if there is one, and what it holds.
+struct LaneInbox {
+  message::Inbox* place = nullptr;
+  message::InboxState its;
+
+  // What never changes.
+  DCGN_HOST_DEVICE void find(const Endpoint& me, int rank) {
+    place = &message::inbox_of(me, rank);
+    const message::TwoWords places = message::load_two(place);
+    its.to = reinterpret_cast<message::Packet*>(places.first);
+    its.from = reinterpret_cast<message::Packet*>(places.second);
+  }
+  // The rest, from inbox.turn on, as it is now.
+  DCGN_HOST_DEVICE void see(const message::TwoWords& state) {
+    its.turn = static_cast<std::uint32_t>(state.first);
+    its.seen = static_cast<std::uint32_t>(state.first >> 32);
+    its.signature = static_cast<std::uint32_t>(state.second);
+    its.bytes = static_cast<std::uint32_t>(state.second >> 32);
+  }
+};
+
+// Sends a signature, and the value beside it.
+[[gnu::always_inline]] DCGN_HOST_DEVICE inline void send_signature(const message::Flight& to, Signature signature,
+                                                                   std::uint64_t value) {
+  message::write_packet(*to.to, static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32),
+                        signature.word, to.turn + 1);
+}
+
+// What a block's first warp has found when all of several blocks have come.
+struct Found {
+  LaneInbox inbox;
+  std::uint32_t number = 0;  // of the calls that the rank has begun
+  bool free = true;          // the slot is in no other call
+  bool unread = false;       // whether a peer may not have read the segment that this turn writes
+  bool awaited = false;      // whether the leader knows that all blocks have looked
+  bool has_signed = false;   // whether the first warp has sent its signatures
+};
+
 // What the signatures of a turn said.
 struct Heard {
   Code code = Code::ok;
   Code late = Code::ok;  // a mismatch in the call before
-  bool opened = false;   // whether the turn could begin
 };
 
 // By a warp or thread of several blocks, `Blocks` is const gpu::BlocksScope*, which may be null; otherwise the code of
@@ -176,6 +216,8 @@ class Turn {
   // True if each lane of a warp handles one rank; false if one thread handles all.
   static constexpr bool by_lanes = dcgn::detail::decides_in_block && !Scope::single;
   static constexpr bool may_be_of_blocks = !std::is_null_pointer_v<Blocks>;
+  static constexpr message::Loads loads = message::Loads::cached;  // of buffers
+  DCGN_HOST_DEVICE void acquire_all() const {}                     // a barrier of a block or warp does: see BlocksTurn
 
   // Among `size` peers of a communicator, or among all of its ranks; at most as many as has_lanes() allows.
   // `blocks`: those that make the call, if several; then await_blocks() comes before everything else.
@@ -193,6 +235,18 @@ class Turn {
     else
       lane_ = size;
   }
+  // Of several blocks, which have come and look where its packets lie.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m, Blocks blocks, const Found& found)
+      : scope_(scope),
+        group_(m.group),
+        me_(*m.port.me),
+        peers_(peers_of(m.group)),
+        size_(m.group.size),
+        packets_(m.group.inbox_packets),
+        lane_(signs() ? static_cast<int>(scope.lookers().rank()) : m.group.size),
+        inbox_(found.inbox),
+        others_look_(true),
+        blocks_(blocks) {}
   [[gnu::always_inline]] DCGN_HOST_DEVICE Turn(const Scope& scope, const Member& m, Blocks blocks = nullptr)
       : Turn(scope, m.port, m.group, peers_of(m.group), m.group.size, blocks) {}
 
@@ -212,20 +266,19 @@ class Turn {
 
   // This turn's packets between this rank and rank k. Any thread of the scope may ask.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight(int k) const { return flights()[k]; }
-  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight_of(const message::Inbox& inbox,
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight flight_of(const message::InboxState& inbox,
                                                                     std::uint32_t turns_ago = 0) const {
-    const std::uint32_t turn = inbox.turn - turns_ago, begin = turn % message::Inbox::segments * packets_;
-    return {inbox.to + begin, inbox.from + begin, turn};
+    return message::flight_of(inbox, packets_, inbox.turn - turns_ago);
   }
 
   // Calls act(k, inbox) for each of `ranks` that the calling thread handles.
   template <class Act>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void each_seen_to(std::uint32_t ranks, const Act& act) const {
     if constexpr (by_lanes) {
-      if (lane_ < size_ && (ranks >> lane_ & 1)) act(lane_, mine_);
+      if (lane_ < size_ && (ranks >> lane_ & 1)) act(lane_, inbox_.its);
     } else {
       for (int k = lane_; k < size_; ++k)
-        if (ranks >> k & 1) act(k, k == self() ? message::Inbox{} : load(place_of(k)));
+        if (ranks >> k & 1) act(k, k == self() ? message::InboxState{} : load(place_of(k)));
     }
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE const Scope& carriers() const { return scope_; }
@@ -243,12 +296,13 @@ class Turn {
                                                            bool& has_begun) const {
     static_assert(by_lanes && Scope::in_warp);
     const bool other = lane_ < size_ && lane_ != self(), receives = other && (plan.receives >> lane_ & 1);
-    const std::uint32_t unseen = mine_.turn - mine_.seen;
-    const bool ready = !other || unseen == 0 || (!receives && (unseen <= message::most_unseen_turns || is_read(mine_)));
+    const message::InboxState& inbox = inbox_.its;
+    const std::uint32_t unseen = inbox.turn - inbox.seen;
+    const bool ready = !other || unseen == 0 || (!receives && (unseen <= message::most_unseen_turns || is_read(inbox)));
     has_begun = scope_.agree((load_busy().first == 0) & ready);
     if (!has_begun) return false;
     begin(plan, [&](int) { return value; });
-    const message::Flight its = flight_of(mine_);
+    const message::Flight its = flight_of(inbox);
     std::uint32_t d[3]{};
     const bool here = !receives || (message::spin(message::fast_looks,
                                                   [&] { return message::read_packet(*its.from, its.turn + 1, d); }) &&
@@ -310,7 +364,7 @@ class Turn {
       if (!blocks_) return true;
       if (!blocks_->await_others(scope_, acquires || !by_lanes)) return false;
       if constexpr (by_lanes)
-        if (place_) see_state(message::load_two_anew(&place_->turn));
+        if (inbox_.place) inbox_.see(message::load_two_anew(&inbox_.place->turn));
     }
     return true;
   }
@@ -319,23 +373,35 @@ class Turn {
     if constexpr (may_be_of_blocks)
       if (blocks_) message::order_memory();
   }
-  // What one warp, or thread, does in a turn of several blocks, when all have come. tell(code) lets the others go on:
-  // they need not wait until the signatures have been sent.
-  template <class Tell>
-  [[gnu::always_inline]] DCGN_HOST_DEVICE Heard run_signatures(const TurnPlan& plan, const Tell& tell) {
+  // Of a turn of several blocks, when all have looked where its packets lie: waits, as any call does, until the peers
+  // have read the segments.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Code await_segments(const TurnPlan& plan) {
+    return scope_.broadcast(signs() ? prepare(plan) : Code::ok);
+  }
+  // What one warp, or thread, does in such a turn. Its loads wait for each other as little as can be: all blocks wait
+  // for it.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE Heard run_signatures(const TurnPlan& plan, message::Turns& turns,
+                                                               const Found& found) {
+    static_assert(may_be_of_blocks);
     Code code = Code::ok;
-    if (signs()) code = prepare(plan);
-    code = scope_.broadcast(code);
-    tell(code);
-    if (code != Code::ok) return {.code = code};
     if (signs()) {
-      begin(plan, [&](int) { return static_cast<std::uint64_t>(plan.bytes); });
+      if (!found.has_signed)
+        each_seen_to(plan.sends, [&](int, const message::InboxState& inbox) {
+          sign(plan, inbox, static_cast<std::uint64_t>(plan.bytes));
+        });
+      if (scope_.leader()) {
+        begin_turn(turns, group_, plan.call, found.number, plan.bytes, plan.root);
+        awaits_looks_ = !found.awaited;
+        if (awaits_looks_) have_looked_ = blocks_->have_looked();
+      }
       code = read_signatures(plan, [](int, std::uint64_t, const message::Flight&) { return true; });
+      await_looks();
+      scope_.lookers().sync();
       if (code != Code::ok && scope_.leader())
         store_relaxed(me_.collectives.given_up, static_cast<std::uint32_t>(message::Phase::aborted));
       end(plan);
     }
-    return {scope_.broadcast(code), scope_.broadcast(late_), true};
+    return {scope_.broadcast(code), scope_.broadcast(late_)};
   }
 
   // A mismatch in the call before, found now by the threads that handle signatures. This call still completes, because
@@ -343,7 +409,14 @@ class Turn {
   [[gnu::always_inline]] DCGN_HOST_DEVICE Code late() const { return late_; }
 
  private:
-  using Flights = message::Flight[message::most_in_turn];
+  // By the leader of a turn of several blocks, before anything changes that these look at.
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void await_looks() {
+    if constexpr (may_be_of_blocks) {
+      if (!awaits_looks_) return;
+      blocks_->await_looks(have_looked_);  // in a stopped job nothing matters any more
+      awaits_looks_ = false;
+    }
+  }
 
   // Where this turn's packets lie, written by the threads that handle signatures for the other threads of their block.
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Flight* flights() const {
@@ -354,11 +427,11 @@ class Turn {
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE message::Inbox& place_of(int k) const {
     if constexpr (by_lanes)
-      return *place_;
+      return *inbox_.place;
     else
       return message::inbox_of(me_, peers_[k]);
   }
-  [[gnu::always_inline]] DCGN_HOST_DEVICE static message::Inbox load(const message::Inbox& inbox) {
+  [[gnu::always_inline]] DCGN_HOST_DEVICE static message::InboxState load(const message::InboxState& inbox) {
     const message::TwoWords places = message::load_two(&inbox), state = message::load_two(&inbox.turn);
     return {reinterpret_cast<message::Packet*>(places.first), reinterpret_cast<message::Packet*>(places.second),
             static_cast<std::uint32_t>(state.first),          static_cast<std::uint32_t>(state.first >> 32),
@@ -371,13 +444,6 @@ class Turn {
     else
       return false;
   }
-  // Of the lane's inbox, as it is now.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE void see_state(const message::TwoWords& state) {
-    mine_.turn = static_cast<std::uint32_t>(state.first);
-    mine_.seen = static_cast<std::uint32_t>(state.first >> 32);
-    mine_.signature = static_cast<std::uint32_t>(state.second);
-    mine_.bytes = static_cast<std::uint32_t>(state.second >> 32);
-  }
   // By the first warp of a block, or its leader. The warp synchronises first: one of its lanes may have made the call
   // before by itself.
   [[gnu::always_inline]] DCGN_HOST_DEVICE void find_inboxes() {
@@ -386,16 +452,13 @@ class Turn {
     lane_ = static_cast<int>(lookers.rank());
     if constexpr (by_lanes)
       if (lane_ < size_ && lane_ != peers_.self) {
-        place_ = &message::inbox_of(me_, peers_[lane_]);
-        const message::TwoWords places = message::load_two(place_);
-        mine_.to = reinterpret_cast<message::Packet*>(places.first);
-        mine_.from = reinterpret_cast<message::Packet*>(places.second);
-        if (!is_of_blocks()) see_state(message::load_two(&place_->turn));
+        inbox_.find(me_, peers_[lane_]);
+        if (!is_of_blocks()) inbox_.see(message::load_two(&inbox_.place->turn));
       }
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void note_flights(const TurnPlan& plan) const {
-    if (by_lanes && plan.signature.form() != Signature::payload) return;
-    each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
+    if (others_look_ || (by_lanes && plan.signature.form() != Signature::payload)) return;
+    each_seen_to(others(), [&](int k, const message::InboxState& inbox) {
       const message::Flight its = flight_of(inbox);
       message::Flight& to = flights()[k];
       to.to = its.to;
@@ -405,14 +468,14 @@ class Turn {
   }
   template <class Value>
   [[gnu::always_inline]] DCGN_HOST_DEVICE void begin(const TurnPlan& plan, const Value& value) const {
-    each_seen_to(plan.sends, [&](int k, const message::Inbox& inbox) { sign(plan, inbox, value(k)); });
+    each_seen_to(plan.sends, [&](int k, const message::InboxState& inbox) { sign(plan, inbox, value(k)); });
     if (!plan.begins || !scope_.leader()) return;
     message::Turns& turns = *me_.collectives.turns;
     std::uint32_t& begun = turns.begun[group_.pair];
     begin_turn(turns, group_, plan.call, is_of_blocks() ? load_relaxed(begun) : begun, plan.bytes, plan.root);
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE void end(const TurnPlan& plan) const {
-    each_seen_to(others(), [&](int k, const message::Inbox& inbox) {
+    each_seen_to(others(), [&](int k, const message::InboxState& inbox) {
       if (!(plan.sends >> k & 1)) sign(plan, inbox, static_cast<std::uint64_t>(plan.bytes));
       const std::uint32_t turn = inbox.turn + 1, known = inbox.turn - message::most_unseen_turns;
       const bool later = static_cast<std::int32_t>(known - inbox.seen) > 0;
@@ -445,7 +508,7 @@ class Turn {
     const message::TwoWords closed = load_busy();
     note_flights(plan);
     bool ready = closed.first == 0;
-    each_seen_to(others(), [&](int, const message::Inbox& inbox) {
+    each_seen_to(others(), [&](int, const message::InboxState& inbox) {
       ready = ready && (inbox.turn - inbox.seen <= message::most_unseen_turns || is_read(inbox));
     });
     const auto lookers = scope_.lookers();
@@ -457,22 +520,13 @@ class Turn {
                           : message::await_flights(me_, plan.call, awaited(plan, others(), true));
     return lookers.broadcast(code);
   }
-  // True if the peer has taken part in the last turn of which this rank must have seen a packet.
-  [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_read(const message::Inbox& inbox) const {
-    const message::Flight before = flight_of(inbox, message::most_unseen_turns + 1);
-#if defined(__CUDA_ARCH__)
-    const std::uint32_t epoch = load_relaxed(before.from->epoch);  // as packets are
-#else
-    const std::uint32_t epoch = load_acquire(before.from->epoch);
-#endif
-    return static_cast<std::int32_t>(epoch - before.turn - 1) >= 0;
+  [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_read(const message::InboxState& inbox) const {
+    return message::is_read(inbox, packets_);
   }
 
-  [[gnu::always_inline]] DCGN_HOST_DEVICE void sign(const TurnPlan& plan, const message::Inbox& inbox,
+  [[gnu::always_inline]] DCGN_HOST_DEVICE void sign(const TurnPlan& plan, const message::InboxState& inbox,
                                                     std::uint64_t value) const {
-    const message::Flight its = flight_of(inbox);
-    message::write_packet(*its.to, static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32),
-                          plan.signature.word, its.turn + 1);
+    send_signature(flight_of(inbox), plan.signature, value);
   }
 
   template <class Got>
@@ -489,7 +543,7 @@ class Turn {
     };
     for (;;) {
       bool here = true;
-      each_seen_to(left, [&](int k, const message::Inbox& inbox) {
+      each_seen_to(left, [&](int k, const message::InboxState& inbox) {
         const message::Flight its = flight_of(inbox);
         std::uint32_t d[3]{};
         here = message::spin(message::fast_looks, [&] { return message::read_packet(*its.from, its.turn + 1, d); }) &&
@@ -505,6 +559,7 @@ class Turn {
       });
       if (lookers.vote(here)) break;
       Code code = Code::ok;
+      await_looks();
       look_anew();
       if (scope_.leader()) code = message::await_flights(me_, plan.call, awaited(plan, plan.receives, false));
       code = lookers.broadcast(code);
@@ -514,6 +569,7 @@ class Turn {
     const bool before = lookers.vote(differs < 0 || differs >= size_);
     differs = lookers.first_found((differs >= size_) == before ? differs : -1, its_value, its_word);
     Code code = Code::ok;
+    await_looks();
     look_anew();
     if (scope_.leader())
       code = message::name_mismatch(me_, peers_, before ? differs - size_ : differs, before,
@@ -531,9 +587,10 @@ class Turn {
   message::Peers peers_;
   int size_;
   std::uint32_t packets_;
-  int lane_ = 0;  // the rank, or the first rank, that the calling thread handles
-  message::Inbox* place_ = nullptr;
-  message::Inbox mine_;  // of the one
+  int lane_ = 0;              // the rank, or the first rank, that the calling thread handles
+  LaneInbox inbox_;           // of the one
+  bool others_look_ = false;  // themselves where packets lie
+  bool awaits_looks_ = false, have_looked_ = false;
   Code late_ = Code::ok;
   [[no_unique_address]] Blocks blocks_;  // other multiprocessors may have made the slot's last call
 };

@@ -48,16 +48,14 @@ class BlocksScope {
   DCGN_HOST_DEVICE unsigned block_rank() const { return rank_ / context_.num_threads(); }
   // The calling thread's.
   DCGN_HOST_DEVICE BlockScope block() const { return BlockScope(context_); }
+  DCGN_HOST_DEVICE WarpScope warp() const { return this_warp(context_); }
   // As many as the grid has from the first one on.
   DCGN_HOST_DEVICE unsigned most_blocks() const { return context_.num_blocks() - context_.block_rank() + block_rank(); }
-  // A thread of each block looks: where all do they wait for each other at one word.
   DCGN_HOST_DEVICE bool agree(bool yes) const {
     const bool block = context_.sync_block_all(yes);
     bool met = !broken_, refused = false;
-    if (speaks()) {
-      if (!block) refuse();
-      met = await_turn(arrive(), refused);
-    }
+    if (speaks() && !block) refuse();
+    if (is_in_blocks_first_warp()) met = meet(refused);
     if (context_.sync_block_all(met && !refused)) return true;
     part(met);
     return false;
@@ -77,8 +75,8 @@ class BlocksScope {
   }
 
   DCGN_HOST_DEVICE void sync() const {
-    context_.sync_whole_block();  // the first thread speaks for all of its block
-    conclude(!speaks() || await_turn(arrive()));
+    context_.sync_whole_block();  // the first warp speaks for all of its block
+    conclude(!is_in_blocks_first_warp() || meet());
   }
   // The others wait for the leader, which waits for them: so the whole takes no more than one sync().
   template <class Act>
@@ -90,16 +88,14 @@ class BlocksScope {
     T result{};
     context_.sync_whole_block();
     bool met = true;
-    if (speaks()) {
-      if (leader()) {
-        met = await_others();
-        if (met) {
-          result = act();
-          new (scratch) T(result);
-          arrive();
-        }
-      } else {
-        met = await_turn(arrive());
+    if (!is_leaders_block()) {
+      if (is_in_blocks_first_warp()) met = meet();
+    } else if (is_in_blocks_first_warp()) {
+      met = await_others_together();
+      if (met && speaks()) {
+        result = act();
+        new (scratch) T(result);
+        release();
       }
     }
     conclude(met);
@@ -117,7 +113,7 @@ class BlocksScope {
     T result{};
     context_.sync_block();
     bool met = true;
-    if (speaks()) met = first ? await_others() : await_turn(arrive());
+    if (is_in_blocks_first_warp()) met = first ? await_others_together() : meet();
     conclude(met);
     if (broken_) return result;
     if (!first) return *static_cast<const T*>(scratch);
@@ -125,7 +121,7 @@ class BlocksScope {
     context_.sync_block();
     if (leader()) {
       new (scratch) T(result);
-      arrive();
+      release();
     }
     context_.sync_block();  // nobody takes this meeting for the next one
     return result;
@@ -156,79 +152,63 @@ class BlocksScope {
         tell(!unusual);
       }
       met = !broken_;
-    } else if (speaks()) {
-      met = await_turn(arrive(), unusual);
+    } else if (is_in_blocks_first_warp()) {
+      met = meet(unusual);
     }
     if (context_.sync_block_all(met && !unusual)) return T::usual();
     return part(met) ? *static_cast<const T*>(scratch) : T{};
   }
 
-  // The first warp of the first block runs lead(warp) at once, which calls await_others() and tell() itself, and
-  // returns what it told to each thread of the warp; the other threads go on when it has told. Returns that, and false
-  // where the job is stopped first. Warps of the first block may then disagree, so the call goes on with agree().
-  template <class Lead>
-  DCGN_HOST_DEVICE bool go_with_first_warp(const Lead& lead) const {
-    const bool first = is_leaders_block();
-    const WarpScope warp = this_warp(context_);
-    // Not after the block has synchronised: then the turn may end at any time.
-    const bool looks = first && !is_in_first_warp() && warp.leader() && !broken_;
-    const std::uint32_t before = looks ? load_relaxed(slot_.grid_barrier.meeting.arrived) : 0;
+  // The blocks meet; then the first warp of each runs look(warp), and where that says yes get_ready(warp). True for the
+  // threads of a block where that says yes; false also where the job is stopped first. Blocks may then disagree, so the
+  // call goes on with agree(). What look() reads, the first block changes only after await_looks(). `acquires`: what
+  // the others wrote before is visible to all loads; otherwise to those that go past the multiprocessor's cache.
+  template <class Look, class GetReady>
+  DCGN_HOST_DEVICE bool meet_and_look(bool acquires, const Look& look, const GetReady& get_ready) const {
     context_.sync_block();
-    bool met = !broken_, refused = false;
-    if (is_in_first_warp()) return !broken_ && lead(warp);
-    if (looks || (!first && speaks())) met = await_turn(first ? before : arrive(), refused);
-    broken_ = broken_ || !met;  // so that it does not arrive again
-    return first ? warp.agree(met && !refused) : context_.sync_block_all(met && !refused);
+    bool well = !broken_;
+    if (is_in_blocks_first_warp()) {
+      const WarpScope warp = this_warp(context_);
+      bool refused = false;
+      well = meet(refused, acquires);
+      broken_ = broken_ || !well;  // so that it does not arrive again
+      well = warp.agree(well && !refused) && look(warp);
+      if (speaks()) on_device::fetch_add_relaxed(slot_.grid_barrier.looks, 1);
+      well = well && get_ready(warp);
+    }
+    return context_.sync_block_all(well);
   }
-  // Within these two, by the first warp, or one thread of it. `acquires`: what the others wrote before is visible then.
-  // That clears a multiprocessor's cache, so who only tells the others to go on, and meets them again, leaves it to
-  // them: their part in the meeting makes everything visible to each other.
+  // By the leader, once in each such meeting: whether all have looked.
+  DCGN_HOST_DEVICE bool have_looked() const { return on_device::load_to_acquire(slot_.grid_barrier.looks) == blocks_; }
+  // By the leader, before it changes what they look at, or ends the call: when all have looked, which is soon.
+  // `have`: they have. False where the job is stopped first.
+  DCGN_HOST_DEVICE bool await_looks(bool have = false) const {
+    for (std::uint32_t pauses = 0; !have; ++pauses) {
+      have = have_looked();
+      if (pauses % message::look_every == message::look_every - 1 &&
+          load_relaxed(*slot_.phase) == static_cast<std::uint32_t>(message::Phase::aborted))
+        return false;
+      if (!have) relax();
+    }
+    store_relaxed(slot_.grid_barrier.looks, 0);
+    return true;
+  }
+  // Within lead_warp_at_once(), by the first warp, or one thread of it. `acquires`: what the others wrote is visible
+  // then. That clears a multiprocessor's cache, so who only tells the others to go on, and meets them again, leaves it
+  // to them: their part in the meeting makes everything visible to each other.
   template <class Few>
   DCGN_HOST_DEVICE bool await_others(const Few& few, bool acquires) const {
 #if !defined(__CUDA_ARCH__)
     acquires = true;  // the host has no such caches
 #endif
-    const bool met = few.agree(!few.leader() || (acquires ? await_others() : sees_others()));
+    const bool met = few.agree(!waits() || (acquires ? await_others() : sees_others()));
     broken_ = broken_ || !met;
     return met;
   }
   // By its leader: the others go on, and learn whether all is well.
   DCGN_HOST_DEVICE void tell(bool well) const {
     if (!well) refuse();
-    arrive();
-  }
-
-  // lead(warp) by the first warp of the first block at once; follow(block) by the threads of each other one when all
-  // blocks have come, which says whether it has done its part. When all have come back, finish() by the leader; then
-  // what lead() returned.
-  template <class Lead, class Follow, class Finish>
-  DCGN_HOST_DEVICE auto share(const Lead& lead, const Follow& follow, const Finish& finish) const {
-    using T = decltype(lead(this_warp(context_)));
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_scratch_bytes, "too large to broadcast");
-    void* const scratch = slot_.grid_barrier.scratch;
-    if (broken_) return T{};
-    context_.sync_block();
-    const std::uint32_t before = speaks() ? arrive() : 0;
-    bool done = true, met = true;
-    if (!is_leaders_block()) {
-      if (speaks()) met = await_turn(before);
-      conclude(met);
-      if (!broken_) done = follow(this_block(context_));
-      context_.sync_block();
-      if (speaks()) met = await_turn(arrive());
-    } else if (rank_ < warp_size) {
-      const T result = lead(this_warp(context_));
-      if (leader()) {
-        met = await_turn(before) && await_others();
-        if (met) {
-          finish();
-          new (scratch) T(result);
-          arrive();
-        }
-      }
-    }
-    conclude(met && done);
-    return broken_ ? T{} : *static_cast<const T*>(scratch);
+    release();
   }
 
   // A row: the leader issues orders, which the other blocks follow one after the other, and finds out meanwhile what
@@ -291,11 +271,21 @@ class BlocksScope {
     return load_relaxed(g.meeting.arrived) >> 31;
   }
 
-  // Whether the thread meets the other blocks for its own.
+  // The first warp of a block meets the other blocks: its first thread arrives, and it waits. All lanes of a GPU wait,
+  // because lanes that wait for one of them go on with it only most of a microsecond later.
+  DCGN_HOST_DEVICE bool is_in_blocks_first_warp() const { return context_.thread_rank() < warp_size; }
   DCGN_HOST_DEVICE bool speaks() const { return context_.thread_rank() == 0 && !broken_; }
+  DCGN_HOST_DEVICE bool waits() const {
+    return dcgn::detail::decides_in_block ? is_in_blocks_first_warp() && !broken_ : speaks();
+  }
+  DCGN_HOST_DEVICE std::uint32_t part_of_turn() const { return is_leaders_block() ? turn - (blocks_ - 1) : 1; }
   // Returns the word before.
-  DCGN_HOST_DEVICE std::uint32_t arrive() const {
-    return on_device::fetch_add_release(slot_.grid_barrier.meeting.arrived, leader() ? turn - (blocks_ - 1) : 1);
+  DCGN_HOST_DEVICE message::GridBarrier::Meeting arrive() const {
+    return message::arrive_at(slot_.grid_barrier, part_of_turn());
+  }
+  // By the leader, when all others have come: they go on.
+  DCGN_HOST_DEVICE void release() const {
+    on_device::fetch_add_release(slot_.grid_barrier.meeting.arrived, part_of_turn());
   }
   // Before it arrives: the blocks of this meeting learn that not all is well.
   DCGN_HOST_DEVICE void refuse() const {
@@ -308,34 +298,55 @@ class BlocksScope {
   DCGN_HOST_DEVICE bool sees_others() const {
     return sees(slot_.grid_barrier.meeting.arrived, ~turn, blocks_ - 1, true);
   }
-  DCGN_HOST_DEVICE bool await_others() const {
-    if (!sees_others()) return false;
-    on_device::load_acquire(slot_.grid_barrier.meeting.arrived);
-    return true;
+  DCGN_HOST_DEVICE bool await_others() const { return await(slot_.grid_barrier.meeting.arrived, ~turn, blocks_ - 1); }
+  // By its first warp: the leader may not arrive before all lanes have seen that.
+  DCGN_HOST_DEVICE bool await_others_together() const {
+    const bool met = !waits() || await_others();
+    return dcgn::detail::decides_in_block ? this_warp(context_).agree(met) : met;
   }
-  DCGN_HOST_DEVICE bool await_turn(std::uint32_t before) const {
-    return await(slot_.grid_barrier.meeting.arrived, turn, ~before & turn);
+  // By the first warp of a block: what arrive() returned, for all who wait.
+  DCGN_HOST_DEVICE message::GridBarrier::Meeting arrive_together() const {
+    message::GridBarrier::Meeting before;
+    if (speaks()) before = arrive();
+    return dcgn::detail::decides_in_block ? this_warp(context_).broadcast(before) : before;
   }
-  // The same, and says whether a block refused.
-  DCGN_HOST_DEVICE bool await_turn(std::uint32_t before, bool& refused) const {
+  // Arrives, and waits until all have come. False where the job is stopped first.
+  DCGN_HOST_DEVICE bool meet() const {
+    bool refused = false;
+    return meet(refused);
+  }
+  // The same, and says whether a block refused. `acquires`: see meet_and_look().
+  DCGN_HOST_DEVICE bool meet(bool& refused, bool acquires = true) const {
+    const message::GridBarrier::Meeting before = arrive_together();
+    return waits() ? await_turn(before, refused, acquires) : !broken_;
+  }
+  // After arrive(), which returned `before`. The last to come need not look.
+  DCGN_HOST_DEVICE bool await_turn(const message::GridBarrier::Meeting& before, bool& refused, bool acquires) const {
     const message::GridBarrier& g = slot_.grid_barrier;
-    if (!sees(g.meeting.arrived, turn, ~before & turn, true)) return false;
-    refused = message::load_meeting(g).is_refused(before);
+    message::GridBarrier::Meeting now = before;
+    now.arrived += part_of_turn();
+    for (std::uint32_t looks = 0; !((now.arrived ^ before.arrived) & turn); ++looks) {
+      if (looks == message::look_every && !await_long(g.meeting.arrived, turn, ~before.arrived & turn, true))
+        return false;
+      if (looks) relax();
+      now = message::load_meeting(g);
+    }
+    if (acquires) on_device::acquire_seen();
+    refused = now.is_refused(before.arrived);
     return true;
   }
   DCGN_HOST_DEVICE void conclude(bool met) const { broken_ = !context_.sync_block_all(met) || broken_; }
 
-  // Waits until these bits of the word have this value, or another one; false where the job is stopped first. Many look
-  // at one word, so they acquire once, when they have seen it: an acquire clears the multiprocessor's cache. Not
-  // functions to be called: ptxas would break them (scripts/check-kernels).
+  // Waits until these bits of the word have this value, or another one; false where the job is stopped first. It
+  // acquires once, when it has seen it. Not functions to be called: ptxas would break them (scripts/check-kernels).
   DCGN_HOST_DEVICE bool await(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value,
                               bool equal = true) const {
     if (!sees(word, bits, value, equal)) return false;
-    on_device::load_acquire(word);
+    on_device::acquire_seen();
     return true;
   }
   DCGN_HOST_DEVICE bool sees(const std::uint32_t& word, std::uint32_t bits, std::uint32_t value, bool equal) const {
-    for (std::uint32_t pauses = 0; ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
+    for (std::uint32_t pauses = 0; ((on_device::load_to_acquire(word) & bits) == value) != equal; ++pauses) {
       if (pauses == message::look_every) return await_long(word, bits, value, equal);
       relax();
     }

@@ -196,7 +196,7 @@ struct DeviceBarrier;  // device_barrier.hpp
 struct WorldBarriers;  // the same
 
 // What a slot has for the collectives that it is in with another slot: see inbox.hpp.
-struct alignas(32) Inbox {
+struct InboxState {
   static constexpr std::uint32_t segments = 4;
 
   Packet* to = nullptr;         // at the peer; null where there is none
@@ -206,6 +206,7 @@ struct alignas(32) Inbox {
   std::uint32_t signature = 0;  // that this rank has sent in the turn before,
   std::uint32_t bytes = 0;      // and of how many
 };
+struct alignas(32) Inbox : InboxState {};
 
 // The packets of a turn between two ranks, as one of them has them.
 struct Flight {

@@ -41,11 +41,25 @@ static_assert(Inbox::segments >= most_unseen_turns + 3);
 DCGN_HOST_DEVICE inline Inbox& inbox_of(const Endpoint& me, std::int32_t rank) {
   return me.collectives.inboxes[rank - me.first];
 }
-DCGN_HOST_DEVICE inline Flight flight_of(const Endpoint& me, const Inbox& inbox, std::uint32_t turn) {
-  const std::uint64_t begin = std::uint64_t{turn % Inbox::segments} * me.collectives.inbox_packets;
+// The packets of a turn, where a segment has so many.
+DCGN_HOST_DEVICE inline Flight flight_of(const InboxState& inbox, std::uint32_t segment_packets, std::uint32_t turn) {
+  const std::uint32_t begin = turn % Inbox::segments * segment_packets;
   return {inbox.to + begin, inbox.from + begin, turn};
 }
-DCGN_HOST_DEVICE inline Flight flight_of(const Endpoint& me, const Inbox& inbox) {
+// Whether the peer has taken part in the last turn of which this rank must have seen a packet.
+DCGN_HOST_DEVICE inline bool is_read(const InboxState& inbox, std::uint32_t segment_packets) {
+  const Flight before = flight_of(inbox, segment_packets, inbox.turn - most_unseen_turns - 1);
+#if defined(__CUDA_ARCH__)
+  const std::uint32_t epoch = load_relaxed(before.from->epoch);  // as packets are
+#else
+  const std::uint32_t epoch = load_acquire(before.from->epoch);
+#endif
+  return static_cast<std::int32_t>(epoch - before.turn - 1) >= 0;
+}
+DCGN_HOST_DEVICE inline Flight flight_of(const Endpoint& me, const InboxState& inbox, std::uint32_t turn) {
+  return flight_of(inbox, me.collectives.inbox_packets, turn);
+}
+DCGN_HOST_DEVICE inline Flight flight_of(const Endpoint& me, const InboxState& inbox) {
   return flight_of(me, inbox, inbox.turn);
 }
 
@@ -117,6 +131,15 @@ struct AwaitedFlights {
 // By one thread, as the rank finishes: compares the signatures of the last turn in which it waited for nobody, as it
 // does in its next one. It waits for none that has not come: the other rank will find its own.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code see_last_turns(Endpoint& me);
+
+// Whether the rank is in no call and not stopped, whoever has changed that last.
+DCGN_HOST_DEVICE inline bool is_free(const Endpoint& me) {
+#if defined(__CUDA_ARCH__)
+  return load_two_anew(&me.busy).first == 0;
+#else
+  return (load_relaxed(me.busy) | load_relaxed(me.stopped)) == 0;
+#endif
+}
 
 // By one thread: the error of a rank that cannot begin a call, because it is stopped or in another call.
 [[gnu::noinline]] DCGN_HOST_DEVICE Code refuse(Endpoint& me, Call call);

@@ -1,7 +1,9 @@
 // Payloads: bytes in a FIFO's packets.
 #pragma once
 
+#include <dcgn/arch/atomic.hpp>
 #include <dcgn/arch/relax.hpp>
+#include <dcgn/message/copy_bytes.hpp>
 #include <dcgn/message/endpoint.hpp>
 
 #include <cstdint>
@@ -103,9 +105,15 @@ DCGN_HOST_DEVICE inline bool has_words([[maybe_unused]] const void* buffer) {
 #endif
 }
 
+// How a GPU's thread loads from a buffer. Fresh loads go past the multiprocessor's own cache, and see what others wrote
+// before a meeting that does not clear it.
+enum class Loads { cached, fresh };
+
+template <Loads L = Loads::cached>
 DCGN_HOST_DEVICE inline std::uint32_t load_word(const unsigned char* from) {
 #if defined(__CUDA_ARCH__)
-  return *reinterpret_cast<const std::uint32_t*>(from);
+  const auto& word = *reinterpret_cast<const std::uint32_t*>(from);
+  return L == Loads::fresh ? load_relaxed(word) : word;
 #else
   std::uint32_t value;
   memcpy(&value, from, 4);
@@ -130,14 +138,16 @@ DCGN_HOST_DEVICE inline bool lies_on_16(const void* memory) {
   return (reinterpret_cast<std::uintptr_t>(memory) & 15) == 0;
 }
 
+template <Loads L = Loads::cached>
 DCGN_HOST_DEVICE inline FourWords load_four(const unsigned char* from, [[maybe_unused]] bool at_once) {
   FourWords v;
 #if defined(__CUDA_ARCH__)
   if (at_once) {
-    const uint4 line = *reinterpret_cast<const uint4*>(from);
+    const auto* const place = reinterpret_cast<const uint4*>(from);
+    const uint4 line = L == Loads::fresh ? load_line(place) : *place;
     return {{line.x, line.y, line.z, line.w}};
   }
-  for (int i = 0; i < 4; ++i) v.word[i] = load_word(from + 4 * i);
+  for (int i = 0; i < 4; ++i) v.word[i] = load_word<L>(from + 4 * i);
 #else
   memcpy(&v, from, sizeof v);
 #endif
@@ -193,13 +203,17 @@ struct Share {
 
   DCGN_HOST_DEVICE std::uint32_t packet(std::uint32_t k) const { return first + 32 * k; }
   DCGN_HOST_DEVICE static bool has(std::uint32_t) { return true; }
+  template <Loads L = Loads::cached>
   DCGN_HOST_DEVICE void load(const unsigned char* from, std::uint32_t, std::uint32_t (&d)[4][3]) const {
     for (std::uint32_t v = 0; v < 3; ++v) {
-      const FourWords four = load_four(from + byte + 512 * v, lies_on_16(from));
+      const FourWords four = load_four<L>(from + byte + 512 * v, lies_on_16(from));
       for (std::uint32_t i = 4 * v; i < 4 * v + 4; ++i) d[i / 3][i % 3] = four.word[i % 4];
     }
   }
-  DCGN_HOST_DEVICE void load_own(const unsigned char* from, std::uint32_t (&d)[4][3]) const { load(from, 0, d); }
+  template <Loads L = Loads::cached>
+  DCGN_HOST_DEVICE void load_own(const unsigned char* from, std::uint32_t (&d)[4][3]) const {
+    load<L>(from, 0, d);
+  }
   DCGN_HOST_DEVICE void store(unsigned char* to, const std::uint32_t (&d)[4][3]) const {
     for (std::uint32_t v = 0; v < 3; ++v) {
       FourWords four;
@@ -231,13 +245,13 @@ struct Strided {
   }
   // Of whole words, while other threads may be writing theirs: what load() reads where there is no word is one of
   // those.
-  template <std::uint32_t Count>
+  template <Loads L = Loads::cached, std::uint32_t Count>
   DCGN_HOST_DEVICE void load_own(const unsigned char* from, std::uint32_t (&d)[Count][3]) const {
     for (std::uint32_t k = 0; k < Count; ++k) {
       const PacketWords words(packet(k), payload.packets);
       for (std::uint32_t w = 0; w < 3; ++w) {
         const std::uint32_t word = words.first + w * words.stride;
-        d[k][w] = word < payload.whole ? load_word(from + std::uint64_t{word} * 4) : 0;
+        d[k][w] = word < payload.whole ? load_word<L>(from + std::uint64_t{word} * 4) : 0;
       }
     }
   }

@@ -19,7 +19,7 @@ DCGN_HOST_DEVICE bool BlocksScope::await_long(const std::uint32_t& word, std::ui
   const bool in_call = leader() && bits == ~turn;
   std::uint64_t since = now_ns();
   bool met = true, told = false, says = false;
-  for (std::uint32_t pauses = 1; met && ((load_relaxed(word) & bits) == value) != equal; ++pauses) {
+  for (std::uint32_t pauses = 1; met && ((on_device::load_to_acquire(word) & bits) == value) != equal; ++pauses) {
     relax();
     if (pauses % message::look_every) continue;
     const std::uint32_t phase = load_relaxed(*slot_.phase);
@@ -48,8 +48,10 @@ DCGN_HOST_DEVICE bool BlocksScope::part(bool met) const {
   message::GridBarrier& g = slot_.grid_barrier;
   conclude(met);
   sync();  // all have seen it
-  if (leader())
+  if (leader()) {
     for (std::uint8_t& refused : g.meeting.refused) store_relaxed(refused, 0);
+    store_relaxed(g.looks, 0);
+  }
   sync();
   return !broken_;
 }

@@ -78,15 +78,15 @@ std::string reach_of(const CollGate& gate) {
 // Those that a user would try; the best counts.
 std::vector<Scope> scopes_for(std::int64_t bytes) {
   constexpr Scope warp{.kind = ScopeKind::warp}, block{.kind = ScopeKind::block},
-      block_256{.kind = ScopeKind::block, .threads = 256},
-      blocks_16{.kind = ScopeKind::blocks, .blocks = 16, .threads = 512}, grid{.kind = ScopeKind::blocks, .blocks = 0},
+      block_256{.kind = ScopeKind::block, .threads = 256}, grid{.kind = ScopeKind::blocks, .blocks = 0},
+      grid_128{.kind = ScopeKind::blocks, .blocks = 0, .threads = 128},
       grid_256{.kind = ScopeKind::blocks, .blocks = 0, .threads = 256},
       grid_512{.kind = ScopeKind::blocks, .blocks = 0, .threads = 512};
   if (Device(0).kind() == DeviceKind::emulated) return {warp};  // where blocks take long
   if (bytes <= 8) return {warp, block};
   if (bytes < 64 * kb) return {block, block_256};
-  if (bytes < 4 * mb) return {block, blocks_16, grid_256, grid_512};
-  return {blocks_16, grid, grid_256, grid_512};
+  if (bytes < 4 * mb) return {block, block_256, grid_128, grid_256};
+  return {grid, grid_128, grid_256, grid_512};
 }
 
 class GatesCollRunner {

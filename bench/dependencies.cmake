@@ -27,7 +27,7 @@ else()
     foreach(library IN ITEMS ${ARGN})
       string(TOUPPER ${library} upper)
       # Beside the header first: other places may have another version.
-      find_library(DCGN_${upper} NAMES ${library} lib${library}.so.3 lib${library}.so.2
+      find_library(DCGN_${upper} NAMES ${library} lib${library}.so.3 lib${library}.so.2 NAMES_PER_DIR
                    HINTS ${DCGN_${name}_INCLUDE}/.. ${hints} PATH_SUFFIXES lib)
       mark_as_advanced(DCGN_${upper})
     endforeach()

@@ -127,7 +127,8 @@ class BlocksTurn {
     each_other(few, found.inbox, [&](int k, LaneInbox& inbox) {
       inbox.see(message::load_two_anew(&inbox.place->turn));
       flights()[k] = message::flight_of(inbox.its, m_.group.inbox_packets, inbox.its.turn);
-      found.unread = found.unread || inbox.its.turn - inbox.its.seen > message::most_unseen_turns;
+      found.unread = found.unread || (inbox.its.turn - inbox.its.seen > message::most_unseen_turns &&
+                                      !message::is_read(inbox.its, m_.group.inbox_packets));
     });
     if (few.agree(found.free & !found.unread)) return true;
     found.unread = true;

@@ -258,20 +258,15 @@ DCGN_HOST_DEVICE inline void acquire_seen() {
 #endif
 }
 
-// These order nothing.
-DCGN_HOST_DEVICE inline std::uint32_t fetch_add_relaxed(std::uint32_t& word, std::uint32_t value) {
+// Orders nothing.
+template <class T>
+requires std::is_unsigned_v<T> DCGN_HOST_DEVICE inline T fetch_add_relaxed(T& word, std::type_identity_t<T> value) {
 #if defined(__CUDA_ARCH__)
-  std::uint32_t old;
-  asm volatile("atom.relaxed.gpu.add.u32 %0,[%1],%2;" : "=r"(old) : "l"(&word), "r"(value) : "memory");
-  return old;
-#else
-  return dcgn::fetch_add(word, value);
-#endif
-}
-DCGN_HOST_DEVICE inline std::uint64_t fetch_add_relaxed(std::uint64_t& word, std::uint64_t value) {
-#if defined(__CUDA_ARCH__)
-  std::uint64_t old;
-  asm volatile("atom.relaxed.gpu.add.u64 %0,[%1],%2;" : "=l"(old) : "l"(&word), "l"(value) : "memory");
+  T old;
+  if constexpr (sizeof(T) == 4)
+    asm volatile("atom.relaxed.gpu.add.u32 %0,[%1],%2;" : "=r"(old) : "l"(&word), "r"(value) : "memory");
+  else
+    asm volatile("atom.relaxed.gpu.add.u64 %0,[%1],%2;" : "=l"(old) : "l"(&word), "l"(value) : "memory");
   return old;
 #else
   return dcgn::fetch_add(word, value);

@@ -3,8 +3,9 @@
 // that warp saves registers. All other threads carry payloads. The turn is noted as over when all blocks have looked,
 // and they meet again at the end.
 //
-// Memory order: the first meeting leaves a multiprocessor's cache as it is, because clearing it takes half a
-// microsecond. So buffers are read past that cache. The second meeting clears it, as a result may lie in it.
+// Memory order: the first meeting leaves a multiprocessor's cache as it is, because clearing it takes up to a
+// quarter of a microsecond. So buffers are read past that cache. The second meeting clears it, as a result may lie in
+// it.
 #pragma once
 
 #include <dcgn/collective/channel.hpp>
@@ -71,7 +72,7 @@ class BlocksTurn {
     Found found;
     if constexpr (Turn<gpu::WarpScope>::by_lanes)
       if (const int lane = static_cast<int>(scope_.block().rank()); lane < size_ && lane != self_)
-        found.inbox.find(me_, peers_of(m_.group)[lane]);
+        found.inbox.find(message::inbox_of(me_, peers_of(m_.group)[lane]));
     const bool opened = scope_.meet_and_look(
         acquires_,
         [&](const gpu::WarpScope& warp) {
@@ -113,7 +114,7 @@ class BlocksTurn {
     } else if (few.leader()) {
       for (int k = 0; k < size_; ++k) {
         if (k == self_) continue;
-        inbox.find(me_, peers_of(m_.group)[k]);
+        inbox.find(message::inbox_of(me_, peers_of(m_.group)[k]));
         act(k, inbox);
       }
     }

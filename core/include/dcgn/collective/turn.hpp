@@ -170,8 +170,8 @@ struct LaneInbox {
   message::InboxState its;
 
   // What never changes.
-  DCGN_HOST_DEVICE void find(const Endpoint& me, int rank) {
-    place = &message::inbox_of(me, rank);
+  DCGN_HOST_DEVICE void find(message::Inbox& inbox) {
+    place = &inbox;
     const message::TwoWords places = message::load_two(place);
     its.to = reinterpret_cast<message::Packet*>(places.first);
     its.from = reinterpret_cast<message::Packet*>(places.second);
@@ -278,7 +278,7 @@ class Turn {
       if (lane_ < size_ && (ranks >> lane_ & 1)) act(lane_, inbox_.its);
     } else {
       for (int k = lane_; k < size_; ++k)
-        if (ranks >> k & 1) act(k, k == self() ? message::InboxState{} : load(place_of(k)));
+        if (ranks >> k & 1) act(k, k == self() ? message::InboxState{} : load(k));
     }
   }
   [[gnu::always_inline]] DCGN_HOST_DEVICE const Scope& carriers() const { return scope_; }
@@ -431,11 +431,11 @@ class Turn {
     else
       return message::inbox_of(me_, peers_[k]);
   }
-  [[gnu::always_inline]] DCGN_HOST_DEVICE static message::InboxState load(const message::InboxState& inbox) {
-    const message::TwoWords places = message::load_two(&inbox), state = message::load_two(&inbox.turn);
-    return {reinterpret_cast<message::Packet*>(places.first), reinterpret_cast<message::Packet*>(places.second),
-            static_cast<std::uint32_t>(state.first),          static_cast<std::uint32_t>(state.first >> 32),
-            static_cast<std::uint32_t>(state.second),         static_cast<std::uint32_t>(state.second >> 32)};
+  [[gnu::always_inline]] DCGN_HOST_DEVICE message::InboxState load(int k) const {
+    LaneInbox inbox;
+    inbox.find(place_of(k));
+    inbox.see(message::load_two(&inbox.place->turn));
+    return inbox.its;
   }
 
   [[gnu::always_inline]] DCGN_HOST_DEVICE bool is_of_blocks() const {
@@ -452,7 +452,7 @@ class Turn {
     lane_ = static_cast<int>(lookers.rank());
     if constexpr (by_lanes)
       if (lane_ < size_ && lane_ != peers_.self) {
-        inbox_.find(me_, peers_[lane_]);
+        inbox_.find(message::inbox_of(me_, peers_[lane_]));
         if (!is_of_blocks()) inbox_.see(message::load_two(&inbox_.place->turn));
       }
   }

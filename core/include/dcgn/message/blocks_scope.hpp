@@ -183,13 +183,7 @@ class BlocksScope {
   // By the leader, before it changes what they look at, or ends the call: when all have looked, which is soon.
   // `have`: they have. False where the job is stopped first.
   DCGN_HOST_DEVICE bool await_looks(bool have = false) const {
-    for (std::uint32_t pauses = 0; !have; ++pauses) {
-      have = have_looked();
-      if (pauses % message::look_every == message::look_every - 1 &&
-          load_relaxed(*slot_.phase) == static_cast<std::uint32_t>(message::Phase::aborted))
-        return false;
-      if (!have) relax();
-    }
+    if (!have && !sees(slot_.grid_barrier.looks, ~0u, blocks_, true)) return false;
     store_relaxed(slot_.grid_barrier.looks, 0);
     return true;
   }

@@ -195,7 +195,7 @@ inline constexpr int most_at_once = 256;
 struct DeviceBarrier;  // device_barrier.hpp
 struct WorldBarriers;  // the same
 
-// What a slot has for the collectives that it is in with another slot: see inbox.hpp.
+// What a slot has for the collectives that it is in with another slot: see inbox.hpp. An Inbox is where it lies.
 struct InboxState {
   static constexpr std::uint32_t segments = 4;
 

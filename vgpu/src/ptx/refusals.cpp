@@ -93,8 +93,9 @@ std::optional<std::string> refusal(const Directive& directive) {
 }
 
 std::optional<std::string> remark(const Instruction& instruction) {
-  if (instruction.opcode == "call" && callee_of(instruction) == "malloc")
-    return "malloc: each GPU has a heap of its own";
+  if (instruction.opcode == "call")
+    for (const char* const name : {"malloc", "free"})
+      if (callee_of(instruction) == name) return std::string(name) + ": each GPU has a heap of its own";
   std::optional<std::string> found;
   for (const Operand& operand : instruction.operands)
     for_each_name(operand, [&](const Operand& name) {

@@ -25,8 +25,8 @@ std::optional<std::string> refusal(const Module& module, const Instruction& inst
 // The same for what stands in a kernel's head: cluster directives.
 std::optional<std::string> refusal(const Directive& directive);
 
-// What is not refused but deserves a word: %smid and %nsmid, which are not unique any more; the heap of malloc, which
-// each GPU has of its own.
+// What is not refused but deserves a word: %smid and %nsmid, which are not unique any more; the heap of malloc and
+// free, of which each GPU has its own.
 std::optional<std::string> remark(const Instruction& instruction);
 
 }  // namespace dcgn::virtual_gpu::ptx

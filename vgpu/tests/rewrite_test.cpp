@@ -159,11 +159,45 @@ TEST(Rewrite, functions_read_a_record_that_kernels_write) {
     return ptx_module(".func f() { .reg .u32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n.entry k() { .shared .b8 s[" +
                       std::to_string(bytes) + "]; .reg .u32 %r<2>; st.shared.u32 [s], %r1; call f; ret; }\n");
   };
-  EXPECT_EQ(error_of([&] { rewrite_text(with_shared(49136)); }),
-            "dcgn: ptx: x.ptx:5:8: kernel k has 49136 bytes of static shared memory, expected at most 49120, as its "
-            "functions read the block's index");
+  EXPECT_TRUE(kernel(rewrite_text(with_shared(49120)), "k").split());
+  EXPECT_EQ(kernel(rewrite_text(with_shared(49120)), "k").static_shared, 49120U);
   if (const auto ptxas = find_ptxas()) {
     EXPECT_EQ(assemble(*ptxas, rewrite_text(with_shared(49120)).text, "sm_90"), "");
+  }
+}
+
+TEST(Rewrite, a_kernel_without_room_for_the_record_stays_whole) {
+  const std::string text = ptx_module(R"(
+.func f() { .reg .u32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }
+.func g() { .reg .u32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }
+.entry full() { .shared .b8 s[49136]; .reg .u32 %r<2>; st.shared.u32 [s], %r1; call f; ret; }
+.entry same() { call f; ret; }
+.entry other() { call g; ret; }
+.entry plain() { .shared .b8 s[49152]; .reg .u32 %r<2>; st.shared.u32 [s], %r1; mov.u32 %r1, %ctaid.x; ret; }
+)");
+  const Rewritten r = rewrite_text(text);
+  ASSERT_EQ(kernel(r, "full").reasons.size(), 1U);
+  EXPECT_EQ(kernel(r, "full").reasons[0].construct,
+            "shared memory: 49136 bytes, which leave no room for 24 that functions read the block's index from");
+  EXPECT_EQ(kernel(r, "full").record_bytes, 0U);
+  EXPECT_EQ(kernel(r, "full").static_shared, 49136U);
+  ASSERT_EQ(kernel(r, "same").reasons.size(), 1U);
+  EXPECT_TRUE(has(kernel(r, "same").reasons[0].construct, "shared memory: full, which runs the same function, has"));
+  EXPECT_EQ(kernel(r, "same").reasons[0].function, "f");
+  EXPECT_TRUE(kernel(r, "other").split());
+  EXPECT_EQ(kernel(r, "other").record_bytes, 24U);
+  EXPECT_TRUE(kernel(r, "plain").split());
+  // The oracle and whole kernels need no record.
+  EXPECT_TRUE(kernel(rewrite_text(text, {Mode::early_exit, {}}), "full").split());
+  Options options;
+  options.whole = true;
+  for (const KernelReport& k : rewrite_text(text, options).kernels) {
+    EXPECT_TRUE(k.reasons.empty()) << k.name;
+    EXPECT_EQ(k.record_bytes, 0U) << k.name;
+  }
+  if (const auto ptxas = find_ptxas()) {
+    EXPECT_EQ(assemble(*ptxas, r.text, "sm_90"), "");
+    EXPECT_EQ(assemble(*ptxas, rewrite_text(text, options).text, "sm_90"), "");
   }
 }
 
@@ -266,7 +300,8 @@ TEST(Rewrite, whole_kernels_keep_their_parameters_and_share_variables) {
   options.whole = true;
   for (const std::string& name : corpus_names()) {
     const Rewritten whole = rewrite_corpus(name, options), split = rewrite_corpus(name);
-    EXPECT_FALSE(has(whole.text, "dcgn_first_x")) << name;
+    for (const char* added : {"dcgn_first_x", "dcgn_block", "%dcgn_ctaid_x", "%dcgn_nctaid_x"})
+      EXPECT_FALSE(has(whole.text, added)) << name;
     for (const KernelReport& k : whole.kernels) EXPECT_FALSE(k.split()) << name << ": " << k.name;
     EXPECT_EQ(whole.kernels.size(), split.kernels.size());
     ASSERT_EQ(whole.variables.size(), split.variables.size());

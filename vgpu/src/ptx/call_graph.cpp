@@ -5,16 +5,12 @@
 
 namespace dcgn::virtual_gpu::ptx {
 
-namespace {
-
-// What the driver has for every module; none of it reads the block's index.
-bool is_drivers(std::string_view name) {
+// None of it reads the block's index.
+bool is_driver_function(std::string_view name) {
   constexpr std::array<std::string_view, 6> names = {"vprintf",      "malloc",        "free",
                                                      "__assertfail", "__assert_fail", "memset"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-
-}  // namespace
 
 bool is_device_runtime(std::string_view name) {
   constexpr std::array<std::string_view, 3> beginnings = {"cuda", "__cudaCDP", "cnp"};
@@ -35,11 +31,12 @@ CallGraph::CallGraph(const Module& module) : module_(module), nodes_(module.func
       if (instruction.opcode != "call") continue;
       Node& node = nodes_[f];
       const std::string_view callee = callee_of(instruction);
-      const bool direct = module_.find_function(resolve(callee)) != nullptr;
+      const bool direct = !is_by_pointer(instruction);
       if (!direct) node.by_pointer = true;
       const std::vector<std::size_t> found = targets(f, instruction);
       node.calls.insert(found.begin(), found.end());
-      if (direct && found.empty() && !is_drivers(callee) && !is_device_runtime(callee)) node.strangers.insert(callee);
+      if (direct && found.empty() && !is_driver_function(callee) && !is_device_runtime(callee))
+        node.strangers.insert(callee);
     }
 }
 
@@ -57,7 +54,7 @@ std::vector<std::size_t> CallGraph::defined(std::string_view name) const {
 
 void CallGraph::find_taken() {
   const auto note = [&](std::string_view name) {
-    if (module_.find_function(resolve(name))) taken_.insert(resolve(name));
+    if (is_function(name)) taken_.insert(resolve(name));
   };
   for (const Variable& variable : module_.variables)
     for (const AddressUse& use : variable.addresses) note(use.symbol);
@@ -77,7 +74,7 @@ void CallGraph::find_taken() {
 
 std::vector<std::size_t> CallGraph::targets(std::size_t function, const Instruction& call) const {
   const std::string_view callee = callee_of(call);
-  if (module_.find_function(resolve(callee))) return defined(callee);
+  if (!is_by_pointer(call)) return defined(callee);
   std::vector<std::size_t> found;
   const auto add = [&](std::string_view name) {
     for (const std::size_t f : defined(name)) found.push_back(f);
@@ -98,6 +95,8 @@ std::vector<std::size_t> CallGraph::reach(std::size_t function) const {
       if (std::find(reached.begin(), reached.end(), next) == reached.end()) reached.push_back(next);
   return reached;
 }
+
+bool CallGraph::is_by_pointer(const Instruction& call) const { return !is_function(callee_of(call)); }
 
 bool CallGraph::calls_by_pointer(const std::vector<std::size_t>& functions) const {
   return std::any_of(functions.begin(), functions.end(), [&](std::size_t f) { return nodes_[f].by_pointer; });

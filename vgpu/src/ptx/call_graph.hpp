@@ -15,6 +15,8 @@ std::string_view callee_of(const Instruction& call);
 
 // Whether `name`, which the module does not define, is of the device runtime: what launches kernels from kernels.
 bool is_device_runtime(std::string_view name);
+// Whether it is what the driver has for every module: printf, malloc, assertions.
+bool is_driver_function(std::string_view name);
 
 // Functions are numbered as in Module::functions. A call through a pointer may reach what its .calltargets list, and
 // without these every function of the module whose address is taken, by an instruction or an initializer.
@@ -27,6 +29,10 @@ class CallGraph {
   // Those with a body that `call`, an instruction of `function`, may run at once.
   std::vector<std::size_t> targets(std::size_t function, const Instruction& call) const;
 
+  // Whether `call` names no function but a register with its address, whatever its .calltargets say.
+  bool is_by_pointer(const Instruction& call) const;
+  // Whether `name` is a function's or an alias of one.
+  bool is_function(std::string_view name) const { return module_.find_function(resolve(name)) != nullptr; }
   // Whether one of `functions` calls through a pointer.
   bool calls_by_pointer(const std::vector<std::size_t>& functions) const;
   // Functions called by one of `functions` that neither the module defines, nor the driver (printf, malloc,

@@ -16,9 +16,8 @@ bool has_no_result(const Instruction& i) {
 }
 
 const Operand* address_of(const Instruction& i) {
-  for (const Operand& operand : i.operands)
-    if (operand.kind == Operand::Kind::address) return &operand;
-  return nullptr;
+  const std::size_t at = address_at(i);
+  return at == i.operands.size() ? nullptr : &i.operands[at];
 }
 
 bool is_stack(std::string_view name) { return name == "%SP" || name == "%SPL"; }
@@ -64,6 +63,24 @@ bool is_global(const Instruction& access) {
   return std::none_of(access.qualifiers.begin(), access.qualifiers.end(), [](std::string_view q) {
     return q.substr(0, 7) == ".shared" || q == ".local" || q == ".param" || q == ".const";
   });
+}
+
+std::size_t address_at(const Instruction& access) {
+  std::size_t at = 0;
+  while (at < access.operands.size() && access.operands[at].kind != Operand::Kind::address) ++at;
+  return at;
+}
+
+std::size_t type_bytes(const Instruction& access) {
+  constexpr std::array<std::string_view, 14> types = {".b8",  ".u8",  ".s8",  ".b16", ".u16", ".s16", ".f16",
+                                                      ".b32", ".u32", ".s32", ".f32", ".b64", ".u64", ".s64"};
+  constexpr std::array<std::size_t, 14> bytes = {1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8};
+  for (const std::string_view q : access.qualifiers) {
+    if (const auto found = std::find(types.begin(), types.end(), q); found != types.end())
+      return bytes[static_cast<std::size_t>(found - types.begin())];
+    if (q.substr(0, 4) == ".f64") return 4;
+  }
+  return 0;
 }
 
 std::vector<std::string_view> address_names(const Instruction& access) {

@@ -16,8 +16,14 @@ Flow flow_of(const Instruction& instruction);
 
 // Whether it may access global memory: its space is .global or is not told.
 bool is_global(const Instruction& access);
-// Names in the operand that is an address.
+// Which operand is an address; the number of operands where none is.
+std::size_t address_at(const Instruction& access);
+// Names in it.
 std::vector<std::string_view> address_names(const Instruction& access);
+
+// Bytes of the type that an access moves for each register; 0 for one that is not told by two digits, as .b128 or
+// .f16x2. Of .f64 it is 4: that is no address.
+std::size_t type_bytes(const Instruction& access);
 
 // "[%rd1+8]" as the name and "8"; the name is empty where it is something else.
 struct Address {

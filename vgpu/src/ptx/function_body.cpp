@@ -178,8 +178,10 @@ class Body {
     const std::optional<Space> space = space_of(tokens_.peek().text);
     if (!space) tokens_.fail("an instruction or a directive such as .reg");
     tokens_.take();
-    for (Variable& variable : parse_variables(tokens_, *space, linkage))
+    for (Variable& variable : parse_variables(tokens_, *space, linkage)) {
+      variable.scope = scope_;
       function_.variables.push_back(std::move(variable));
+    }
     tokens_.expect(";");
   }
 

@@ -26,18 +26,6 @@ bool has_shape(const Instruction& i, std::string_view with) {
                      [&](std::string_view q) { return q.substr(0, with.size()) == with; });
 }
 
-// Bytes of the type that an access moves for each register; 0 for one that is not told by two digits, as .b128 or
-// .f16x2.
-std::size_t type_bytes(const Instruction& i) {
-  constexpr std::array<std::string_view, 14> types = {".b8",  ".u8",  ".s8",  ".b16", ".u16", ".s16", ".f16",
-                                                      ".b32", ".u32", ".s32", ".f32", ".b64", ".u64", ".s64"};
-  constexpr std::array<std::size_t, 14> bytes = {1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8};
-  for (const std::string_view q : i.qualifiers)
-    if (const auto found = std::find(types.begin(), types.end(), q); found != types.end())
-      return bytes[static_cast<std::size_t>(found - types.begin())];
-  return has_shape(i, ".f64") ? 4 : 0;  // no pointer either
-}
-
 // What an address may follow from. The first three are those of PointerUse::dimensions.
 enum Origin : unsigned { index_x = 1, index_y = 2, index_z = 4, grid_size = 8, memory = 16, stride = 32 };
 constexpr unsigned any_index = index_x | index_y | index_z;
@@ -314,11 +302,6 @@ class MemoryAnalysis {
     }
   }
 
-  static std::size_t address_at(const Instruction& i) {
-    std::size_t at = 0;
-    while (at < i.operands.size() && i.operands[at].kind != Operand::Kind::address) ++at;
-    return at;
-  }
   // From global memory to shared, thread by thread: cp.async.ca.shared.global [to], [from], 16.
   static bool is_plain_copy(const Instruction& i) {
     return i.opcode == "cp" && i.has(".async") && i.has(".global") && has_shape(i, ".shared") && !i.has(".bulk") &&

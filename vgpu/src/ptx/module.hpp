@@ -41,7 +41,8 @@ struct Variable {
   std::uint64_t alignment = 0;  // bytes, the type's own where none is given
   bool initialized = false, managed = false;
   std::vector<AddressUse> addresses;
-  std::size_t end = 0;  // offset behind the declaration's semicolon, of a module's variables
+  std::size_t end = 0;      // offset behind the declaration's semicolon, of a module's variables
+  std::uint32_t scope = 0;  // of a function's variables: which of its scopes declares it
 
   std::uint64_t bytes() const { return element * count; }
 };

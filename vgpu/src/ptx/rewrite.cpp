@@ -32,7 +32,11 @@ constexpr std::array<std::string_view, 6> index_registers = {"%dcgn_ctaid_x",  "
 class Rewriter {
  public:
   Rewriter(const Module& module, const Options& options)
-      : module_(module), options_(options), survey_(module, options), variables_(module), edits_(*module.source) {}
+      : module_(module),
+        options_(options),
+        variables_(module),
+        survey_(module, options, variables_),
+        edits_(*module.source) {}
 
   Rewritten run() {
     Rewritten result;
@@ -42,7 +46,7 @@ class Rewriter {
         result.kernels.push_back(survey_.report(f));
         if (result.kernels.back().split()) split_.insert(module_.functions[f].name);
       }
-    if (options_.mode == Mode::split && survey_.has_record()) edits_.insert(module_.after_head, record_declaration());
+    if (survey_.has_record()) edits_.insert(module_.after_head, record_declaration());
     if (options_.count_touches) edits_.insert(module_.after_head, touch_counter_declaration());
     variables_.declare(edits_);
     for (std::size_t f = 0; f < module_.functions.size(); ++f) changes_.push_back(rewrite_function(f));
@@ -62,7 +66,7 @@ class Rewriter {
     if (is_split(f)) add_parameters(f);
     if (!f.body) return changes;
     std::set<std::size_t> read;  // words of the record
-    const bool index = options_.mode == Mode::split && (is_split(f) || !f.entry);
+    const bool index = options_.mode == Mode::split && (is_split(f) || survey_.reads_record(number));
     for (const Instruction& instruction : f.instructions) {
       if (options_.count_touches) count_touches(instruction, edits_);
       switch (widen_scope(instruction, edits_)) {
@@ -81,7 +85,7 @@ class Rewriter {
   std::string kernel_prologue(std::size_t number, bool reads) const {
     const bool split = is_split(module_.functions[number]);
     if (options_.mode == Mode::early_exit) return split ? early_exit_prologue() : "";
-    const bool record = survey_.needs_record(number);
+    const bool record = survey_.writes_record(number);
     if (!record && !(split && reads)) return "";
     return (split ? split_prologue() : whole_prologue()) + (record ? record_write() : "");
   }
@@ -186,8 +190,8 @@ class Rewriter {
 
   const Module& module_;
   const Options& options_;
-  Survey survey_;
   SharedVariables variables_;
+  Survey survey_;
   Edits edits_;
   std::vector<std::size_t> kernels_;
   std::set<std::string_view> split_;

@@ -21,7 +21,7 @@ struct Options {
   Mode mode = Mode::split;
   std::string kernel;          // the only one to be split; all, where empty
   bool count_touches = false;  // kernels count the pages that they touch: page_touches.hpp
-  bool whole = false;          // none is split: they share variables alone, and have the parameters that they had
+  bool whole = false;          // none is split: they share variables alone, and have parameters and index as before
 };
 
 // As .param space lays them out.
@@ -50,8 +50,9 @@ struct KernelReport {
   bool asked = true;            // false: Options::kernel is another one
   std::vector<Reason> reasons;  // why not; it is left whole
   std::vector<ParameterReport> parameters, added;
-  Changes changes;                 // in it and, each once, in the functions that it may call
-  std::uint64_t record_bytes = 0;  // of static shared memory, more than before
+  Changes changes;                  // in it and, each once, in the functions that it may call
+  std::uint64_t static_shared = 0;  // bytes of what it reaches, as they were before
+  std::uint64_t record_bytes = 0;   // of static shared memory, more than before
   MemoryUse memory;
   std::vector<std::string> remarks;
 

@@ -1,6 +1,7 @@
 #include "vgpu/src/ptx/shared_variables.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace dcgn::virtual_gpu::ptx {
@@ -31,9 +32,11 @@ std::string_view linkage_word(Linkage linkage) {
 }  // namespace
 
 SharedVariables::SharedVariables(const Module& module) : module_(module), constants_fit_(constants_fit(module)) {
-  // Of a definition and declarations of the same name the definition counts.
   for (const Variable& v : module.variables)
-    if (why_not(v).empty() && (v.linkage != Linkage::external || shared_.count(v.name) == 0)) shared_[v.name] = &v;
+    for (auto* const variables : {&all_, &shared_})
+      if ((variables == &all_ || why_not(v).empty()) &&
+          (v.linkage != Linkage::external || variables->count(v.name) == 0))
+        (*variables)[v.name] = &v;
 }
 
 std::string SharedVariables::why_not(const Variable& v) const {
@@ -41,10 +44,39 @@ std::string SharedVariables::why_not(const Variable& v) const {
   if (v.space != Space::global) return "not global";
   if (v.element == 0) return "opaque";
   if (v.name.substr(0, 4) == "$str" || v.name.substr(0, 9) == "__unnamed") return "compiler's string";
-  const bool functions = std::any_of(v.addresses.begin(), v.addresses.end(), [&](const AddressUse& use) {
-    return module_.find_function(use.symbol) != nullptr;
-  });
-  return functions ? "holds functions" : "";
+  return holds_functions(v) ? "holds functions" : "";
+}
+
+bool SharedVariables::holds_functions(const Variable& v) const {
+  const auto is_function = [&](const AddressUse& use) {
+    return module_.find_function(use.symbol) != nullptr ||
+           std::any_of(module_.aliases.begin(), module_.aliases.end(),
+                       [&](const Alias& alias) { return alias.name == use.symbol; });
+  };
+  return std::any_of(v.addresses.begin(), v.addresses.end(), is_function) ||
+         (v.linkage == Linkage::external && v.name.substr(0, 4) == "_ZTV");
+}
+
+bool SharedVariables::is_own(const Variable& v) const {
+  return (v.space == Space::global || v.space == Space::constant) && !why_not(v).empty();
+}
+
+std::optional<SharedVariables::ForeignAddress> SharedVariables::foreign_address(const Variable& variable) const {
+  std::vector<const Variable*> open = {&variable};
+  std::set<const Variable*> seen = {&variable};
+  for (std::size_t i = 0; i < open.size(); ++i)
+    for (const AddressUse& use : open[i]->addresses) {
+      const Variable* held = find(use.symbol);
+      if (!held) continue;
+      if (is_own(*held) && !is_own(*open[i])) return ForeignAddress{open[i]->name, held->name};
+      if (seen.insert(held).second) open.push_back(held);
+    }
+  return std::nullopt;
+}
+
+const Variable* SharedVariables::find(std::string_view name) const {
+  const auto found = all_.find(name);
+  return found == all_.end() ? nullptr : found->second;
 }
 
 std::string SharedVariables::pointer_of(const Variable& variable) const {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,21 @@ class SharedVariables {
   std::string pointer_of(const Variable& variable) const;
   // Why not, in two or three words.
   std::string why_not(const Variable& variable) const;
+  // Whether its first content holds addresses of functions; a table of virtual functions that another module defines
+  // is taken for one that does.
+  bool holds_functions(const Variable& variable) const;
+  // Whether it is in global or constant memory, and each GPU has its own.
+  bool is_own(const Variable& variable) const;
+
+  // A shared variable whose first content holds the address of what each GPU has of its own: the address is of one
+  // GPU, and the content is of all.
+  struct ForeignAddress {
+    std::string_view holder, of;
+  };
+  // The module's variable of that name, its definition where there is one; or nothing.
+  const Variable* find(std::string_view name) const;
+  // The first that code which names `variable` may get at: the variable itself, or what its first content leads to.
+  std::optional<ForeignAddress> foreign_address(const Variable& variable) const;
 
   // Adds the pointers to the module.
   void declare(Edits& edits) const;
@@ -41,7 +57,7 @@ class SharedVariables {
 
   const Module& module_;
   bool constants_fit_;
-  std::map<std::string_view, const Variable*> shared_;
+  std::map<std::string_view, const Variable*> all_, shared_;  // of definitions and declarations the definition
 };
 
 }  // namespace dcgn::virtual_gpu::ptx

@@ -79,14 +79,36 @@ bool reads_index(const Instruction& instruction) {
   return reads;
 }
 
-Survey::Survey(const Module& module, const Options& options) : module_(module), options_(options), calls_(module) {
+Survey::Survey(const Module& module, const Options& options, const SharedVariables& variables)
+    : module_(module), options_(options), variables_(variables), calls_(module), crowded_(module.functions.size()) {
   check_module();
   check_names();
+  for (const Variable& v : module_.variables)
+    if (const auto found = variables_.foreign_address(v))
+      foreign_[v.name] = "variables: " + std::string(found->holder) + " holds the address of " +
+                         std::string(found->of) + ", of which each GPU has its own";
+  const auto stored = find_stored_addresses(module_, calls_, variables_);
   for (std::size_t f = 0; f < module_.functions.size(); ++f) {
     const auto& instructions = module_.functions[f].instructions;
     readers_.push_back(std::any_of(instructions.begin(), instructions.end(), reads_index));
-    reasons_.push_back(reasons_in(f));
+    reasons_.push_back(reasons_in(f, stored[f]));
   }
+  if (has_index()) find_crowded();
+}
+
+// Such a kernel stays whole. Where one of its functions reads the record, ptxas would refuse the kernel all the same:
+// that function reads the hardware's index, and other kernels that reach it stay whole as well.
+void Survey::find_crowded() {
+  for (std::size_t k = 0; k < module_.functions.size(); ++k) {
+    const Function& kernel = module_.functions[k];
+    const std::vector<std::size_t> reached = calls_.reach(k);
+    crowded_[k] = kernel.entry && kernel.body && needs_record(k) &&
+                  round_up(static_shared(reached), 16) + record_bytes > static_shared_limit;
+  }
+  for (std::size_t k = 0; k < module_.functions.size(); ++k)
+    if (crowded_[k])
+      for (const std::size_t f : calls_.reach(k))
+        if (!module_.functions[f].entry && readers_[f]) readers_of_crowded_.try_emplace(f, k);
 }
 
 void Survey::check_module() const {
@@ -132,7 +154,7 @@ Reason Survey::reason(std::string construct, std::size_t function, std::string_v
           source.place(source.offset_of(where)).line};
 }
 
-std::vector<Reason> Survey::reasons_in(std::size_t function) const {
+std::vector<Reason> Survey::reasons_in(std::size_t function, const std::vector<StoredAddress>& stored) const {
   std::vector<Reason> reasons;
   const Function& f = module_.functions[function];
   // Of each construct the first.
@@ -142,15 +164,57 @@ std::vector<Reason> Survey::reasons_in(std::size_t function) const {
   };
   for (const Directive& directive : f.directives) add(refusal(directive), directive.name);
   for (const Instruction& instruction : f.instructions) add(refusal(module_, instruction), instruction.text);
+  for (const Instruction& instruction : f.instructions) {
+    add(function_refusal(f, instruction), instruction.text);
+    add(variable_refusal(f, instruction), instruction.text);
+  }
+  for (const StoredAddress& s : stored)
+    add("addresses: of " + std::string(s.variable) + ", of which each GPU has its own, stored in memory",
+        f.instructions[s.instruction].text);
   if (const auto at = find_spin_wait(module_, calls_, function))
     reasons.push_back(
         reason("spin-wait: a loop that ends by what another block writes", function, f.instructions[*at].text));
   return reasons;
 }
 
+// Each GPU's module has its functions at other addresses.
+std::optional<std::string> Survey::function_refusal(const Function& function, const Instruction& instruction) const {
+  const bool call = instruction.opcode == "call";
+  if (call && calls_.is_by_pointer(instruction))
+    return "functions: called through a pointer, and each GPU has them at another address";
+  if (instruction.opcode == "bra" || instruction.opcode == "brx") return std::nullopt;  // names of labels
+  const std::string_view callee = call ? callee_of(instruction) : std::string_view();
+  bool named = false;
+  for (const Operand& operand : instruction.operands)
+    for_each_name(operand, [&](const Operand& name) {
+      if (named || name.name.data() == callee.data()) return;
+      const Variable* variable = variables_.find(name.name);
+      named = (calls_.is_function(name.name) || (variable && variables_.holds_functions(*variable))) &&
+              !function.declares(name.name);
+    });
+  if (named) return "functions: their addresses differ between GPUs";
+  return std::nullopt;
+}
+
+std::optional<std::string> Survey::variable_refusal(const Function& function, const Instruction& instruction) const {
+  std::optional<std::string> found;
+  for (const Operand& operand : instruction.operands)
+    for_each_name(operand, [&](const Operand& name) {
+      const auto foreign = foreign_.find(name.name);
+      if (!found && foreign != foreign_.end() && !function.declares(name.name)) found = foreign->second;
+    });
+  return found;
+}
+
+bool Survey::reads_record(std::size_t function) const {
+  return has_index() && !module_.functions[function].entry && readers_of_crowded_.count(function) == 0;
+}
+
 bool Survey::needs_record(std::size_t kernel) const {
+  if (!has_index()) return false;
   const std::vector<std::size_t> reached = calls_.reach(kernel);
-  if (std::any_of(reached.begin(), reached.end(), [&](std::size_t f) { return is_reader(f); })) return true;
+  if (std::any_of(reached.begin(), reached.end(), [&](std::size_t f) { return readers_[f] && reads_record(f); }))
+    return true;
   if (!calls_.strangers(reached).empty()) return true;
   // A pointer may come from another module where this one has anything of others.
   const auto external = [](const auto& thing) { return thing.linkage == Linkage::external; };
@@ -161,8 +225,25 @@ bool Survey::needs_record(std::size_t kernel) const {
 
 bool Survey::has_record() const {
   for (std::size_t f = 0; f < module_.functions.size(); ++f)
-    if (is_reader(f) || (module_.functions[f].entry && module_.functions[f].body && needs_record(f))) return true;
+    if ((readers_[f] && reads_record(f)) ||
+        (module_.functions[f].entry && module_.functions[f].body && writes_record(f)))
+      return true;
   return false;
+}
+
+std::optional<Reason> Survey::shared_memory_reason(std::size_t kernel, const std::vector<std::size_t>& reached) const {
+  const auto bytes = [&](std::size_t k) {
+    return std::to_string(static_shared(calls_.reach(k))) + " bytes, which leave no room for " +
+           std::to_string(record_bytes) + " that functions read the block's index from";
+  };
+  const auto where = [&](std::size_t f) { return module_.functions[f].name; };
+  if (crowded_[kernel]) return reason("shared memory: " + bytes(kernel), kernel, where(kernel));
+  for (const std::size_t f : reached)
+    if (const auto found = readers_of_crowded_.find(f); found != readers_of_crowded_.end())
+      return reason("shared memory: " + std::string(where(found->second)) + ", which runs the same function, has " +
+                        bytes(found->second),
+                    f, where(f));
+  return std::nullopt;
 }
 
 // Of the functions themselves and of what they name in the module.
@@ -204,17 +285,9 @@ KernelReport Survey::report(std::size_t function) const {
   if (report.added.back().offset + report.added.back().bytes > limit)
     report.reasons.push_back(
         reason("parameters: with those added more than " + std::to_string(limit) + " bytes", function, kernel.name));
-  if (options_.mode == Mode::split && needs_record(function)) {
-    report.record_bytes = record_bytes;
-    const std::uint64_t shared = static_shared(reached);
-    // Left whole, it would need the record no less.
-    if (round_up(shared, 16) + record_bytes > static_shared_limit)
-      throw Error(Code::unsupported, "ptx",
-                  source.where(source.offset_of(kernel.name)) + ": kernel " + report.name + " has " +
-                      std::to_string(shared) + " bytes of static shared memory, expected at most " +
-                      std::to_string((static_shared_limit - record_bytes) / 16 * 16) +
-                      ", as its functions read the block's index");
-  }
+  if (auto crowded = shared_memory_reason(function, reached)) report.reasons.push_back(std::move(*crowded));
+  if (writes_record(function)) report.record_bytes = record_bytes;
+  report.static_shared = static_shared(reached);
   if (!report.split()) report.added.clear();
 
   std::set<std::string> remarks;

@@ -2,9 +2,16 @@
 #pragma once
 
 #include "vgpu/src/ptx/call_graph.hpp"
+#include "vgpu/src/ptx/own_addresses.hpp"
 #include "vgpu/src/ptx/rewrite.hpp"
+#include "vgpu/src/ptx/shared_variables.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dcgn::virtual_gpu::ptx {
@@ -20,29 +27,40 @@ bool reads_index(const Instruction& instruction);
 class Survey {
  public:
   // Throws where nothing of the module can be rewritten.
-  Survey(const Module& module, const Options& options);
+  Survey(const Module& module, const Options& options, const SharedVariables& variables);
 
   const CallGraph& calls() const { return calls_; }
   // All but the changes.
   KernelReport report(std::size_t function) const;
-  // Whether a kernel has to write the record of its block.
-  bool needs_record(std::size_t kernel) const;
-  // Whether any does, or a function reads it.
+  // Whether a kernel writes the record of its block.
+  bool writes_record(std::size_t kernel) const { return needs_record(kernel) && !crowded_[kernel]; }
+  // Whether a function, if it reads index or size, reads them from the record.
+  bool reads_record(std::size_t function) const;
+  // Whether any kernel writes the record, or a function reads it.
   bool has_record() const;
 
  private:
   void check_module() const;
   void check_names() const;
-  std::vector<Reason> reasons_in(std::size_t function) const;
+  bool has_index() const { return options_.mode == Mode::split && !options_.whole; }
+  void find_crowded();
+  std::vector<Reason> reasons_in(std::size_t function, const std::vector<StoredAddress>& stored) const;
+  std::optional<std::string> function_refusal(const Function& function, const Instruction& instruction) const;
+  std::optional<std::string> variable_refusal(const Function& function, const Instruction& instruction) const;
+  std::optional<Reason> shared_memory_reason(std::size_t kernel, const std::vector<std::size_t>& reached) const;
+  bool needs_record(std::size_t kernel) const;
   Reason reason(std::string construct, std::size_t function, std::string_view where) const;
   std::uint64_t static_shared(const std::vector<std::size_t>& functions) const;
-  bool is_reader(std::size_t function) const { return !module_.functions[function].entry && readers_[function]; }
 
   const Module& module_;
   const Options& options_;
+  const SharedVariables& variables_;
   CallGraph calls_;
-  std::vector<bool> readers_;                 // by function: whether its own code reads index or size
-  std::vector<std::vector<Reason>> reasons_;  // by function: what its own code has
+  std::map<std::string_view, std::string> foreign_;  // by variable: why none may name it
+  std::vector<bool> readers_;                        // by function: whether its own code reads index or size
+  std::vector<bool> crowded_;  // by function: whether it is a kernel in whose shared memory the record has no room
+  std::map<std::size_t, std::size_t> readers_of_crowded_;  // functions that read the hardware's index, of which kernel
+  std::vector<std::vector<Reason>> reasons_;               // by function: what its own code has
 };
 
 }  // namespace dcgn::virtual_gpu::ptx

@@ -1,0 +1,296 @@
+#include "vgpu/src/ptx/own_addresses.hpp"
+
+#include "vgpu/src/ptx/data_flow.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace dcgn::virtual_gpu::ptx {
+
+namespace {
+
+// What a register or a parameter may hold: the address of what each GPU has of its own, one in shared memory or the
+// stack, another one.
+struct Held {
+  const Variable* own = nullptr;  // of several the one that comes first in the module
+  bool inside = false, other = false;
+
+  // Whether that was news.
+  bool join(const Held& more) {
+    const Held before = *this;
+    if (more.own && (!own || more.own < own)) own = more.own;
+    inside = inside || more.inside;
+    other = other || more.other;
+    return own != before.own || inside != before.inside || other != before.other;
+  }
+};
+
+class AddressFlow {
+ public:
+  AddressFlow(const Module& module, const CallGraph& calls, const SharedVariables& variables)
+      : module_(module), calls_(calls), variables_(variables), names_(module.functions.size()) {
+    for (std::size_t f = 0; f < module_.functions.size(); ++f) {
+      memory_.push_back(new_place());
+      for (const Variable& v : module_.functions[f].variables)
+        if (v.scope != 0) inner_.try_emplace({f, v.name}).first->second.push_back(v.scope);
+    }
+  }
+
+  std::vector<std::vector<StoredAddress>> run() {
+    std::vector<std::vector<StoredAddress>> stored(module_.functions.size());
+    const auto is_named = [&](const Variable& v) { return variables_.is_own(v); };
+    if (std::none_of(module_.variables.begin(), module_.variables.end(), is_named)) return stored;
+    for (std::size_t f = 0; f < module_.functions.size(); ++f)
+      for (std::size_t i = 0; i < module_.functions[f].instructions.size(); ++i) add_step(f, i);
+    while (!open_.empty()) {
+      const std::size_t step = open_.front();
+      open_.pop_front();
+      steps_[step].waits = false;
+      run_step(steps_[step].function, steps_[step].instruction);
+    }
+    for (const Step& step : steps_)
+      if (const Variable* own = stores(step.function, step.instruction))
+        stored[step.function].push_back({step.instruction, own->name});
+    return stored;
+  }
+
+ private:
+  struct Step {
+    std::size_t function, instruction;
+    bool waits;
+  };
+  struct Place {  // a register, a parameter, or a function's memory
+    Held held;
+    std::vector<std::size_t> readers;  // steps
+  };
+
+  std::size_t new_place() {
+    places_.emplace_back();
+    return places_.size() - 1;
+  }
+
+  // Names of parameters come again in each block of a call.
+  std::size_t place_of(std::size_t function, std::string_view name, std::uint32_t scope) {
+    const Function& f = module_.functions[function];
+    const auto inner = inner_.find({function, name});
+    if (inner == inner_.end()) scope = 0;
+    while (scope != 0 && std::find(inner->second.begin(), inner->second.end(), scope) == inner->second.end())
+      scope = f.scopes[scope];
+    const auto [found, is_new] = names_[function].try_emplace({name, scope}, places_.size());
+    if (is_new) new_place();
+    return found->second;
+  }
+
+  void add_step(std::size_t function, std::size_t instruction) {
+    const std::size_t step = steps_.size();
+    steps_.push_back({function, instruction, true});
+    open_.push_back(step);
+    const Instruction& i = module_.functions[function].instructions[instruction];
+    const auto reads = [&](std::size_t place) { places_[place].readers.push_back(step); };
+    for (const Operand& operand : i.operands)
+      for_each_name(operand, [&](const Operand& name) { reads(place_of(function, name.name, i.scope)); });
+    if (i.opcode == "call" || address_at(i) != i.operands.size()) reads(memory_[function]);
+    if (i.opcode == "call")
+      for (const std::size_t to : targets(function, instruction))
+        for (const Variable& result : module_.functions[to].results) reads(place_of(to, result.name, 0));
+  }
+
+  const std::vector<std::size_t>& targets(std::size_t function, std::size_t call) {
+    const auto [found, is_new] = targets_.try_emplace({function, call});
+    if (is_new) found->second = calls_.targets(function, module_.functions[function].instructions[call]);
+    return found->second;
+  }
+
+  void give(std::size_t place, const Held& held) {
+    if (!places_[place].held.join(held)) return;
+    for (const std::size_t reader : places_[place].readers)
+      if (!std::exchange(steps_[reader].waits, true)) open_.push_back(reader);
+  }
+  void give(std::size_t function, const Instruction& i, const Operand& to, const Held& held) {
+    for_each_name(to, [&](const Operand& name) { give(place_of(function, name.name, i.scope), held); });
+  }
+
+  Held held_by(std::size_t function, const Instruction& i, const Operand& operand) {
+    const Function& f = module_.functions[function];
+    Held all;
+    for_each_name(operand, [&](const Operand& name) {
+      if (name.name == "%SP" || name.name == "%SPL") all.inside = true;
+      all.join(places_[place_of(function, name.name, i.scope)].held);
+      if (name.name.empty() || name.name.front() == '%') return;
+      if (const Variable* v = f.declares(name.name) ? find_own(f, name.name) : variables_.find(name.name)) {
+        if (variables_.is_own(*v) && !variables_.holds_functions(*v))
+          all.own = all.own && all.own < v ? all.own : v;
+        else if (v->space == Space::shared || v->space == Space::local)
+          all.inside = true;
+        else if (v->space != Space::parameter && v->space != Space::reg)
+          all.other = true;
+      }
+    });
+    return all;
+  }
+  static const Variable* find_own(const Function& f, std::string_view name) {
+    const auto found =
+        std::find_if(f.variables.begin(), f.variables.end(), [&](const Variable& v) { return v.name == name; });
+    return found == f.variables.end() ? nullptr : &*found;
+  }
+
+  void run_step(std::size_t function, std::size_t instruction) {
+    const Function& f = module_.functions[function];
+    const Instruction& i = f.instructions[instruction];
+    if (i.operands.empty()) return;
+    if (i.opcode == "call") return call(function, instruction);
+    const std::size_t at = address_at(i);
+    if (at == i.operands.size()) return compute(function, i);
+    const bool store = i.opcode == "st" || i.opcode == "red" || i.opcode == "atom";
+    if (i.has(".param"))
+      return store ? give(function, i, i.operands[at], value(function, i)) : load_parameter(function, i);
+    if (store && is_private(function, i)) give(memory_[function], {value(function, i).own, false, false});
+    if (!store || i.opcode == "atom") load(function, i);
+  }
+
+  // Whether it accesses shared memory or the stack and nothing else.
+  bool is_private(std::size_t function, const Instruction& i) {
+    if (!is_global(i)) return true;
+    const Held address = held_by(function, i, i.operands[address_at(i)]);
+    return !i.has(".global") && address.inside && !address.other && !address.own;
+  }
+
+  // What a store or an atomic writes.
+  Held value(std::size_t function, const Instruction& i) {
+    Held all;
+    for (std::size_t o = address_at(i) + 1; o < i.operands.size(); ++o) all.join(held_by(function, i, i.operands[o]));
+    return all;
+  }
+
+  void load_parameter(std::size_t function, const Instruction& i) {
+    const Operand& from = i.operands[address_at(i)];
+    Held held = held_by(function, i, from);
+    const auto& own = module_.functions[function].parameters;
+    for_each_name(from, [&](const Operand& name) {
+      held.other =
+          held.other || std::any_of(own.begin(), own.end(), [&](const Variable& v) { return v.name == name.name; });
+    });
+    give(function, i, i.operands.front(), held);
+  }
+
+  void load(std::size_t function, const Instruction& i) {
+    const std::size_t at = address_at(i);
+    if (at == 0) return;
+    const Held address = held_by(function, i, i.operands[at]);
+    Held result;
+    result.other = true;
+    if (may_be_address(i)) {
+      const bool generic = is_global(i) && !i.has(".global");
+      const bool callers = !module_.functions[function].entry && address.other;  // a pointer to the caller's stack
+      if ((generic && (address.inside || callers)) || (!is_global(i) && !i.has(".const")))
+        result.own = places_[memory_[function]].held.own;
+      if (address.own)
+        for (const AddressUse& use : address.own->addresses)
+          if (const Variable* held = variables_.find(use.symbol); held && variables_.is_own(*held))
+            result.join({held, false, false});
+    }
+    give(function, i, i.operands.front(), result);
+  }
+
+  // Eight bytes, or two registers of four.
+  static bool may_be_address(const Instruction& i) {
+    const std::size_t bytes = type_bytes(i);
+    return bytes == 8 || bytes == 0 ||
+           (bytes == 4 && i.operands.front().kind == Operand::Kind::vector && !i.has(".f32") && !i.has(".f64"));
+  }
+
+  void call(std::size_t function, std::size_t instruction) {
+    const Instruction& i = module_.functions[function].instructions[instruction];
+    const Operand* arguments = arguments_of(i);
+    const Operand* results = results_of(i);
+    const std::vector<std::size_t>& to = targets(function, instruction);
+    Held from_outside;
+    from_outside.other = to.empty();
+    if (results) give(function, i, *results, from_outside);
+    for (const std::size_t t : to) {
+      const Function& callee = module_.functions[t];
+      bool private_memory = false;
+      for (std::size_t a = 0; arguments && a < arguments->parts.size() && a < callee.parameters.size(); ++a) {
+        const Held held = held_by(function, i, arguments->parts[a]);
+        private_memory = private_memory || held.inside;
+        give(place_of(t, callee.parameters[a].name, 0), held);
+      }
+      if (private_memory) give(memory_[t], {places_[memory_[function]].held.own, false, false});
+      for (std::size_t r = 0; results && r < results->parts.size() && r < callee.results.size(); ++r)
+        give(function, i, results->parts[r], places_[place_of(t, callee.results[r].name, 0)].held);
+    }
+  }
+  static const Operand* arguments_of(const Instruction& call) {
+    std::size_t o = 0;
+    while (o < call.operands.size() && call.operands[o].kind == Operand::Kind::list) ++o;
+    for (++o; o < call.operands.size(); ++o)
+      if (call.operands[o].kind == Operand::Kind::list) return &call.operands[o];
+    return nullptr;
+  }
+  static const Operand* results_of(const Instruction& call) {
+    return call.operands.front().kind == Operand::Kind::list ? &call.operands.front() : nullptr;
+  }
+
+  // An address plus something is one, and so is each of its halves.
+  void compute(std::size_t function, const Instruction& i) {
+    constexpr std::array<std::string_view, 13> all = {"mov", "cvta", "add", "addc", "selp", "slct", "or",
+                                                      "and", "xor",  "min", "max",  "prmt", "lop3"};
+    constexpr std::array<std::string_view, 3> first = {"sub", "subc", "shfl"};
+    constexpr std::array<std::string_view, 3> last = {"mad", "mad24", "madc"};
+    const auto is_any = [&](const auto& words) {
+      return std::find(words.begin(), words.end(), i.opcode) != words.end();
+    };
+    const auto words = std::count_if(i.qualifiers.begin(), i.qualifiers.end(),
+                                     [](std::string_view q) { return q == ".u64" || q == ".s64" || q == ".b64"; });
+    std::size_t begin = 1, end = 1;  // of operands that the result may be
+    if (is_any(all)) end = i.operands.size();
+    if (is_any(first) || (i.opcode == "cvt" && words == 2)) end = 2;
+    if (is_any(last) && i.operands.size() == 4) std::tie(begin, end) = std::pair(3, 4);
+    Held result;
+    for (std::size_t o = begin; o < std::min(end, i.operands.size()); ++o)
+      result.join(held_by(function, i, i.operands[o]));
+    give(function, i, i.operands.front(), result);
+  }
+
+  // Whose address the instruction stores, or hands to another module; or nothing.
+  const Variable* stores(std::size_t function, std::size_t instruction) {
+    const Instruction& i = module_.functions[function].instructions[instruction];
+    if (i.opcode == "call") {
+      if (is_driver_function(callee_of(i)) || calls_.is_by_pointer(i) || !targets(function, instruction).empty())
+        return nullptr;
+      const Operand* arguments = arguments_of(i);
+      Held all;
+      if (arguments) all = held_by(function, i, *arguments);
+      if (all.inside && !all.own) all.own = places_[memory_[function]].held.own;
+      return all.own;
+    }
+    const bool store = i.opcode == "st" || i.opcode == "red" || i.opcode == "atom";
+    if (!store || address_at(i) == i.operands.size() || is_private(function, i)) return nullptr;
+    return value(function, i).own;
+  }
+
+  const Module& module_;
+  const CallGraph& calls_;
+  const SharedVariables& variables_;
+  std::vector<Place> places_;
+  std::vector<std::map<std::pair<std::string_view, std::uint32_t>, std::size_t>> names_;  // by function: of places
+  std::vector<std::size_t> memory_;  // by function: the place of its shared memory and stack
+  std::map<std::pair<std::size_t, std::string_view>, std::vector<std::uint32_t>> inner_;  // scopes that declare a name
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> targets_;       // of calls
+  std::vector<Step> steps_;
+  std::deque<std::size_t> open_;  // steps that wait
+};
+
+}  // namespace
+
+std::vector<std::vector<StoredAddress>> find_stored_addresses(const Module& module, const CallGraph& calls,
+                                                              const SharedVariables& variables) {
+  return AddressFlow(module, calls, variables).run();
+}
+
+}  // namespace dcgn::virtual_gpu::ptx

@@ -39,14 +39,31 @@ std::string corpus_words(const std::string& file, const std::string& kernel, std
 }
 
 // Of a kernel with pointers a and b and a number n of 8 bytes, which are in %a, %b (in global space) and %n.
-std::string words_of_body(const std::string& body, const std::string& before = "") {
-  return words_of(parse("x.ptx", ptx_module(before + R"(
+std::string kernel_of(const std::string& body, const std::string& before) {
+  return ptx_module(before + R"(
 .entry k(.param .u64 a, .param .u64 b, .param .u64 n) {
   .reg .b64 %a, %b, %n, %d<9>; .reg .b32 %r<9>; .reg .pred %p<3>;
   ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; ld.param.u64 %n, [n];
   cvta.to.global.u64 %a, %a; cvta.to.global.u64 %b, %b;
-)" + body + "\n}")),
-                  "k");
+)" + body + "\n}");
+}
+std::string words_of_body(const std::string& body, const std::string& before = "") {
+  return words_of(parse("x.ptx", kernel_of(body, before)), "k");
+}
+
+// Of a parameter in a letter: "a" is in an access's address, "w" is one and may be written, "s" goes where it is not
+// followed, "-" neither. "!" in the end: it follows pointers that its arguments do not tell of.
+std::string accesses_of(const Module& module, const std::string& kernel) {
+  const MemoryUse memory = use_in(module, kernel);
+  std::string letters;
+  for (const ParameterReport& p : layout_of(module.find_function(kernel)->parameters)) {
+    const PointerUse* use = memory.at(p.offset);
+    letters += !use ? '-' : use->address ? (use->written ? 'w' : 'a') : use->written ? 's' : '-';
+  }
+  return letters + (memory.follows_pointers ? "!" : "");
+}
+std::string accesses_of_body(const std::string& body, const std::string& before = "") {
+  return accesses_of(parse("x.ptx", kernel_of(body, before)), "k");
 }
 
 }  // namespace
@@ -151,6 +168,72 @@ TEST(MemoryUse, tells_reads_that_stay_with_their_blocks_from_those_that_do_not) 
           kernel("mad.wide.u32 %d0, %r0, 4, %a; ld.u32 %r5, [%d0]; mad.wide.u32 %d1, %r5, 4, %a; ld.u32 %r6, [%d1];"),
           "k"),
       "R");
+}
+
+TEST(MemoryUse, tells_pointers_from_counts) {
+  const std::string index = "mov.u32 %r0, %ctaid.x; cvt.u64.u32 %d0, %r0;";
+  // base[lo + i]++ for i below n, as nvcc has it: lo is shifted and compared.
+  EXPECT_EQ(accesses_of_body(index + "add.s64 %d1, %d0, %b; add.s64 %d2, %n, %b; setp.ge.s64 %p0, %d1, %d2; @%p0 ret;"
+                                     "shl.b64 %d3, %d1, 2; add.s64 %d4, %a, %d3; ld.global.f32 %r1, [%d4];"
+                                     "st.global.f32 [%d4], %r1;"),
+            "w--");
+  EXPECT_EQ(accesses_of_body(index + "mul.lo.s64 %d1, %d0, %n; mad.lo.s64 %d2, %d1, 4, %a; ld.global.f32 %r1, [%d2];"
+                                     "div.u64 %d3, %d0, %n; shl.b64 %d3, %d3, 3; add.s64 %d4, %b, %d3;"
+                                     "red.global.add.u64 [%d4], 1;"),
+            "aw-");
+  // Added as it is, it may be the pointer and the other one the index.
+  EXPECT_EQ(accesses_of_body("add.s64 %d1, %a, %n; st.global.u8 [%d1], 1;"), "w-w");
+  EXPECT_EQ(accesses_of_body("add.s64 %d1, tile, %n; ld.shared.u8 %r1, [%d1];", ".shared .b8 tile[64];"), "---");
+  for (const char* aligned :
+       {"and.b64 %d1, %a, -16;", "shr.u64 %d1, %a, 4;", "mov.b64 {%r0, %r1}, %a; mov.b64 %d1, {%r0, %r1};",
+        "max.u64 %d1, %a, %d8;", "ld.param.u32 %r0, [a]; ld.param.u32 %r1, [a+4]; mov.b64 %d1, {%r0, %r1};"})
+    EXPECT_EQ(accesses_of_body(std::string(aligned) + "st.global.u32 [%d1], 1;").substr(0, 3), "w--") << aligned;
+  for (const char* stored :
+       {"st.global.u64 [%b], %n;", "st.local.u64 [%d8], %n;", "atom.global.exch.b64 %d1, [%b], %n;",
+        "mov.b64 {%r0, %r1}, %n; st.global.v2.u32 [%b], {%r0, %r1};"})
+    EXPECT_EQ(accesses_of_body(stored).substr(2, 1), "s") << stored;
+  // A function may do with it what it likes; and what the address of a parameter leads to is not followed.
+  const std::string function = ".func f(.param .b64 to) { ret; }\n";
+  EXPECT_EQ(accesses_of_body("{ .param .b64 p; st.param.b64 [p], %a; call.uni f, (p); }", function), "w--");
+  EXPECT_EQ(accesses_of_body("call.uni f, (%b);", function), "-w-");
+  EXPECT_EQ(accesses_of_body("mov.u64 %d0, a; ld.param.u64 %d1, [%d0]; ld.u32 %r1, [%d1];"), "w--!");
+  EXPECT_EQ(accesses_of_body("ld.param.u32 %r0, [n]; st.global.u32 [%a], %r0;"), "w--");
+}
+
+TEST(MemoryUse, tells_accesses_that_follow_pointers) {
+  const std::string memory =
+      ".shared .align 16 .b8 tile[64]; .global .align 8 .b8 total[64]; .const .align 8 .u64 place;";
+  for (const char* plain :
+       {"ld.global.u32 %r0, [%a]; mul.wide.u32 %d0, %r0, 4; add.s64 %d1, %b, %d0; ld.global.u32 %r1, [%d1];",
+        "selp.b64 %d0, %a, %b, %p0; st.u32 [%d0], %r0;", "and.b64 %d0, %a, -16; ld.v4.u32 {%r0, %r1, %r2, %r3}, [%d0];",
+        "mov.u64 %d0, total; add.s64 %d1, %d0, 8; st.global.u32 [%d1], 1; ld.global.u32 %r1, [total+4];",
+        "mov.u64 %d0, tile; cvta.shared.u64 %d1, %d0; st.u32 [%d1+4], 1; atom.shared.add.u32 %r0, [%r5], 1;",
+        ".local .align 8 .b8 depot[16]; .reg .b64 %SP, %SPL; mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL;"
+        "add.u64 %d0, %SP, 8; st.u64 [%d0], 1; ld.u64 %d1, [%SP+0]; ld.local.u64 %d2, [%d3];",
+        "ld.global.u64 %d0, [%a]; st.global.u64 [%b], %d0;", "ld.const.u64 %d0, [%d1]; prefetch.global.L2 [%d2];",
+        "cp.async.ca.shared.global [tile], [%a], 16; cp.async.bulk.global.shared::cta.bulk_group [%a], [%r5], 64;"})
+    EXPECT_EQ(accesses_of_body(plain, memory).find('!'), std::string::npos) << plain;
+  for (const char* follows :
+       {"ld.global.u64 %d0, [%a]; ld.global.u32 %r0, [%d0];", "ld.const.u64 %d0, [place]; st.global.u32 [%d0], 1;",
+        "ld.local.u64 %d0, [%d8]; red.global.add.u32 [%d0+4], 1;", "ld.u32 %r0, [%d8];", "ld.global.u32 %r0, [4096];",
+        "ld.shared.u64 %d0, [tile]; add.s64 %d1, %a, %d0; ld.u8 %r0, [%d1];",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d8], 64, [%r2];",
+        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%a, {%r0}], [%r1];"})
+    EXPECT_NE(accesses_of_body(follows, memory).find('!'), std::string::npos) << follows;
+  // Of functions only names are known.
+  const auto calls = [&](const std::string& inside) {
+    return accesses_of_body("call.uni f, ();",
+                            memory + ".func f() { .reg .b64 %d<9>; .reg .b32 %r<9>; " + inside + " ret; }\n");
+  };
+  EXPECT_EQ(calls("st.shared.u32 [%r1], 1; ld.global.u32 %r1, [total]; st.u64 [%SP+8], %d0; st.local.u32 [%d1], 1;"),
+            "---");
+  EXPECT_EQ(calls("ld.u32 %r1, [%d0];"), "---!");
+  EXPECT_EQ(accesses_of_body("call.uni g, ();", ".extern .func g();\n"), "---!");
+  EXPECT_EQ(accesses_of_body("", ""), "---");
+  for (const auto& [file, kernel] :
+       {std::pair("vector_add.ptx", "vector_add"), std::pair("histogram.ptx", "work_queue"),
+        std::pair("breadth_first.ptx", "bfs_level"), std::pair("scan.ptx", "scan_blocks")})
+    EXPECT_FALSE(use_in(parse(file, corpus_text(file)), kernel).follows_pointers) << kernel;
 }
 
 // Registers are joined until nothing changes; thousands of them must not take long.

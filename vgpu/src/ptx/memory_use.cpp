@@ -43,14 +43,20 @@ unsigned origin_of(const Operand& name) {
 // stack, one of unknown origin.
 struct Facts {
   std::set<std::uint64_t> words;
+  // Words that it may be a pointer of all the same, by other ways than `words` allows; those of which it may be a half.
+  std::set<std::uint64_t> traces, halves;
   bool variable = false, unknown = false;
   unsigned origins = 0;
 
   // Whether that was news.
   bool join(const Facts& other) {
-    const auto state = [&] { return std::tuple(words.size(), variable, unknown, origins); };
+    const auto state = [&] {
+      return std::tuple(words.size(), traces.size(), halves.size(), variable, unknown, origins);
+    };
     const auto before = state();
     words.insert(other.words.begin(), other.words.end());
+    traces.insert(other.traces.begin(), other.traces.end());
+    halves.insert(other.halves.begin(), other.halves.end());
     variable = variable || other.variable;
     unknown = unknown || other.unknown;
     origins |= other.origins;
@@ -73,7 +79,7 @@ class MemoryAnalysis {
     for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) judge(i);
     look_at_callees();
     for (const auto& [offset, use] : uses_)
-      if (!use.only_read || read_.count(offset) != 0) result_.pointers.push_back(use);
+      if (!use.only_read || use.address || use.written || read_.count(offset) != 0) result_.pointers.push_back(use);
     return std::move(result_);
   }
 
@@ -89,7 +95,8 @@ class MemoryAnalysis {
   }
 
   PointerUse& use(std::uint64_t word) {
-    return uses_.try_emplace(word, PointerUse{word, true, false, any_index}).first->second;
+    return uses_.try_emplace(word, PointerUse{.offset = word, .only_read = true, .dimensions = any_index})
+        .first->second;
   }
   // The words that bytes of the parameters lie in are not, or not only, pointers to what is read.
   void give_up(std::uint64_t begin, std::uint64_t end) {
@@ -97,6 +104,20 @@ class MemoryAnalysis {
   }
   void give_up(const Facts& facts) {
     for (const std::uint64_t word : facts.words) use(word).only_read = false;
+  }
+  // What may be done at these words' memory.
+  void note(const std::set<std::uint64_t>& words, bool address, bool written) {
+    for (const std::uint64_t word : words) {
+      use(word).address = use(word).address || address;
+      use(word).written = use(word).written || written;
+    }
+  }
+  void note(const Facts& facts, bool address, bool written) {
+    note(facts.words, address, written);
+    note(facts.traces, address, written);
+  }
+  void note_all(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) note({word}, true, true);
   }
 
   Facts facts_of(const Operand& operand) const {
@@ -133,14 +154,20 @@ class MemoryAnalysis {
         Facts facts = facts_of(i.operands[o]);
         if (o == 0 && i.operands[0].kind == Operand::Kind::name && i.guard.empty()) facts = {};  // it is written only
         if (!passed[o]) {
+          if (may_keep(i))
+            facts.traces.insert(facts.words.begin(), facts.words.end());
+          else
+            facts.traces = facts.halves = {};
           facts.words.clear();
           facts.variable = facts.unknown = false;
         }
         result.join(facts);
       }
       // Two halves from anywhere may be a pointer.
-      if (i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector)
+      if (i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector) {
         result.unknown = true;
+        result.traces.insert(result.halves.begin(), result.halves.end());
+      }
     }
     bool changed = false;
     for (const std::string_view name : flows_[number].writes) changed = registers_[name].join(result) || changed;
@@ -153,6 +180,16 @@ class MemoryAnalysis {
     std::vector<bool> passed(i.operands.size(), is_any(i.opcode, all));
     if (i.opcode == "mad" && i.operands.size() == 4) passed[3] = true;  // a * b + pointer
     return passed;
+  }
+
+  // Whether the result may be a pointer still that an operand was: not by what makes an offset of an index, compares or
+  // counts.
+  static bool may_keep(const Instruction& i) {
+    constexpr std::array<std::string_view, 14> none = {"mul", "mul24", "mad", "mad24", "madc", "shl", "div",
+                                                       "rem", "setp",  "set", "testp", "popc", "clz", "bfind"};
+    if (i.opcode != "cvt") return !is_any(i.opcode, none);
+    return std::count_if(i.qualifiers.begin(), i.qualifiers.end(),
+                         [](std::string_view q) { return q == ".u64" || q == ".s64"; }) == 2;
   }
 
   // Of the kernel's own, by their names.
@@ -174,19 +211,30 @@ class MemoryAnalysis {
     const Operand& to = i.operands.front();
     const std::size_t count = to.kind == Operand::Kind::vector ? to.parts.size() : 1, bytes = type_bytes(i);
     if (!known || bytes != 8 || offset % 8 != 0) {
+      bool changed = false;
+      if (!known || bytes == 0)
+        note_all(from.offset, from.offset + from.bytes);
+      else if (bytes == 8)
+        note_all(offset, offset + count * bytes);
+      else if (bytes == 4 && from.bytes >= 8 && !has_shape(i, ".f"))
+        for (std::size_t n = 0; n < count; ++n)
+          changed = registers_[part(to, n).name].halves.insert((offset + 4 * n) / 8 * 8).second || changed;
       if (known && bytes != 0)
         give_up(offset, offset + count * bytes);
       else
         give_up(from.offset, from.offset + from.bytes);
-      return false;
+      return changed;
     }
     bool changed = false;
     for (std::size_t n = 0; n < count; ++n) {
-      const Operand& one = to.kind == Operand::Kind::vector ? to.parts[n] : to;
       use(offset + 8 * n);
-      changed = registers_[one.name].words.insert(offset + 8 * n).second || changed;
+      changed = registers_[part(to, n).name].words.insert(offset + 8 * n).second || changed;
     }
     return changed;
+  }
+
+  static const Operand& part(const Operand& to, std::size_t n) {
+    return to.kind == Operand::Kind::vector ? to.parts[n] : to;
   }
 
   // i = i + s, however long the way round, where s follows from the grid's size and not from i.
@@ -256,10 +304,14 @@ class MemoryAnalysis {
     if (is_parameter_load(i)) return;
     // The address of a parameter may lead to any of its words.
     for (const Operand& operand : i.operands)
-      if (const Extent* whole = parameter_in(operand)) give_up(whole->offset, whole->offset + whole->bytes);
+      if (const Extent* whole = parameter_in(operand)) {
+        give_up(whole->offset, whole->offset + whole->bytes);
+        note_all(whole->offset, whole->offset + whole->bytes);
+      }
     const bool copy = is_plain_copy(i);
     const std::size_t at = copy ? 1 : address_at(i);
     if (at == i.operands.size()) return judge_value(number);
+    judge_access(i);
     for (std::size_t o = 0; o < i.operands.size(); ++o)
       if (o != at) give_up(facts_of(i.operands[o]));
     const Facts address = facts_of(i.operands[at]);
@@ -268,6 +320,47 @@ class MemoryAnalysis {
     if (copy || (load && is_global(i) && !ordered) || i.opcode == "prefetch") return read(address);
     give_up(address);
     if (may_write_elsewhere(i, address)) result_.writes_elsewhere = true;
+  }
+
+  // An instruction that has addresses.
+  void judge_access(const Instruction& i) {
+    const bool read = i.opcode == "ld" || i.opcode == "ldu" || i.opcode == "prefetch" || i.opcode == "prefetchu";
+    const std::vector<bool> places = global_addresses(i);
+    bool behind = false;  // an address
+    for (std::size_t o = 0; o < i.operands.size(); ++o) {
+      const Operand& operand = i.operands[o];
+      const Facts facts = facts_of(operand);
+      if (operand.kind == Operand::Kind::address) {
+        if (places[o] || i.has(".const")) note(facts, true, !read && !(is_plain_copy(i) && behind));
+        if (places[o] && is_unknown(facts) && i.opcode != "prefetch") result_.follows_pointers = true;
+        behind = true;
+      } else if (behind && !read) {
+        note(facts, i.has(".param"), true);
+        if (operand.kind == Operand::Kind::vector) note(facts.halves, i.has(".param"), true);
+      }
+    }
+    // A descriptor holds the address.
+    if (i.has(".tensor")) result_.follows_pointers = true;
+  }
+
+  static bool is_unknown(const Facts& address) {
+    return address.unknown || (address.words.empty() && address.traces.empty() && !address.variable);
+  }
+
+  // By operand: whether it is an address that may be in global memory.
+  static std::vector<bool> global_addresses(const Instruction& i) {
+    std::vector<bool> global;
+    std::vector<bool> spaces;  // of a copy, in the order of its addresses
+    for (const std::string_view q : i.qualifiers)
+      if (q == ".global" || q.substr(0, 7) == ".shared") spaces.push_back(q == ".global");
+    std::size_t addresses = 0;
+    for (const Operand& operand : i.operands) {
+      const bool address = operand.kind == Operand::Kind::address;
+      const bool told = i.opcode == "cp" && !spaces.empty();
+      global.push_back(address && (told ? addresses < spaces.size() && spaces[addresses] : is_global(i)));
+      if (address) ++addresses;
+    }
+    return global;
   }
 
   static bool may_write_elsewhere(const Instruction& i, const Facts& address) {
@@ -284,6 +377,8 @@ class MemoryAnalysis {
   void judge_value(std::size_t number) {
     const Instruction& i = kernel_.instructions[number];
     const std::vector<bool> passed = passes(i);
+    if (i.opcode == "call")
+      for (const Operand& operand : i.operands) note(facts_of(operand), true, true);
     for (std::size_t o = flows_[number].writes.empty() ? 0 : 1; o < i.operands.size(); ++o)
       if (!passed[o]) give_up(facts_of(i.operands[o]));
     if (i.opcode != "sub" || i.operands.size() != 3) return;
@@ -318,19 +413,26 @@ class MemoryAnalysis {
   // Of functions that it calls nothing is followed: their stores may go anywhere, but for shared memory and the stack.
   void look_at_callees() {
     const std::vector<std::size_t> reached = calls_.reach(number_);
-    if (!calls_.strangers(reached).empty() || calls_.calls_by_pointer(reached)) result_.writes_elsewhere = true;
-    for (const std::size_t f : reached) {
-      if (f == number_) continue;
+    if (!calls_.strangers(reached).empty() || calls_.calls_by_pointer(reached))
+      result_.writes_elsewhere = result_.follows_pointers = true;
+    for (const std::size_t f : reached)
       for (const Instruction& i : module_.functions[f].instructions) {
+        if (i.opcode == "call" && callee_of(i) == "memset") result_.writes_elsewhere = result_.follows_pointers = true;
         const std::size_t at = address_at(i);
-        if (at == i.operands.size()) continue;
-        Facts address;
-        for_each_name(i.operands[at], [&](const Operand& name) {
-          address.variable = address.variable || is_variable(module_.functions[f], name.name);
-        });
-        if (may_write_elsewhere(i, address)) result_.writes_elsewhere = true;
+        if (f == number_ || at == i.operands.size()) continue;
+        if (may_write_elsewhere(i, named_in(f, i.operands[at]))) result_.writes_elsewhere = true;
+        const std::vector<bool> places = global_addresses(i);
+        for (std::size_t o = 0; o < i.operands.size(); ++o)
+          if ((places[o] && is_unknown(named_in(f, i.operands[o]))) || i.has(".tensor"))
+            result_.follows_pointers = true;
       }
-    }
+  }
+  Facts named_in(std::size_t function, const Operand& address) const {
+    Facts facts;
+    for_each_name(address, [&](const Operand& name) {
+      facts.variable = facts.variable || is_variable(module_.functions[function], name.name);
+    });
+    return facts;
   }
 
   const Module& module_;

@@ -22,6 +22,11 @@ struct PointerUse {
   bool anywhere = false;
   // Dimensions of the block's index that the addresses of all its reads follow from: 1 for x, 2 for y, 4 for z.
   unsigned dimensions = 0;
+  // An access of global memory, a prefetch too, may be at this word plus something.
+  bool address = false;
+  // Such an access may write, or the word goes where it is not followed: to a function, into memory. To be compared,
+  // shifted left or multiplied makes no pointer.
+  bool written = false;
 
   // Whether blocks far from each other in a grid of this shape, numbered with x fastest, may read the same memory.
   bool read_by_all(std::uint32_t y, std::uint32_t z) const {
@@ -35,6 +40,9 @@ struct MemoryUse {
   // functions that it calls, by bulk copies.
   bool writes_elsewhere = false;
   std::vector<PointerUse> pointers;  // all words that are used, by offset
+  // Reads, or may read, or writes global memory at an address that was read from memory or is of unknown origin: none
+  // of its pointers, no variable, not the stack. In functions that it calls each address is unknown but a name's.
+  bool follows_pointers = false;
 
   const PointerUse* at(std::uint64_t offset) const;
 };

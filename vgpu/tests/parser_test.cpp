@@ -137,7 +137,9 @@ TEST(Parser, errors_say_where_and_what) {
 
 TEST(Parser, names_versions_that_it_does_not_know) {
   EXPECT_EQ(error_of_module(".version 5.0\n.target sm_60\n"),
-            "dcgn: ptx: x.ptx:1:10: found .version 5.0, expected one from 6.0 to 9.0");
+            "dcgn: ptx: x.ptx:1:10: found .version 5.0, expected one from 6.0 to 9.5");
+  EXPECT_EQ(error_of_module(".version 9.5\n.target sm_90\n"), "");
+  EXPECT_NE(error_of_module(".version 9.6\n.target sm_90\n").find("found .version 9.6"), std::string::npos);
   EXPECT_NE(error_of_module(".version 12.3\n.target sm_60\n").find(".version 12.3"), std::string::npos);
   EXPECT_NE(error_of_module(".version 9\n.target sm_60\n").find("found '9', expected a version"), std::string::npos);
   EXPECT_NE(error_of_module("").find("found the end of the file, expected .version"), std::string::npos);

@@ -78,6 +78,25 @@ TEST(Refusal, knows_each_construct) {
   EXPECT_TRUE(begins(why_not("mbarrier.nonsense.gpu [%r1];"), "mbarrier: of the scope of one GPU"));
 }
 
+TEST(Refusal, an_instruction_that_is_not_known_keeps_its_kernels_whole) {
+  EXPECT_EQ(why_not("vmystery2.sync.u64 %rd1, %rd2;"), "instruction: vmystery2 is not known");
+  for (const char* known : {"abs.s32 %r1, %r2;", "xor.b32 %r1, %r1, %r2;", "tcgen05.fence::after_thread_sync;",
+                            "szext.wrap.u32 %r1, %r2, 4;"})
+    EXPECT_EQ(why_not(known), "split") << known;
+  const auto kernels = rewrite(parse("x.ptx",
+                                     ".version 9.5\n.target sm_90\n.address_size 64\n"
+                                     ".func f() {\n  later.than.this [%rd1];\n  ret; }\n"
+                                     ".entry a() { call f; ret; }\n.entry b() { ret; }\n"),
+                               {})
+                           .kernels;
+  ASSERT_EQ(kernels[0].reasons.size(), 1U);
+  EXPECT_EQ(kernels[0].reasons[0].construct, "instruction: later is not known");
+  EXPECT_EQ(kernels[0].reasons[0].function, "f");
+  EXPECT_EQ(kernels[0].reasons[0].line, 5U);
+  EXPECT_TRUE(kernels[0].memory.writes_elsewhere && kernels[0].memory.follows_pointers);
+  EXPECT_TRUE(kernels[1].split());
+}
+
 TEST(Refusal, follows_calls_and_says_where) {
   const std::string text = ptx_module(
       ".func g() { barrier.cluster.wait; ret; }\n"

@@ -1,6 +1,7 @@
 #include "vgpu/src/ptx/memory_use.hpp"
 
 #include "vgpu/src/ptx/data_flow.hpp"
+#include "vgpu/src/ptx/opcodes.hpp"
 #include "vgpu/src/ptx/survey.hpp"
 #include "vgpu/src/ptx/token_stream.hpp"
 
@@ -308,6 +309,7 @@ class MemoryAnalysis {
         give_up(whole->offset, whole->offset + whole->bytes);
         note_all(whole->offset, whole->offset + whole->bytes);
       }
+    if (!is_known_opcode(i.opcode)) judge_unknown(i);
     const bool copy = is_plain_copy(i);
     const std::size_t at = copy ? 1 : address_at(i);
     if (at == i.operands.size()) return judge_value(number);
@@ -320,6 +322,15 @@ class MemoryAnalysis {
     if (copy || (load && is_global(i) && !ordered) || i.opcode == "prefetch") return read(address);
     give_up(address);
     if (may_write_elsewhere(i, address)) result_.writes_elsewhere = true;
+  }
+
+  // It may do anything with memory.
+  void judge_unknown(const Instruction& i) {
+    result_.writes_elsewhere = result_.follows_pointers = true;
+    for (const Operand& operand : i.operands) {
+      give_up(facts_of(operand));
+      note(facts_of(operand), true, true);
+    }
   }
 
   // An instruction that has addresses.
@@ -417,7 +428,8 @@ class MemoryAnalysis {
       result_.writes_elsewhere = result_.follows_pointers = true;
     for (const std::size_t f : reached)
       for (const Instruction& i : module_.functions[f].instructions) {
-        if (i.opcode == "call" && callee_of(i) == "memset") result_.writes_elsewhere = result_.follows_pointers = true;
+        if ((i.opcode == "call" && callee_of(i) == "memset") || !is_known_opcode(i.opcode))
+          result_.writes_elsewhere = result_.follows_pointers = true;
         const std::size_t at = address_at(i);
         if (f == number_ || at == i.operands.size()) continue;
         if (may_write_elsewhere(i, named_in(f, i.operands[at]))) result_.writes_elsewhere = true;

@@ -1,6 +1,7 @@
 #include "vgpu/src/ptx/refusals.hpp"
 
 #include "vgpu/src/ptx/call_graph.hpp"
+#include "vgpu/src/ptx/opcodes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,6 +68,7 @@ std::optional<std::string> opcode_refusal(const Instruction& i) {
   constexpr std::array<std::string_view, 5> scoped = {"atom", "red", "ld", "st", "fence"};
   if (i.has(".gpu") && !is_one_of(i.opcode, scoped))
     return std::string(i.opcode) + ": of the scope of one GPU, and not known to have a wider one";
+  if (!is_known_opcode(i.opcode)) return "instruction: " + std::string(i.opcode) + " is not known";
   return std::nullopt;
 }
 

@@ -243,4 +243,11 @@ TEST(MemoryUse, of_a_long_kernel_is_found_soon) {
   EXPECT_EQ(words_of_body("bra $in; $in: " + body +
                           " mad.wide.u32 %d0, %q3999, 4, %a; ld.u32 %r1, [%d0]; mov.u32 %q0, %q4000; bra $in;"),
             "R--");
+  // Each reads a register that the next one writes.
+  constexpr int against = 20000;
+  body = "bra $in; $in: ";
+  for (int i = 0; i < against; ++i)
+    body += "add.u32 %q" + std::to_string(i) + ", %q" + std::to_string(i + 1) + ", 1;\n";
+  body += "mov.u32 %q" + std::to_string(against) + ", %ctaid.x;";
+  EXPECT_EQ(words_of_body(body + "mad.wide.u32 %d0, %q0, 4, %a; ld.u32 %r1, [%d0]; bra $in;"), "r--");
 }

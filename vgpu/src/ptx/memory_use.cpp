@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
 #include <string_view>
@@ -69,8 +70,18 @@ class MemoryAnalysis {
  public:
   MemoryAnalysis(const Module& module, const CallGraph& calls, std::size_t kernel)
       : module_(module), calls_(calls), number_(kernel), kernel_(module.functions[kernel]) {
-    for (const ParameterReport& p : layout_of(kernel_.parameters)) parameters_.push_back({p.offset, p.bytes});
-    for (const Instruction& i : kernel_.instructions) flows_.push_back(flow_of(i));
+    const std::vector<ParameterReport> layout = layout_of(kernel_.parameters);
+    for (std::size_t p = 0; p < layout.size(); ++p)
+      parameters_.try_emplace(kernel_.parameters[p].name, Extent{layout[p].offset, layout[p].bytes});
+    for (const Variable& v : module_.variables) variables_.insert(v.name);
+    for (const Variable& v : kernel_.variables)
+      if (v.space != Space::reg) own_variables_.insert(v.name);
+    for (std::size_t number = 0; number < kernel_.instructions.size(); ++number) {
+      const Instruction& i = kernel_.instructions[number];
+      flows_.push_back(flow_of(i));
+      for (const Operand& operand : i.operands)
+        for_each_name(operand, [&](const Operand& name) { users_[name.name].push_back(number); });
+    }
   }
 
   MemoryUse run() {
@@ -90,9 +101,8 @@ class MemoryAnalysis {
   };
 
   const Extent* parameter(std::string_view name) const {
-    for (std::size_t p = 0; p < parameters_.size(); ++p)
-      if (kernel_.parameters[p].name == name) return &parameters_[p];
-    return nullptr;
+    const auto found = parameters_.find(name);
+    return found == parameters_.end() ? nullptr : &found->second;
   }
 
   PointerUse& use(std::uint64_t word) {
@@ -131,11 +141,22 @@ class MemoryAnalysis {
     return all;
   }
 
-  // Until no register may hold more.
+  // Until no register may hold more: an instruction is looked at again when a register that it names may.
   void settle() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) changed = step(i) || changed;
+    std::deque<std::size_t> open;
+    std::vector<bool> waits(kernel_.instructions.size(), true);
+    for (std::size_t i = 0; i < waits.size(); ++i) open.push_back(i);
+    while (!open.empty()) {
+      const std::size_t number = open.front();
+      open.pop_front();
+      waits[number] = false;
+      if (!step(number)) continue;
+      for (const std::string_view name : flows_[number].writes)
+        for (const std::size_t user : users_[name])
+          if (!waits[user]) {
+            waits[user] = true;
+            open.push_back(user);
+          }
     }
   }
 
@@ -416,7 +437,8 @@ class MemoryAnalysis {
 
   // Variables are no memory that arguments point to, and the stack is none.
   bool is_variable(const Function& function, std::string_view name) const {
-    if (name == "%SP" || name == "%SPL" || module_.find_variable(name)) return true;
+    if (name == "%SP" || name == "%SPL" || variables_.count(name) != 0) return true;
+    if (&function == &kernel_) return own_variables_.count(name) != 0;
     return std::any_of(function.variables.begin(), function.variables.end(),
                        [&](const Variable& v) { return v.name == name && v.space != Space::reg; });
   }
@@ -451,8 +473,10 @@ class MemoryAnalysis {
   const CallGraph& calls_;
   const std::size_t number_;
   const Function& kernel_;
-  std::vector<Extent> parameters_;
+  std::map<std::string_view, Extent> parameters_;
+  std::set<std::string_view> variables_, own_variables_;  // of the module, of the kernel
   std::vector<Flow> flows_;
+  std::map<std::string_view, std::vector<std::size_t>> users_;  // instructions that name it
   std::map<std::string_view, Facts> registers_;
   std::map<std::uint64_t, PointerUse> uses_;
   std::set<std::uint64_t> read_;  // words that a read's address follows from

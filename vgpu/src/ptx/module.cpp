@@ -22,12 +22,6 @@ bool Function::declares(std::string_view symbol) const {
          std::any_of(results.begin(), results.end(), named) || std::any_of(variables.begin(), variables.end(), named);
 }
 
-const Variable* Module::find_variable(std::string_view name) const {
-  for (const Variable& v : variables)
-    if (v.name == name) return &v;
-  return nullptr;
-}
-
 const Function* Module::find_function(std::string_view name) const {
   const Function* declared = nullptr;
   for (const Function& f : functions) {

@@ -128,7 +128,6 @@ struct Module {
   std::vector<Function> functions;
   std::vector<Alias> aliases;
 
-  const Variable* find_variable(std::string_view name) const;
   // The definition, or a declaration where there is none.
   const Function* find_function(std::string_view name) const;
 };

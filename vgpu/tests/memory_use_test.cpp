@@ -203,14 +203,16 @@ TEST(MemoryUse, tells_pointers_from_counts) {
 TEST(MemoryUse, tells_accesses_that_follow_pointers) {
   const std::string memory =
       ".shared .align 16 .b8 tile[64]; .global .align 8 .b8 total[64]; .const .align 8 .u64 place;";
+  const std::string stack =
+      ".local .align 8 .b8 depot[16]; .reg .b64 %SP, %SPL; mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL;add.u64 %d0, "
+      "%SP, 8; st.u64 [%d0], 1; ld.u64 %d1, [%SP+0]; ld.local.u64 %d2, [%d3];";
   for (const char* plain :
        {"ld.global.u32 %r0, [%a]; mul.wide.u32 %d0, %r0, 4; add.s64 %d1, %b, %d0; ld.global.u32 %r1, [%d1];",
         "selp.b64 %d0, %a, %b, %p0; st.u32 [%d0], %r0;", "and.b64 %d0, %a, -16; ld.v4.u32 {%r0, %r1, %r2, %r3}, [%d0];",
         "mov.u64 %d0, total; add.s64 %d1, %d0, 8; st.global.u32 [%d1], 1; ld.global.u32 %r1, [total+4];",
         "mov.u64 %d0, tile; cvta.shared.u64 %d1, %d0; st.u32 [%d1+4], 1; atom.shared.add.u32 %r0, [%r5], 1;",
-        ".local .align 8 .b8 depot[16]; .reg .b64 %SP, %SPL; mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL;"
-        "add.u64 %d0, %SP, 8; st.u64 [%d0], 1; ld.u64 %d1, [%SP+0]; ld.local.u64 %d2, [%d3];",
-        "ld.global.u64 %d0, [%a]; st.global.u64 [%b], %d0;", "ld.const.u64 %d0, [%d1]; prefetch.global.L2 [%d2];",
+        stack.c_str(), "ld.global.u64 %d0, [%a]; st.global.u64 [%b], %d0;",
+        "ld.const.u64 %d0, [%d1]; prefetch.global.L2 [%d2];",
         "cp.async.ca.shared.global [tile], [%a], 16; cp.async.bulk.global.shared::cta.bulk_group [%a], [%r5], 64;"})
     EXPECT_EQ(accesses_of_body(plain, memory).find('!'), std::string::npos) << plain;
   for (const char* follows :

@@ -241,6 +241,12 @@ TEST(OwnAddresses, are_followed_through_calls) {
                          call("st.param.b64 [param0+0], %rd6; st.param.b64 [param1+0], %rd1;", "f"),
                      variables + head + "ld.u64 %rd3, [%rd1]; st.u64 [%rd2], %rd3;" + tail),
             stored("coefficients"));
+  // Shared memory is the block's, whichever function uses it.
+  EXPECT_EQ(why_body(address + "st.shared.u64 [kept], %rd5;" +
+                         call("st.param.b64 [param0+0], 0; st.param.b64 [param1+0], %rd1;", "f"),
+                     variables + ".shared .align 8 .b64 kept;\n" + head +
+                         "ld.shared.u64 %rd3, [kept]; st.u64 [%rd2], %rd3;" + tail),
+            stored("coefficients"));
   // A result, and another module.
   const std::string where =
       ".func (.param .b64 r) where() { .reg .b64 %rd<9>; " + address + "st.param.b64 [r], %rd5; ret; }\n";

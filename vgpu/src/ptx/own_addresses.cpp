@@ -34,6 +34,7 @@ class AddressFlow {
  public:
   AddressFlow(const Module& module, const CallGraph& calls, const SharedVariables& variables)
       : module_(module), calls_(calls), variables_(variables), names_(module.functions.size()) {
+    shared_ = new_place();
     for (std::size_t f = 0; f < module_.functions.size(); ++f) {
       memory_.push_back(new_place());
       for (const Variable& v : module_.functions[f].variables)
@@ -95,6 +96,7 @@ class AddressFlow {
     for (const Operand& operand : i.operands)
       for_each_name(operand, [&](const Operand& name) { reads(place_of(function, name.name, i.scope)); });
     if (i.opcode == "call" || address_at(i) != i.operands.size()) reads(memory_[function]);
+    if (address_at(i) != i.operands.size()) reads(shared_);
     if (i.opcode == "call")
       for (const std::size_t to : targets(function, instruction))
         for (const Variable& result : module_.functions[to].results) reads(place_of(to, result.name, 0));
@@ -149,7 +151,8 @@ class AddressFlow {
     const bool store = i.opcode == "st" || i.opcode == "red" || i.opcode == "atom";
     if (i.has(".param"))
       return store ? give(function, i, i.operands[at], value(function, i)) : load_parameter(function, i);
-    if (store && is_private(function, i)) give(memory_[function], {value(function, i).own, false, false});
+    if (store && is_private(function, i))
+      for (const std::size_t place : private_places(function, i)) give(place, {value(function, i).own, false, false});
     if (!store || i.opcode == "atom") load(function, i);
   }
 
@@ -158,6 +161,13 @@ class AddressFlow {
     if (!is_global(i)) return true;
     const Held address = held_by(function, i, i.operands[address_at(i)]);
     return !i.has(".global") && address.inside && !address.other && !address.own;
+  }
+
+  // Where it may do so.
+  std::vector<std::size_t> private_places(std::size_t function, const Instruction& i) const {
+    if (i.has(".local")) return {memory_[function]};
+    if (!is_global(i)) return {shared_};
+    return {memory_[function], shared_};
   }
 
   // What a store or an atomic writes.
@@ -188,7 +198,8 @@ class AddressFlow {
       const bool generic = is_global(i) && !i.has(".global");
       const bool callers = !module_.functions[function].entry && address.other;  // a pointer to the caller's stack
       if ((generic && (address.inside || callers)) || (!is_global(i) && !i.has(".const")))
-        result.own = places_[memory_[function]].held.own;
+        for (const std::size_t place : private_places(function, i))
+          result.join({places_[place].held.own, false, false});
       if (address.own)
         for (const AddressUse& use : address.own->addresses)
           if (const Variable* held = variables_.find(use.symbol); held && variables_.is_own(*held))
@@ -266,7 +277,8 @@ class AddressFlow {
       const Operand* arguments = arguments_of(i);
       Held all;
       if (arguments) all = held_by(function, i, *arguments);
-      if (all.inside && !all.own) all.own = places_[memory_[function]].held.own;
+      if (all.inside)
+        for (const std::size_t place : {memory_[function], shared_}) all.join({places_[place].held.own, false, false});
       return all.own;
     }
     const bool store = i.opcode == "st" || i.opcode == "red" || i.opcode == "atom";
@@ -279,7 +291,8 @@ class AddressFlow {
   const SharedVariables& variables_;
   std::vector<Place> places_;
   std::vector<std::map<std::pair<std::string_view, std::uint32_t>, std::size_t>> names_;  // by function: of places
-  std::vector<std::size_t> memory_;  // by function: the place of its shared memory and stack
+  std::size_t shared_ = 0;                                                                // the place of shared memory
+  std::vector<std::size_t> memory_;  // by function: that of its stack
   std::map<std::pair<std::size_t, std::string_view>, std::vector<std::uint32_t>> inner_;  // scopes that declare a name
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> targets_;       // of calls
   std::vector<Step> steps_;

@@ -22,7 +22,7 @@ struct StoredAddress {
 // (vprintf, __assertfail) keeps none.
 //
 // Addresses are followed through registers, whatever the order of instructions; through calls and their results; and
-// through shared memory and the stack, of which a function has one place each: what it stores there it may load there.
+// through shared memory and a function's stack, each taken for one place: what is stored there may be loaded there.
 // A function counts with all addresses that any caller hands to it.
 std::vector<std::vector<StoredAddress>> find_stored_addresses(const Module& module, const CallGraph& calls,
                                                               const SharedVariables& variables);

@@ -220,8 +220,8 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
     ++statistics.launches;
     ++statistics.whole;
     streams.order();
-    code.binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
-                         PartArguments(*this, arguments, local, 0).places);
+    code.whole_binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
+                               PartArguments(*this, arguments, local, 0).places);
     return;
   }
   const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, std::move(local));
@@ -243,7 +243,7 @@ void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_
   if (blocks > most_blocks)
     throw Error(Code::configuration, "launch",
                 images.front().name() + ": " + std::to_string(blocks) + " blocks, expected at most 2147483647");
-  all_written();  // what kernel objects write is not known
+  all_written(stream.parts_.get());  // what kernel objects write is not known
   run_chunks(*stream.parts_, blocks, 1, [&](int part, const Chunk& piece, dcgn::Stream& its) {
     dcgn::detail::KernelImage& image = images[static_cast<std::size_t>(part)];
     image.part_of = dcgn::detail::KernelImage::PartOf{launch.grid, static_cast<unsigned>(piece.first)};

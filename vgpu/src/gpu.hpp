@@ -50,13 +50,15 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
 
   // Streams tell that they are there, so that place() and free() can wait for their work.
   void enlist(Parts& parts) { streams_.push_back(&parts); }
-  void strike(Parts& parts) { std::erase(streams_, &parts); }
+  void strike(Parts& parts);
   void synchronize_all();
 
   void* allocate(std::size_t bytes, const Placement& placement);
   // Of a buffer that kernels reach by other ways than their arguments, no copies are made.
   void keep_single(const void* memory);
   void free(void* memory);
+  // The same, of a buffer that no work uses any more.
+  void free_unused(void* memory);
   PlacementCost place(void* memory, const Placement& placement);
   const Buffer& buffer_at(const char* operation, const void* memory) const;  // that begins there
   // The one that has this address, and where it begins; null for other memory.
@@ -89,6 +91,13 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // All that a launch that stays whole needs besides the launch itself, which is the caller's, by whole_function().
   void prepare_whole(Stream& stream, const Kernel& kernel, const Launch& launch,
                      const std::vector<Argument>& arguments);
+  // Whether a kernel follows pointers that it finds in memory, so that its arguments do not tell what it touches.
+  bool follows_pointers(const Kernel& kernel) const;
+  // Why such a launch must not be split, by the memory that its arguments lead to and the room that a block takes;
+  // empty where nothing stands against it. `alone`: whether part 0 alone reaches an address of which the driver does
+  // not say that all parts do, or which it does not know.
+  std::string why_whole(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
+                        const std::function<bool(std::uintptr_t address, bool known)>& alone) const;
   // The CUfunction of part 0 that has the kernel's own parameters and grid.
   void* whole_function(const Kernel& kernel) const;
   // Where a variable is: one place where it is shared, else several, part 0's first. Empty where there is none.
@@ -98,9 +107,13 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void fill_beside(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
   // Copies what lies at the first place, which the stream was given the writing of, to the others.
   void repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t bytes);
-  // By other means than this: what was copied of it is no more what it holds.
-  void note_written(const void* memory);
-  void note_all_written() { all_written(); }
+  // By other means than this, in the stream's order: what was copied of it is no more what it holds.
+  void note_written(const void* memory, const Stream& stream);
+  void note_all_written(const Stream& stream) { all_written(stream.parts_.get()); }
+  // Behind what the stream was given.
+  void mark(Stream& stream, Marker& marker);
+  // Before the program destroys a stream that was adopted.
+  void end(Stream& stream);
   // Of bytes copied from one place to the other, those that go from one part to another; memory that is no buffer is
   // not looked at.
   std::size_t bytes_between_parts(const void* to, const void* from, std::size_t bytes) const;
@@ -123,9 +136,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   Buffer* buffer_reached_from(std::uintptr_t address);
   // Those that a kernel may write which is given this address, and adds or subtracts no more than a page.
   std::vector<Buffer*> buffers_near(std::uintptr_t address);
-  // What was copied of it, or of all buffers, is no more what it holds.
-  void written(Buffer& buffer);
-  void all_written();
+  // What was copied of all buffers is no more what they hold.
+  void all_written(const Parts* by);
   bool make_local(Parts& streams, Buffer& buffer);
   bool reserve_local(Buffer& buffer);
   // While all parts are idle; and of all buffers, waiting for the parts.

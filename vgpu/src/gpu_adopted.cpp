@@ -5,6 +5,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace dcgn::virtual_gpu {
@@ -28,9 +29,31 @@ void Gpu::prepare_whole(Stream& stream, const Kernel& kernel, const Launch& laun
   ++statistics.whole;
 }
 
-void* Gpu::whole_function(const Kernel& kernel) const {
-  return kernel.code_->whole_binary(kernel.index_).native(kernel.index_, 0);
+bool Gpu::follows_pointers(const Kernel& kernel) const {
+  return kernel.code_->traits(kernel.index_).memory.follows_pointers;
 }
+
+std::string Gpu::why_whole(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
+                           const std::function<bool(std::uintptr_t address, bool known)>& alone) const {
+  const LoadedCode::Traits& traits = kernel.code_->traits(kernel.index_);
+  for (std::size_t a = 0; a < arguments.size(); ++a)
+    for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; at += sizeof(void*)) {
+      const ptx::PointerUse* const use = traits.memory.at(kernel.info().parameters[a].offset + at);
+      if (!use || !use->address) continue;
+      std::uintptr_t address = 0;
+      std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
+      const std::byte* begin = nullptr;
+      if (address == 0 || buffer_with(reinterpret_cast<const void*>(address), begin)) continue;
+      const MemoryKind kind = machine_->memory_at(address);
+      const std::string argument = "argument " + std::to_string(a + 1);
+      if (kind == MemoryKind::host && traits.atomics) return "atomics on memory of the host, by " + argument;
+      if ((kind == MemoryKind::alone || kind == MemoryKind::none) && alone(address, kind == MemoryKind::alone))
+        return argument + " leads to memory that the first GPU alone is known to reach";
+    }
+  return kernel.code_->binary().why_refused(kernel.index_, launch);
+}
+
+void* Gpu::whole_function(const Kernel& kernel) const { return kernel.code_->whole_binary().native(kernel.index_, 0); }
 
 std::vector<LoadedCode::PlaceOnPart> Gpu::variable_at(const Module& module, const std::string& variable) const {
   if (!module.code_->has_variable(variable)) return {};
@@ -60,8 +83,19 @@ void Gpu::repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& pla
   parts_of_stream.gather();
 }
 
-void Gpu::note_written(const void* memory) {
-  if (Buffer* buffer = buffer_with(memory)) written(*buffer);
+void Gpu::note_written(const void* memory, const Stream& stream) {
+  if (Buffer* buffer = buffer_with(memory)) buffer->local.invalidate(stream.parts_.get());
+}
+
+void Gpu::end(Stream& stream) {
+  auto marker = machine_->make_marker(0);
+  mark(stream, *marker);
+  stream.parts_->end(std::move(marker));
+}
+
+void Gpu::mark(Stream& stream, Marker& marker) {
+  stream.parts_->gather();
+  marker.record(stream.parts_->first());
 }
 
 std::size_t Gpu::bytes_between_parts(const void* to, const void* from, std::size_t bytes) const {

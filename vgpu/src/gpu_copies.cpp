@@ -45,10 +45,13 @@ std::vector<Buffer*> Gpu::buffers_near(std::uintptr_t address) {
   return found;
 }
 
-void Gpu::written(Buffer& buffer) { buffer.local.invalidate(); }
+void Gpu::all_written(const Parts* by) {
+  for (auto& [address, buffer] : buffers_) buffer.local.invalidate(by);
+}
 
-void Gpu::all_written() {
-  for (auto& [address, buffer] : buffers_) written(buffer);
+void Gpu::strike(Parts& parts) {
+  std::erase(streams_, &parts);
+  for (auto& [address, buffer] : buffers_) std::erase(buffer.local.writers, &parts);
 }
 
 void Gpu::keep_single(const void* memory) {
@@ -61,6 +64,7 @@ void Gpu::drop_local(Buffer& buffer) {
   LocalCopies none;
   none.possible = local.possible;
   none.enough = local.enough;
+  none.writers = std::move(local.writers);
   local = std::move(none);
 }
 
@@ -75,15 +79,18 @@ std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch,
                                            bool split) {
   if (parts() == 1) return {};
   if (memory.writes_elsewhere) {
-    all_written();
+    all_written(&streams);
     return {};
   }
   std::vector<const Buffer*> not_copied;
-  const auto may_write = [&](std::uintptr_t address) {
-    for (Buffer* buffer : buffers_near(address)) {
-      written(*buffer);
+  bool anything = false;  // by an address in no memory, as that which element 0 of an array would have
+  const auto may_write = [&](std::uintptr_t address, bool written) {
+    const std::vector<Buffer*> near = buffers_near(address);
+    for (Buffer* buffer : near) {
+      buffer->local.invalidate(&streams);
       not_copied.push_back(buffer);
     }
+    if (written && address != 0 && near.empty() && machine_->memory_at(address) == MemoryKind::none) anything = true;
   };
   std::vector<Pointer> pointers;
   for (std::size_t a = 0; a < arguments.size(); ++a)
@@ -95,13 +102,17 @@ std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch,
       if (offset % 8 != 0) {
         // A member of a packed struct, which is loaded piece by piece.
         const ptx::PointerUse* next = memory.at(offset / 8 * 8 + 8);
-        if ((use && !use->only_read) || (next && !next->only_read)) may_write(address);
+        if ((use && !use->only_read) || (next && !next->only_read)) may_write(address, false);
       } else if (use && !use->only_read) {
-        may_write(address);
+        may_write(address, use->written);
       } else if (Buffer* buffer = use ? buffer_reached_from(address) : nullptr) {
         pointers.push_back({a, at, buffer, use});
       }
     }
+  if (anything) {
+    all_written(&streams);
+    return {};
+  }
   if (!split || options.copies <= 0) return {};
   const auto may_be_copied = [&](const Buffer* buffer) {
     return std::find(not_copied.begin(), not_copied.end(), buffer) == not_copied.end();
@@ -136,7 +147,7 @@ bool Gpu::make_local(Parts& streams, Buffer& buffer) {
     }
     return true;
   }
-  if (local.reads < local.enough || !reserve_local(buffer)) return false;
+  if (local.reads < local.enough || !local.settled(&streams) || !reserve_local(buffer)) return false;
   streams.order();
   const auto* const from = static_cast<const std::byte*>(buffer.range->address());
   for (int part = 0; part < parts(); ++part)

@@ -49,8 +49,13 @@ void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
 
 void Gpu::free(void* memory) {
   if (!memory) return;
-  const Buffer& buffer = buffer_at("free", memory);
+  buffer_at("free", memory);  // which throws where there is none
   synchronize_all();
+  free_unused(memory);
+}
+
+void Gpu::free_unused(void* memory) {
+  const Buffer& buffer = buffer_at("free", memory);
   replicated_ -= buffer.kind == Placement::Kind::replicated;
   drop_local(buffers_.at(reinterpret_cast<std::uintptr_t>(memory)));
   buffers_.erase(reinterpret_cast<std::uintptr_t>(memory));
@@ -143,7 +148,7 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
   // All of it is looked at before anything is copied.
   stretch_at("copy", to, bytes);
   stretch_at("copy", from, bytes);
-  if (Buffer* buffer = buffer_with(to)) written(*buffer);
+  if (Buffer* buffer = buffer_with(to)) buffer->local.invalidate(stream.parts_.get());
   Parts& parts_of_stream = *stream.parts_;
   parts_of_stream.order();
   for (std::size_t done = 0; done < bytes;) {
@@ -162,7 +167,7 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
 void Gpu::fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   stretch_at("fill", memory, bytes);
-  if (Buffer* buffer = buffer_with(memory)) written(*buffer);
+  if (Buffer* buffer = buffer_with(memory)) buffer->local.invalidate(stream.parts_.get());
   Parts& parts_of_stream = *stream.parts_;
   parts_of_stream.order();
   for (std::size_t done = 0; done < bytes;) {

@@ -42,8 +42,15 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
     infos_.push_back(info_of(report));
   }
   for (const ptx::VariableReport& variable : rewritten.variables) variables_.push_back(variable.name);
+  for (const ptx::VariableReport& variable : rewritten.variables) {
+    const auto is_function = [&](const ptx::VariableReport::Address& address) { return !has_variable(address.symbol); };
+    if (std::any_of(variable.addresses.begin(), variable.addresses.end(), is_function))
+      function_tables_.push_back(variable.name);
+    else if (variable.pointer.empty() && !variable.addresses.empty())
+      own_with_addresses_.push_back(variable);
+  }
   const bool split = gpu_->parts() > 1;
-  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names());
+  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names(), false);
   if (split) share_variables(rewritten.variables);
 }
 
@@ -75,6 +82,7 @@ void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variabl
   gpu_->own_stream().synchronize();
   point_to_shared(*binary_);
   correct_addresses(variables);
+  correct_own_addresses();
 }
 
 void LoadedCode::point_to_shared(const Binary& binary) const {
@@ -96,40 +104,38 @@ std::vector<std::string> LoadedCode::kernel_names() const {
 std::unique_ptr<Binary> LoadedCode::make_counting() const {
   ptx::Options options;
   options.count_touches = true;
-  return make_like(options);
+  return make_like(options, false);
 }
 
-Binary& LoadedCode::whole_binary(std::size_t kernel) {
-  if (gpu_->parts() == 1 || !infos_[kernel].splittable()) return *binary_;
+Binary& LoadedCode::whole_binary() {
+  if (gpu_->parts() == 1) return *binary_;
   if (!whole_binary_) {
     gpu_->synchronize_all();  // constants may be on their way
     ptx::Options options;
     options.whole = true;
-    whole_binary_ = make_like(options);
+    whole_binary_ = make_like(options, true);
   }
   return *whole_binary_;
 }
 
-std::unique_ptr<Binary> LoadedCode::make_like(const ptx::Options& options) const {
-  auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names());
+std::unique_ptr<Binary> LoadedCode::make_like(const ptx::Options& options, bool first_part_alone) const {
+  auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names(),
+                                    first_part_alone);
   point_to_shared(*other);
-  for (const std::string& name : variables_)
+  for (const std::string& name : variables_) {
+    if (is_function_table(name)) continue;  // its functions are its own module's
     for (int part = 0; part < gpu_->parts(); ++part) {
       std::size_t bytes = 0, same = 0;
       const void* const own = binary_->variable(part, name, bytes);
       if (void* const copy = own ? other->variable(part, name, same) : nullptr)
         gpu_->device(part).copy(copy, own, bytes);
     }
+  }
   return other;
 }
 
 // First contents that hold the address of part 0's copy of a variable get that of the shared one.
 void LoadedCode::correct_addresses(const std::vector<ptx::VariableReport>& variables) {
-  const auto shared_at = [&](const std::string& name) -> std::byte* {
-    for (const SharedVariable& v : shared_variables_)
-      if (v.name == name) return static_cast<std::byte*>(shared_) + v.offset;
-    return nullptr;
-  };
   for (const ptx::VariableReport& v : variables) {
     std::byte* const holder = shared_at(v.name);
     if (!holder) continue;
@@ -149,6 +155,30 @@ void LoadedCode::correct_addresses(const std::vector<ptx::VariableReport>& varia
   }
 }
 
+// So do each part's constants. What other binaries hold of them is copied from these.
+void LoadedCode::correct_own_addresses() {
+  for (const ptx::VariableReport& v : own_with_addresses_)
+    for (const ptx::VariableReport::Address& address : v.addresses) {
+      const std::byte* const shared = shared_at(address.symbol);
+      for (int part = 0; shared && part < gpu_->parts(); ++part) {
+        std::size_t bytes = 0;
+        auto* const holder = static_cast<std::byte*>(binary_->variable(part, v.name, bytes));
+        const auto* const own = static_cast<const std::byte*>(binary_->variable(part, address.symbol, bytes));
+        if (!holder || !own) continue;
+        const std::byte* value = nullptr;
+        gpu_->device(part).copy(&value, holder + address.offset, sizeof value);
+        value = shared + (value - own);
+        gpu_->device(part).copy(holder + address.offset, &value, sizeof value);
+      }
+    }
+}
+
+std::byte* LoadedCode::shared_at(const std::string& name) const {
+  for (const SharedVariable& v : shared_variables_)
+    if (v.name == name) return static_cast<std::byte*>(shared_) + v.offset;
+  return nullptr;
+}
+
 std::size_t LoadedCode::find(const std::string& name) const {
   for (std::size_t k = 0; k < infos_.size(); ++k)
     if (infos_[k].name == name) return k;
@@ -166,12 +196,16 @@ std::size_t LoadedCode::find(const std::string& name) const {
                   (known.empty() ? "one: there is none" : "one of " + known));
 }
 
+bool LoadedCode::is_function_table(const std::string& name) const {
+  return std::find(function_tables_.begin(), function_tables_.end(), name) != function_tables_.end();
+}
+
 bool LoadedCode::has_variable(const std::string& name) const {
   return std::find(variables_.begin(), variables_.end(), name) != variables_.end();
 }
 
 std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, const std::string& variable,
-                                                        std::size_t bytes, std::size_t offset) const {
+                                                        std::size_t bytes, std::size_t offset) {
   const auto check = [&](std::size_t has) {
     if (offset > has || bytes > has - offset)
       throw Error(Code::configuration, operation,
@@ -184,6 +218,13 @@ std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, c
       return {{0, static_cast<std::byte*>(shared_) + v.offset + offset}};
     }
   std::vector<PlaceOnPart> all;
+  if (is_function_table(variable)) {  // kernels that name it are whole
+    std::size_t has = 0;
+    if (void* const address = whole_binary().variable(0, variable, has)) {
+      check(has);
+      return {{0, static_cast<std::byte*>(address) + offset}};
+    }
+  }
   for (int part = 0; part < gpu_->parts(); ++part) {
     std::size_t has = 0;
     void* const address = binary_->variable(part, variable, has);

@@ -36,8 +36,9 @@ class LoadedCode {
   const Traits& traits(std::size_t kernel) const { return kernels_[kernel]; }
   std::size_t find(const std::string& name) const;
   Binary& binary() { return *binary_; }
-  // That in which this kernel is as it was, but for variables, which all share. Loaded when it is asked for.
-  Binary& whole_binary(std::size_t kernel);
+  // That from which every launch comes that stays whole, on part 0: kernels are as they were, but for variables, which
+  // all share. So functions have one address. Loaded when it is asked for.
+  Binary& whole_binary();
   // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
   std::unique_ptr<Binary> make_counting() const;
 
@@ -49,7 +50,7 @@ class LoadedCode {
     std::byte* address;
   };
   std::vector<PlaceOnPart> places(const char* operation, const std::string& variable, std::size_t bytes,
-                                  std::size_t offset) const;
+                                  std::size_t offset);
   Gpu& gpu() const { return *gpu_; }
 
  private:
@@ -60,15 +61,19 @@ class LoadedCode {
 
   std::vector<std::string> kernel_names() const;
   void share_variables(const std::vector<ptx::VariableReport>& variables);
-  std::unique_ptr<Binary> make_like(const ptx::Options& options) const;
+  std::unique_ptr<Binary> make_like(const ptx::Options& options, bool first_part_alone) const;
   void point_to_shared(const Binary& binary) const;
   void correct_addresses(const std::vector<ptx::VariableReport>& variables);
+  void correct_own_addresses();
+  std::byte* shared_at(const std::string& name) const;  // null for one that is not shared
+  bool is_function_table(const std::string& name) const;
 
   const std::shared_ptr<Gpu> gpu_;
   const std::string name_, text_;
   std::vector<KernelInfo> infos_;
   std::vector<Traits> kernels_;
-  std::vector<std::string> variables_;  // all names
+  std::vector<std::string> variables_, function_tables_;  // names: of all, of those that hold functions
+  std::vector<ptx::VariableReport> own_with_addresses_;   // of others, one on each part
   std::vector<SharedVariable> shared_variables_;
   void* shared_ = nullptr;
   std::unique_ptr<Binary> binary_, whole_binary_;

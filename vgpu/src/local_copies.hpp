@@ -3,6 +3,7 @@
 
 #include "vgpu/src/machine.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -21,14 +22,23 @@ struct LocalCopies {
   // When they were made, for other streams than that whose work it was.
   std::unique_ptr<Marker> made;
   const Parts* made_by = nullptr;
+  // Streams whose work may be writing the buffer still: from another one no copies are made meanwhile, since their
+  // stream does not wait for that.
+  std::vector<const Parts*> writers;
 
   static constexpr unsigned first_enough = 2, most_enough = 64, few_uses = 4;
 
-  // The buffer's content changes.
-  void invalidate() {
+  // The buffer's content changes, by work of this stream.
+  void invalidate(const Parts* by) {
+    if (std::find(writers.begin(), writers.end(), by) == writers.end()) writers.push_back(by);
     if (current) enough = uses >= few_uses ? first_enough : enough >= most_enough ? most_enough : 2 * enough;
     current = false;
     reads = uses = 0;
+  }
+  // Whether no other stream than `reader` writes the buffer.
+  bool settled(const Parts* reader) {
+    std::erase_if(writers, [&](const Parts* writer) { return writer != reader && writer->idle(); });
+    return std::all_of(writers.begin(), writers.end(), [&](const Parts* writer) { return writer == reader; });
   }
 };
 

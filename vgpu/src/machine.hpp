@@ -6,6 +6,7 @@
 #include <dcgn/device.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,22 @@ class Range {
   virtual void* address() const = 0;
   // Moves pages from where `from` has them to where `to` does; their content goes with them. All parts are idle.
   virtual void move(const PageMap& from, const PageMap& to) = 0;
+};
+
+// A moment of a part's stream, always of the same part.
+class Marker {
+ public:
+  Marker() = default;
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+  virtual ~Marker() = default;
+
+  virtual void record(dcgn::Stream& stream) = 0;
+  // What this stream is given from now on waits for it.
+  virtual void hold(dcgn::Stream& stream) const = 0;
+  virtual bool done() const = 0;
+  virtual void synchronize() const = 0;
+  virtual double seconds_since(const Marker& earlier) const = 0;
 };
 
 // The streams of the parts as one. A part's own stream keeps its work in order; order() does the rest.
@@ -55,44 +72,46 @@ class Parts {
   virtual void order_part(int) {}
   virtual void end_part(int) {}
 
-  virtual void synchronize() {
-    for (dcgn::Stream& stream : streams_) stream.synchronize();
+  void synchronize() {
+    if (end_) return end_->synchronize();
+    synchronize_streams();
     news_.assign(news_.size(), News::none);
   }
   bool idle() const {
+    if (end_) return end_->done();
     for (const dcgn::Stream& stream : streams_)
       if (!stream.idle()) return false;
     return true;
   }
   // Of part 0 alone, which has done what gather() says.
   dcgn::Stream& first() { return streams_.front(); }
+  // Whoever made part 0's stream ends it: nothing is given any more, and all that was is behind `marker`.
+  void end(std::unique_ptr<Marker> marker) { end_ = std::move(marker); }
 
  protected:
+  virtual void synchronize_streams() {
+    for (dcgn::Stream& stream : streams_) stream.synchronize();
+  }
   // Of a part, what part 0's stream does not wait for yet; of part 0, what the others do not. Threads of different
   // parts write their own.
   enum class News : unsigned char { none, there, recorded };
 
   std::vector<dcgn::Stream> streams_;
   std::vector<News> news_;
+
+ private:
+  std::unique_ptr<Marker> end_;
 };
 
-// A moment of a part's stream, always of the same part.
-class Marker {
- public:
-  Marker() = default;
-  Marker(const Marker&) = delete;
-  Marker& operator=(const Marker&) = delete;
-  virtual ~Marker() = default;
-
-  virtual void record(dcgn::Stream& stream) = 0;
-  // What this stream is given from now on waits for it.
-  virtual void hold(dcgn::Stream& stream) const = 0;
-  virtual bool done() const = 0;
-  virtual void synchronize() const = 0;
-  virtual double seconds_since(const Marker& earlier) const = 0;
+// What an address is, as far as a launch that is split has to know.
+enum class MemoryKind {
+  none,    // no memory that the driver knows, or the heap of kernels
+  host,    // pinned
+  shared,  // of a device, and all parts reach it
+  alone,   // of a device, and whether others reach it is not known
 };
 
-// A module's machine code on all parts.
+// A module's machine code on all parts, or on the first alone.
 class Binary {
  public:
   Binary() = default;
@@ -105,6 +124,8 @@ class Binary {
                       const std::vector<const void*>& parameters) = 0;
   // The address of a part's own variable, null where it has none of this name; and its size.
   virtual void* variable(int part, const std::string& name, std::size_t& bytes) const = 0;
+  // Why the first part refuses a block of this shape; empty where it takes it.
+  virtual std::string why_refused(std::size_t kernel, const Launch& launch) = 0;
   // The CUfunction of a kernel on a part.
   virtual void* native(std::size_t kernel, int part) const = 0;
 };
@@ -128,7 +149,9 @@ class Machine {
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;
   // Throws Error(unsupported) on emulated devices.
   virtual std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
-                                       const std::vector<std::string>& kernels) = 0;
+                                       const std::vector<std::string>& kernels, bool first_part_alone) = 0;
+  // Of an address that is in no Range.
+  virtual MemoryKind memory_at(std::uintptr_t address) const = 0;
 
  private:
   const std::vector<Device> devices_;

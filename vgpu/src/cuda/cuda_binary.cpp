@@ -77,7 +77,33 @@ class CudaBinary final : public Binary {
                                                                    : Code::device);
   }
 
+  std::string why_refused(std::size_t kernel, const Launch& launch) override {
+    PartModule& where = parts_.front();
+    Function& function = where.functions[kernel];
+    const auto get = [&](CUfunction_attribute which) {
+      int value = 0;
+      check_driver(driver().function_get_attribute(&value, which, function.handle), "launch", kernels_[kernel].c_str(),
+                   where.device.index());
+      return static_cast<std::size_t>(value);
+    };
+    if (function.most_threads == 0) {
+      const CurrentContext current(where.context);
+      function.most_threads = get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+      function.static_bytes = get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    }
+    const std::size_t threads = std::size_t{launch.block.x} * launch.block.y * launch.block.z;
+    if (threads > function.most_threads)
+      return "registers: split, it has room for " + std::to_string(function.most_threads) + " threads a block, not " +
+             std::to_string(threads);
+    const std::size_t most = where.device.properties().shared_bytes_per_block;
+    if (function.static_bytes + launch.shared_bytes > most)
+      return "shared memory: split, a block takes " + std::to_string(function.static_bytes + launch.shared_bytes) +
+             " bytes of " + std::to_string(most);
+    return {};
+  }
+
   void* variable(int part, const std::string& name, std::size_t& bytes) const override {
+    if (static_cast<std::size_t>(part) >= parts_.size()) return nullptr;
     const PartModule& where = parts_[static_cast<std::size_t>(part)];
     const CurrentContext current(where.context);
     CUdeviceptr address = 0;
@@ -94,7 +120,8 @@ class CudaBinary final : public Binary {
  private:
   struct Function {
     CUfunction handle = nullptr;
-    std::size_t shared_bytes = 0;  // dynamic, as was asked for
+    std::size_t shared_bytes = 0;                    // dynamic, as was asked for
+    std::size_t most_threads = 0, static_bytes = 0;  // a block's; 0 threads: not looked at yet
   };
   struct PartModule {
     explicit PartModule(const Device& its_device) : device(its_device), context(device::context_of(device.index())) {}

@@ -8,6 +8,7 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <utility>
 
@@ -27,7 +28,7 @@ std::vector<int> indices_of(const std::vector<Device>& devices) {
 class CudaRange final : public Range {
  public:
   CudaRange(const std::vector<Device>& devices, const PageMap& pages)
-      : devices_(devices), range_(pages.bytes() + pages.page_bytes()), memory_(create(pages)) {
+      : devices_(devices), range_(pages.bytes(), gap_of(pages)), memory_(create(pages)) {
     range_.map(memory_, indices_of(devices_));
   }
 
@@ -53,6 +54,12 @@ class CudaRange final : public Range {
   }
 
  private:
+  // An array may be given by the address that its element 0 would have, outside of it: that is to be no other buffer.
+  static std::size_t gap_of(const PageMap& pages) {
+    constexpr std::size_t least = std::size_t{1} << 30, times = 16;
+    const std::size_t page = pages.page_bytes();
+    return (std::max(least, times * pages.bytes()) + page - 1) / page * page;
+  }
   std::vector<device::PhysicalMemory> create(const PageMap& pages) const {
     std::vector<device::PhysicalMemory> memory;
     for (const Extent& extent : pages.extents())
@@ -110,10 +117,9 @@ class CudaParts final : public Parts {
 
   // The part that was given work last is waited for first: then others have mostly ended, and to look costs less than
   // to wait.
-  void synchronize() override {
+  void synchronize_streams() override {
     for (std::size_t part = streams_.size(); part-- > 0;)
       if (part + 1 == streams_.size() || !streams_[part].idle()) streams_[part].synchronize();
-    news_.assign(news_.size(), News::none);
   }
 
  private:
@@ -208,9 +214,24 @@ class CudaMachine final : public Machine {
     const auto p = static_cast<std::size_t>(part);
     return std::make_unique<CudaMarker>(devices()[p].index(), contexts_[p]);
   }
-  std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
-                               const std::vector<std::string>& kernels) override {
-    return make_cuda_binary(devices(), name, ptx, kernels);
+  std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx, const std::vector<std::string>& kernels,
+                               bool first_part_alone) override {
+    const std::vector<Device> first{devices().front()};
+    return make_cuda_binary(first_part_alone ? first : devices(), name, ptx, kernels);
+  }
+  MemoryKind memory_at(std::uintptr_t address) const override {
+    unsigned type = 0, managed = 0, ordinary = 0;
+    CUmemoryPool pool = nullptr;
+    std::array<CUpointer_attribute, 4> attributes{
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,  // what cuMemAlloc() gives; peers reach it
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
+    std::array<void*, 4> values{&type, &managed, &ordinary, static_cast<void*>(&pool)};
+    const CUresult result =
+        driver().pointer_attributes(attributes.size(), attributes.data(), values.data(), CUdeviceptr{address});
+    if (result != CUDA_SUCCESS || type == 0) return MemoryKind::none;
+    if (managed != 0 || ordinary != 0 || pool) return MemoryKind::shared;
+    return type == CU_MEMORYTYPE_HOST ? MemoryKind::host : MemoryKind::alone;
   }
 
  private:

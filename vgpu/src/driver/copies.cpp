@@ -35,7 +35,7 @@ const void* pointer(CUdeviceptr address) { return reinterpret_cast<const void*>(
 // Behind the real call that writes these bytes. Whether constants were among them, which now go to the other parts.
 bool note(Program& program, const void* to, const void* from, std::size_t bytes, CUstream stream) {
   Gpu& gpu = *program.gpu_if_made();
-  gpu.note_written(to);
+  gpu.note_written(to, program.stream(stream));
   if (from) program.report().note_copy(gpu.bytes_between_parts(to, from, bytes));
   return !captures(stream) && program.repeat_constants(stream, to, bytes);
 }
@@ -50,28 +50,62 @@ bool spans(const Gpu& gpu, const void* memory, std::size_t bytes) {
   return offset + bytes > extent.offset + extent.bytes;
 }
 
-bool applies(Program& program) { return program.gpu_if_made() && program.on_first_device(); }
+bool applies(Program& program) {
+  if (!program.gpu_if_made()) return false;
+  if (program.on_first_device()) return true;
+  program.note_other_device();
+  return false;
+}
+
+// Behind a real call, which is made without a Call: it may wait for work that another thread of the program lets go.
+template <class Note>
+CUresult after(CUresult result, CUstream stream, Note&& note) {
+  if (result != CUDA_SUCCESS) return result;
+  bool unfinished = false;
+  {
+    Call call;
+    unfinished = applies(call.program()) && note(call.program());
+  }
+  return unfinished ? DCGN_REAL(cuStreamSynchronize)(stream) : result;
+}
+
+// Whether a copy reads or writes memory that is not pinned, so that the driver waits for the stream before it.
+bool is_pageable(const Gpu& gpu, const void* memory) {
+  const std::byte* begin = nullptr;
+  return memory && !gpu.buffer_with(memory, begin) &&
+         gpu.machine().memory_at(reinterpret_cast<std::uintptr_t>(memory)) == dcgn::virtual_gpu::MemoryKind::none;
+}
 
 // A copy in the order of a stream. `from` is null where it does not matter.
 template <class Real>
 CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
   return guarded("copy", [&] {
-    bool unfinished = true;
+    bool by_parts = false, pageable = false;
     {
       Call call;
       Program& program = call.program();
-      if (!applies(program)) return real();
-      Gpu& gpu = *program.gpu();
-      if (captures(stream) || (!spans(gpu, to, bytes) && !spans(gpu, from, bytes))) {
-        const CUresult result = real();
-        unfinished = result == CUDA_SUCCESS && note(program, to, from, bytes, stream);
-        if (!unfinished) return result;
-      } else {
-        gpu.copy_beside(program.stream(stream), const_cast<void*>(to), from, bytes);
-        note(program, to, from, bytes, stream);
+      if (applies(program)) {
+        const Gpu& gpu = *program.gpu();
+        by_parts = !captures(stream) && (spans(gpu, to, bytes) || spans(gpu, from, bytes));
+        pageable = by_parts && (is_pageable(gpu, to) || is_pageable(gpu, from));
       }
     }
-    return waits && unfinished ? DCGN_REAL(cuStreamSynchronize)(stream) : CUDA_SUCCESS;
+    if (!by_parts)
+      return after(real(), stream, [&](Program& program) {
+        const bool constants = note(program, to, from, bytes, stream);
+        return waits && constants;
+      });
+    if (pageable) {
+      const CUresult result = DCGN_REAL(cuStreamSynchronize)(stream);
+      if (result != CUDA_SUCCESS) return result;
+    }
+    {
+      Call call;
+      Program& program = call.program();
+      program.gpu()->copy_beside(program.stream(stream), const_cast<void*>(to), from, bytes);
+      note(program, to, from, bytes, stream);
+    }
+    return waits ? DCGN_REAL(cuStreamSynchronize)(stream) : CUDA_SUCCESS;
   });
 }
 
@@ -79,10 +113,7 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
 template <class Real>
 CUresult write(const void* to, std::size_t bytes, CUstream stream, Real&& real) {
   return guarded("fill", [&] {
-    Call call;
-    const CUresult result = real();
-    if (result != CUDA_SUCCESS || !applies(call.program())) return result;
-    return note(call.program(), to, nullptr, bytes, stream) ? DCGN_REAL(cuStreamSynchronize)(stream) : result;
+    return after(real(), stream, [&](Program& program) { return note(program, to, nullptr, bytes, stream); });
   });
 }
 
@@ -132,12 +163,11 @@ CUresult copy_planes(const Copy3D* copy, CUstream stream, Real&& real) {
 template <class Real>
 CUresult write_anything(CUstream stream, Real&& real) {
   return guarded("copy", [&] {
-    Call call;
-    const CUresult result = real();
-    if (result != CUDA_SUCCESS || !applies(call.program())) return result;
-    call.program().gpu()->note_all_written();
-    if (!captures(stream)) call.program().repeat_all_constants(stream);
-    return result;
+    return after(real(), stream, [&](Program& program) {
+      program.gpu()->note_all_written(program.stream(stream));
+      if (!captures(stream)) program.repeat_all_constants(stream);
+      return false;
+    });
   });
 }
 

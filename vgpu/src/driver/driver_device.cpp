@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ Driver real_driver() {
   d.context_get = DCGN_REAL(cuCtxGetCurrent);
   d.context_set = DCGN_REAL(cuCtxSetCurrent);
   d.device_get_attribute = DCGN_REAL(cuDeviceGetAttribute);
+  d.pointer_attributes = DCGN_REAL(cuPointerGetAttributes);
   d.memory_granularity = DCGN_REAL(cuMemGetAllocationGranularity);
   d.address_reserve = DCGN_REAL(cuMemAddressReserve);
   d.address_free = DCGN_REAL(cuMemAddressFree);
@@ -40,6 +42,7 @@ Driver real_driver() {
   d.module_unload = DCGN_REAL(cuModuleUnload);
   d.module_get_function = DCGN_REAL(cuModuleGetFunction);
   d.module_get_global = DCGN_REAL(cuModuleGetGlobal_v2);
+  d.function_get_attribute = DCGN_REAL(cuFuncGetAttribute);
   d.function_set_attribute = DCGN_REAL(cuFuncSetAttribute);
   d.launch = DCGN_REAL(cuLaunchKernel);
   d.launch_cooperative = DCGN_REAL(cuLaunchCooperativeKernel);
@@ -103,12 +106,17 @@ class DriverStream final : public StreamState {
 
   void synchronize() override {
     const CurrentContext current(context_of(device_));
+    if (!of_this_thread()) {
+      check(DCGN_REAL(cuCtxSynchronize)(), "synchronize", "cuCtxSynchronize", device_, Code::kernel_failed);
+      return;
+    }
     if (!own_ && captures()) return;  // nothing that it was given is under way
     check(DCGN_REAL(cuStreamSynchronize)(stream_), "synchronize", "cuStreamSynchronize", device_, Code::kernel_failed);
   }
   bool idle() override {
     const CurrentContext current(context_of(device_));
-    if (!own_ && captures()) return true;  // to ask would end the capture
+    // To ask would end a capture. Of another thread's own stream nobody can ask.
+    if (!own_ && (!of_this_thread() || captures())) return false;
     const CUresult state = DCGN_REAL(cuStreamQuery)(stream_);
     if (state == CUDA_ERROR_NOT_READY) return false;
     check(state, "idle", "cuStreamQuery", device_, Code::kernel_failed);
@@ -146,9 +154,13 @@ class DriverStream final : public StreamState {
     return DCGN_REAL(cuStreamIsCapturing)(stream_, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
   }
 
+  // One handle means another stream in each thread.
+  bool of_this_thread() const { return stream_ != CU_STREAM_PER_THREAD || thread_ == std::this_thread::get_id(); }
+
   const int device_;
   const bool own_ = false;
   CUstream stream_ = nullptr;
+  const std::thread::id thread_ = std::this_thread::get_id();
 };
 
 // What a virtual GPU needs of a device, and its memory.

@@ -11,7 +11,8 @@
 namespace {
 
 using namespace dcgn::virtual_gpu::driver;
-using dcgn::virtual_gpu::Argument, dcgn::virtual_gpu::Gpu, dcgn::virtual_gpu::KernelInfo, dcgn::virtual_gpu::Stream;
+using dcgn::virtual_gpu::Argument, dcgn::virtual_gpu::Gpu, dcgn::virtual_gpu::Kernel;
+using dcgn::virtual_gpu::KernelInfo, dcgn::virtual_gpu::Stream;
 
 struct Request {
   CUfunction function;
@@ -44,15 +45,26 @@ std::optional<std::vector<Argument>> arguments_of(const KernelInfo& kernel, cons
   return arguments;
 }
 
-// Why a launch stays whole that its module does not keep so; empty where it may be split.
-std::string why_whole(const Request& request, const KernelInfo& kernel, const Program& program) {
+// Why a launch stays whole; empty where it may be split.
+std::string why_whole(const Request& request, const Kernel& its_kernel, const std::vector<Argument>& arguments,
+                      Program& program) {
+  const KernelInfo& kernel = its_kernel.info();
+  for (const std::string& remark : kernel.remarks)
+    if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
   if (!kernel.reasons.empty()) return kernel.reasons.front();
+  if (!kernel.remarks.empty()) return kernel.remarks.front();
   if (!request.whole.empty()) return request.whole;
   const dcgn::Dim3 grid = request.launch.grid;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   if (blocks < program.parts().size()) return "fewer blocks than GPUs";
   if (captures(request.stream)) return "recorded into a CUDA graph";
-  return {};
+  const Gpu& gpu = *program.gpu();
+  if (program.alone() && gpu.follows_pointers(its_kernel))
+    return std::string("follows pointers that lie in memory, where there is ") + program.alone();
+  // Memory that the driver does not know may be that of malloc in kernels.
+  return gpu.why_whole(its_kernel, request.launch, arguments, [&](std::uintptr_t address, bool known) {
+    return known ? !program.is_reached(address) : program.alone() != nullptr;
+  });
 }
 
 // `real(function)` is the call that the program has made, of a function that may be another.
@@ -63,14 +75,18 @@ CUresult launch(const Request& request, Real&& real) {
   CodeTable& table = CodeTable::get();
   ProgramKernel* const kernel = table.kernel(request.function);
   const auto left = [&](const std::string& name, const std::string& why) {
-    if (Gpu* const gpu = program.gpu_if_made()) gpu->note_all_written();  // what it writes is not known
+    // What it writes is not known.
+    Gpu* const gpu = program.on_first_device() ? program.gpu_if_made() : nullptr;
+    if (gpu) gpu->note_all_written(program.stream(request.stream));
     const CUresult result = real(request.function);
     if (result == CUDA_SUCCESS) program.report().note_whole(name, why);
     return result;
   };
   if (program.parts().size() == 1) return left(kernel ? kernel->name : "another's", "there is one GPU alone");
-  if (!program.on_first_device())
+  if (!program.on_first_device()) {
+    if (program.gpu_if_made()) program.note_other_device();
     return left(kernel ? kernel->name : "another's", "the program runs it on a GPU that it has chosen itself");
+  }
   if (!kernel) return left("another's", "its code came by other ways than those that are known");
   if (!taken_kernel(program, *kernel)) return left(kernel->name, kernel->code->why_left());
 
@@ -79,7 +95,7 @@ CUresult launch(const Request& request, Real&& real) {
   const KernelInfo& info = kernel->kernel->info();
   const auto arguments = arguments_of(info, request);
   if (!arguments) return real(request.function);  // which the driver refuses
-  std::string why = why_whole(request, info, program);
+  std::string why = why_whole(request, *kernel->kernel, *arguments, program);
   if (why.empty()) {
     try {
       gpu.launch_beside(stream, *kernel->kernel, request.launch, *arguments);
@@ -178,13 +194,19 @@ void use_taken(Parameters& parameters) {
   }));
 }
 
+void note_memory_node(const CUgraphNodeParams* parameters) {
+  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) return;
+  Call call;
+  call.program().note_alone("memory that a graph allocates");
+}
+
 CUresult launch_graph(CUgraphExec graph, CUstream stream, decltype(cuGraphLaunch)* real) {
   return guarded("cuGraphLaunch", [&] {
     Call call;
     const CUresult result = real(graph, stream);
     Gpu* const gpu = call.program().gpu_if_made();
     if (result != CUDA_SUCCESS || !gpu || !call.program().on_first_device()) return result;
-    gpu->note_all_written();  // what it writes is not known
+    gpu->note_all_written(call.program().stream(stream));  // what it writes is not known
     if (!captures(stream)) call.program().repeat_all_constants(stream);
     return result;
   });
@@ -249,6 +271,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph, CUgraphNode node,
 
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData* edges,
                            size_t count, CUgraphNodeParams* parameters) {
+  note_memory_node(parameters);
   if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
     return DCGN_REAL(cuGraphAddNode_v2)(node, graph, before, edges, count, parameters);
   CUgraphNodeParams meant = *parameters;
@@ -261,6 +284,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* bef
                         CUgraphNodeParams* parameters) {
   using Add = CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);
   const auto real = DCGN_REAL_AS(Add, "cuGraphAddNode");
+  note_memory_node(parameters);
   if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL) return real(node, graph, before, count, parameters);
   CUgraphNodeParams meant = *parameters;
   use_taken(meant.kernel);

@@ -31,7 +31,14 @@ void* allocate(Program& program, std::size_t bytes) {
     program.report().note_small_buffer(bytes);
     return nullptr;
   }
-  void* const memory = gpu->allocate(bytes, program.placement());
+  program.free_dying(false);
+  void* memory = nullptr;
+  try {
+    memory = gpu->allocate(bytes, program.placement());
+  } catch (const dcgn::Error&) {
+    if (!program.free_dying(true)) throw;
+    memory = gpu->allocate(bytes, program.placement());
+  }
   program.report().note_buffer(bytes);
   return memory;
 }
@@ -47,10 +54,17 @@ CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, Rea
   });
 }
 
+void note_alone(const char* what) {
+  const Call call;
+  Program::get().note_alone(what);
+}
+
 // Memory that a graph allocates is the graph's.
 template <class Real>
 CUresult allocate_in_order(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
-  return captures(stream) ? real() : allocate(name, address, bytes, std::forward<Real>(real));
+  if (!captures(stream)) return allocate(name, address, bytes, std::forward<Real>(real));
+  note_alone("memory that a graph allocates");
+  return real();
 }
 
 // The buffer that has this address, and where it begins; null for other memory.
@@ -74,10 +88,9 @@ CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeA
   return guarded("cuMemFreeAsync", [&] {
     Call call;
     if (!begins_there(call.program(), address)) return real(address, stream);
-    // Pages are taken off an address at once, so what the stream was given has to end before.
-    const CUresult result = DCGN_REAL(cuStreamSynchronize)(stream);
-    if (result == CUDA_SUCCESS) give_back(call.program(), address);
-    return result;
+    if (captures(stream)) return CUDA_ERROR_INVALID_VALUE;  // as of all memory that no graph has allocated
+    call.program().free_behind(stream, reinterpret_cast<void*>(address));
+    return CUDA_SUCCESS;
   });
 }
 
@@ -156,10 +169,16 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
   return guarded("cuMemFree", [&] {
-    Call call;
-    if (!begins_there(call.program(), address)) return DCGN_REAL(cuMemFree_v2)(address);
-    // As the driver does: what was given to streams of which this library knows nothing, too.
+    bool ours = false;
+    {
+      Call call;
+      ours = begins_there(call.program(), address);
+    }
+    if (!ours) return DCGN_REAL(cuMemFree_v2)(address);
+    // As the driver does: what was given to streams of which this library knows nothing, too. Without a Call: another
+    // thread may have to let that go.
     static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
+    Call call;
     give_back(call.program(), address);
     return CUDA_SUCCESS;
   });
@@ -170,6 +189,59 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
 }
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
   return free_in_order(address, per_thread(stream), DCGN_REAL(cuMemFreeAsync));
+}
+
+// What the program maps for its GPU, the others get to reach as well.
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access, size_t count) {
+  const CUresult result = DCGN_REAL(cuMemSetAccess)(address, bytes, access, count);
+  if (result != CUDA_SUCCESS || !access) return result;
+  return guarded("cuMemSetAccess", [&] {
+    Call call;
+    Program& program = call.program();
+    const auto of_first = std::find_if(access, access + count, [&](const CUmemAccessDesc& one) {
+      return one.location.type == CU_MEM_LOCATION_TYPE_DEVICE && one.location.id == program.first_device();
+    });
+    if (program.parts().size() < 2 || of_first == access + count || !program.gpu()) return CUDA_SUCCESS;
+    std::vector<CUmemAccessDesc> others;
+    for (const int device : program.parts()) {
+      if (device == program.first_device()) continue;
+      others.push_back(*of_first);
+      others.back().location.id = device;
+    }
+    const bool reached =
+        !others.empty() && DCGN_REAL(cuMemSetAccess)(address, bytes, others.data(), others.size()) == CUDA_SUCCESS;
+    if (reached || others.empty())
+      program.add_reached(address, bytes);
+    else
+      program.note_alone("memory that the program has mapped");
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+  const CUresult result = DCGN_REAL(cuMemUnmap)(address, bytes);
+  if (result != CUDA_SUCCESS) return result;
+  return guarded("cuMemUnmap", [&] {
+    Call call;
+    call.program().drop_reached(address, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+// What is another's, the first GPU alone is known to reach.
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  note_alone("memory of another process");
+  return DCGN_REAL(cuIpcOpenMemHandle_v2)(address, handle, flags);
+}
+CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory memory,
+                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* which) {
+  note_alone("memory of another interface");
+  return DCGN_REAL(cuExternalMemoryGetMappedBuffer)(address, memory, which);
+}
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
+  note_alone("memory that a graph allocates");
+  return DCGN_REAL(cuGraphAddMemAllocNode)(node, graph, before, count, parameters);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {

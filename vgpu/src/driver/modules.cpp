@@ -50,6 +50,7 @@ CUresult find_variable(CUdeviceptr* address, std::size_t* bytes, void* container
     Call call;
     Code* const code = call.program().on_first_device() ? CodeTable::get().code(container) : nullptr;
     void* const ours = code ? code->variable(call.program(), name, its_bytes) : nullptr;
+    if (!ours) call.program().note_alone("a variable of a module that is left whole");
     if (address) *address = ours ? reinterpret_cast<CUdeviceptr>(ours) : its_address;
     if (bytes) *bytes = its_bytes;
     return CUDA_SUCCESS;

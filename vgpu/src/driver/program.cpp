@@ -73,16 +73,54 @@ bool Program::on_first_device() const {
 
 Stream& Program::stream(CUstream native) {
   if (!native) native = CU_STREAM_LEGACY;
-  std::unique_ptr<Stream>& stream = streams_[native];
+  const bool of_thread = native == CU_STREAM_PER_THREAD;
+  std::unique_ptr<Stream>& stream = streams_[{native, of_thread ? std::this_thread::get_id() : std::thread::id()}];
   if (!stream) stream = gpu_->adopt(native);
   return *stream;
 }
 
 void Program::forget_stream(CUstream native) {
-  const auto found = streams_.find(native);
+  const auto found = streams_.find({native, std::thread::id()});
   if (found == streams_.end()) return;
-  found->second->synchronize();  // what was copied for its launches is known by it
+  // The driver does not wait for what it was given, either.
+  std::erase_if(ended_, [](const std::unique_ptr<Stream>& stream) { return stream->idle(); });
+  gpu_->end(*found->second);
+  ended_.push_back(std::move(found->second));
   streams_.erase(found);
+}
+
+void Program::drop_reached(std::uintptr_t begin, std::size_t bytes) {
+  reached_.erase(reached_.lower_bound(begin), reached_.lower_bound(begin + bytes));
+}
+
+bool Program::is_reached(std::uintptr_t address) const {
+  const auto after = reached_.upper_bound(address);
+  return after != reached_.begin() && address - std::prev(after)->first < std::prev(after)->second;
+}
+
+void Program::note_other_device() {
+  if (gpu_->options.copies == 0) return;
+  gpu_->options.copies = 0;
+  report_.note_remark("work that the program gives to another GPU itself: no copies were made by themselves after it");
+}
+
+void Program::free_behind(CUstream its_stream, void* memory) {
+  Dying dying{memory, gpu_->machine().make_marker(0)};
+  gpu_->mark(stream(its_stream), *dying.last_use);
+  dying_.push_back(std::move(dying));
+}
+
+bool Program::free_dying(bool wait) {
+  std::vector<Dying> left;
+  for (Dying& dying : dying_) {
+    if (wait) dying.last_use->synchronize();
+    if (dying.last_use->done())
+      gpu_->free_unused(dying.memory);
+    else
+      left.push_back(std::move(dying));
+  }
+  dying_.swap(left);
+  return dying_.size() != left.size();
 }
 
 void Program::add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes) {

@@ -8,11 +8,13 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace dcgn::virtual_gpu::driver {
@@ -41,6 +43,24 @@ class Program {
   Placement placement() const { return placement_; }
   Report& report() { return report_; }
 
+  // Memory of the first GPU that the others reach although the driver does not say so: mapped, and given to them too.
+  void add_reached(std::uintptr_t begin, std::size_t bytes) { reached_[begin] = bytes; }
+  void drop_reached(std::uintptr_t begin, std::size_t bytes);
+  bool is_reached(std::uintptr_t address) const;
+  // There is memory that the first GPU alone reaches, to which pointers in memory may lead. Of several reasons the
+  // first is kept.
+  void note_alone(const char* what) { alone_ = alone_ ? alone_ : what; }
+  const char* alone() const { return alone_; }  // null where there is none
+
+  // The program gives work to another GPU itself, which may write any buffer: no copies are made by themselves any
+  // more.
+  void note_other_device();
+
+  // Memory that is freed when its stream gets there: without waiting, a launch or a copy being under way.
+  void free_behind(CUstream stream, void* memory);
+  // What may be freed by now, or all, waiting for it. Whether that was anything.
+  bool free_dying(bool wait);
+
   // Constants are one for each part. What is written to part 0's, at `first`, goes to the others.
   void add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes);
   void drop_constant(const void* first);
@@ -58,7 +78,16 @@ class Program {
   Placement placement_;
   bool tried_ = false;
   std::shared_ptr<Gpu> gpu_;
-  std::unordered_map<CUstream, std::unique_ptr<Stream>> streams_;
+  // CU_STREAM_PER_THREAD is another stream in each thread; all others have no thread.
+  std::map<std::pair<CUstream, std::thread::id>, std::unique_ptr<Stream>> streams_;
+  std::vector<std::unique_ptr<Stream>> ended_;  // which the program has destroyed
+  std::map<std::uintptr_t, std::size_t> reached_;
+  struct Dying {
+    void* memory;
+    std::unique_ptr<Marker> last_use;
+  };
+  std::vector<Dying> dying_;
+  const char* alone_ = nullptr;
   struct Constant {
     Module module;
     std::string name;

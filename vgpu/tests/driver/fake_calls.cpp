@@ -61,7 +61,7 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, int owner) {
   void* const memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
   std::memset(memory, 0xA5, bytes);
-  state().memory[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, {}, owner};
+  state().memory[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, {}, owner, owner >= 0};
   *address = reinterpret_cast<CUdeviceptr>(memory);
   return CUDA_SUCCESS;
 }
@@ -326,6 +326,23 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
     return CUDA_ERROR_NOT_SUPPORTED;
   return CUDA_SUCCESS;
 }
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr address) {
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned type = 0;
+    const Lock lock;
+    const bool known = cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS;
+    switch (attributes[i]) {
+      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *static_cast<unsigned*>(values[i]) = type; break;
+      case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<unsigned*>(values[i]) = 0; break;
+      case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *static_cast<unsigned*>(values[i]) = known && std::prev(state().memory.upper_bound(address))->second.ordinary;
+        break;
+      case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *static_cast<CUmemoryPool*>(values[i]) = nullptr; break;
+      default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+  }
+  return CUDA_SUCCESS;
+}
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice) { return *pool = nullptr, CUDA_SUCCESS; }
 CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }
 
@@ -451,6 +468,9 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
   if (address) *address = reinterpret_cast<CUdeviceptr>(found->second->content.data());
   if (bytes) *bytes = found->second->content.size();
   return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
+  return *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0, CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,

@@ -122,8 +122,9 @@ class Blocks {
 
 struct Piece {
   std::size_t bytes;
-  std::set<int> reach;  // devices; empty: the owner, and its peers
-  int owner;            // -1: the host
+  std::set<int> reach;    // devices; empty: the owner, and its peers
+  int owner;              // -1: the host
+  bool ordinary = false;  // what cuMemAlloc() gives
 };
 
 struct State {

@@ -32,6 +32,7 @@ Driver load_driver() {
   find("cuCtxSetCurrent", d.context_set);
   find("cuDeviceGetAttribute", d.device_get_attribute);
   find("cuPointerGetAttribute", d.pointer_attribute);
+  find("cuPointerGetAttributes", d.pointer_attributes);
   find("cuMemGetAddressRange", d.address_range);
   find("cuMemGetAllocationGranularity", d.memory_granularity);
   find("cuMemAddressReserve", d.address_reserve);
@@ -45,6 +46,7 @@ Driver load_driver() {
   find("cuModuleUnload", d.module_unload);
   find("cuModuleGetFunction", d.module_get_function);
   find("cuModuleGetGlobal", d.module_get_global);
+  find("cuFuncGetAttribute", d.function_get_attribute);
   find("cuFuncSetAttribute", d.function_set_attribute);
   find("cuLaunchKernel", d.launch);
   find("cuLaunchCooperativeKernel", d.launch_cooperative);

@@ -18,6 +18,7 @@ struct Driver {
   decltype(&cuCtxSetCurrent) context_set;
   decltype(&cuDeviceGetAttribute) device_get_attribute;
   decltype(&cuPointerGetAttribute) pointer_attribute;
+  decltype(&cuPointerGetAttributes) pointer_attributes;
   decltype(&cuMemGetAddressRange) address_range;
 
   decltype(&cuMemGetAllocationGranularity) memory_granularity;
@@ -33,6 +34,7 @@ struct Driver {
   decltype(&cuModuleUnload) module_unload;
   decltype(&cuModuleGetFunction) module_get_function;
   decltype(&cuModuleGetGlobal) module_get_global;
+  decltype(&cuFuncGetAttribute) function_get_attribute;
   decltype(&cuFuncSetAttribute) function_set_attribute;
   decltype(&cuLaunchKernel) launch;
   decltype(&cuLaunchCooperativeKernel) launch_cooperative;

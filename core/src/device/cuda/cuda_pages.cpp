@@ -8,6 +8,8 @@ namespace dcgn::device {
 
 namespace {
 
+constexpr std::size_t least_gap = std::size_t{2} << 20;  // a page
+
 CUmemAllocationProp properties_of(int device) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -60,13 +62,19 @@ PhysicalMemory::~PhysicalMemory() {
   if (bytes_ != 0) static_cast<void>(driver().memory_release(handle_));
 }
 
-AddressRange::AddressRange(std::size_t bytes) : bytes_(bytes) {
-  check_driver(driver().address_reserve(&address_, bytes, 0, 0, 0), "allocate", "cuMemAddressReserve", 0);
+AddressRange::AddressRange(std::size_t bytes, std::size_t gap) : bytes_(bytes + 2 * gap) {
+  if (gap != 0 && driver().address_reserve(&begin_, bytes_, 0, 0, 0) == CUDA_SUCCESS) {
+    address_ = begin_ + gap;
+    return;
+  }
+  bytes_ = bytes + std::min(gap, least_gap);
+  check_driver(driver().address_reserve(&begin_, bytes_, 0, 0, 0), "allocate", "cuMemAddressReserve", 0);
+  address_ = begin_;
 }
 
 AddressRange::~AddressRange() {
   if (mapped_ != 0) static_cast<void>(driver().memory_unmap(address_, mapped_));
-  static_cast<void>(driver().address_free(address_, bytes_));
+  static_cast<void>(driver().address_free(begin_, bytes_));
 }
 
 void AddressRange::map(const std::vector<PhysicalMemory>& memory, const std::vector<int>& devices) {

@@ -31,7 +31,8 @@ class PhysicalMemory {
 // Addresses, the same on all devices.
 class AddressRange {
  public:
-  explicit AddressRange(std::size_t bytes);
+  // Before and behind it, `gap` bytes of addresses are no memory's; where there are not so many, a page behind it.
+  explicit AddressRange(std::size_t bytes, std::size_t gap = 0);
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;
   ~AddressRange();
@@ -43,8 +44,8 @@ class AddressRange {
   void unmap();
 
  private:
-  const std::size_t bytes_;
-  CUdeviceptr address_ = 0;
+  std::size_t bytes_;  // with the gaps
+  CUdeviceptr begin_ = 0, address_ = 0;
   std::size_t mapped_ = 0;
 };
 

@@ -66,8 +66,8 @@ class EmulatedMachine final : public Machine {
   }
   std::unique_ptr<Parts> make_parts(void* first) override { return std::make_unique<EmulatedParts>(devices(), first); }
   std::unique_ptr<Marker> make_marker(int) override { return std::make_unique<EmulatedMarker>(); }
-  std::unique_ptr<Binary> load(const std::string& name, const std::string&, const std::vector<std::string>&,
-                               bool) override {
+  std::unique_ptr<Binary> load(const std::string& name, const std::string&, const std::vector<std::string>&, bool,
+                               const AssemblerOptions&) override {
     throw Error(Code::unsupported, "load", name + ": emulated GPUs run kernel objects, expected CUDA devices for PTX");
   }
   MemoryKind memory_at(std::uintptr_t) const override { return MemoryKind::shared; }  // all threads of one process

@@ -23,12 +23,15 @@ struct EntryHeader {
   std::uint32_t header_bytes;
   std::uint64_t bytes;             // behind the header, padding included
   std::uint32_t compressed_bytes;  // of these the compressed content
-  std::uint32_t options;
+  std::uint32_t options;           // where, in the head, OptionsHeader is; 0: none
   std::uint16_t minor, major;
   std::uint32_t architecture, name, name_bytes;
   std::uint64_t flags, unknown, uncompressed_bytes;
 };
-static_assert(sizeof(FatHeader) == 16 && sizeof(EntryHeader) == 64);
+struct OptionsHeader {
+  std::uint32_t offset, bytes;  // of the text, in the entry's head
+};
+static_assert(sizeof(FatHeader) == 16 && sizeof(EntryHeader) == 64 && sizeof(OptionsHeader) == 8);
 
 constexpr std::uint32_t fat_magic = 0xba55ed50;
 constexpr std::uint16_t kind_ptx = 1, kind_machine_code = 2;
@@ -108,6 +111,14 @@ std::string text_of(const std::string& name, std::size_t offset, Bytes content, 
   return text;
 }
 
+// Of the entry at `at`, whose head `all` ends with.
+std::string options_of(const std::string& name, std::uint64_t at, Bytes all, const EntryHeader& header) {
+  if (header.options == 0) return {};
+  const auto options = read_at<OptionsHeader>(name, all, at + header.options, "where an entry's options are");
+  const Bytes text = part_of(name, all, at + options.offset, options.bytes, "an entry's options");
+  return std::string(reinterpret_cast<const char*>(text.data()), text.size());
+}
+
 FatBinary read_one(const std::string& name, Bytes all, std::uint64_t begin, std::uint64_t end) {
   FatBinary entries;
   for (std::uint64_t at = begin; at < end;) {
@@ -123,6 +134,7 @@ FatBinary read_one(const std::string& name, Bytes all, std::uint64_t begin, std:
     if (header.kind == kind_ptx) {
       entry.kind = FatEntry::Kind::ptx;
       entry.text = text_of(name, at, content, header);
+      entry.options = options_of(name, at, all.first(at + header.header_bytes), header);
     } else if (header.kind == kind_machine_code) {
       entry.kind = FatEntry::Kind::machine_code;
     }

@@ -18,6 +18,7 @@ struct FatEntry {
   unsigned architecture = 0;  // 90: of compute_90, sm_90a
   std::size_t offset = 0;     // in the fat binaries that were looked at
   std::string text;           // of PTX, whole
+  std::string options;        // for the assembler of that PTX, as ptxas takes them; mostly none
 };
 
 // A module of the program: what one source file, or one device link, became.

@@ -81,8 +81,8 @@ Stream& Gpu::own_stream() {
   return *own_stream_;
 }
 
-Module Gpu::load(const std::string& name, const std::string& text) {
-  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text));
+Module Gpu::load(const std::string& name, const std::string& text, const AssemblerOptions& its_options) {
+  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text, its_options));
 }
 
 void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch) {

@@ -70,7 +70,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void copy(Stream& stream, void* to, const void* from, std::size_t bytes);
   void fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
 
-  Module load(const std::string& name, const std::string& text);
+  Module load(const std::string& name, const std::string& text, const AssemblerOptions& options = {});
   void launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments);
   void launch(Stream& stream, const Launch& launch, const ImageOfPart& image);
   std::vector<Placement> sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,

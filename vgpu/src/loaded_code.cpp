@@ -34,8 +34,8 @@ bool is_cooperative(const ptx::KernelReport& report) {
 
 }  // namespace
 
-LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text)
-    : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)) {
+LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text, const AssemblerOptions& options)
+    : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)), options_(options) {
   const ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
   for (const ptx::KernelReport& report : rewritten.kernels) {
     kernels_.push_back({report.changes.atomics != 0, is_cooperative(report), report.memory});
@@ -50,7 +50,7 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
       own_with_addresses_.push_back(variable);
   }
   const bool split = gpu_->parts() > 1;
-  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names(), false);
+  binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names(), false, options_);
   if (split) share_variables(rewritten.variables);
 }
 
@@ -120,7 +120,7 @@ Binary& LoadedCode::whole_binary() {
 
 std::unique_ptr<Binary> LoadedCode::make_like(const ptx::Options& options, bool first_part_alone) const {
   auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names(),
-                                    first_part_alone);
+                                    first_part_alone, options_);
   point_to_shared(*other);
   for (const std::string& name : variables_) {
     if (is_function_table(name)) continue;  // its functions are its own module's

@@ -19,7 +19,7 @@ class LoadedCode {
  public:
   // Rewrites the module where `gpu` has several parts, and has them share its variables. Throws what
   // VirtualGpu::load_ptx() does.
-  LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text);
+  LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text, const AssemblerOptions& options);
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
   ~LoadedCode();
@@ -70,6 +70,7 @@ class LoadedCode {
 
   const std::shared_ptr<Gpu> gpu_;
   const std::string name_, text_;
+  const AssemblerOptions options_;
   std::vector<KernelInfo> infos_;
   std::vector<Traits> kernels_;
   std::vector<std::string> variables_, function_tables_;  // names: of all, of those that hold functions

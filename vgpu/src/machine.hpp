@@ -1,6 +1,7 @@
 // What differs between virtual GPUs of real devices and of emulated ones.
 #pragma once
 
+#include "vgpu/src/assembler_options.hpp"
 #include "vgpu/src/pages.hpp"
 
 #include <dcgn/device.hpp>
@@ -149,7 +150,8 @@ class Machine {
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;
   // Throws Error(unsupported) on emulated devices.
   virtual std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
-                                       const std::vector<std::string>& kernels, bool first_part_alone) = 0;
+                                       const std::vector<std::string>& kernels, bool first_part_alone,
+                                       const AssemblerOptions& options) = 0;
   // Of an address that is in no Range.
   virtual MemoryKind memory_at(std::uintptr_t address) const = 0;
 

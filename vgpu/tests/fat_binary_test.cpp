@@ -75,6 +75,14 @@ TEST(FatBinary, has_ptx_for_each_architecture_however_it_is_compressed) {
             read(corpus_text("histogram.speed.fatbin"))[0][1].text);
 }
 
+TEST(FatBinary, has_the_assembler_s_options) {
+  for (const FatEntry& entry : read(corpus_text("vector_add.options.fatbin"))[0]) {
+    EXPECT_EQ(entry.options, "-O1 -dscm=wt  --generate-line-info  -maxrregcount=64 ");
+    EXPECT_NE(ptx::parse("x", entry.text).find_function("vector_add"), nullptr);
+  }
+  for (const FatEntry& entry : read(corpus_text("histogram.balance.fatbin"))[0]) EXPECT_EQ(entry.options, "");
+}
+
 TEST(FatBinary, is_found_in_programs) {
   const std::string one = corpus_text("histogram.none.fatbin"), other = corpus_text("histogram.balance.fatbin");
   const std::string program = program_with(".nv_fatbin", one + std::string(24, '\0') + other + std::string(8, '\0'));
@@ -99,6 +107,10 @@ TEST(FatBinary, damage_is_named) {
   std::string other = good;
   other[16 + 80 + 9] ^= 1;  // in what zstd made
   EXPECT_NE(error_of([&] { read(other); }).find("PTX that is no zstd of "), std::string::npos);
+  other = corpus_text("vector_add.options.fatbin");
+  const std::size_t its_options = 16 + static_cast<unsigned char>(other[16 + 20]);
+  other[its_options + 5] = 1;  // 256 bytes more
+  EXPECT_NE(error_of([&] { read(other); }).find("an entry's options of 30"), std::string::npos);
   EXPECT_EQ(error_of([&] { read("text"); }), "dcgn: load: x: byte 0: expected an ELF file or a fat binary");
 }
 

@@ -5,6 +5,7 @@
 #include <dcgn/error.hpp>
 
 #include <array>
+#include <cstdint>
 #include <sstream>
 #include <utility>
 
@@ -16,12 +17,22 @@ using device::check_driver, device::CurrentContext, device::driver;
 
 // Has the driver assemble it for the current context. Its cache knows what another device of the kind has had
 // assembled.
-CUmodule load_module(const std::string& name, const std::string& ptx, int device) {
+CUmodule load_module(const std::string& name, const std::string& ptx, const AssemblerOptions& asked, int device) {
   std::array<char, 8192> log{};
-  std::array<CUjit_option, 2> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
+  std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
+  const auto add = [&](CUjit_option option, AssemblerOptions::Value value) {
+    if (!value) return;
+    options.push_back(option);
+    values.push_back(reinterpret_cast<void*>(std::uintptr_t{*value}));
+  };
+  add(CU_JIT_MAX_REGISTERS, asked.max_registers);
+  add(CU_JIT_THREADS_PER_BLOCK, asked.threads_per_block);
+  add(CU_JIT_OPTIMIZATION_LEVEL, asked.optimization_level);
+  add(CU_JIT_CACHE_MODE, asked.cache_mode);
   CUmodule module = nullptr;
-  const CUresult result = driver().module_load(&module, ptx.c_str(), 2, options.data(), values.data());
+  const CUresult result =
+      driver().module_load(&module, ptx.c_str(), static_cast<unsigned>(options.size()), options.data(), values.data());
   if (result == CUDA_SUCCESS) return module;
   if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
     throw Error(Code::unsupported, "load", name + ": its PTX is of a newer version than the driver's");
@@ -36,12 +47,12 @@ CUmodule load_module(const std::string& name, const std::string& ptx, int device
 class CudaBinary final : public Binary {
  public:
   CudaBinary(const std::vector<Device>& devices, const std::string& name, const std::string& ptx,
-             const std::vector<std::string>& kernels)
+             const std::vector<std::string>& kernels, const AssemblerOptions& options)
       : kernels_(kernels) {
     for (const Device& device : devices) {
       PartModule& part = parts_.emplace_back(device);
       const CurrentContext current(part.context);
-      part.module = load_module(name, ptx, device.index());
+      part.module = load_module(name, ptx, options, device.index());
       for (const std::string& kernel : kernels) {
         Function& function = part.functions.emplace_back();
         check_driver(driver().module_get_function(&function.handle, part.module, kernel.c_str()), "load",
@@ -153,8 +164,9 @@ class CudaBinary final : public Binary {
 }  // namespace
 
 std::unique_ptr<Binary> make_cuda_binary(const std::vector<Device>& devices, const std::string& name,
-                                         const std::string& ptx, const std::vector<std::string>& kernels) {
-  return std::make_unique<CudaBinary>(devices, name, ptx, kernels);
+                                         const std::string& ptx, const std::vector<std::string>& kernels,
+                                         const AssemblerOptions& options) {
+  return std::make_unique<CudaBinary>(devices, name, ptx, kernels, options);
 }
 
 }  // namespace dcgn::virtual_gpu

@@ -215,9 +215,9 @@ class CudaMachine final : public Machine {
     return std::make_unique<CudaMarker>(devices()[p].index(), contexts_[p]);
   }
   std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx, const std::vector<std::string>& kernels,
-                               bool first_part_alone) override {
+                               bool first_part_alone, const AssemblerOptions& options) override {
     const std::vector<Device> first{devices().front()};
-    return make_cuda_binary(first_part_alone ? first : devices(), name, ptx, kernels);
+    return make_cuda_binary(first_part_alone ? first : devices(), name, ptx, kernels, options);
   }
   MemoryKind memory_at(std::uintptr_t address) const override {
     unsigned type = 0, managed = 0, ordinary = 0;

@@ -1,7 +1,6 @@
 #include "vgpu/src/driver/code.hpp"
 
 #include "vgpu/src/driver/real.hpp"
-#include "vgpu/src/fat_binary.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -60,7 +59,7 @@ bool has_word(std::string_view text, std::string_view word) { return text.find(w
 
 }  // namespace
 
-Code::Code(const void* image, bool kept) : number_(next_number()) {
+Code::Code(const void* image, bool kept, const AssemblerOptions& options) : number_(next_number()), options_(options) {
   if (!image) return;
   if (magic_at(image) == wrapper_magic) {
     Wrapper wrapper;
@@ -79,14 +78,32 @@ Code::~Code() {
   for (const void* constant : constants_) Program::get().drop_constant(constant);
 }
 
-std::string Code::ptx(unsigned architecture) const {
+FatEntry Code::ptx(unsigned architecture) const {
   if (bytes_ == 0) return {};
   const std::span content(image_, bytes_);
-  if (!has_fat_binaries(content)) return std::string(reinterpret_cast<const char*>(image_), bytes_);
+  if (!has_fat_binaries(content)) {
+    FatEntry plain;
+    plain.text.assign(reinterpret_cast<const char*>(image_), bytes_);
+    return plain;
+  }
   const std::string name = "module " + std::to_string(number_);
   for (const FatBinary& binary : read_fat_binaries(name, content))
-    if (const FatEntry* const found = newest_ptx(binary, architecture)) return found->text;
+    if (const FatEntry* const found = newest_ptx(binary, architecture)) return *found;
   return {};
+}
+
+AssemblerOptions Code::options_for(Program& program, const FatEntry& entry) const {
+  const StoredOptions stored = read_assembler_options(entry.options);
+  for (const std::string& option : stored.lost)
+    program.report().note_remark("assembler option " + option + " of a module, which was not kept");
+  AssemblerOptions all = options_;
+  const auto add = [](AssemblerOptions::Value& value, const AssemblerOptions::Value& other) {
+    if (!value) value = other;
+  };
+  add(all.max_registers, stored.kept.max_registers);
+  add(all.optimization_level, stored.kept.optimization_level);
+  add(all.cache_mode, stored.kept.cache_mode);
+  return all;
 }
 
 const Module* Code::take(Program& program) {
@@ -99,7 +116,8 @@ const Module* Code::take(Program& program) {
   }
   try {
     const DeviceProperties& first = gpu->device(0).properties();
-    const std::string text = ptx(static_cast<unsigned>(10 * first.compute_major + first.compute_minor));
+    const FatEntry entry = ptx(static_cast<unsigned>(10 * first.compute_major + first.compute_minor));
+    const std::string& text = entry.text;
     if (text.empty())
       why_left_ = "no PTX: its module is compiled for machine code alone";
     else if (has_word(text, ".attribute(.managed)"))
@@ -107,7 +125,7 @@ const Module* Code::take(Program& program) {
     else if (has_word(text, ".texref") || has_word(text, ".surfref"))
       why_left_ = "its module has references to textures or surfaces";
     else
-      module_ = gpu->load("module " + std::to_string(number_), text);
+      module_ = gpu->load("module " + std::to_string(number_), text, options_for(program, entry));
   } catch (const Error& error) {
     why_left_ = error.what();
   }

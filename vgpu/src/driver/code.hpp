@@ -7,6 +7,7 @@
 #pragma once
 
 #include "vgpu/src/driver/program.hpp"
+#include "vgpu/src/fat_binary.hpp"
 
 #include <dcgn/virtual_gpu/module.hpp>
 
@@ -25,8 +26,8 @@ namespace dcgn::virtual_gpu::driver {
 class Code {
  public:
   // What cuModuleLoadData() and its like take: PTX, a fat binary with or without what nvcc wraps it in, or machine
-  // code. `kept`: it stays where it is.
-  Code(const void* image, bool kept);
+  // code. `kept`: it stays where it is. `options` are those of the call, which go before what stands beside the PTX.
+  Code(const void* image, bool kept, const AssemblerOptions& options);
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
   ~Code();
@@ -39,12 +40,14 @@ class Code {
   void* variable(Program& program, const char* name, std::size_t bytes);
 
  private:
-  std::string ptx(unsigned architecture) const;
+  AssemblerOptions options_for(Program& program, const FatEntry& entry) const;
+  FatEntry ptx(unsigned architecture) const;  // without text where there is none
 
   const int number_;
   std::vector<std::byte> copy_;
   const std::byte* image_ = nullptr;
   std::size_t bytes_ = 0;
+  const AssemblerOptions options_;
   bool decided_ = false;
   std::optional<Module> module_;
   std::string why_left_;

@@ -70,21 +70,27 @@ void write_report() {
   program.report().write(program, copies, copied_bytes);
 }
 
+// In the context of each other device; the first error.
+template <class Real>
+CUresult on_other_devices(const Program& program, Real&& real) {
+  CUresult first = CUDA_SUCCESS;
+  std::vector<int> seen{program.first_device()};
+  for (const int device : program.parts()) {
+    if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
+    seen.push_back(device);
+    const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
+    const CUresult result = real();
+    if (first == CUDA_SUCCESS) first = result;
+  }
+  return first;
+}
+
 CUresult synchronize_others() {
   return guarded("cuCtxSynchronize", [&] {
     Call call;
     Program& program = call.program();
-    if (!program.gpu_if_made() || !program.on_first_device()) return CUDA_SUCCESS;
-    CUresult first = CUDA_SUCCESS;
-    std::vector<int> seen{program.first_device()};
-    for (const int device : program.parts()) {
-      if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
-      seen.push_back(device);
-      const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
-      const CUresult result = DCGN_REAL(cuCtxSynchronize)();
-      if (first == CUDA_SUCCESS) first = result;
-    }
-    return first;
+    return program.gpu_if_made() && program.on_first_device() ? on_other_devices(program, DCGN_REAL(cuCtxSynchronize))
+                                                              : CUDA_SUCCESS;
   });
 }
 
@@ -156,6 +162,19 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return keeps_context(device) ? cuCtxSynchronize() : DCGN_REAL(cuDevicePrimaryCtxReset_v2)(device);
+}
+
+// Of the stack, the heap and what kernels print: the same on all GPUs.
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  const CUresult result = DCGN_REAL(cuCtxSetLimit)(limit, value);
+  if (result != CUDA_SUCCESS) return result;
+  return guarded("cuCtxSetLimit", [&] {
+    Call call;
+    Program& program = call.program();
+    return program.on_first_device() && program.gpu()
+               ? on_other_devices(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); })
+               : CUDA_SUCCESS;
+  });
 }
 
 CUresult cuCtxSynchronize() {

@@ -2,6 +2,7 @@
 #include "vgpu/src/driver/code.hpp"
 #include "vgpu/src/driver/real.hpp"
 
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -12,18 +13,35 @@ namespace {
 
 using namespace dcgn::virtual_gpu::driver;
 
-void keep(void* container, const void* image, bool kept = false) {
+// Those of a call that rewritten code has assembled likewise.
+dcgn::virtual_gpu::AssemblerOptions options_of(unsigned count, const CUjit_option* options, void* const* values) {
+  dcgn::virtual_gpu::AssemblerOptions kept;
+  for (unsigned i = 0; options && values && i < count; ++i) {
+    const auto value = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(values[i]));
+    switch (options[i]) {
+      case CU_JIT_MAX_REGISTERS: kept.max_registers = value; break;
+      case CU_JIT_THREADS_PER_BLOCK: kept.threads_per_block = value; break;
+      case CU_JIT_OPTIMIZATION_LEVEL: kept.optimization_level = value; break;
+      case CU_JIT_CACHE_MODE: kept.cache_mode = value; break;
+      default: break;  // messages, and code for other devices
+    }
+  }
+  return kept;
+}
+
+void keep(void* container, const void* image, const dcgn::virtual_gpu::AssemblerOptions& options = {},
+          bool kept = false) {
   static_cast<void>(guarded("load", [&] {
     const Call call;
-    CodeTable::get().add(container, std::make_shared<Code>(image, kept));
+    CodeTable::get().add(container, std::make_shared<Code>(image, kept, options));
     return CUDA_SUCCESS;
   }));
 }
 
-void keep_file(void* container, const char* path) {
+void keep_file(void* container, const char* path, const dcgn::virtual_gpu::AssemblerOptions& options = {}) {
   std::ifstream file(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(file), {}};  // ends with a zero, as PTX has to
-  if (file) keep(container, content.c_str());
+  if (file) keep(container, content.c_str(), options);
 }
 
 void forget(void* container) {
@@ -84,8 +102,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
+  const auto asked = options_of(count, options, values);  // before the driver writes its results over them
   const CUresult result = DCGN_REAL(cuModuleLoadDataEx)(module, image, count, options, values);
-  if (result == CUDA_SUCCESS) keep(*module, image);
+  if (result == CUDA_SUCCESS) keep(*module, image, asked);
   return result;
 }
 
@@ -122,20 +141,22 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* jit, void** jit_values, unsigned jits,
                            CUlibraryOption* options, void** values, unsigned count) {
+  const auto asked = options_of(jits, jit, jit_values);
   const CUresult result = DCGN_REAL(cuLibraryLoadData)(library, image, jit, jit_values, jits, options, values, count);
   if (result != CUDA_SUCCESS) return result;
   bool kept = false;
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED) kept = !values || values[i];
-  keep(*library, image, kept);
+  keep(*library, image, asked, kept);
   return result;
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values,
                                unsigned jits, CUlibraryOption* options, void** values, unsigned count) {
+  const auto asked = options_of(jits, jit, jit_values);
   const CUresult result =
       DCGN_REAL(cuLibraryLoadFromFile)(library, path, jit, jit_values, jits, options, values, count);
-  if (result == CUDA_SUCCESS) keep_file(*library, path);
+  if (result == CUDA_SUCCESS) keep_file(*library, path, asked);
   return result;
 }
 

@@ -181,6 +181,7 @@ void share_pool(Program& program, CUmemoryPool pool) {
 }
 
 CUresult result_of(const Error& error) {
+  if (const auto* const its = dynamic_cast<const device::DriverError*>(&error)) return its->result();
   switch (error.code()) {
     case Code::ok: return CUDA_SUCCESS;
     case Code::configuration:

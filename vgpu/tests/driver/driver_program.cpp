@@ -169,6 +169,40 @@ std::uint64_t variables() {
   return sum(expected);
 }
 
+// Two streams write a piece each of one buffer, and read it: what one of them has copied of the buffer does not hold
+// what the other writes later. In between, a stream and memory go while their work is still to be done.
+std::uint64_t pieces() {
+  constexpr unsigned n = 8 << 20, half = n / 2, blocks = 64;
+  void* pinned = nullptr;
+  CHECK(cuMemHostAlloc(&pinned, n, 0));
+  auto* const host = static_cast<unsigned char*>(pinned);
+  const Buffer<unsigned char> data(n, [](std::size_t) { return static_cast<unsigned char>(7); });
+  const Buffer<unsigned> bins(2 * 256);
+  std::vector<unsigned> expected(2 * 256);
+  for (unsigned i = 0; i < n; ++i)
+    ++expected[(i < half ? 0 : 256) + (host[i] = static_cast<unsigned char>(value_at(i)))];
+  CUstream streams[2];
+  for (CUstream& stream : streams) CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuMemsetD32(bins.address, 0, 2 * 256));
+  CHECK(cuCtxSynchronize());
+  for (unsigned s = 0; s < 2; ++s) CHECK(cuMemcpyHtoDAsync(data.address + s * half, host + s * half, half, streams[s]));
+  for (unsigned s = 0; s < 2; ++s)
+    for (int again = 0; again < 2; ++again) {
+      CHECK(cuMemsetD32Async(bins.address + s * 1024, 0, 256, streams[s]));
+      launch(code.function("histogram"), blocks, 1, 256, streams[s], data.address + s * half, half,
+             bins.address + s * 1024);
+    }
+  CUdeviceptr more = 0;
+  CHECK(cuMemAllocAsync(&more, n, streams[1]));
+  CHECK(cuMemsetD8Async(more, 1, n, streams[1]));
+  CHECK(cuMemFreeAsync(more, streams[1]));
+  for (const CUstream stream : streams) CHECK(cuStreamDestroy(stream));
+  CHECK(cuCtxSynchronize());
+  expect(bins.read() == expected, "pieces of two streams");
+  CHECK(cuMemFreeHost(pinned));
+  return sum(expected);
+}
+
 // Work of two streams that wait for each other by events, and copies in their order.
 std::uint64_t streams() {
   const unsigned factor[4] = {3, 5, 7, 11};
@@ -420,6 +454,7 @@ int main(int argc, char** argv) {
                                                           {"histogram", &histogram},
                                                           {"variables", &variables},
                                                           {"streams", &streams},
+                                                          {"pieces", &pieces},
                                                           {"default_stream", &default_stream},
                                                           {"library", &library},
                                                           {"packed_parameters", &packed_parameters},

@@ -47,6 +47,8 @@ build static -cudart static "$here/runtime_program.cu"
 build shared -cudart shared "$here/runtime_program.cu"
 build per_thread -cudart static --default-stream per-thread "$here/runtime_program.cu"
 build thrust "$here/thrust_program.cu"
+build whole -cudart static -maxrregcount=64 "$here/whole_program.cu"
+build whole_per_thread -cudart shared --default-stream per-thread "$here/whole_program.cu"
 build driver "$here/driver_program.cpp" -lcuda
 build nvrtc "$here/nvrtc_program.cpp" -lnvrtc -ldl
 
@@ -59,6 +61,27 @@ for kind in static shared per_thread; do
     esac
     compare "$kind $step" $least "$work/$kind" "$step"
   done
+done
+# Right, and whole where they have to be; the reason is said.
+expect_why() {
+  grep -q -- "$2" "$work/report" || { echo "FAILED  $1 does not say: $2"; failed=1; sed 's/^/        /' "$work/report"; }
+}
+for kind in whole whole_per_thread; do
+  for step in $("$work/$kind" list); do
+    least=0 why=
+    case $step in
+      pieces_* | element_0_outside | address_in_constant | mapped | stack | host_threads | thread_streams | registers) least=1 ;;
+      addresses_stored) why="addresses: of coefficients, of which each GPU has its own" ;;
+      heap) why="malloc: each GPU has a heap of its own" ;;
+      virtual_functions | function_pointers) why="functions: called through a pointer" ;;
+      of_graph) why="leads to memory that the first GPU alone is known to reach" ;;
+      all_shared_memory) why="shared memory: split, a block takes" ;;
+      atomics_on_host) why="atomics on memory of the host, by argument 1" ;;
+    esac
+    compare "$kind $step" $least "$work/$kind" "$step"
+    [ -z "$why" ] || expect_why "$kind $step" "$why"
+  done
+  compare "$kind, all steps" 10 "$work/$kind"
 done
 compare "static, all steps" 20 "$work/static"
 compare "driver, all steps" 20 "$work/driver" "$here/kernels"

@@ -51,7 +51,17 @@ struct Driver {
 // Throws Error(device) where the driver lacks one of them.
 const Driver& driver();
 
-// Throws Error(code) that names the driver's call and the device it was for.
+class DriverError final : public Error {
+ public:
+  DriverError(CUresult result, Code code, const char* operation, const std::string& detail)
+      : Error(code, operation, detail), result_(result) {}
+  CUresult result() const { return result_; }
+
+ private:
+  CUresult result_;
+};
+
+// Throws DriverError(code) that names the driver's call and the device it was for.
 void check_driver(CUresult result, const char* operation, const char* call, int device, Code code = Code::device);
 
 // The context that the CUDA runtime uses for a device.

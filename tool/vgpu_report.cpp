@@ -43,9 +43,26 @@ std::string kernels_text(const Json& kernels) {
   return kernels.empty() ? std::string() : table.text();
 }
 
+// Of those that --check has made both ways.
+std::string checks_text(const Json& kernels) {
+  std::uint64_t checked = 0;
+  std::string text;
+  for (const Json& kernel : kernels) {
+    if (!kernel.contains("checked")) continue;
+    checked += kernel.at("checked").get<std::uint64_t>();
+    for (const Json& difference : kernel.at("differences"))
+      text += fmt::format("differs, split and whole: {}: {}, in {} launches\n", shortened(kernel.at("plain_name")),
+                          difference.at("what").get<std::string>(), difference.at("launches").get<std::uint64_t>());
+  }
+  if (checked != 0)
+    text += fmt::format("made split and whole: {} launches, {}\n", checked,
+                        text.empty() ? "no memory differs" : "see above");
+  return text;
+}
+
 std::string process_text(const Json& p) {
   const auto number = [](const Json& value) { return value.get<double>(); };
-  std::string text = kernels_text(p.at("kernels"));
+  std::string text = kernels_text(p.at("kernels")) + checks_text(p.at("kernels"));
   if (p.contains("why_whole")) text += fmt::format("nothing was split: {}\n", p.at("why_whole").get<std::string>());
   const Json &buffers = p.at("buffers"), &small = p.at("small_buffers"), &links = p.at("link_bytes");
   text += fmt::format("buffers over all GPUs: {}, {}; smaller than a page, on the first: {}, {}\n",

@@ -53,6 +53,7 @@ constexpr const char* vgpu_run_examples =
 struct RunArguments {
   std::string gpus, placement = "chunked", report, none;
   bool quiet = false;
+  std::string check;
   JsonOption json;
 };
 
@@ -156,6 +157,7 @@ void set_up(const RunArguments& a, const std::vector<int>& gpus, const std::stri
   set_variable("DCGN_VGPU_PARTS", parts);
   set_variable("DCGN_VGPU_PLACEMENT", a.placement);
   set_variable("DCGN_VGPU_REPORT", folder);
+  if (!a.check.empty()) set_variable("DCGN_VGPU_CHECK", a.check);
   setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // the driver's default, which the library would change
   const char* const others = std::getenv("LD_PRELOAD");
   set_variable("LD_PRELOAD", others && *others ? library + ":" + others : library);
@@ -204,6 +206,14 @@ int run_program(const std::vector<std::string>& command, const auto& before) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// Whether --check has found that a launch gives other results split than whole.
+bool differs(const nlohmann::ordered_json& processes) {
+  for (const auto& process : processes)
+    for (const auto& kernel : process.at("kernels"))
+      if (kernel.contains("differences") && !kernel.at("differences").empty()) return true;
+  return false;
+}
+
 int run(RunArguments& a, std::vector<std::string> command) {
   if (!command.empty() && command.front() == "--")
     command.erase(command.begin());
@@ -211,6 +221,9 @@ int run(RunArguments& a, std::vector<std::string> command) {
     refuse_run(Code::configuration, fmt::format("{}: expected an option of dcgn vgpu run", command.front()));
   if (command.empty())
     refuse_run(Code::configuration, "no program: expected its name and arguments behind the options");
+  const bool number = a.check.find_first_not_of("0123456789") == std::string::npos;
+  if (!a.check.empty() && (!number || a.check.find_first_not_of('0') == std::string::npos))
+    refuse_run(Code::configuration, fmt::format("--check={}: expected every how many launches, at least 1", a.check));
   const std::string library = library_path();
   const std::vector<int> gpus = gpus_of(a.gpus, count_gpus());
   a.json.open();
@@ -233,7 +246,7 @@ int run(RunArguments& a, std::vector<std::string> command) {
   const std::string text = vgpu_report_text(processes, gpus.size());
   if (report) report->write(text);
   if (!report && !a.quiet && !a.json.on_stdout()) fmt::print(stderr, "{}", text);
-  return code;
+  return code == 0 && differs(processes) ? exit_job_failed : code;
 }
 
 }  // namespace
@@ -248,6 +261,9 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
       ->check(word_of({"chunked", "interleaved"}))
       ->type_name("WORD")
       ->capture_default_str();
+  app->add_flag("--check{1}", a->check,
+                "Make each launch that is split whole, too, or with --check=N every N-th, and report the memory that "
+                "differs. Waits for the GPUs, and takes memory for two more copies of all buffers");
   app->add_option("--report", a->report, "Where the report goes [stderr]")->type_name("FILE");
   app->add_flag("-q,--quiet", a->quiet, "No report on stderr");
   a->json.add_to(*app, "The report");
@@ -261,6 +277,7 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
   app->footer(std::string(vgpu_run_examples) +
               "Exit codes:\n"
               "  the program's; 128 and the signal's number where a signal ended it\n"
+              "  1     --check has found memory that differs, and the program's is 0\n"
               "  2, 3  it was not run, and stderr says why\n");
   app->callback([a, app, &chosen] { chosen = [a, app] { return run(*a, app->remaining()); }; });
 }

@@ -88,6 +88,21 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // As launch(), beside what the program gives its stream itself.
   void launch_beside(Stream& stream, const Kernel& kernel, const Launch& launch,
                      const std::vector<Argument>& arguments);
+  // gpu_check.cpp: launch_beside(), and then `whole`, the same launch on part 0, on what was there before; all buffers
+  // and other memory are as that leaves them. Where the first had left other bytes; in no order of streams, all of
+  // which are waited for. Takes memory for two more copies of all buffers.
+  struct OtherMemory {
+    std::byte* begin;
+    std::size_t bytes;
+  };
+  struct Difference {
+    const std::byte* begin;  // of a buffer, or other memory
+    std::size_t bytes;
+    std::size_t first = 0, count = 0;  // bytes that differ
+  };
+  std::vector<Difference> check(Stream& stream, const Kernel& kernel, const Launch& launch,
+                                const std::vector<Argument>& arguments, const std::vector<OtherMemory>& others,
+                                const std::function<void()>& whole);
   // All that a launch that stays whole needs besides the launch itself, which is the caller's, by whole_function().
   void prepare_whole(Stream& stream, const Kernel& kernel, const Launch& launch,
                      const std::vector<Argument>& arguments);

@@ -158,6 +158,7 @@ const Hook hooks[] = {
     hook("cuMemGetAddressRange", 3020, &cuMemGetAddressRange_v2),
     hook("cuMemGetInfo", 3020, &cuMemGetInfo_v2),
     hook("cuMemHostAlloc", 2020, &cuMemHostAlloc),
+    hook("cuMemFreeHost", 2000, &cuMemFreeHost),
     hook("cuMemHostRegister", 6050, &cuMemHostRegister_v2),
     hook("cuPointerGetAttribute", 4000, &cuPointerGetAttribute),
     hook("cuPointerGetAttributes", 7000, &cuPointerGetAttributes),

@@ -5,6 +5,7 @@
 #include <dcgn/error.hpp>
 
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,30 @@ std::string why_whole(const Request& request, const Kernel& its_kernel, const st
   });
 }
 
+// A launch both ways, of which the whole one holds.
+template <class Real>
+CUresult check(Program& program, ProgramKernel& kernel, const Request& request, const std::vector<Argument>& arguments,
+               Real&& real) {
+  static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
+  CUresult result = CUDA_SUCCESS;
+  const CUfunction whole = whole_function(program, kernel);
+  const auto differences = program.gpu()->check(program.stream(request.stream), *kernel.kernel, request.launch,
+                                                arguments, program.others(), [&] {
+                                                  result = real(whole);
+                                                  static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
+                                                });
+  program.report().note_split(kernel.name);
+  program.report().note_check(kernel.name);
+  for (const auto& found : differences) {
+    std::ostringstream text;
+    text << found.count << " of " << found.bytes << " bytes at " << static_cast<const void*>(found.begin)
+         << " differ, the first at " << static_cast<const void*>(found.begin + found.first) << " (byte " << found.first
+         << ")";
+    program.report().note_difference(kernel.name, text.str());
+  }
+  return result;
+}
+
 // `real(function)` is the call that the program has made, of a function that may be another.
 template <class Real>
 CUresult launch(const Request& request, Real&& real) {
@@ -98,6 +123,7 @@ CUresult launch(const Request& request, Real&& real) {
   std::string why = why_whole(request, *kernel->kernel, *arguments, program);
   if (why.empty()) {
     try {
+      if (program.checks_next()) return check(program, *kernel, request, *arguments, real);
       gpu.launch_beside(stream, *kernel->kernel, request.launch, *arguments);
       program.report().note_split(kernel->name);
       return CUDA_SUCCESS;

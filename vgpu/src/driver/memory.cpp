@@ -48,7 +48,12 @@ CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, Rea
   return guarded(name, [&] {
     Call call;
     void* const memory = address ? allocate(call.program(), bytes) : nullptr;
-    if (!memory) return real();
+    if (!memory) {
+      const CUresult result = real();
+      if (result == CUDA_SUCCESS && call.program().checks())
+        call.program().add_other(reinterpret_cast<void*>(*address), bytes);
+      return result;
+    }
     *address = reinterpret_cast<CUdeviceptr>(memory);
     return CUDA_SUCCESS;
   });
@@ -87,6 +92,7 @@ void give_back(Program& program, CUdeviceptr address) { program.gpu()->free(rein
 CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeAsync)* real) {
   return guarded("cuMemFreeAsync", [&] {
     Call call;
+    call.program().drop_other(reinterpret_cast<void*>(address));
     if (!begins_there(call.program(), address)) return real(address, stream);
     if (captures(stream)) return CUDA_ERROR_INVALID_VALUE;  // as of all memory that no graph has allocated
     call.program().free_behind(stream, reinterpret_cast<void*>(address));
@@ -172,6 +178,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     bool ours = false;
     {
       Call call;
+      call.program().drop_other(reinterpret_cast<void*>(address));
       ours = begins_there(call.program(), address);
     }
     if (!ours) return DCGN_REAL(cuMemFree_v2)(address);
@@ -281,7 +288,22 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 
 // Host memory of the program is reached by all GPUs.
 CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
-  return DCGN_REAL(cuMemHostAlloc)(memory, bytes, flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+  const CUresult result =
+      DCGN_REAL(cuMemHostAlloc)(memory, bytes, flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+  if (result != CUDA_SUCCESS || bytes == 0) return result;
+  return guarded("cuMemHostAlloc", [&] {
+    Call call;
+    if (call.program().checks()) call.program().add_other(*memory, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuMemFreeHost(void* memory) {
+  static_cast<void>(guarded("cuMemFreeHost", [&] {
+    Call call;
+    call.program().drop_other(memory);
+    return CUDA_SUCCESS;
+  }));
+  return DCGN_REAL(cuMemFreeHost)(memory);
 }
 CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
   return DCGN_REAL(cuMemHostRegister_v2)(memory, bytes,

@@ -25,6 +25,11 @@ std::vector<int> parts_asked_for() {
   return parts.empty() ? std::vector<int>{0} : parts;
 }
 
+std::uint64_t check_asked_for() {
+  const char* const text = std::getenv("DCGN_VGPU_CHECK");
+  return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
 Placement placement_asked_for() {
   const char* const text = std::getenv("DCGN_VGPU_PLACEMENT");
   return text && std::string(text) == "interleaved" ? Placement::interleaved() : Placement::chunked();
@@ -37,7 +42,7 @@ Program& Program::get() {
   return program;
 }
 
-Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()) {}
+Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()), check_every_(check_asked_for()) {}
 
 void Program::make_gpu() {
   tried_ = true;
@@ -96,6 +101,12 @@ void Program::drop_reached(std::uintptr_t begin, std::size_t bytes) {
 bool Program::is_reached(std::uintptr_t address) const {
   const auto after = reached_.upper_bound(address);
   return after != reached_.begin() && address - std::prev(after)->first < std::prev(after)->second;
+}
+
+std::vector<Gpu::OtherMemory> Program::others() const {
+  std::vector<Gpu::OtherMemory> all;
+  for (const auto& [begin, bytes] : others_) all.push_back({static_cast<std::byte*>(begin), bytes});
+  return all;
 }
 
 void Program::note_other_device() {

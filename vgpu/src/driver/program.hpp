@@ -61,6 +61,14 @@ class Program {
   // What may be freed by now, or all, waiting for it. Whether that was anything.
   bool free_dying(bool wait);
 
+  // Whether the next launch that is split is to be made whole, too: every n-th, DCGN_VGPU_CHECK.
+  bool checks_next() { return check_every_ != 0 && ++checkable_ % check_every_ == 0; }
+  bool checks() const { return check_every_ != 0; }
+  // What the program has allocated that is no buffer, on its GPU or pinned.
+  void add_other(void* begin, std::size_t bytes) { others_[begin] = bytes; }
+  void drop_other(void* begin) { others_.erase(begin); }
+  std::vector<Gpu::OtherMemory> others() const;
+
   // Constants are one for each part. What is written to part 0's, at `first`, goes to the others.
   void add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes);
   void drop_constant(const void* first);
@@ -82,6 +90,9 @@ class Program {
   std::map<std::pair<CUstream, std::thread::id>, std::unique_ptr<Stream>> streams_;
   std::vector<std::unique_ptr<Stream>> ended_;  // which the program has destroyed
   std::map<std::uintptr_t, std::size_t> reached_;
+  const std::uint64_t check_every_;
+  std::uint64_t checkable_ = 0;
+  std::map<void*, std::size_t> others_;
   struct Dying {
     void* memory;
     std::unique_ptr<Marker> last_use;

@@ -42,6 +42,11 @@ void Report::write(const Program& program, std::uint64_t copies, std::uint64_t c
                        {"launches", all},
                        {"split", kernel.split},
                        {"whole", whole}});
+    if (kernel.checked == 0) continue;
+    Json differences = Json::array();
+    for (const auto& [what, count] : kernel.differences) differences.push_back({{"what", what}, {"launches", count}});
+    kernels.back()["checked"] = kernel.checked;
+    kernels.back()["differences"] = differences;
   }
   Json remarks = Json::array(), errors = Json::array();
   for (const auto& [text, count] : remarks_) remarks.push_back({{"what", text}, {"times", count}});

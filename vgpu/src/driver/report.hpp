@@ -19,6 +19,9 @@ class Report {
   void note_whole(const std::string& kernel, const std::string& why);
   void note_buffer(std::size_t bytes) { ++buffers_, buffer_bytes_ += bytes; }
   void note_small_buffer(std::size_t bytes) { ++small_buffers_, small_bytes_ += bytes; }
+  // By `dcgn vgpu run --check`: launches that were made both ways, and how their results differ.
+  void note_check(const std::string& kernel) { ++kernels_[kernel].checked; }
+  void note_difference(const std::string& kernel, const std::string& text) { ++kernels_[kernel].differences[text]; }
   void note_copy(std::size_t bytes_between_parts) { copied_between_ += bytes_between_parts; }
   // Something about the program as a whole, once.
   void note_remark(const std::string& text);
@@ -30,7 +33,8 @@ class Report {
 
  private:
   struct Kernel {
-    std::uint64_t split = 0;
+    std::uint64_t split = 0, checked = 0;
+    std::map<std::string, std::uint64_t> differences;
     std::map<std::string, std::uint64_t> whole;  // launches by reason
   };
   std::string why_whole_;

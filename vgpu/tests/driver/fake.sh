@@ -47,6 +47,16 @@ expect "buffers" 0 "buffers over all GPUs: 3, 24 MiB" \
 expect "the machine" 0 "1 device of 2048 MiB, 2048 MiB in all" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" machine
 
+# Both ways.
+expect "a check" 0 "made split and whole: 34 launches, no memory differs" \
+  "$dcgn" vgpu run --gpus 0,1 --check -- "$program" "$here/kernels"
+cmp -s "$work/out" "$work/bare" || fail "a check: another result"
+expect "a check of some" 0 "made split and whole: 11 launches, no memory differs" \
+  "$dcgn" vgpu run --gpus 0,1 --check=3 "$program" "$here/kernels"
+for often in often 0 -1 1.5; do
+  expect "a check of none" 2 "--check=$often: expected every how many" "$dcgn" vgpu run --check=$often "$program"
+done
+
 # Where the report goes, and whose the exit code is.
 expect "JSON" 0 "^vector_add" "$dcgn" vgpu run --gpus 0,1 --json "$work/json" -q "$program" "$here/kernels" vector_add
 grep -q '"split": 1,' "$work/json" || fail "the JSON document"

@@ -76,11 +76,13 @@ TEST(FatBinary, has_ptx_for_each_architecture_however_it_is_compressed) {
 }
 
 TEST(FatBinary, has_the_assembler_s_options) {
-  for (const FatEntry& entry : read(corpus_text("vector_add.options.fatbin"))[0]) {
+  const std::vector<FatBinary> with = read(corpus_text("vector_add.options.fatbin"));
+  for (const FatEntry& entry : with[0]) {
     EXPECT_EQ(entry.options, "-O1 -dscm=wt  --generate-line-info  -maxrregcount=64 ");
     EXPECT_NE(ptx::parse("x", entry.text).find_function("vector_add"), nullptr);
   }
-  for (const FatEntry& entry : read(corpus_text("histogram.balance.fatbin"))[0]) EXPECT_EQ(entry.options, "");
+  const std::vector<FatBinary> without = read(corpus_text("histogram.balance.fatbin"));
+  for (const FatEntry& entry : without[0]) EXPECT_EQ(entry.options, "");
 }
 
 TEST(FatBinary, is_found_in_programs) {

@@ -87,10 +87,12 @@ CUresult on_other_devices(const Program& program, Real&& real) {
 
 CUresult synchronize_others() {
   return guarded("cuCtxSynchronize", [&] {
-    Call call;
-    Program& program = call.program();
-    return program.gpu_if_made() && program.on_first_device() ? on_other_devices(program, DCGN_REAL(cuCtxSynchronize))
-                                                              : CUDA_SUCCESS;
+    {
+      Call call;
+      if (!call.program().gpu_if_made() || !call.program().on_first_device()) return CUDA_SUCCESS;
+    }
+    // Without a Call: another thread may have to let go what this waits for.
+    return on_other_devices(Program::get(), DCGN_REAL(cuCtxSynchronize));
   });
 }
 

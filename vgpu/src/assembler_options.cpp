@@ -1,7 +1,6 @@
 #include "vgpu/src/assembler_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <sstream>
 
@@ -11,34 +10,14 @@ namespace {
 
 // They change messages, debug information or what a debugger sees. "--fmad false" is nvcc's own, whose PTX then says
 // of each operation how it is rounded; "-fmad=false" was given to ptxas alone.
-constexpr std::array<std::string_view, 24> harmless{"v",
-                                                    "verbose",
-                                                    "w",
-                                                    "disable-warnings",
-                                                    "Werror",
-                                                    "warning-as-error",
-                                                    "c",
-                                                    "compile-only",
-                                                    "lineinfo",
-                                                    "generate-line-info",
-                                                    "no-bb-merge",
-                                                    "dont-merge-basicblocks",
-                                                    "ret-end",
-                                                    "return-at-end",
-                                                    "m",
-                                                    "m64",
-                                                    "machine",
-                                                    "arch",
-                                                    "gpu-name",
-                                                    "split-compile",
-                                                    "annotate",
-                                                    "compiler-annotations",
-                                                    "suppress-debug-info",
-                                                    "preserve-relocs"};
+constexpr std::string_view harmless =
+    " v verbose w disable-warnings Werror warning-as-error c compile-only lineinfo generate-line-info no-bb-merge "
+    "dont-merge-basicblocks ret-end return-at-end m m64 machine arch gpu-name split-compile annotate "
+    "compiler-annotations suppress-debug-info preserve-relocs ";
 
-bool is_harmless(std::string_view name) {
+bool is_harmless(const std::string& name) {
   return name.starts_with("warn-") || (name.starts_with("suppress-") && name.ends_with("warning")) ||
-         std::find(harmless.begin(), harmless.end(), name) != harmless.end();
+         harmless.find(" " + name + " ") != std::string_view::npos;
 }
 
 AssemblerOptions::Value number(std::string_view text) {

@@ -17,6 +17,8 @@ struct AssemblerOptions {
   Value threads_per_block{};   // that are to fit
   Value optimization_level{};  // 0 to 4
   Value cache_mode{};          // of loads: 1, past the L1 cache; 2, through it
+  Value min_blocks_per_multiprocessor{}, max_threads_per_block{}, override_directives{};
+  Value flush_denormals{}, precise_division{}, precise_roots{}, contract{};
 
   bool operator==(const AssemblerOptions&) const = default;
 };

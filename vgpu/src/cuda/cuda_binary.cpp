@@ -1,6 +1,7 @@
 #include "vgpu/src/cuda/cuda_binary.hpp"
 
 #include "device/cuda/cuda_driver.hpp"
+#include "vgpu/src/cuda/jit_options.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -17,19 +18,15 @@ using device::check_driver, device::CurrentContext, device::driver;
 
 // Has the driver assemble it for the current context. Its cache knows what another device of the kind has had
 // assembled.
-CUmodule load_module(const std::string& name, const std::string& ptx, const AssemblerOptions& asked, int device) {
+CUmodule load_module(const std::string& name, const std::string& ptx, const AssemblerOptions& asked_for, int device) {
   std::array<char, 8192> log{};
   std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
-  const auto add = [&](CUjit_option option, AssemblerOptions::Value value) {
-    if (!value) return;
-    options.push_back(option);
-    values.push_back(reinterpret_cast<void*>(std::uintptr_t{*value}));
-  };
-  add(CU_JIT_MAX_REGISTERS, asked.max_registers);
-  add(CU_JIT_THREADS_PER_BLOCK, asked.threads_per_block);
-  add(CU_JIT_OPTIMIZATION_LEVEL, asked.optimization_level);
-  add(CU_JIT_CACHE_MODE, asked.cache_mode);
+  for (const JitOption& option : jit_options)
+    if (const AssemblerOptions::Value value = asked_for.*option.member) {
+      options.push_back(option.number);
+      values.push_back(reinterpret_cast<void*>(std::uintptr_t{*value}));
+    }
   CUmodule module = nullptr;
   const CUresult result =
       driver().module_load(&module, ptx.c_str(), static_cast<unsigned>(options.size()), options.data(), values.data());

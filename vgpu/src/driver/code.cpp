@@ -1,5 +1,6 @@
 #include "vgpu/src/driver/code.hpp"
 
+#include "vgpu/src/cuda/jit_options.hpp"
 #include "vgpu/src/driver/real.hpp"
 
 #include <dcgn/error.hpp>
@@ -78,31 +79,29 @@ Code::~Code() {
   for (const void* constant : constants_) Program::get().drop_constant(constant);
 }
 
+// Without text where there is none.
 FatEntry Code::ptx(unsigned architecture) const {
-  if (bytes_ == 0) return {};
+  FatEntry none;
+  if (bytes_ == 0) return none;
   const std::span content(image_, bytes_);
   if (!has_fat_binaries(content)) {
-    FatEntry plain;
-    plain.text.assign(reinterpret_cast<const char*>(image_), bytes_);
-    return plain;
+    none.text.assign(reinterpret_cast<const char*>(image_), bytes_);
+    return none;
   }
   const std::string name = "module " + std::to_string(number_);
   for (const FatBinary& binary : read_fat_binaries(name, content))
     if (const FatEntry* const found = newest_ptx(binary, architecture)) return *found;
-  return {};
+  return none;
 }
 
-AssemblerOptions Code::options_for(Program& program, const FatEntry& entry) const {
+// Those of the call come first.
+AssemblerOptions Code::options_for(const FatEntry& entry, Report& report) const {
   const StoredOptions stored = read_assembler_options(entry.options);
-  for (const std::string& option : stored.lost)
-    program.report().note_remark("assembler option " + option + " of a module, which was not kept");
-  AssemblerOptions all = options_;
-  const auto add = [](AssemblerOptions::Value& value, const AssemblerOptions::Value& other) {
-    if (!value) value = other;
-  };
-  add(all.max_registers, stored.kept.max_registers);
-  add(all.optimization_level, stored.kept.optimization_level);
-  add(all.cache_mode, stored.kept.cache_mode);
+  for (const std::string& one : stored.lost)
+    report.note_remark("the option " + one + " of the fat binary, which was not kept");
+  AssemblerOptions all = stored.kept;
+  for (const JitOption& option : jit_options)
+    if (const AssemblerOptions::Value& value = options_.*option.member) all.*option.member = value;
   return all;
 }
 
@@ -125,7 +124,7 @@ const Module* Code::take(Program& program) {
     else if (has_word(text, ".texref") || has_word(text, ".surfref"))
       why_left_ = "its module has references to textures or surfaces";
     else
-      module_ = gpu->load("module " + std::to_string(number_), text, options_for(program, entry));
+      module_ = gpu->load("module " + std::to_string(number_), text, options_for(entry, program.report()));
   } catch (const Error& error) {
     why_left_ = error.what();
   }

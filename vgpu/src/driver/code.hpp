@@ -6,6 +6,7 @@
 // kernel of it is launched or the first variable is asked for.
 #pragma once
 
+#include "vgpu/src/assembler_options.hpp"
 #include "vgpu/src/driver/program.hpp"
 #include "vgpu/src/fat_binary.hpp"
 
@@ -26,7 +27,7 @@ namespace dcgn::virtual_gpu::driver {
 class Code {
  public:
   // What cuModuleLoadData() and its like take: PTX, a fat binary with or without what nvcc wraps it in, or machine
-  // code. `kept`: it stays where it is. `options` are those of the call, which go before what stands beside the PTX.
+  // code. `kept`: it stays where it is. `options` are those of the call.
   Code(const void* image, bool kept, const AssemblerOptions& options);
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
@@ -40,8 +41,8 @@ class Code {
   void* variable(Program& program, const char* name, std::size_t bytes);
 
  private:
-  AssemblerOptions options_for(Program& program, const FatEntry& entry) const;
-  FatEntry ptx(unsigned architecture) const;  // without text where there is none
+  FatEntry ptx(unsigned architecture) const;
+  AssemblerOptions options_for(const FatEntry& entry, Report& report) const;
 
   const int number_;
   std::vector<std::byte> copy_;

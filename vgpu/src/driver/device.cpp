@@ -70,16 +70,16 @@ void write_report() {
   program.report().write(program, copies, copied_bytes);
 }
 
-// In the context of each other device; the first error.
+// The first error of those that `call` returns in the contexts of the other devices.
 template <class Real>
-CUresult on_other_devices(const Program& program, Real&& real) {
+CUresult in_other_contexts(const Program& program, const Real& call) {
   CUresult first = CUDA_SUCCESS;
   std::vector<int> seen{program.first_device()};
   for (const int device : program.parts()) {
     if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
     seen.push_back(device);
     const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
-    const CUresult result = real();
+    const CUresult result = call();
     if (first == CUDA_SUCCESS) first = result;
   }
   return first;
@@ -92,7 +92,7 @@ CUresult synchronize_others() {
       if (!call.program().gpu_if_made() || !call.program().on_first_device()) return CUDA_SUCCESS;
     }
     // Without a Call: another thread may have to let go what this waits for.
-    return on_other_devices(Program::get(), DCGN_REAL(cuCtxSynchronize));
+    return in_other_contexts(Program::get(), [] { return DCGN_REAL(cuCtxSynchronize)(); });
   });
 }
 
@@ -166,19 +166,6 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return keeps_context(device) ? cuCtxSynchronize() : DCGN_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 
-// Of the stack, the heap and what kernels print: the same on all GPUs.
-CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  const CUresult result = DCGN_REAL(cuCtxSetLimit)(limit, value);
-  if (result != CUDA_SUCCESS) return result;
-  return guarded("cuCtxSetLimit", [&] {
-    Call call;
-    Program& program = call.program();
-    return program.on_first_device() && program.gpu()
-               ? on_other_devices(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); })
-               : CUDA_SUCCESS;
-  });
-}
-
 CUresult cuCtxSynchronize() {
   const CUresult result = DCGN_REAL(cuCtxSynchronize)();
   return result == CUDA_SUCCESS ? synchronize_others() : result;
@@ -186,6 +173,18 @@ CUresult cuCtxSynchronize() {
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   const CUresult result = DCGN_REAL(cuCtxSynchronize_v2)(context);
   return result == CUDA_SUCCESS ? synchronize_others() : result;
+}
+
+// The other devices' contexts are there from then on, whether the virtual GPU is made already or not.
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  const CUresult result = DCGN_REAL(cuCtxSetLimit)(limit, value);
+  if (result != CUDA_SUCCESS) return result;
+  return guarded("cuCtxSetLimit", [&] {
+    Call call;
+    const Program& program = call.program();
+    if (!program.on_first_device()) return CUDA_SUCCESS;
+    return in_other_contexts(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); });
+  });
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

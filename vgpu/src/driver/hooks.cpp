@@ -106,9 +106,9 @@ const Hook hooks[] = {
     hook("cuCtxCreate", 12050, &cuCtxCreate_v4),
     hook("cuCtxDestroy", 4000, &cuCtxDestroy_v2),
     hook("cuDevicePrimaryCtxReset", 7000, &cuDevicePrimaryCtxReset_v2),
-    hook("cuCtxSetLimit", 3010, &cuCtxSetLimit),
     hook("cuCtxSynchronize", 2000, &cuCtxSynchronize),
     hook("cuCtxSynchronize", 13000, &cuCtxSynchronize_v2),
+    hook("cuCtxSetLimit", 3010, &cuCtxSetLimit),
     hook("cuStreamDestroy", 4000, &cuStreamDestroy_v2),
 
     hook("cuModuleLoad", 2000, &cuModuleLoad),
@@ -136,10 +136,10 @@ const Hook hooks[] = {
     hook("cuGraphAddKernelNode", 12000, &cuGraphAddKernelNode_v2),
     hook("cuGraphKernelNodeSetParams", 12000, &cuGraphKernelNodeSetParams_v2),
     hook("cuGraphExecKernelNodeSetParams", 12000, &cuGraphExecKernelNodeSetParams_v2),
-    hook("cuGraphNodeSetParams", 12020, &cuGraphNodeSetParams),
-    hook("cuGraphExecNodeSetParams", 12020, &cuGraphExecNodeSetParams),
     hook("cuGraphAddNode", 12020, &cuGraphAddNode),
     hook("cuGraphAddNode", 12030, &cuGraphAddNode_v2),
+    hook("cuGraphNodeSetParams", 12020, &cuGraphNodeSetParams),
+    hook("cuGraphExecNodeSetParams", 12020, &cuGraphExecNodeSetParams),
     hook("cuGraphLaunch", 10000, &cuGraphLaunch, &cuGraphLaunch_ptsz),
 
     hook("cuMemAlloc", 3020, &cuMemAlloc_v2),

@@ -295,22 +295,6 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph, CUgraphNode node,
   return DCGN_REAL(cuGraphExecKernelNodeSetParams_v2)(graph, node, &meant);
 }
 
-CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* parameters) {
-  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
-    return DCGN_REAL(cuGraphNodeSetParams)(node, parameters);
-  CUgraphNodeParams meant = *parameters;
-  use_taken(meant.kernel);
-  return DCGN_REAL(cuGraphNodeSetParams)(node, &meant);
-}
-
-CUresult cuGraphExecNodeSetParams(CUgraphExec graph, CUgraphNode node, CUgraphNodeParams* parameters) {
-  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
-    return DCGN_REAL(cuGraphExecNodeSetParams)(graph, node, parameters);
-  CUgraphNodeParams meant = *parameters;
-  use_taken(meant.kernel);
-  return DCGN_REAL(cuGraphExecNodeSetParams)(graph, node, &meant);
-}
-
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData* edges,
                            size_t count, CUgraphNodeParams* parameters) {
   note_memory_node(parameters);
@@ -331,6 +315,22 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* bef
   CUgraphNodeParams meant = *parameters;
   use_taken(meant.kernel);
   return real(node, graph, before, count, &meant);
+}
+
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* parameters) {
+  const auto real = DCGN_REAL(cuGraphNodeSetParams);
+  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL) return real(node, parameters);
+  CUgraphNodeParams meant = *parameters;
+  use_taken(meant.kernel);
+  return real(node, &meant);
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec graph, CUgraphNode node, CUgraphNodeParams* parameters) {
+  const auto real = DCGN_REAL(cuGraphExecNodeSetParams);
+  if (!parameters || parameters->type != CU_GRAPH_NODE_TYPE_KERNEL) return real(graph, node, parameters);
+  CUgraphNodeParams meant = *parameters;
+  use_taken(meant.kernel);
+  return real(graph, node, &meant);
 }
 
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {

@@ -1,4 +1,5 @@
 // Loading of code, and what the program asks of it.
+#include "vgpu/src/cuda/jit_options.hpp"
 #include "vgpu/src/driver/code.hpp"
 #include "vgpu/src/driver/real.hpp"
 
@@ -12,25 +13,19 @@
 namespace {
 
 using namespace dcgn::virtual_gpu::driver;
+using dcgn::virtual_gpu::AssemblerOptions, dcgn::virtual_gpu::JitOption, dcgn::virtual_gpu::jit_options;
 
-// Those of a call that rewritten code has assembled likewise.
-dcgn::virtual_gpu::AssemblerOptions options_of(unsigned count, const CUjit_option* options, void* const* values) {
-  dcgn::virtual_gpu::AssemblerOptions kept;
-  for (unsigned i = 0; options && values && i < count; ++i) {
-    const auto value = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(values[i]));
-    switch (options[i]) {
-      case CU_JIT_MAX_REGISTERS: kept.max_registers = value; break;
-      case CU_JIT_THREADS_PER_BLOCK: kept.threads_per_block = value; break;
-      case CU_JIT_OPTIMIZATION_LEVEL: kept.optimization_level = value; break;
-      case CU_JIT_CACHE_MODE: kept.cache_mode = value; break;
-      default: break;  // messages, and code for other devices
-    }
-  }
-  return kept;
+// Before the real call, which writes what came of some over the values.
+AssemblerOptions options_of(unsigned count, const CUjit_option* options, void* const* values) {
+  AssemblerOptions all;
+  for (unsigned i = 0; options && values && i < count; ++i)
+    for (const JitOption& one : jit_options)
+      if (one.number == options[i])
+        all.*one.member = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(values[i]));
+  return all;
 }
 
-void keep(void* container, const void* image, const dcgn::virtual_gpu::AssemblerOptions& options = {},
-          bool kept = false) {
+void keep(void* container, const void* image, const AssemblerOptions& options = {}, bool kept = false) {
   static_cast<void>(guarded("load", [&] {
     const Call call;
     CodeTable::get().add(container, std::make_shared<Code>(image, kept, options));
@@ -38,7 +33,7 @@ void keep(void* container, const void* image, const dcgn::virtual_gpu::Assembler
   }));
 }
 
-void keep_file(void* container, const char* path, const dcgn::virtual_gpu::AssemblerOptions& options = {}) {
+void keep_file(void* container, const char* path, const AssemblerOptions& options = {}) {
   std::ifstream file(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(file), {}};  // ends with a zero, as PTX has to
   if (file) keep(container, content.c_str(), options);
@@ -102,9 +97,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
-  const auto asked = options_of(count, options, values);  // before the driver writes its results over them
+  const AssemblerOptions asked_for = options_of(count, options, values);
   const CUresult result = DCGN_REAL(cuModuleLoadDataEx)(module, image, count, options, values);
-  if (result == CUDA_SUCCESS) keep(*module, image, asked);
+  if (result == CUDA_SUCCESS) keep(*module, image, asked_for);
   return result;
 }
 
@@ -141,22 +136,22 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* jit, void** jit_values, unsigned jits,
                            CUlibraryOption* options, void** values, unsigned count) {
-  const auto asked = options_of(jits, jit, jit_values);
+  const AssemblerOptions asked_for = options_of(jits, jit, jit_values);
   const CUresult result = DCGN_REAL(cuLibraryLoadData)(library, image, jit, jit_values, jits, options, values, count);
   if (result != CUDA_SUCCESS) return result;
   bool kept = false;
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED) kept = !values || values[i];
-  keep(*library, image, asked, kept);
+  keep(*library, image, asked_for, kept);
   return result;
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values,
                                unsigned jits, CUlibraryOption* options, void** values, unsigned count) {
-  const auto asked = options_of(jits, jit, jit_values);
+  const AssemblerOptions asked_for = options_of(jits, jit, jit_values);
   const CUresult result =
       DCGN_REAL(cuLibraryLoadFromFile)(library, path, jit, jit_values, jits, options, values, count);
-  if (result == CUDA_SUCCESS) keep_file(*library, path, asked);
+  if (result == CUDA_SUCCESS) keep_file(*library, path, asked_for);
   return result;
 }
 

@@ -192,7 +192,7 @@ void share_pool(Program& program, CUmemoryPool pool) {
 }
 
 CUresult result_of(const Error& error) {
-  if (const auto* const its = dynamic_cast<const device::DriverError*>(&error)) return its->result();
+  if (const auto* const of_driver = dynamic_cast<const device::DriverError*>(&error)) return of_driver->result();
   switch (error.code()) {
     case Code::ok: return CUDA_SUCCESS;
     case Code::configuration:

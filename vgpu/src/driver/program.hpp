@@ -133,7 +133,7 @@ void share_pool(Program& program, CUmemoryPool pool);
 // Whether the stream's work is recorded into a graph. True, too, where that cannot be told as another stream's is.
 bool captures(CUstream stream);
 
-// What the driver would have said.
+// What the driver has said, or would have said.
 CUresult result_of(const Error& error);
 
 // Runs `work`, which returns a CUresult; what it throws becomes one, and a line of the report.

@@ -1,98 +1,13 @@
 // A program of the driver's API that knows of one GPU: each step checks its results and prints what they sum to, so
 // that runs with and without `dcgn vgpu run` can be held against each other. Arguments: the path of kernels.ptx and
 // kernels.fatbin without their ends, then steps; all without.
-#include <cuda.h>
+#include "driver_program.hpp"
 
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
-#include <numeric>
-#include <string>
-#include <vector>
 
 namespace {
-
-void check(CUresult result, int line) {
-  if (result == CUDA_SUCCESS) return;
-  const char* name = "?";
-  cuGetErrorName(result, &name);
-  std::printf("line %d: %s (%d)\n", line, name, static_cast<int>(result));
-  std::exit(1);
-}
-#define CHECK(call) check(call, __LINE__)
-
-void expect(bool right, const char* what) {
-  if (right) return;
-  std::printf("wrong: %s\n", what);
-  std::exit(1);
-}
-
-constexpr unsigned large = 1 << 21;  // words, 8 MiB: several pages on each GPU
-
-struct Code {
-  CUmodule module = nullptr;
-  CUfunction function(const char* name) const {
-    CUfunction found = nullptr;
-    CHECK(cuModuleGetFunction(&found, module, name));
-    return found;
-  }
-  CUdeviceptr variable(const char* name, std::size_t expected) const {
-    CUdeviceptr found = 0;
-    std::size_t bytes = 0;
-    CHECK(cuModuleGetGlobal(&found, &bytes, module, name));
-    expect(bytes == expected, name);
-    return found;
-  }
-};
-Code code;
-std::string fat_binary;
-
-template <class T>
-class Buffer {
- public:
-  explicit Buffer(std::size_t count) : count_(count) { CHECK(cuMemAlloc(&address, count * sizeof(T))); }
-  Buffer(std::size_t count, const std::function<T(std::size_t)>& value) : Buffer(count) {
-    std::vector<T> values(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = value(i);
-    CHECK(cuMemcpyHtoD(address, values.data(), count * sizeof(T)));
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { CHECK(cuMemFree(address)); }
-  std::vector<T> read() const {
-    std::vector<T> values(count_);
-    CHECK(cuMemcpyDtoH(values.data(), address, count_ * sizeof(T)));
-    return values;
-  }
-  CUdeviceptr address = 0;
-
- private:
-  std::size_t count_;
-};
-
-template <class... Values>
-void launch(CUfunction function, unsigned gx, unsigned gy, unsigned threads, CUstream stream, Values... values) {
-  void* places[] = {&values...};
-  CHECK(cuLaunchKernel(function, gx, gy, 1, threads, 1, 1, 0, stream, places, nullptr));
-}
-
-template <class T>
-std::uint64_t sum(const std::vector<T>& values) {
-  std::uint64_t all = 1469598103934665603u;
-  for (const T& value : values) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof value);
-    all = (all ^ bits) * 1099511628211u;
-  }
-  return all;
-}
-
-unsigned value_at(std::size_t i) { return static_cast<unsigned>(i * 2654435761u % 1000); }
 
 std::uint64_t vector_add() {
   const int n = large - 77;
@@ -139,15 +54,6 @@ std::uint64_t histogram() {
   CHECK(cuMemcpyDtoH(&blocks_seen, seen, sizeof blocks_seen));
   expect(blocks_seen == launches * blocks, "blocks_seen");
   return total;
-}
-
-constexpr unsigned width = 2048, height = large / width;
-
-void scale(const Buffer<unsigned>& data, CUstream stream) {
-  launch(code.function("scale"), width / 256, height, 256, stream, data.address, width);
-}
-void scale_here(std::vector<unsigned>& data, const unsigned* factor, unsigned offset) {
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = data[i] * factor[(i / width) & 3] + offset;
 }
 
 // First contents, then others: of a constant and a variable.
@@ -260,38 +166,6 @@ std::uint64_t default_stream() {
   return sum(expected);
 }
 
-// Code as CUDA's runtime loads it: a fat binary, wrapped, as a library of no context, whose kernels are launched as
-// they are or by their functions.
-std::uint64_t library() {
-  const unsigned factor[4] = {1, 2, 3, 4}, offset = 5;
-  struct {
-    std::uint32_t magic = 0x466243b1, version = 1;
-    const void* content = nullptr;
-    const void* more = nullptr;
-  } wrapper;
-  wrapper.content = fat_binary.data();
-  CUlibrary loaded = nullptr;
-  CUkernel kernel = nullptr;
-  CUfunction function = nullptr;
-  CUdeviceptr address = 0;
-  std::size_t bytes = 0;
-  CHECK(cuLibraryLoadData(&loaded, &wrapper, nullptr, nullptr, 0, nullptr, nullptr, 0));
-  CHECK(cuLibraryGetKernel(&kernel, loaded, "scale"));
-  CHECK(cuKernelGetFunction(&function, kernel));
-  CHECK(cuLibraryGetGlobal(&address, &bytes, loaded, "factor"));
-  CHECK(cuMemcpyHtoD(address, factor, sizeof factor));
-  CHECK(cuLibraryGetGlobal(&address, &bytes, loaded, "offset"));
-  CHECK(cuMemcpyHtoD(address, &offset, sizeof offset));
-  const Buffer<unsigned> data(large, value_at);
-  std::vector<unsigned> expected = data.read();
-  launch(reinterpret_cast<CUfunction>(kernel), width / 256, height, 256, nullptr, data.address, width);
-  launch(function, width / 256, height, 256, nullptr, data.address, width);
-  for (int i = 0; i < 2; ++i) scale_here(expected, factor, offset);
-  expect(data.read() == expected, "library");
-  CHECK(cuLibraryUnload(loaded));
-  return sum(expected);
-}
-
 std::uint64_t packed_parameters() {
   const unsigned factor[4] = {3, 5, 7, 11};
   const Buffer<unsigned> data(large, value_at);
@@ -359,48 +233,6 @@ std::uint64_t rows() {
   return sum(to);
 }
 
-std::uint64_t cooperative() {
-  constexpr unsigned n = 4096;
-  const Buffer<unsigned> from(large, value_at), through(large), to(large);
-  const unsigned offset = 7, before = 100;
-  CHECK(cuMemcpyHtoD(code.variable("offset", 4), &offset, 4));
-  unsigned count = n;
-  void* places[] = {const_cast<CUdeviceptr*>(&from.address), const_cast<CUdeviceptr*>(&through.address),
-                    const_cast<CUdeviceptr*>(&to.address), &count};
-  CHECK(cuLaunchCooperativeKernel(code.function("reverse"), n / 256, 1, 1, 256, 1, 1, 0, nullptr, places));
-  CHECK(cuMemcpyHtoD(code.variable("offset", 4), &before, 4));
-  std::vector<unsigned> all = to.read();
-  all.resize(n);
-  for (unsigned i = 0; i < n; ++i) expect(all[i] == value_at(n - 1 - i) + offset, "cooperative");
-  return sum(all);
-}
-
-std::uint64_t graph() {
-  const unsigned factor[4] = {3, 5, 7, 11};
-  const Buffer<unsigned> data(large, value_at);
-  std::vector<unsigned> expected = data.read();
-  CUstream stream = nullptr;
-  CUgraph recorded = nullptr;
-  CUgraphExec exec = nullptr;
-  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  scale(data, stream);
-  CHECK(cuStreamSynchronize(stream));
-  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-  scale(data, stream);
-  scale(data, stream);
-  CHECK(cuStreamEndCapture(stream, &recorded));
-  CHECK(cuGraphInstantiateWithFlags(&exec, recorded, 0));
-  for (int i = 0; i < 2; ++i) CHECK(cuGraphLaunch(exec, stream));
-  scale(data, stream);
-  CHECK(cuStreamSynchronize(stream));
-  for (int i = 0; i < 6; ++i) scale_here(expected, factor, 100);
-  expect(data.read() == expected, "graph");
-  CHECK(cuGraphExecDestroy(exec));
-  CHECK(cuGraphDestroy(recorded));
-  CHECK(cuStreamDestroy(stream));
-  return sum(expected);
-}
-
 // A grid smaller than there are GPUs, an empty one, and kernels that read and write the host's memory.
 std::uint64_t small() {
   const Buffer<float> a(256, [](std::size_t i) { return static_cast<float>(i); }), c(256);
@@ -435,6 +267,22 @@ std::uint64_t addresses() {
   return bytes;
 }
 
+// Set before any memory is taken, and later.
+std::uint64_t limits() {
+  const auto set = [](CUlimit limit, std::size_t value) {
+    std::size_t now = 0;
+    CHECK(cuCtxSetLimit(limit, value));
+    CHECK(cuCtxGetLimit(&now, limit));
+    expect(now >= value, "a limit");
+  };
+  set(CU_LIMIT_STACK_SIZE, 4096);
+  const Buffer<float> data(large, [](std::size_t i) { return static_cast<float>(i % 8); });
+  launch(code.function("vector_add"), 64, 1, 256, nullptr, data.address, data.address, data.address, 64 * 256);
+  const std::vector<float> all = data.read();
+  set(CU_LIMIT_STACK_SIZE, 2048);
+  return sum(all);
+}
+
 // What the program sees of the machine; not the same over several GPUs, so by name alone.
 std::uint64_t machine() {
   int count = 0;
@@ -457,26 +305,30 @@ int main(int argc, char** argv) {
                                                           {"pieces", &pieces},
                                                           {"default_stream", &default_stream},
                                                           {"library", &library},
+                                                          {"options", &options},
+                                                          {"failures", &failures},
                                                           {"packed_parameters", &packed_parameters},
                                                           {"allocated_in_order", &allocated_in_order},
                                                           {"rows", &rows},
                                                           {"cooperative", &cooperative},
                                                           {"graph", &graph},
+                                                          {"graph_nodes", &graph_nodes},
                                                           {"small", &small},
                                                           {"addresses", &addresses},
+                                                          {"limits", &limits},
                                                           {"machine", &machine}};
   const auto read = [&](const char* end) {
     std::ifstream file(std::string(argv[1]) + end, std::ios::binary);
     return std::string{std::istreambuf_iterator<char>(file), {}};
   };
-  const std::string text = read(".ptx");
+  ptx = read(".ptx");
   fat_binary = read(".fatbin");
   CHECK(cuInit(0));
   CUdevice device = 0;
   CUcontext context = nullptr;
   CHECK(cuDeviceGet(&device, 0));
   CHECK(cuCtxCreate(&context, nullptr, 0, device));
-  CHECK(cuModuleLoadData(&code.module, text.c_str()));
+  CHECK(cuModuleLoadData(&code.module, ptx.c_str()));
   std::vector<std::string> steps(argv + 2, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all)

@@ -35,23 +35,38 @@ DCGN_TEST_FAKE_GPUS=4 expect "four GPUs" 0 "4 GPUs as one" "$dcgn" vgpu run "$pr
 cmp -s "$work/out" "$work/bare" || fail "four GPUs: another result"
 
 # Both GPUs run a part; what cannot be split says why.
-DCGN_TEST_FAKE_LAUNCHES=1 expect "a split launch" 0 "launched on 1 vector_add: 1" \
+DCGN_TEST_FAKE_COUNTS=1 expect "a split launch" 0 "launched on 1 vector_add: 1" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" vector_add
 expect "a cooperative launch" 0 "reverse  *1  *0  *1  grid synchronisation" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" cooperative
 expect "a graph" 0 "recorded into a CUDA graph" "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" graph
+expect "nodes of a graph" 0 "scale  *3  *0  *3  a node of a CUDA graph" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" graph_nodes
 expect "a small grid" 0 "fewer blocks than GPUs" "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" small
 expect "one GPU" 0 "there is one GPU alone" "$dcgn" vgpu run --gpus 1 "$program" "$here/kernels" vector_add
 expect "buffers" 0 "buffers over all GPUs: 3, 24 MiB" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" vector_add
+expect "a launch that fails" 0 "^64 blocks of 1024 threads: 701$" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" failures
+# What PTX was assembled with goes with it: of the call, and of the fat binary.
+DCGN_TEST_FAKE_COUNTS=1 expect "options" 0 "loaded on 1 with 0=64 7=2 14=1: 2" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" options
+grep -q "loaded on 1 with 0=32 1=256 7=1: 1" "$work/err" || fail "options of a call that loads a library"
+grep -q "loaded on 0 with 0=64 7=2 14=1: 2" "$work/err" || fail "options of a module that runs whole"
+grep -q "remark: the option -dscm=wb of the fat binary, which was not kept" "$work/err" || fail "an option that is lost"
+# Limits are set on both GPUs, whether the virtual one is there already or not.
+DCGN_TEST_FAKE_COUNTS=1 expect "limits" 0 "limit 0 of 1 is 4096: 1" \
+  "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" limits
+grep -q "limit 0 of 1 is 2048: 1" "$work/err" || fail "a limit that is set later"
+grep -q "limit 0 of 0 is 2048: 1" "$work/err" || fail "a limit of the first GPU"
 expect "the machine" 0 "1 device of 2048 MiB, 2048 MiB in all" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" machine
 
 # Both ways.
-expect "a check" 0 "made split and whole: 34 launches, no memory differs" \
+expect "a check" 0 "made split and whole: 38 launches, no memory differs" \
   "$dcgn" vgpu run --gpus 0,1 --check -- "$program" "$here/kernels"
 cmp -s "$work/out" "$work/bare" || fail "a check: another result"
-expect "a check of some" 0 "made split and whole: 11 launches, no memory differs" \
+expect "a check of some" 0 "made split and whole: 12 launches, no memory differs" \
   "$dcgn" vgpu run --gpus 0,1 --check=3 "$program" "$here/kernels"
 for often in often 0 -1 1.5; do
   expect "a check of none" 2 "--check=$often: expected every how many" "$dcgn" vgpu run --check=$often "$program"

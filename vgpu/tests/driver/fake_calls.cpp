@@ -1,7 +1,5 @@
-// The driver's calls, as far as tests need them.
+// The driver's calls, as far as tests need them, but for those about code.
 #include "fake_driver.hpp"
-
-#include "vgpu/src/fat_binary.hpp"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -10,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <span>
 
 using namespace fake;
 
@@ -80,21 +77,8 @@ void finish_device(int device) {
     if (stream->device == device) stream->finish();
 }
 
-void print_launches() {
-  for (const auto& [what, count] : state().launches)
-    std::fprintf(stderr, "launched on %s: %llu\n", what.c_str(), count);
-}
-
-// Of what cuModuleLoadData() takes.
-std::string ptx_of(const void* image) {
-  std::uint32_t words[4];
-  std::memcpy(words, image, sizeof words);  // no image is shorter
-  if (words[0] == 0x466243b1) return ptx_of(pointer(words[2] | std::uint64_t{words[3]} << 32));
-  if (words[0] != 0xba55ed50) return static_cast<const char*>(image);
-  const std::span content(static_cast<const std::byte*>(image), (words[1] >> 16) + words[2]);
-  const auto found = dcgn::virtual_gpu::read_fat_binaries("an image", content);
-  const auto* const ptx = found.empty() ? nullptr : dcgn::virtual_gpu::newest_ptx(found.front());
-  return ptx ? ptx->text : std::string();
+void print_counts() {
+  for (const auto& [what, count] : state().counts) std::fprintf(stderr, "%s: %llu\n", what.c_str(), count);
 }
 
 struct Event {
@@ -108,7 +92,7 @@ extern "C" {
 
 CUresult cuInit(unsigned) {
   if (devices() == 0) return CUDA_ERROR_NO_DEVICE;
-  static const int once = std::getenv("DCGN_TEST_FAKE_LAUNCHES") ? std::atexit(&print_launches) : 0;
+  static const int once = std::getenv("DCGN_TEST_FAKE_COUNTS") ? std::atexit(&print_counts) : 0;
   return once == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
@@ -188,13 +172,23 @@ CUresult cuCtxSynchronize() {
   if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
   return finish_device(current()->device), CUDA_SUCCESS;
 }
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  current()->limits[limit] = value;
+  ++state().counts["limit " + std::to_string(limit) + " of " + std::to_string(current()->device) + " is " +
+                   std::to_string(value)];
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  return current() ? (*value = current()->limits[limit], CUDA_SUCCESS) : CUDA_ERROR_INVALID_CONTEXT;
+}
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
   bool& reaches = current()->reaches[static_cast<std::size_t>(as_context(peer)->device)];
   if (reaches) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
   return reaches = true, CUDA_SUCCESS;
 }
 
-// Streams, events, graphs.
+// Streams and events.
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return std::swap(*mode, capture_mode), CUDA_SUCCESS;
 }
@@ -236,17 +230,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   const Lock lock;
   Stream& its = stream_of(stream);
   its.captures = false;
-  *graph = reinterpret_cast<CUgraph>(new std::vector<std::function<void()>>(std::exchange(its.recorded, {})));
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
-  return *exec = reinterpret_cast<CUgraphExec>(graph), CUDA_SUCCESS;
-}
-CUresult cuGraphDestroy(CUgraph) { return CUDA_SUCCESS; }
-CUresult cuGraphExecDestroy(CUgraphExec) { return CUDA_SUCCESS; }
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  const Lock lock;
-  for (const auto& run : *reinterpret_cast<std::vector<std::function<void()>>*>(exec)) stream_of(stream).give(run);
+  *graph = reinterpret_cast<CUgraph>(new Works(std::exchange(its.recorded, {})));
   return CUDA_SUCCESS;
 }
 CUresult cuEventCreate(CUevent* event, unsigned) {
@@ -427,63 +411,5 @@ CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t n) { return f
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream s) { return fill(to, value, n, s); }
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t n) { return fill(to, value, n, nullptr); }
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream s) { return fill(to, value, n, s); }
-
-// Code.
-CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  const Lock lock;
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
-  auto made = parse(ptx_of(image), current()->device);
-  if (made->kernels.empty()) return CUDA_ERROR_INVALID_IMAGE;
-  return *module = reinterpret_cast<CUmodule>(made.release()), CUDA_SUCCESS;
-}
-// Libraries are of no context, but a kernel of one is launched on the current one's device: here, on the first.
-CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned, CUlibraryOption*,
-                           void**, unsigned) {
-  const Lock lock;
-  return *library = reinterpret_cast<CUlibrary>(parse(ptx_of(image), 0).release()), CUDA_SUCCESS;
-}
-CUresult cuLibraryUnload(CUlibrary) { return CUDA_SUCCESS; }
-CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return cuModuleGetFunction(reinterpret_cast<CUfunction*>(kernel), reinterpret_cast<CUmodule>(library), name);
-}
-CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
-  return cuModuleGetGlobal_v2(address, bytes, reinterpret_cast<CUmodule>(library), name);
-}
-CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  return *function = reinterpret_cast<CUfunction>(new Function(*reinterpret_cast<Function*>(kernel))), CUDA_SUCCESS;
-}
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
-  return cuModuleLoadData(module, image);
-}
-CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  auto* const its = reinterpret_cast<Module*>(module);
-  if (its->kernels.count(name) == 0) return CUDA_ERROR_NOT_FOUND;
-  return *function = reinterpret_cast<CUfunction>(new Function{its, name}), CUDA_SUCCESS;
-}
-CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
-  const auto& all = reinterpret_cast<Module*>(module)->variables;
-  const auto found = all.find(name);
-  if (found == all.end()) return CUDA_ERROR_NOT_FOUND;
-  if (address) *address = reinterpret_cast<CUdeviceptr>(found->second->content.data());
-  if (bytes) *bytes = found->second->content.size();
-  return CUDA_SUCCESS;
-}
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
-  return *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0, CUDA_SUCCESS;
-}
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                        unsigned, CUstream stream, void** values, void** extra) {
-  return launch(f, {gx, gy, gz}, {bx, by, bz}, stream, values, extra);
-}
-CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                   unsigned bz, unsigned, CUstream stream, void** values) {
-  return launch(f, {gx, gy, gz}, {bx, by, bz}, stream, values, nullptr);
-}
-CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction f, void** values, void** extra) {
-  return launch(f, {c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ}, c->hStream,
-                values, extra);
-}
 
 }  // extern "C"

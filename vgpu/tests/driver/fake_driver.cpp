@@ -189,14 +189,12 @@ std::unique_ptr<Module> parse(const std::string& text, int device) {
   return module;
 }
 
-CUresult launch(CUfunction handle, std::array<unsigned, 3> grid, std::array<unsigned, 3> block, CUstream stream,
-                void** values, void** extra) {
-  const Lock lock;
+CUresult prepare(std::function<void()>& work, CUfunction handle, Shape grid, Shape block, void** values, void** extra) {
   const auto& function = *reinterpret_cast<Function*>(handle);
   if (!current() || current()->device != function.module->device) return CUDA_ERROR_INVALID_HANDLE;
-  Stream& its = stream_of(stream);
-  if (its.device != function.module->device) return CUDA_ERROR_INVALID_HANDLE;
-  if (grid[0] == 0 || block[0] == 0) return CUDA_ERROR_INVALID_VALUE;
+  const unsigned threads = block[0] * block[1] * block[2];
+  if (grid[0] == 0 || threads == 0 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+  if (threads * function.module->registers > 65536) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   std::vector<std::vector<std::byte>> parameters;
   std::size_t offset = 0;
   for (const std::size_t bytes : function.module->kernels.at(function.name).parameters) {
@@ -208,9 +206,19 @@ CUresult launch(CUfunction handle, std::array<unsigned, 3> grid, std::array<unsi
   }
   const Kernel kernel = find_kernel(function.name);
   if (!kernel) fail("no kernel " + function.name);
-  ++state().launches[std::to_string(function.module->device) + " " + function.name];
-  its.give([function, grid, block, parameters, kernel] { kernel(Blocks(function, grid, block, parameters)); });
+  ++state().counts["launched on " + std::to_string(function.module->device) + " " + function.name];
+  work = [function, grid, block, parameters, kernel] { kernel(Blocks(function, grid, block, parameters)); };
   return CUDA_SUCCESS;
+}
+
+CUresult launch(CUfunction handle, Shape grid, Shape block, CUstream stream, void** values, void** extra) {
+  const Lock lock;
+  Stream& its = stream_of(stream);
+  if (its.device != reinterpret_cast<Function*>(handle)->module->device) return CUDA_ERROR_INVALID_HANDLE;
+  std::function<void()> work;
+  const CUresult result = prepare(work, handle, grid, block, values, extra);
+  if (result == CUDA_SUCCESS) its.give(std::move(work));
+  return result;
 }
 
 }  // namespace fake

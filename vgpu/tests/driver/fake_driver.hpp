@@ -34,7 +34,10 @@ struct Stream;
 struct Context {
   int device = 0;
   std::array<bool, most_devices> reaches{};  // peers
+  std::map<CUlimit, std::size_t> limits{};
 };
+
+using Works = std::vector<std::function<void()>>;
 
 // Behind the n-th work of a stream.
 struct Moment {
@@ -53,7 +56,7 @@ struct Stream {
   std::uint64_t given = 0, done = 0;
   std::deque<Work> queue;
   bool captures = false;
-  std::vector<std::function<void()>> recorded;
+  Works recorded;
 
   void give(std::function<void()> run, std::vector<Moment> after = {});
   void finish(std::uint64_t number);
@@ -67,6 +70,7 @@ struct Variable {
 };
 struct Module {
   int device = 0;
+  unsigned registers = 255;  // a thread's, of all kernels: as many as they may have
   struct Kernel {
     std::vector<std::size_t> parameters;  // their sizes
     std::size_t own = 0;                  // before those of a chunk
@@ -133,7 +137,7 @@ struct State {
   std::array<Stream, most_devices> legacy;
   std::set<Stream*> streams;
   std::map<std::uintptr_t, Piece> memory;
-  std::map<std::string, unsigned long long> launches;                    // by device and kernel
+  std::map<std::string, unsigned long long> counts;                      // of what tests look for
   std::map<CUmemGenericAllocationHandle, std::pair<int, int>> physical;  // file and device
 };
 State& state();
@@ -147,8 +151,11 @@ std::vector<Context*>& contexts();  // the calling thread's, the current one las
 inline Context* current() { return contexts().empty() ? nullptr : contexts().back(); }
 Stream& stream_of(CUstream stream);
 std::unique_ptr<Module> parse(const std::string& text, int device);
-CUresult launch(CUfunction handle, std::array<unsigned, 3> grid, std::array<unsigned, 3> block, CUstream stream,
-                void** values, void** extra);
+using Shape = std::array<unsigned, 3>;
+// What a launch does when its turn comes, on the module's device.
+CUresult prepare(std::function<void()>& work, CUfunction function, Shape grid, Shape block, void** values,
+                 void** extra);
+CUresult launch(CUfunction function, Shape grid, Shape block, CUstream stream, void** values, void** extra);
 [[noreturn]] void fail(const std::string& what);
 
 // In fake_kernels.cpp. Null where there is none of that name.

@@ -49,7 +49,7 @@ build per_thread -cudart static --default-stream per-thread "$here/runtime_progr
 build thrust "$here/thrust_program.cu"
 build whole -cudart static -maxrregcount=64 "$here/whole_program.cu"
 build whole_per_thread -cudart shared --default-stream per-thread "$here/whole_program.cu"
-build driver "$here/driver_program.cpp" -lcuda
+build driver "$here/driver_code.cpp" "$here/driver_program.cpp" -lcuda
 build nvrtc "$here/nvrtc_program.cpp" -lnvrtc -ldl
 
 for kind in static shared per_thread; do

@@ -51,11 +51,12 @@ struct Driver {
 // Throws Error(device) where the driver lacks one of them.
 const Driver& driver();
 
-class DriverError final : public Error {
+// An error that the driver has returned, with its own code.
+class DriverError : public Error {
  public:
-  DriverError(CUresult result, Code code, const char* operation, const std::string& detail)
+  DriverError(Code code, const std::string& operation, const std::string& detail, CUresult result)
       : Error(code, operation, detail), result_(result) {}
-  CUresult result() const { return result_; }
+  CUresult result() const noexcept { return result_; }
 
  private:
   CUresult result_;

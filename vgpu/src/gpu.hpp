@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dcgn::virtual_gpu {
@@ -148,7 +149,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // gpu_copies.cpp: copies that are made by themselves.
   Buffer* buffer_with(const void* address);
   // The one that an argument means: whose address, or the one behind its last byte, it is.
-  Buffer* buffer_reached_from(std::uintptr_t address);
+  const Buffer* buffer_reached_from(std::uintptr_t address) const;
+  Buffer* buffer_reached_from(std::uintptr_t address) {
+    return const_cast<Buffer*>(std::as_const(*this).buffer_reached_from(address));
+  }
   // Those that a kernel may write which is given this address, and adds or subtracts no more than a page.
   std::vector<Buffer*> buffers_near(std::uintptr_t address);
   // What was copied of all buffers is no more what they hold.

@@ -39,11 +39,10 @@ std::string Gpu::why_whole(const Kernel& kernel, const Launch& launch, const std
   for (std::size_t a = 0; a < arguments.size(); ++a)
     for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; at += sizeof(void*)) {
       const ptx::PointerUse* const use = traits.memory.at(kernel.info().parameters[a].offset + at);
-      if (!use || !use->address) continue;
+      if (!use || (!use->address && !use->written)) continue;
       std::uintptr_t address = 0;
       std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
-      const std::byte* begin = nullptr;
-      if (address == 0 || buffer_with(reinterpret_cast<const void*>(address), begin)) continue;
+      if (address == 0 || buffer_reached_from(address)) continue;
       const MemoryKind kind = machine_->memory_at(address);
       const std::string argument = "argument " + std::to_string(a + 1);
       if (kind == MemoryKind::host && traits.atomics) return "atomics on memory of the host, by " + argument;

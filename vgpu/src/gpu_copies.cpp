@@ -27,7 +27,7 @@ Buffer* Gpu::buffer_with(const void* address) {
 }
 
 // Behind a buffer nothing has an address for a page (Machine::reserve()), so an address right behind it is of no other.
-Buffer* Gpu::buffer_reached_from(std::uintptr_t address) {
+const Buffer* Gpu::buffer_reached_from(std::uintptr_t address) const {
   const auto after = buffers_.upper_bound(address);
   if (after == buffers_.begin()) return nullptr;
   const auto found = std::prev(after);

@@ -120,15 +120,18 @@ CUresult write(const void* to, std::size_t bytes, CUstream stream, Real&& real) 
 template <class Real>
 CUresult fill(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream, Real&& real) {
   return guarded("fill", [&] {
-    Call call;
-    Program& program = call.program();
-    if (!applies(program) || captures(stream) || !spans(*program.gpu(), pointer(to), bytes)) {
-      const CUresult result = real();
-      if (result == CUDA_SUCCESS && applies(program)) note(program, pointer(to), nullptr, bytes, stream);
-      return result;
+    {
+      Call call;
+      Program& program = call.program();
+      if (applies(program) && !captures(stream) && spans(*program.gpu(), pointer(to), bytes)) {
+        program.gpu()->fill_beside(program.stream(stream), reinterpret_cast<void*>(to), value, bytes);
+        return CUDA_SUCCESS;
+      }
     }
-    program.gpu()->fill_beside(program.stream(stream), reinterpret_cast<void*>(to), value, bytes);
-    return CUDA_SUCCESS;
+    return after(real(), stream, [&](Program& program) {
+      note(program, pointer(to), nullptr, bytes, stream);
+      return false;
+    });
   });
 }
 

@@ -46,12 +46,16 @@ std::optional<std::vector<Argument>> arguments_of(const KernelInfo& kernel, cons
   return arguments;
 }
 
+void note_heap(Program& program, const KernelInfo& kernel) {
+  for (const std::string& remark : kernel.remarks)
+    if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
+}
+
 // Why a launch stays whole; empty where it may be split.
 std::string why_whole(const Request& request, const Kernel& its_kernel, const std::vector<Argument>& arguments,
                       Program& program) {
   const KernelInfo& kernel = its_kernel.info();
-  for (const std::string& remark : kernel.remarks)
-    if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
+  note_heap(program, kernel);
   if (!kernel.reasons.empty()) return kernel.reasons.front();
   if (!kernel.remarks.empty()) return kernel.remarks.front();
   if (!request.whole.empty()) return request.whole;
@@ -210,7 +214,8 @@ void use_taken(Parameters& parameters) {
     Call call;
     ProgramKernel* const kernel = CodeTable::get().kernel(handle);
     if (!kernel || !call.program().on_first_device()) return CUDA_SUCCESS;
-    if (taken_kernel(call.program(), *kernel)) {
+    if (const Kernel* const taken = taken_kernel(call.program(), *kernel)) {
+      note_heap(call.program(), taken->info());
       parameters.func = whole_function(call.program(), *kernel);
       parameters.kern = nullptr;
       parameters.ctx = nullptr;

@@ -94,7 +94,8 @@ CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeA
     Call call;
     call.program().drop_other(reinterpret_cast<void*>(address));
     if (!begins_there(call.program(), address)) return real(address, stream);
-    if (captures(stream)) return CUDA_ERROR_INVALID_VALUE;  // as of all memory that no graph has allocated
+    // As of all memory that no graph has allocated, and of what is freed already.
+    if (captures(stream) || call.program().is_dying(reinterpret_cast<void*>(address))) return CUDA_ERROR_INVALID_VALUE;
     call.program().free_behind(stream, reinterpret_cast<void*>(address));
     return CUDA_SUCCESS;
   });
@@ -175,13 +176,15 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
   return guarded("cuMemFree", [&] {
-    bool ours = false;
+    bool ours = false, freed = false;
     {
       Call call;
       call.program().drop_other(reinterpret_cast<void*>(address));
       ours = begins_there(call.program(), address);
+      freed = ours && call.program().is_dying(reinterpret_cast<void*>(address));
     }
     if (!ours) return DCGN_REAL(cuMemFree_v2)(address);
+    if (freed) return CUDA_ERROR_INVALID_VALUE;
     // As the driver does: what was given to streams of which this library knows nothing, too. Without a Call: another
     // thread may have to let that go.
     static_cast<void>(DCGN_REAL(cuCtxSynchronize)());

@@ -121,17 +121,23 @@ void Program::free_behind(CUstream its_stream, void* memory) {
   dying_.push_back(std::move(dying));
 }
 
+bool Program::is_dying(const void* memory) const {
+  return std::any_of(dying_.begin(), dying_.end(), [&](const Dying& dying) { return dying.memory == memory; });
+}
+
 bool Program::free_dying(bool wait) {
-  std::vector<Dying> left;
-  for (Dying& dying : dying_) {
-    if (wait) dying.last_use->synchronize();
-    if (dying.last_use->done())
-      gpu_->free_unused(dying.memory);
-    else
-      left.push_back(std::move(dying));
+  const std::size_t before = dying_.size();
+  for (std::size_t i = 0; i < dying_.size();) {
+    if (wait) dying_[i].last_use->synchronize();
+    if (!dying_[i].last_use->done()) {
+      ++i;
+      continue;
+    }
+    void* const memory = dying_[i].memory;
+    dying_.erase(dying_.begin() + static_cast<std::ptrdiff_t>(i));
+    gpu_->free_unused(memory);
   }
-  dying_.swap(left);
-  return dying_.size() != left.size();
+  return dying_.size() != before;
 }
 
 void Program::add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes) {

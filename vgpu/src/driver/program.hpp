@@ -58,6 +58,7 @@ class Program {
 
   // Memory that is freed when its stream gets there: without waiting, a launch or a copy being under way.
   void free_behind(CUstream stream, void* memory);
+  bool is_dying(const void* memory) const;
   // What may be freed by now, or all, waiting for it. Whether that was anything.
   bool free_dying(bool wait);
 

@@ -181,7 +181,8 @@ class MemoryAnalysis {
           else
             facts.traces = facts.halves = {};
           facts.words.clear();
-          facts.variable = facts.unknown = false;
+          facts.variable = false;
+          facts.unknown = facts.unknown && may_keep(i);
         }
         result.join(facts);
       }

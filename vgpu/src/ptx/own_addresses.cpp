@@ -98,8 +98,10 @@ class AddressFlow {
     if (i.opcode == "call" || address_at(i) != i.operands.size()) reads(memory_[function]);
     if (address_at(i) != i.operands.size()) reads(shared_);
     if (i.opcode == "call")
-      for (const std::size_t to : targets(function, instruction))
+      for (const std::size_t to : targets(function, instruction)) {
+        reads(memory_[to]);
         for (const Variable& result : module_.functions[to].results) reads(place_of(to, result.name, 0));
+      }
   }
 
   const std::vector<std::size_t>& targets(std::size_t function, std::size_t call) {
@@ -196,8 +198,8 @@ class AddressFlow {
     result.other = true;
     if (may_be_address(i)) {
       const bool generic = is_global(i) && !i.has(".global");
-      const bool callers = !module_.functions[function].entry && address.other;  // a pointer to the caller's stack
-      if ((generic && (address.inside || callers)) || (!is_global(i) && !i.has(".const")))
+      // By an unknown address, too: it may be one of the stack, the caller's or one that was kept there.
+      if ((generic && (address.inside || address.other)) || (!is_global(i) && !i.has(".const")))
         for (const std::size_t place : private_places(function, i))
           result.join({places_[place].held.own, false, false});
       if (address.own)
@@ -231,7 +233,10 @@ class AddressFlow {
         private_memory = private_memory || held.inside;
         give(place_of(t, callee.parameters[a].name, 0), held);
       }
-      if (private_memory) give(memory_[t], {places_[memory_[function]].held.own, false, false});
+      if (private_memory) {  // either may store there what the other loads
+        give(memory_[t], {places_[memory_[function]].held.own, false, false});
+        give(memory_[function], {places_[memory_[t]].held.own, false, false});
+      }
       for (std::size_t r = 0; results && r < results->parts.size() && r < callee.results.size(); ++r)
         give(function, i, results->parts[r], places_[place_of(t, callee.results[r].name, 0)].held);
     }

@@ -106,6 +106,7 @@ bool Program::is_reached(std::uintptr_t address) const {
 std::vector<Gpu::OtherMemory> Program::others() const {
   std::vector<Gpu::OtherMemory> all;
   for (const auto& [begin, bytes] : others_) all.push_back({static_cast<std::byte*>(begin), bytes});
+  for (const auto& [begin, bytes] : reached_) all.push_back({reinterpret_cast<std::byte*>(begin), bytes});
   return all;
 }
 

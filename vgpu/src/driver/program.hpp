@@ -65,7 +65,7 @@ class Program {
   // Whether the next launch that is split is to be made whole, too: every n-th, DCGN_VGPU_CHECK.
   bool checks_next() { return check_every_ != 0 && ++checkable_ % check_every_ == 0; }
   bool checks() const { return check_every_ != 0; }
-  // What the program has allocated that is no buffer, on its GPU or pinned.
+  // What the program has allocated that is no buffer, on its GPU or pinned; others() has what it has mapped, too.
   void add_other(void* begin, std::size_t bytes) { others_[begin] = bytes; }
   void drop_other(void* begin) { others_.erase(begin); }
   std::vector<Gpu::OtherMemory> others() const;

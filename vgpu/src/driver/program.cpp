@@ -89,8 +89,10 @@ void Program::forget_stream(CUstream native) {
   if (found == streams_.end()) return;
   // The driver does not wait for what it was given, either.
   std::erase_if(ended_, [](const std::unique_ptr<Stream>& stream) { return stream->idle(); });
-  gpu_->end(*found->second);
-  ended_.push_back(std::move(found->second));
+  if (!captures(native)) {  // to mark it would be recorded; such a stream's capture ends with it
+    gpu_->end(*found->second);
+    ended_.push_back(std::move(found->second));
+  }
   streams_.erase(found);
 }
 

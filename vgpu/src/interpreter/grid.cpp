@@ -31,12 +31,10 @@ Grid::Grid(const Program& its_program, std::uint32_t kernel_number, const Launch
 }
 Grid::~Grid() = default;
 
-std::unique_ptr<Block> Grid::begin(std::uint64_t number_of_block, unsigned multiprocessor) const {
+Dim3 Grid::index_of(std::uint64_t block) const {
   const Dim3 shape = launch.grid;
-  const Dim3 index{static_cast<unsigned>(number_of_block % shape.x),
-                   static_cast<unsigned>(number_of_block / shape.x % shape.y),
-                   static_cast<unsigned>(number_of_block / shape.x / shape.y)};
-  return std::make_unique<Block>(*this, index, multiprocessor);
+  return {static_cast<unsigned>(block % shape.x), static_cast<unsigned>(block / shape.x % shape.y),
+          static_cast<unsigned>(block / shape.x / shape.y)};
 }
 
 // As many blocks at a time as the emulated GPU has room for; the next begins where one has ended.
@@ -51,8 +49,8 @@ void Grid::run() {
   std::vector<std::unique_ptr<Block>> resident(std::min<std::uint64_t>(blocks, each * multiprocessors));
   std::uint64_t begun = 0;
   for (auto& block : resident) {
-    block = begin(begun, static_cast<unsigned>(begun % multiprocessors));
-    ++begun;
+    block = std::make_unique<Block>(*this, static_cast<unsigned>(begun % multiprocessors));
+    block->begin(index_of(begun++));
   }
   while (!resident.empty()) {
     bool waits = true;
@@ -63,7 +61,7 @@ void Grid::run() {
       }
       waits = false;
       if (begun < blocks) {
-        resident[i] = begin(begun++, resident[i]->multiprocessor);
+        resident[i]->begin(index_of(begun++));
       } else {
         resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
       }
@@ -72,17 +70,23 @@ void Grid::run() {
   }
 }
 
-Block::Block(const Grid& its_grid, Dim3 its_index, unsigned its_multiprocessor)
+Block::Block(const Grid& its_grid, unsigned its_multiprocessor)
     : grid(its_grid),
-      index(its_index),
       multiprocessor(its_multiprocessor),
       threads(static_cast<unsigned>(volume(grid.launch.block))),
       shared_bytes((grid.details.shared_bytes + 15) / 16 * 16 + grid.launch.shared_bytes),
-      shared_(std::make_unique<std::byte[]>(shared_bytes + 1)),
-      live_(threads) {
+      shared_(std::make_unique<std::byte[]>(shared_bytes + 1)) {
   for (unsigned warp = 0; warp * lanes < threads; ++warp) warps_.push_back(std::make_unique<Warp>(*this, warp));
 }
 Block::~Block() = default;
+
+void Block::begin(Dim3 index) {
+  index_ = index;
+  live_ = threads;
+  barriers_ = {};
+  std::fill_n(shared_.get(), shared_bytes, std::byte{});
+  for (const auto& warp : warps_) warp->begin();
+}
 
 bool Block::run(unsigned steps) {
   for (unsigned done = 0; live_ != 0 && done < steps;) {
@@ -133,8 +137,8 @@ void Block::stuck() const {
   for (const auto& warp : warps_)
     if (const std::string one = warp->describe(); !one.empty() && who.size() < 500)
       who += (who.empty() ? "" : "; ") + one;
-  throw Fault(Fault::Kind::deadlock, grid.details.name + ": all threads of block (" + std::to_string(index.x) + "," +
-                                         std::to_string(index.y) + "," + std::to_string(index.z) +
+  throw Fault(Fault::Kind::deadlock, grid.details.name + ": all threads of block (" + std::to_string(index_.x) + "," +
+                                         std::to_string(index_.y) + "," + std::to_string(index_.z) +
                                          ") wait for each other: " + who);
 }
 

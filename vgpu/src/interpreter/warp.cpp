@@ -18,26 +18,24 @@ std::string to_string(Dim3 at) {
 
 }  // namespace
 
+template <class Value>
+void Warp::set(Special what, const Value& value) {
+  Word* const row = specials_.data() + static_cast<std::size_t>(what) * lanes;
+  for (int lane = 0; lane < lanes; ++lane) row[lane] = static_cast<Word>(value(lane));
+}
+void Warp::set_all(Special what, Word value) {
+  set(what, [&](int) { return value; });
+}
+
 Warp::Warp(Block& its_block, unsigned its_number)
     : block(its_block), number(its_number), specials_(static_cast<std::size_t>(Special::count) * lanes) {
-  const unsigned first = number * lanes, threads = std::min<unsigned>(block.threads - first, lanes);
-  live_ = threads == lanes ? all_lanes : (Mask{1} << threads) - 1;
   const Grid& grid = block.grid;
-  const auto set = [&](Special what, auto value) {
-    for (int lane = 0; lane < lanes; ++lane)
-      specials_[static_cast<std::size_t>(what) * lanes + static_cast<std::size_t>(lane)] =
-          static_cast<Word>(value(lane));
-  };
-  const auto set_all = [&](Special what, Word value) { set(what, [&](int) { return value; }); };
   set(Special::tid_x, [&](int lane) { return thread_index(lane).x; });
   set(Special::tid_y, [&](int lane) { return thread_index(lane).y; });
   set(Special::tid_z, [&](int lane) { return thread_index(lane).z; });
   set_all(Special::ntid_x, grid.launch.block.x);
   set_all(Special::ntid_y, grid.launch.block.y);
   set_all(Special::ntid_z, grid.launch.block.z);
-  set_all(Special::ctaid_x, block.index.x);
-  set_all(Special::ctaid_y, block.index.y);
-  set_all(Special::ctaid_z, block.index.z);
   set_all(Special::nctaid_x, grid.launch.grid.x);
   set_all(Special::nctaid_y, grid.launch.grid.y);
   set_all(Special::nctaid_z, grid.launch.grid.z);
@@ -61,7 +59,17 @@ Warp::Warp(Block& its_block, unsigned its_number)
   set_all(Special::one, 1);
   bases_[Row::constants] = const_cast<Word*>(grid.program.constants.data());  // never written: no result is there
   bases_[Row::special] = specials_.data();
-  store(all_lanes, grid.kernel.begin);
+}
+
+void Warp::begin() {
+  const unsigned first = number * lanes, threads = std::min<unsigned>(block.threads - first, lanes);
+  live_ = threads == lanes ? all_lanes : (Mask{1} << threads) - 1;
+  set_all(Special::ctaid_x, block.index().x);
+  set_all(Special::ctaid_y, block.index().y);
+  set_all(Special::ctaid_z, block.index().z);
+  store(all_lanes, block.grid.kernel.begin);
+  depths_ = {};
+  carry = {};
   enter(0);
 }
 
@@ -414,7 +422,7 @@ void Warp::find_extent(const Op& op, int lane, std::uintptr_t address, std::size
 }
 
 void Warp::fail(const Op& op, int lane, Fault::Kind kind, const std::string& what) const {
-  throw Fault(kind, block.grid.details.name + ": " + what + ", in block " + to_string(block.index) + ", thread " +
+  throw Fault(kind, block.grid.details.name + ": " + what + ", in block " + to_string(block.index()) + ", thread " +
                         to_string(thread_index(lane)) + " at " + block.grid.program.where(op));
 }
 

@@ -33,7 +33,7 @@ class Grid {
   alignas(16) std::byte workspace[64] = {};  // of cooperative groups: where %envreg1 and 2 lead
 
  private:
-  std::unique_ptr<Block> begin(std::uint64_t number, unsigned multiprocessor) const;
+  Dim3 index_of(std::uint64_t number) const;
 };
 
 struct Barrier {
@@ -43,11 +43,13 @@ struct Barrier {
 
 class Block {
  public:
-  Block(const Grid& its_grid, Dim3 its_index, unsigned its_multiprocessor);
+  Block(const Grid& its_grid, unsigned its_multiprocessor);
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   ~Block();
 
+  // Becomes the block of this index: its threads begin. All those of another have ended.
+  void begin(Dim3 index);
   // Gives its warps turns. False when all threads have ended.
   bool run(unsigned steps);
 
@@ -56,9 +58,9 @@ class Block {
   void ended(unsigned threads);
 
   std::byte* shared() noexcept { return shared_.get(); }
+  Dim3 index() const { return index_; }
 
   const Grid& grid;
-  const Dim3 index;
   const unsigned multiprocessor;
   const unsigned threads;
   const std::size_t shared_bytes;
@@ -70,7 +72,8 @@ class Block {
   std::unique_ptr<std::byte[]> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_{};
-  unsigned live_;
+  Dim3 index_;
+  unsigned live_ = 0;
 };
 
 class Warp {
@@ -79,6 +82,8 @@ class Warp {
   Warp(const Warp&) = delete;
   Warp& operator=(const Warp&) = delete;
 
+  // Its threads begin anew, for the block's index.
+  void begin();
   // Runs until it has done so many steps, waits or has ended. Returns the steps.
   unsigned run(unsigned most);
   bool ended() const { return live_ == 0; }
@@ -127,6 +132,9 @@ class Warp {
     std::array<std::uint32_t, lanes> returns{};
   };
 
+  template <class Value>
+  void set(Special what, const Value& value);
+  void set_all(Special what, Word value);
   bool select();
   void enter(unsigned depth);
   void store(Mask mask, std::uint32_t pc) {
@@ -147,7 +155,7 @@ class Warp {
   [[noreturn]] void fail_at(const Op& op, int lane, std::uintptr_t address) const;
   [[noreturn]] void fail_alignment(const Op& op, int lane, std::uintptr_t address) const;
 
-  Mask live_, at_barrier_ = 0, at_collective_ = 0;
+  Mask live_ = 0, at_barrier_ = 0, at_collective_ = 0;
   std::array<std::uint32_t, lanes> pcs_{};
   std::array<std::uint16_t, lanes> depths_{};
   std::array<std::uint8_t, lanes> barriers_{};  // where threads of at_barrier_ wait

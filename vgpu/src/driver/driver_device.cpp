@@ -38,6 +38,7 @@ Driver real_driver() {
   d.memory_map = DCGN_REAL(cuMemMap);
   d.memory_unmap = DCGN_REAL(cuMemUnmap);
   d.memory_set_access = DCGN_REAL(cuMemSetAccess);
+  d.pool_get_access = DCGN_REAL(cuMemPoolGetAccess);
   d.module_load = DCGN_REAL(cuModuleLoadDataEx);
   d.module_unload = DCGN_REAL(cuModuleUnload);
   d.module_get_function = DCGN_REAL(cuModuleGetFunction);

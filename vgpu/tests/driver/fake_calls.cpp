@@ -170,6 +170,9 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 }
 CUresult cuCtxSynchronize() {
   if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  for (const Stream* stream : state().streams)
+    if (stream->captures && stream->device == current()->device)
+      fail("a wait for a context with a stream that captures");
   return finish_device(current()->device), CUDA_SUCCESS;
 }
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {

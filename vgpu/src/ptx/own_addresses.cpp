@@ -18,18 +18,26 @@ namespace {
 // What a register or a parameter may hold: addresses of what each GPU has of its own, one in shared memory or the
 // stack, another one.
 struct Held {
-  std::set<const Variable*> own{};  // as the module has them
+  const Variable* own = nullptr;        // of several the one that comes first in the module
+  std::set<const Variable*> holders{};  // of these all whose first content has addresses
   bool inside = false, other = false;
 
+  void add(const Variable* v) {
+    own = own && own < v ? own : v;
+    if (!v->addresses.empty()) holders.insert(v);
+  }
   // Whether that was news.
   bool join(const Held& more) {
-    const auto state = [&] { return std::tuple(own.size(), inside, other); };
+    const auto state = [&] { return std::tuple(own, holders.size(), inside, other); };
     const auto before = state();
-    own.insert(more.own.begin(), more.own.end());
+    if (more.own && (!own || more.own < own)) own = more.own;
+    holders.insert(more.holders.begin(), more.holders.end());
     inside = inside || more.inside;
     other = other || more.other;
     return before != state();
   }
+  // What memory holds where it was stored.
+  Held stored() const { return {own, holders}; }
 };
 
 class AddressFlow {
@@ -56,7 +64,7 @@ class AddressFlow {
       if (module_.functions[steps_[step].function].instructions[steps_[step].instruction].has(".const")) open(step);
     settle();
     for (const Step& step : steps_)
-      for (const Variable* own : stores(step.function, step.instruction))
+      if (const Variable* own = stores(step.function, step.instruction))
         stored[step.function].push_back({step.instruction, own->name});
     return stored;
   }
@@ -140,7 +148,7 @@ class AddressFlow {
       if (name.name.empty() || name.name.front() == '%') return;
       if (const Variable* v = f.declares(name.name) ? find_own(f, name.name) : variables_.find(name.name)) {
         if (variables_.is_own(*v) && !variables_.holds_functions(*v))
-          all.own.insert(v);
+          all.add(v);
         else if (v->space == Space::shared || v->space == Space::local)
           all.inside = true;
         else if (v->space != Space::parameter && v->space != Space::reg)
@@ -166,7 +174,7 @@ class AddressFlow {
     if (i.has(".param"))
       return store ? give(function, i, i.operands[at], value(function, i)) : load_parameter(function, i);
     if (store && is_private(function, i))
-      for (const std::size_t place : private_places(function, i)) give(place, {value(function, i).own});
+      for (const std::size_t place : private_places(function, i)) give(place, value(function, i).stored());
     if (!store || i.opcode == "atom") load(function, i);
   }
 
@@ -174,7 +182,7 @@ class AddressFlow {
   bool is_private(std::size_t function, const Instruction& i) {
     if (!is_global(i)) return true;
     const Held address = held_by(function, i, i.operands[address_at(i)]);
-    return !i.has(".global") && address.inside && !address.other && address.own.empty();
+    return !i.has(".global") && address.inside && !address.other && !address.own;
   }
 
   // Where it may do so.
@@ -212,14 +220,15 @@ class AddressFlow {
       const bool generic = is_global(i) && !i.has(".global");
       // By an unknown address, too: it may be one of the stack, the caller's or one that was kept there.
       if ((generic && (address.inside || address.other)) || (!is_global(i) && !i.has(".const")))
-        for (const std::size_t place : private_places(function, i)) result.join({places_[place].held.own});
+        for (const std::size_t place : private_places(function, i)) result.join(places_[place].held.stored());
       // By an address that was not followed, any constant.
-      const bool any = settled_ && i.has(".const") && address.own.empty();
-      for (const Variable& v : module_.variables)
-        if (address.own.count(&v) != 0 || (any && v.space == Space::constant))
-          for (const AddressUse& use : v.addresses)
-            if (const Variable* held = variables_.find(use.symbol); held && variables_.is_own(*held))
-              result.own.insert(held);
+      Held from = address;
+      if (settled_ && i.has(".const") && !address.own)
+        for (const Variable& v : module_.variables)
+          if (v.space == Space::constant) from.add(&v);
+      for (const Variable* holder : from.holders)
+        for (const AddressUse& use : holder->addresses)
+          if (const Variable* held = variables_.find(use.symbol); held && variables_.is_own(*held)) result.add(held);
     }
     give(function, i, i.operands.front(), result);
   }
@@ -244,8 +253,8 @@ class AddressFlow {
         give(place_of(t, callee.parameters[a].name, 0), held);
       }
       if (private_memory) {  // either may store there what the other loads
-        give(memory_[t], {places_[memory_[function]].held.own});
-        give(memory_[function], {places_[memory_[t]].held.own});
+        give(memory_[t], places_[memory_[function]].held.stored());
+        give(memory_[function], places_[memory_[t]].held.stored());
       }
       for (std::size_t r = 0; results && r < results->parts.size() && r < callee.results.size(); ++r)
         give(function, i, results->parts[r], places_[place_of(t, callee.results[r].name, 0)].held);
@@ -273,21 +282,21 @@ class AddressFlow {
     Held result;
     for (std::size_t o = sum ? 3 : 1; o < (difference ? 2 : i.operands.size()); ++o)
       result.join(held_by(function, i, i.operands[o]));
-    if (difference && !held_by(function, i, i.operands[2]).own.empty()) result.own.clear();
+    if (difference && held_by(function, i, i.operands[2]).own) result = {};
     give(function, i, i.operands.front(), result);
   }
 
-  // Whose addresses the instruction stores, or hands to another module.
-  std::set<const Variable*> stores(std::size_t function, std::size_t instruction) {
+  // Whose address the instruction stores, or hands to another module; or nothing.
+  const Variable* stores(std::size_t function, std::size_t instruction) {
     const Instruction& i = module_.functions[function].instructions[instruction];
     if (i.opcode == "call") {
       if (is_driver_function(callee_of(i)) || calls_.is_by_pointer(i) || !targets(function, instruction).empty())
-        return {};
+        return nullptr;
       const Operand* arguments = arguments_of(i);
       Held all;
       if (arguments) all = held_by(function, i, *arguments);
       if (all.inside)
-        for (const std::size_t place : {memory_[function], shared_}) all.join({places_[place].held.own});
+        for (const std::size_t place : {memory_[function], shared_}) all.join(places_[place].held.stored());
       return all.own;
     }
     const auto global = std::find(i.qualifiers.begin(), i.qualifiers.end(), ".global");
@@ -296,7 +305,7 @@ class AddressFlow {
     if (i.opcode == "cp" && global < shared && shared != i.qualifiers.end())
       return places_[shared_].held.own;  // by bulk copies
     const bool store = i.opcode == "st" || i.opcode == "red" || i.opcode == "atom";
-    if (!store || address_at(i) == i.operands.size() || is_private(function, i)) return {};
+    if (!store || address_at(i) == i.operands.size() || is_private(function, i)) return nullptr;
     return value(function, i).own;
   }
 

@@ -175,8 +175,9 @@ void LoadedCode::correct(const ptx::VariableReport& holder, const Binary& binary
     std::size_t bytes = 0;
     const void* meant = shared_at(address.symbol);
     if (!meant && is_function_table(address.symbol)) meant = whole_binary_->variable(0, address.symbol, bytes);
+    if (!place || !meant) continue;
     const auto* const own = static_cast<const std::byte*>(binary.variable(part, address.symbol, bytes));
-    if (!place || !meant || !own) continue;
+    if (!own) continue;
     const std::byte* value = nullptr;
     gpu_->device(part).copy(&value, place + address.offset, sizeof value);
     value = static_cast<const std::byte*>(meant) + (value - own);

@@ -6,6 +6,7 @@
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_driver.hpp"
 #include "device/emulated/emulated_device.hpp"
+#include "vgpu/src/driver/program.hpp"
 #include "vgpu/src/driver/real.hpp"
 
 #include <dcgn/error.hpp>
@@ -108,6 +109,8 @@ class DriverStream final : public StreamState {
   void synchronize() override {
     const CurrentContext current(context_of(device_));
     if (!of_this_thread()) {
+      if (virtual_gpu::driver::Program::get().any_captures())  // which to wait for the context would end
+        throw Error(Code::unsupported, "synchronize", "a stream of another thread's, while one records a graph");
       check(DCGN_REAL(cuCtxSynchronize)(), "synchronize", "cuCtxSynchronize", device_, Code::kernel_failed);
       return;
     }

@@ -151,7 +151,7 @@ CUresult launch(const Request& request, Real&& real) {
   std::string why = why_whole(request, *kernel, *arguments, program);
   if (why.empty()) {
     try {
-      if (program.checks_next()) return check(program, *kernel, request, *arguments, real);
+      if (program.checks_next() && !program.any_captures()) return check(program, *kernel, request, *arguments, real);
       gpu.launch_beside(stream, *kernel->kernel, request.launch, *arguments);
       program.report().note_split(kernel->name);
       return CUDA_SUCCESS;

@@ -161,6 +161,17 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, size_t bytes, CUstream strea
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  bool special = false;
+  {
+    Call call;
+    special = call.program().is_special(pool);
+  }
+  if (special) {
+    const CUresult result = DCGN_REAL(cuMemAllocFromPoolAsync)(address, bytes, pool, stream);
+    return result == CUDA_SUCCESS
+               ? note_other("cuMemAllocFromPoolAsync", reinterpret_cast<void*>(*address), bytes, true)
+               : result;
+  }
   return allocate_in_order("cuMemAllocFromPoolAsync", address, bytes, stream,
                            [&] { return DCGN_REAL(cuMemAllocFromPoolAsync)(address, bytes, pool, stream); });
 }
@@ -185,8 +196,11 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   if (result != CUDA_SUCCESS) return result;
   return guarded("cuMemPoolCreate", [&] {
     Call call;
-    if (call.program().gpu() && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-      share_pool(call.program(), *pool);
+    if (!call.program().gpu()) return CUDA_SUCCESS;
+    if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) share_pool(call.program(), *pool);
+    if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+      call.program().add_special_pool(*pool);
     return CUDA_SUCCESS;
   });
 }

@@ -52,6 +52,9 @@ class Program {
   // first is kept.
   void note_alone(const char* what) { alone_ = alone_ ? alone_ : what; }
   const char* alone() const { return alone_; }  // null where there is none
+  // Pools whose memory is to be more than a GPU's: the host's, managed, for other processes.
+  void add_special_pool(CUmemoryPool pool) { special_pools_.insert(pool); }
+  bool is_special(CUmemoryPool pool) const { return special_pools_.count(pool) != 0; }
   // There is memory of the host that GPUs reach.
   void note_pinned() { pinned_ = true; }
   bool pinned() const { return pinned_; }
@@ -116,6 +119,7 @@ class Program {
   std::vector<void*> kept_;
   const char* alone_ = nullptr;
   bool pinned_ = false;
+  std::set<CUmemoryPool> special_pools_;
   struct Constant {
     Module module;
     std::string name;

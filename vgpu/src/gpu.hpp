@@ -126,7 +126,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // Copies these bytes of what lies at the first place, which the stream was given the writing of, to the others.
   void repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t offset,
               std::size_t bytes);
-  // Until all that repeat() was called for is there, whatever else the streams do.
+  // Behind calls of repeat(); and until all is there that they were for, whatever else the streams do.
+  void note_constants(const Stream& stream);
   void wait_for_constants();
   // By other means than this, in the stream's order: what was copied of it is no more what it holds.
   void note_written(const void* memory, const Stream& stream);
@@ -192,7 +193,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::unique_ptr<Machine> machine_;
   bool native_atomics_ = true;
   std::vector<Parts*> streams_;
-  std::vector<std::unique_ptr<Marker>> constants_written_;  // by repeat()
+  std::vector<std::unique_ptr<Marker>> constants_written_;  // by note_constants()
   std::map<std::uintptr_t, Buffer> buffers_;
   std::size_t replicated_ = 0;   // buffers
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory

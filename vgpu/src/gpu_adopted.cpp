@@ -78,9 +78,12 @@ void Gpu::repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& pla
     device(part).copy(parts_of_stream.use(part), address + offset, places.front().address + offset, bytes);
   }
   parts_of_stream.gather();
+}
+
+void Gpu::note_constants(const Stream& stream) {
   std::erase_if(constants_written_, [](const std::unique_ptr<Marker>& marker) { return marker->done(); });
   constants_written_.push_back(machine_->make_marker(0));
-  constants_written_.back()->record(parts_of_stream.first());
+  constants_written_.back()->record(stream.parts_->first());
 }
 
 void Gpu::wait_for_constants() {

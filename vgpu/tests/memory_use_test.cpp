@@ -219,6 +219,8 @@ TEST(MemoryUse, tells_accesses_that_follow_pointers) {
        {"ld.global.u64 %d0, [%a]; ld.global.u32 %r0, [%d0];", "ld.const.u64 %d0, [place]; st.global.u32 [%d0], 1;",
         "ld.local.u64 %d0, [%d8]; red.global.add.u32 [%d0+4], 1;", "ld.u32 %r0, [%d8];", "ld.global.u32 %r0, [4096];",
         "ld.shared.u64 %d0, [tile]; add.s64 %d1, %a, %d0; ld.u8 %r0, [%d1];",
+        "cvt.u64.u32 %d0, %r0; shl.b64 %d1, %d0, 32; or.b64 %d2, %d1, %d3; add.s64 %d4, %d2, %n; ld.u8 %r0, [%d4];",
+        "ld.global.f64 %d0, [%a]; mov.b64 %d1, %d0; add.s64 %d2, %d1, %n; ld.u8 %r0, [%d2];",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d8], 64, [%r2];",
         "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%a, {%r0}], [%r1];"})
     EXPECT_NE(accesses_of_body(follows, memory).find('!'), std::string::npos) << follows;

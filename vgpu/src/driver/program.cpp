@@ -178,6 +178,7 @@ bool Program::repeat_constants(CUstream its_stream, const void* written, std::si
     repeat(its_stream, constant, static_cast<std::size_t>(from - begin), static_cast<std::size_t>(to - from));
     any = true;
   }
+  if (any) gpu_->note_constants(stream(its_stream));
   return any;
 }
 
@@ -187,6 +188,7 @@ void Program::repeat(CUstream its_stream, const Constant& constant, std::size_t 
 
 void Program::repeat_all_constants(CUstream its_stream) {
   for (const auto& [first, constant] : constants_) repeat(its_stream, constant, 0, constant.bytes);
+  if (!constants_.empty()) gpu_->note_constants(stream(its_stream));
 }
 
 Call::Call() : program_(Program::get()), lock_(program_.mutex_) {

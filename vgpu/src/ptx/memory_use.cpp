@@ -172,7 +172,7 @@ class MemoryAnalysis {
         address_at(i) != i.operands.size()) {
       // Constants are the same for all blocks.
       result.origins = i.has(".const") && !i.operands.empty() ? facts_of(i.operands.back()).origins : memory;
-      result.unknown = i.opcode == "call" || type_bytes(i) == 8 || type_bytes(i) == 0;
+      result.unknown = i.opcode == "call" || type_bytes(i) == 8 || type_bytes(i) == 0 || i.has(".f64");
     } else {
       const std::vector<bool> passed = passes(i);
       for (std::size_t o = 0; o < i.operands.size(); ++o) {
@@ -189,11 +189,12 @@ class MemoryAnalysis {
         }
         result.join(facts);
       }
-      // Two halves from anywhere may be a pointer, and so may bytes that were loaded one by one.
+      // Two halves from anywhere may be a pointer, and so may other pieces.
       const bool of_halves =
           i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector;
-      if (of_halves || (i.has(".b64") && (i.opcode == "bfi" || i.opcode == "or") && (result.origins & memory) != 0))
-        result.unknown = true;
+      const bool of_pieces = i.has(".b64") && (i.opcode == "bfi" || i.opcode == "or" || i.opcode == "xor");
+      const bool of_known = !result.words.empty() || !result.traces.empty() || result.variable;
+      if (of_halves || (of_pieces && (!of_known || (result.origins & memory) != 0))) result.unknown = true;
       if (of_halves) result.traces.insert(result.halves.begin(), result.halves.end());
     }
     bool changed = false;

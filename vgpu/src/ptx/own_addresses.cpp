@@ -234,7 +234,7 @@ class AddressFlow {
   }
 
   // Addresses of packed structs are loaded and stored byte by byte.
-  static bool is_floating(const Instruction& i) { return i.has(".f32") || i.has(".f64"); }
+  static bool is_floating(const Instruction& i) { return i.has(".f32"); }
 
   void call(std::size_t function, std::size_t instruction) {
     const Instruction& i = module_.functions[function].instructions[instruction];

@@ -238,6 +238,7 @@ class CudaMachine final : public Machine {
  private:
   bool all_reach(CUmemoryPool pool) const {
     return std::all_of(devices().begin(), devices().end(), [&](const Device& device) {
+      if (device.index() == devices().front().index()) return true;  // that the program works with
       CUmemLocation location{};
       location.type = CU_MEM_LOCATION_TYPE_DEVICE;
       location.id = device.index();

@@ -47,7 +47,7 @@ build static -cudart static "$here/runtime_program.cu"
 build shared -cudart shared "$here/runtime_program.cu"
 build per_thread -cudart static --default-stream per-thread "$here/runtime_program.cu"
 build thrust "$here/thrust_program.cu"
-whole=("$here/whole_program.cu" "$here/whole_addresses.cu" "$here/whole_left.cu")
+whole=("$here"/whole_{program,addresses,captures,left}.cu)
 build whole -cudart static -maxrregcount=64 "${whole[@]}"
 build whole_per_thread -cudart shared --default-stream per-thread "${whole[@]}"
 build driver "$here/driver_code.cpp" "$here/driver_program.cpp" -lcuda

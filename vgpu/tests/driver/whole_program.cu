@@ -444,6 +444,7 @@ int main(int argc, char** argv) {
                STEP(registers),
                STEP(clocks)};
   all.merge(steps_of_addresses());
+  all.merge(steps_of_captures());
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all) steps.push_back(name);

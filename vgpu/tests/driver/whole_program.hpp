@@ -14,6 +14,7 @@ using Steps = std::map<std::string, void (*)()>;
 #define STEP(name) \
   { #name, &name }
 Steps steps_of_addresses();  // whole_addresses.cu
+Steps steps_of_captures();   // whole_captures.cu
 // whole_left.cu: lists[i] = {i, i + 1, ...}, in memory of malloc in a kernel.
 void make_left_lists(int** lists, int count, int n);
 
@@ -46,6 +47,12 @@ std::vector<T> read(const T* memory, std::size_t count) {
   std::vector<T> values(count);
   CHECK(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
   return values;
+}
+inline int* on_host() {
+  int* zero = nullptr;
+  CHECK(cudaMallocHost(&zero, sizeof *zero));
+  *zero = 0;
+  return zero;
 }
 inline cudaStream_t stream_of_its_own() {
   cudaStream_t stream;

@@ -38,7 +38,8 @@ class LoadedCode {
   std::size_t find(const std::string& name) const;
   Binary& binary() { return *binary_; }
   // That from which every launch comes that stays whole, on part 0: kernels are as they were, but for variables, which
-  // all share. So functions have one address. Loaded when it is asked for.
+  // all share. So functions have one address. Loaded when it is asked for, or with the others where first contents lead
+  // to its functions.
   Binary& whole_binary();
   // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
   std::unique_ptr<Binary> make_counting() const;

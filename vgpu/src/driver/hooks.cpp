@@ -170,6 +170,7 @@ const Hook hooks[] = {
     hook("cuMemUnmap", 10020, &cuMemUnmap),
     hook("cuIpcOpenMemHandle", 11000, &cuIpcOpenMemHandle_v2),
     hook("cuExternalMemoryGetMappedBuffer", 10000, &cuExternalMemoryGetMappedBuffer),
+    hook("cuGraphicsResourceGetMappedPointer", 3020, &cuGraphicsResourceGetMappedPointer_v2),
     hook("cuGraphAddMemAllocNode", 11040, &cuGraphAddMemAllocNode),
     hook("cuMemGetAddressRange", 3020, &cuMemGetAddressRange_v2),
     hook("cuMemGetInfo", 3020, &cuMemGetInfo_v2),

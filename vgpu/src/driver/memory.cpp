@@ -300,6 +300,10 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory 
   note_alone("memory of another interface");
   return DCGN_REAL(cuExternalMemoryGetMappedBuffer)(address, memory, which);
 }
+CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* address, size_t* bytes, CUgraphicsResource resource) {
+  note_alone("memory of another interface");
+  return DCGN_REAL(cuGraphicsResourceGetMappedPointer_v2)(address, bytes, resource);
+}
 CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
                                 CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
   note_alone("memory that a graph allocates");

@@ -204,6 +204,21 @@ std::vector<FatBinary> read_fat_binaries(const std::string& name, Bytes file) {
   refuse_file(name, 0, "expected an ELF file or a fat binary");
 }
 
+bool machine_code_names(const std::string& name, Bytes file, unsigned architecture, std::string_view function) {
+  const auto names = [&](std::string_view content) { return content.find(function) != std::string_view::npos; };
+  const std::vector<FatBinary> binaries = read_fat_binaries(name, file);
+  if (binaries.empty()) return names({reinterpret_cast<const char*>(file.data()), file.size()});
+  const Bytes all = begins_with(file, fat_magic) ? file : section_in(name, file);
+  for (const FatBinary& binary : binaries)
+    for (const FatEntry& entry : binary) {
+      if (entry.kind != FatEntry::Kind::machine_code || entry.architecture / 10 != architecture / 10) continue;
+      const auto header = read_at<EntryHeader>(name, all, entry.offset, "an entry's head");
+      const Bytes content = part_of(name, all, entry.offset + header.header_bytes, header.bytes, "an entry");
+      if (names(text_of(name, entry.offset, content, header))) return true;
+    }
+  return false;
+}
+
 const FatEntry* newest_ptx(const FatBinary& binary, unsigned most) {
   const FatEntry* newest = nullptr;
   for (const FatEntry& entry : binary)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dcgn::virtual_gpu {
@@ -32,6 +33,11 @@ bool has_fat_binaries(std::span<const std::byte> file);
 // `name`, the offset and what was expected, for what is damaged; Error(unsupported) where there is no library to
 // decompress.
 std::vector<FatBinary> read_fat_binaries(const std::string& name, std::span<const std::byte> file);
+
+// Whether machine code in there that a device of this architecture may run names this function. Machine code by itself
+// is an ELF file, too. Throws as read_fat_binaries() does.
+bool machine_code_names(const std::string& name, std::span<const std::byte> file, unsigned architecture,
+                        std::string_view function);
 
 // The PTX for the newest architecture up to `most`, which a device of that architecture can run; null where there is
 // none.

@@ -209,7 +209,7 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
     throw Error(Code::unsupported, "launch",
                 info.name + " cannot be split: " + info.reasons.front() +
                     "; expected another kernel, or Options::whole, which has it run on one device");
-  if (!whole && traits.atomics && !native_atomics_)
+  if (!whole && traits.memory.atomics && !native_atomics_)
     throw Error(Code::unsupported, "launch",
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 

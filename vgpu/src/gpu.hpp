@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,7 +92,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
                      const std::vector<Argument>& arguments);
   // gpu_check.cpp: launch_beside(), and then `whole`, the same launch on part 0, on what was there before; all buffers
   // and other memory are as that leaves them. Where the first had left other bytes; in no order of streams, all of
-  // which are waited for. Takes memory for two more copies of all buffers.
+  // which are waited for. Takes memory for two more copies of all buffers; nothing where there is not as much: then the
+  // launch was made split alone.
   struct OtherMemory {
     std::byte* begin;
     std::size_t bytes;
@@ -101,14 +103,14 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     std::size_t bytes;
     std::size_t first = 0, count = 0;  // bytes that differ
   };
-  std::vector<Difference> check(Stream& stream, const Kernel& kernel, const Launch& launch,
-                                const std::vector<Argument>& arguments, const std::vector<OtherMemory>& others,
-                                const std::function<void()>& whole);
+  std::optional<std::vector<Difference>> check(Stream& stream, const Kernel& kernel, const Launch& launch,
+                                               const std::vector<Argument>& arguments,
+                                               const std::vector<OtherMemory>& others,
+                                               const std::function<void()>& whole);
   // All that a launch that stays whole needs besides the launch itself, which is the caller's, by whole_function().
   void prepare_whole(Stream& stream, const Kernel& kernel, const Launch& launch,
                      const std::vector<Argument>& arguments);
-  // Whether a kernel follows pointers that it finds in memory, so that its arguments do not tell what it touches.
-  bool follows_pointers(const Kernel& kernel) const;
+  const LoadedCode::Traits& traits(const Kernel& kernel) const;
   // Why such a launch must not be split, by the memory that its arguments lead to and the room that a block takes;
   // empty where nothing stands against it. `alone`: whether part 0 alone reaches an address of which the driver does
   // not say that all parts do, or which it does not know.
@@ -121,8 +123,12 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // The same copy or fill, in the stream's order, beside what the program gives it itself.
   void copy_beside(Stream& stream, void* to, const void* from, std::size_t bytes);
   void fill_beside(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
-  // Copies what lies at the first place, which the stream was given the writing of, to the others.
-  void repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t bytes);
+  // Copies these bytes of what lies at the first place, which the stream was given the writing of, to the others.
+  void repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t offset,
+              std::size_t bytes);
+  // Behind calls of repeat(); and until all is there that they were for, whatever else the streams do.
+  void note_constants(const Stream& stream);
+  void wait_for_constants();
   // By other means than this, in the stream's order: what was copied of it is no more what it holds.
   void note_written(const void* memory, const Stream& stream);
   void note_all_written(const Stream& stream) { all_written(stream.parts_.get()); }
@@ -187,6 +193,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::unique_ptr<Machine> machine_;
   bool native_atomics_ = true;
   std::vector<Parts*> streams_;
+  std::vector<std::unique_ptr<Marker>> constants_written_;  // by note_constants()
   std::map<std::uintptr_t, Buffer> buffers_;
   std::size_t replicated_ = 0;   // buffers
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory

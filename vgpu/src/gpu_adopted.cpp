@@ -29,23 +29,20 @@ void Gpu::prepare_whole(Stream& stream, const Kernel& kernel, const Launch& laun
   ++statistics.whole;
 }
 
-bool Gpu::follows_pointers(const Kernel& kernel) const {
-  return kernel.code_->traits(kernel.index_).memory.follows_pointers;
-}
+const LoadedCode::Traits& Gpu::traits(const Kernel& kernel) const { return kernel.code_->traits(kernel.index_); }
 
 std::string Gpu::why_whole(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
                            const std::function<bool(std::uintptr_t address, bool known)>& alone) const {
-  const LoadedCode::Traits& traits = kernel.code_->traits(kernel.index_);
+  const ptx::MemoryUse& memory = traits(kernel).memory;
   for (std::size_t a = 0; a < arguments.size(); ++a)
-    for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; at += sizeof(void*)) {
-      const ptx::PointerUse* const use = traits.memory.at(kernel.info().parameters[a].offset + at);
-      if (!use || (!use->address && !use->written)) continue;
+    for (std::size_t at = 0; at + sizeof(void*) <= arguments[a].bytes; ++at) {
+      if (!memory.may_be_pointer(kernel.info().parameters[a].offset + at)) continue;
       std::uintptr_t address = 0;
       std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
       if (address == 0 || buffer_reached_from(address)) continue;
       const MemoryKind kind = machine_->memory_at(address);
       const std::string argument = "argument " + std::to_string(a + 1);
-      if (kind == MemoryKind::host && traits.atomics) return "atomics on memory of the host, by " + argument;
+      if (kind == MemoryKind::host && memory.atomics) return "atomics on memory of the host, by " + argument;
       if ((kind == MemoryKind::alone || kind == MemoryKind::none) && alone(address, kind == MemoryKind::alone))
         return argument + " leads to memory that the first GPU alone is known to reach";
     }
@@ -71,15 +68,27 @@ void Gpu::fill_beside(Stream& stream, void* memory, unsigned char value, std::si
   stream.parts_->gather();
 }
 
-void Gpu::repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t bytes) {
+void Gpu::repeat(Stream& stream, const std::vector<LoadedCode::PlaceOnPart>& places, std::size_t offset,
+                 std::size_t bytes) {
   Parts& parts_of_stream = *stream.parts_;
   parts_of_stream.use(0);
   parts_of_stream.order();
   for (std::size_t other = 1; other < places.size(); ++other) {
     const auto [part, address] = places[other];
-    device(part).copy(parts_of_stream.use(part), address, places.front().address, bytes);
+    device(part).copy(parts_of_stream.use(part), address + offset, places.front().address + offset, bytes);
   }
   parts_of_stream.gather();
+}
+
+void Gpu::note_constants(const Stream& stream) {
+  std::erase_if(constants_written_, [](const std::unique_ptr<Marker>& marker) { return marker->done(); });
+  constants_written_.push_back(machine_->make_marker(0));
+  constants_written_.back()->record(stream.parts_->first());
+}
+
+void Gpu::wait_for_constants() {
+  for (const std::unique_ptr<Marker>& marker : constants_written_) marker->synchronize();
+  constants_written_.clear();
 }
 
 void Gpu::note_written(const void* memory, const Stream& stream) {

@@ -1,8 +1,11 @@
 // A launch both ways: split and whole.
 #include "vgpu/src/gpu.hpp"
 
+#include <dcgn/error.hpp>
+
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <vector>
 
 namespace dcgn::virtual_gpu {
@@ -30,16 +33,32 @@ void compare(Gpu::Difference& found, const Content& a, const Content& b, std::si
 
 }  // namespace
 
-std::vector<Gpu::Difference> Gpu::check(Stream& stream, const Kernel& kernel, const Launch& its_launch,
-                                        const std::vector<Argument>& arguments, const std::vector<OtherMemory>& others,
-                                        const std::function<void()>& whole) {
+std::optional<std::vector<Gpu::Difference>> Gpu::check(Stream& stream, const Kernel& kernel, const Launch& its_launch,
+                                                       const std::vector<Argument>& arguments,
+                                                       const std::vector<OtherMemory>& others,
+                                                       const std::function<void()>& whole) {
+  std::vector<Saved> before, split;
+  std::vector<Content> others_before, others_split;
+  Content a, b;
+  const auto has_saved = [&](std::vector<Saved>& buffers, std::vector<Content>& contents) {
+    try {
+      buffers = save();
+      contents = read_all(device(0), others);
+      a.resize(piece);
+      b.resize(piece);
+      return true;
+    } catch (const Error&) {  // not enough memory
+      return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  };
   synchronize_all();
-  const std::vector<Saved> before = save();
-  const std::vector<Content> others_before = read_all(device(0), others);
+  const bool begun = has_saved(before, others_before);
   launch_beside(stream, kernel, its_launch, arguments);
+  if (!begun) return std::nullopt;
   synchronize_all();
-  const std::vector<Saved> split = save();
-  const std::vector<Content> others_split = read_all(device(0), others);
+  if (!has_saved(split, others_split)) return std::nullopt;
   restore(before);
   for (std::size_t i = 0; i < others.size(); ++i)
     device(0).copy(others[i].begin, others_before[i].data(), others[i].bytes);
@@ -50,7 +69,6 @@ std::vector<Gpu::Difference> Gpu::check(Stream& stream, const Kernel& kernel, co
   const auto keep = [&](const Difference& found) {
     if (found.count != 0) differences.push_back(found);
   };
-  Content a(piece), b(piece);
   for (const Saved& one : split) {
     Difference found{static_cast<const std::byte*>(one.buffer), one.bytes};
     for (std::size_t offset = 0; offset < one.bytes; offset += piece) {
@@ -62,10 +80,11 @@ std::vector<Gpu::Difference> Gpu::check(Stream& stream, const Kernel& kernel, co
     }
     keep(found);
   }
-  const std::vector<Content> others_whole = read_all(device(0), others);
   for (std::size_t i = 0; i < others.size(); ++i) {
+    Content& others_whole = others_before[i];
+    device(0).copy(others_whole.data(), others[i].begin, others[i].bytes);
     Difference found{others[i].begin, others[i].bytes};
-    compare(found, others_split[i], others_whole[i], others[i].bytes, 0);
+    compare(found, others_split[i], others_whole, others[i].bytes, 0);
     keep(found);
   }
   return differences;

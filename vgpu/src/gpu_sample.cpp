@@ -25,10 +25,9 @@ std::vector<Chunk> chosen_blocks(const Chunk& chunk, std::uint64_t count) {
 
 std::vector<Gpu::Saved> Gpu::save() {
   std::vector<Saved> saved;
-  for (auto& [address, buffer] : buffers_) {
+  for (auto& [address, buffer] : buffers_)  // all before any copy, which would be under way where there is no more room
     saved.push_back({buffer.range->address(), buffer.bytes, machine_->reserve(buffer.pages)});
-    copy(own_stream(), saved.back().content->address(), saved.back().buffer, buffer.bytes);
-  }
+  for (const Saved& one : saved) copy(own_stream(), one.content->address(), one.buffer, one.bytes);
   own_stream().synchronize();
   return saved;
 }

@@ -38,7 +38,7 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
     : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)), options_(options) {
   const ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
   for (const ptx::KernelReport& report : rewritten.kernels) {
-    kernels_.push_back({report.changes.atomics != 0, is_cooperative(report), report.memory});
+    kernels_.push_back({is_cooperative(report), report.static_shared, report.memory});
     infos_.push_back(info_of(report));
   }
   for (const ptx::VariableReport& variable : rewritten.variables) variables_.push_back(variable.name);
@@ -46,8 +46,7 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
     const auto is_function = [&](const ptx::VariableReport::Address& address) { return !has_variable(address.symbol); };
     if (std::any_of(variable.addresses.begin(), variable.addresses.end(), is_function))
       function_tables_.push_back(variable.name);
-    else if (variable.pointer.empty() && !variable.addresses.empty())
-      own_with_addresses_.push_back(variable);
+    if (!variable.addresses.empty()) with_addresses_.push_back(variable);
   }
   const bool split = gpu_->parts() > 1;
   binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names(), false, options_);
@@ -71,18 +70,18 @@ void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variabl
     shared_variables_.push_back({v.name, end, v.bytes});
     end += v.bytes;
   }
-  if (end == 0) return;
-  shared_ = gpu_->allocate(end, {});
-  gpu_->keep_single(shared_);
-  for (const SharedVariable& v : shared_variables_) {
-    std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
-    std::size_t bytes = 0;
-    if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
+  if (end != 0) {
+    shared_ = gpu_->allocate(end, {});
+    gpu_->keep_single(shared_);
+    for (const SharedVariable& v : shared_variables_) {
+      std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
+      std::size_t bytes = 0;
+      if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
+    }
+    gpu_->own_stream().synchronize();
+    point_to_shared(*binary_);
   }
-  gpu_->own_stream().synchronize();
-  point_to_shared(*binary_);
-  correct_addresses(variables);
-  correct_own_addresses();
+  correct_addresses();
 }
 
 void LoadedCode::point_to_shared(const Binary& binary) const {
@@ -104,73 +103,86 @@ std::vector<std::string> LoadedCode::kernel_names() const {
 std::unique_ptr<Binary> LoadedCode::make_counting() const {
   ptx::Options options;
   options.count_touches = true;
-  return make_like(options, false);
+  auto counting = load_other(options, false);
+  copy_contents(*counting);
+  return counting;
 }
 
 Binary& LoadedCode::whole_binary() {
   if (gpu_->parts() == 1) return *binary_;
   if (!whole_binary_) {
-    gpu_->synchronize_all();  // constants may be on their way
-    ptx::Options options;
-    options.whole = true;
-    whole_binary_ = make_like(options, true);
+    gpu_->wait_for_constants();
+    load_whole();
+    copy_contents(*whole_binary_);
   }
   return *whole_binary_;
 }
 
-std::unique_ptr<Binary> LoadedCode::make_like(const ptx::Options& options, bool first_part_alone) const {
+std::unique_ptr<Binary> LoadedCode::load_other(const ptx::Options& options, bool first_part_alone) const {
   auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names(),
                                     first_part_alone, options_);
   point_to_shared(*other);
-  for (const std::string& name : variables_) {
-    if (is_function_table(name)) continue;  // its functions are its own module's
-    for (int part = 0; part < gpu_->parts(); ++part) {
-      std::size_t bytes = 0, same = 0;
-      const void* const own = binary_->variable(part, name, bytes);
-      if (void* const copy = own ? other->variable(part, name, same) : nullptr)
-        gpu_->device(part).copy(copy, own, bytes);
-    }
-  }
   return other;
 }
 
-// First contents that hold the address of part 0's copy of a variable get that of the shared one.
-void LoadedCode::correct_addresses(const std::vector<ptx::VariableReport>& variables) {
-  for (const ptx::VariableReport& v : variables) {
-    std::byte* const holder = shared_at(v.name);
-    if (!holder) continue;
-    for (const ptx::VariableReport::Address& address : v.addresses) {
-      std::byte* const shared = shared_at(address.symbol);
-      std::size_t bytes = 0;
-      const auto* own = shared ? static_cast<const std::byte*>(binary_->variable(0, address.symbol, bytes)) : nullptr;
-      if (!own) continue;
-      const std::byte* value = nullptr;
-      Stream& stream = gpu_->own_stream();
-      gpu_->copy(stream, &value, holder + address.offset, sizeof value);
-      stream.synchronize();
-      value = shared + (value - own);
-      gpu_->copy(stream, holder + address.offset, &value, sizeof value);
-      stream.synchronize();
+// Its function tables are its own.
+void LoadedCode::load_whole() {
+  ptx::Options options;
+  options.whole = true;
+  whole_binary_ = load_other(options, true);
+  for (const ptx::VariableReport& v : with_addresses_) {
+    std::size_t bytes = 0;
+    if (is_function_table(v.name))
+      correct(v, *whole_binary_, 0, static_cast<std::byte*>(whole_binary_->variable(0, v.name, bytes)));
+  }
+}
+
+void LoadedCode::copy_contents(const Binary& other) const {
+  for (const std::string& name : variables_) {
+    if (is_function_table(name)) continue;
+    for (int part = 0; part < gpu_->parts(); ++part) {
+      std::size_t bytes = 0, same = 0;
+      const void* const own = binary_->variable(part, name, bytes);
+      if (void* const copy = own ? other.variable(part, name, same) : nullptr)
+        gpu_->device(part).copy(copy, own, bytes);
     }
   }
 }
 
-// So do each part's constants. What other binaries hold of them is copied from these.
-void LoadedCode::correct_own_addresses() {
-  for (const ptx::VariableReport& v : own_with_addresses_)
-    for (const ptx::VariableReport::Address& address : v.addresses) {
-      const std::byte* const shared = shared_at(address.symbol);
-      for (int part = 0; shared && part < gpu_->parts(); ++part) {
-        std::size_t bytes = 0;
-        auto* const holder = static_cast<std::byte*>(binary_->variable(part, v.name, bytes));
-        const auto* const own = static_cast<const std::byte*>(binary_->variable(part, address.symbol, bytes));
-        if (!holder || !own) continue;
-        const std::byte* value = nullptr;
-        gpu_->device(part).copy(&value, holder + address.offset, sizeof value);
-        value = shared + (value - own);
-        gpu_->device(part).copy(holder + address.offset, &value, sizeof value);
-      }
-    }
+// In whatever memory. What other binaries hold is copied from these.
+void LoadedCode::correct_addresses() {
+  const auto has_table = [&](const ptx::VariableReport& v) {
+    return !is_function_table(v.name) &&
+           std::any_of(v.addresses.begin(), v.addresses.end(),
+                       [&](const ptx::VariableReport::Address& address) { return is_function_table(address.symbol); });
+  };
+  const bool needs_whole = std::any_of(with_addresses_.begin(), with_addresses_.end(), has_table);
+  if (needs_whole) load_whole();
+  for (const ptx::VariableReport& v : with_addresses_) {
+    std::byte* const shared = shared_at(v.name);
+    if (shared) correct(v, *binary_, 0, shared);
+    std::size_t bytes = 0;
+    for (int part = 0; !shared && !is_function_table(v.name) && part < gpu_->parts(); ++part)
+      correct(v, *binary_, part, static_cast<std::byte*>(binary_->variable(part, v.name, bytes)));
+  }
+  if (needs_whole) copy_contents(*whole_binary_);
+}
+
+// First contents have the addresses that variables of their own binary have there. Those of shared variables become
+// those of the one place; those of function tables become the whole binary's, whose kernels alone get at functions.
+void LoadedCode::correct(const ptx::VariableReport& holder, const Binary& binary, int part, std::byte* place) const {
+  for (const ptx::VariableReport::Address& address : holder.addresses) {
+    std::size_t bytes = 0;
+    const void* meant = shared_at(address.symbol);
+    if (!meant && is_function_table(address.symbol)) meant = whole_binary_->variable(0, address.symbol, bytes);
+    if (!place || !meant) continue;
+    const auto* const own = static_cast<const std::byte*>(binary.variable(part, address.symbol, bytes));
+    if (!own) continue;
+    const std::byte* value = nullptr;
+    gpu_->device(part).copy(&value, place + address.offset, sizeof value);
+    value = static_cast<const std::byte*>(meant) + (value - own);
+    gpu_->device(part).copy(place + address.offset, &value, sizeof value);
+  }
 }
 
 std::byte* LoadedCode::shared_at(const std::string& name) const {

@@ -7,6 +7,7 @@
 #include <dcgn/virtual_gpu/module.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,8 @@ class LoadedCode {
   ~LoadedCode();
 
   struct Traits {
-    bool atomics = false;      // on global memory
-    bool cooperative = false;  // synchronizes its grid
+    bool cooperative = false;         // synchronizes its grid
+    std::uint64_t static_shared = 0;  // bytes, as they were before
     ptx::MemoryUse memory;
   };
 
@@ -37,7 +38,8 @@ class LoadedCode {
   std::size_t find(const std::string& name) const;
   Binary& binary() { return *binary_; }
   // That from which every launch comes that stays whole, on part 0: kernels are as they were, but for variables, which
-  // all share. So functions have one address. Loaded when it is asked for.
+  // all share. So functions have one address. Loaded when it is asked for, or with the others where first contents lead
+  // to its functions.
   Binary& whole_binary();
   // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
   std::unique_ptr<Binary> make_counting() const;
@@ -61,10 +63,13 @@ class LoadedCode {
 
   std::vector<std::string> kernel_names() const;
   void share_variables(const std::vector<ptx::VariableReport>& variables);
-  std::unique_ptr<Binary> make_like(const ptx::Options& options, bool first_part_alone) const;
+  // With the shared variables, and the other contents of its own.
+  std::unique_ptr<Binary> load_other(const ptx::Options& options, bool first_part_alone) const;
+  void load_whole();
+  void copy_contents(const Binary& other) const;
   void point_to_shared(const Binary& binary) const;
-  void correct_addresses(const std::vector<ptx::VariableReport>& variables);
-  void correct_own_addresses();
+  void correct_addresses();
+  void correct(const ptx::VariableReport& holder, const Binary& binary, int part, std::byte* place) const;
   std::byte* shared_at(const std::string& name) const;  // null for one that is not shared
   bool is_function_table(const std::string& name) const;
 
@@ -74,7 +79,7 @@ class LoadedCode {
   std::vector<KernelInfo> infos_;
   std::vector<Traits> kernels_;
   std::vector<std::string> variables_, function_tables_;  // names: of all, of those that hold functions
-  std::vector<ptx::VariableReport> own_with_addresses_;   // of others, one on each part
+  std::vector<ptx::VariableReport> with_addresses_;       // those whose first content has any
   std::vector<SharedVariable> shared_variables_;
   void* shared_ = nullptr;
   std::unique_ptr<Binary> binary_, whole_binary_;

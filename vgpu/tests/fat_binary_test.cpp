@@ -97,6 +97,24 @@ TEST(FatBinary, is_found_in_programs) {
   EXPECT_FALSE(has_fat_binaries(bytes_of(corpus_text("histogram.ptx"))));
 }
 
+// Here its content is PTX, which is called machine code.
+TEST(FatBinary, has_machine_code_that_names_functions) {
+  for (const char* file : {"histogram.none.fatbin", "histogram.balance.fatbin", "histogram.speed.fatbin"}) {
+    std::string code = corpus_text(file);
+    const std::vector<FatBinary> found = read(code);
+    for (const FatEntry& entry : found.at(0)) code[entry.offset] = 2;
+    const auto names = [&](unsigned architecture, const char* function) {
+      return machine_code_names("x", bytes_of(code), architecture, function);
+    };
+    EXPECT_TRUE(names(90, "work_queue")) << file;
+    EXPECT_TRUE(names(86, "work_queue")) << file;
+    EXPECT_FALSE(names(75, "work_queue")) << file;
+    EXPECT_FALSE(names(90, "malloc")) << file;
+    EXPECT_FALSE(machine_code_names("x", bytes_of(corpus_text(file)), 90, "work_queue")) << file;
+  }
+  EXPECT_TRUE(machine_code_names("x", bytes_of(program_with(".strtab", "one malloc")), 90, "malloc"));
+}
+
 TEST(FatBinary, damage_is_named) {
   const std::string good = corpus_text("histogram.balance.fatbin");
   EXPECT_EQ(error_of([&] { read(good.substr(0, good.size() - 1)); }),

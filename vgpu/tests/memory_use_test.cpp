@@ -219,6 +219,8 @@ TEST(MemoryUse, tells_accesses_that_follow_pointers) {
        {"ld.global.u64 %d0, [%a]; ld.global.u32 %r0, [%d0];", "ld.const.u64 %d0, [place]; st.global.u32 [%d0], 1;",
         "ld.local.u64 %d0, [%d8]; red.global.add.u32 [%d0+4], 1;", "ld.u32 %r0, [%d8];", "ld.global.u32 %r0, [4096];",
         "ld.shared.u64 %d0, [tile]; add.s64 %d1, %a, %d0; ld.u8 %r0, [%d1];",
+        "cvt.u64.u32 %d0, %r0; shl.b64 %d1, %d0, 32; or.b64 %d2, %d1, %d3; add.s64 %d4, %d2, %n; ld.u8 %r0, [%d4];",
+        "ld.global.f64 %d0, [%a]; mov.b64 %d1, %d0; add.s64 %d2, %d1, %n; ld.u8 %r0, [%d2];",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d8], 64, [%r2];",
         "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%a, {%r0}], [%r1];"})
     EXPECT_NE(accesses_of_body(follows, memory).find('!'), std::string::npos) << follows;
@@ -236,6 +238,46 @@ TEST(MemoryUse, tells_accesses_that_follow_pointers) {
        {std::pair("vector_add.ptx", "vector_add"), std::pair("histogram.ptx", "work_queue"),
         std::pair("breadth_first.ptx", "bfs_level"), std::pair("scan.ptx", "scan_blocks")})
     EXPECT_FALSE(use_in(parse(file, corpus_text(file)), kernel).follows_pointers) << kernel;
+}
+
+// As nvcc loads a struct without padding.
+TEST(MemoryUse, of_a_packed_struct_is_that_of_its_bytes) {
+  std::string body = ".entry k(.param .align 1 .b8 s[17], .param .u64 n) { .reg .b64 %d<99>; .reg .b32 %r<9>;";
+  for (int i = 0; i < 8; ++i) {
+    const std::string n = std::to_string(i);
+    body += "ld.param.u8 %d" + n + ", [s+" + std::to_string(i + 1) + "];";
+    if (i != 0)
+      body += "bfi.b64 %d1" + n + ", %d" + n + ", %d" + (i == 1 ? "0" : "1" + std::to_string(i - 1)) + ", " +
+              std::to_string(8 * i) + ", 8;";
+  }
+  const MemoryUse use = use_in(parse("x.ptx", ptx_module(body + "st.global.u32 [%d17], 1; ret; }")), "k");
+  for (const std::uint64_t word : {0u, 8u}) {
+    ASSERT_TRUE(use.at(word));
+    EXPECT_TRUE(use.at(word)->in_pieces && use.at(word)->address && use.at(word)->written) << word;
+  }
+  EXPECT_FALSE(use.at(16));
+  EXPECT_FALSE(use_in(parse("x.ptx", kernel_of("st.global.u32 [%a], 1;", "")), "k").at(0)->in_pieces);
+  // One that lies in memory.
+  EXPECT_NE(accesses_of_body("ld.global.u8 %d0, [%a]; ld.global.u8 %d1, [%a+1]; bfi.b64 %d2, %d1, %d0, 8, 8;"
+                             "add.s64 %d3, %d2, %n; st.global.u32 [%d3], 1;")
+                .find('!'),
+            std::string::npos);
+}
+
+TEST(MemoryUse, tells_atomics_whatever_their_scope) {
+  const auto atomics = [](const std::string& body, const std::string& before = "") {
+    const MemoryUse use = use_in(parse("x.ptx", kernel_of(body, before)), "k");
+    return !use.atomics ? "none" : use.follows_atomics ? "anywhere" : "known";
+  };
+  for (const char* atomic : {"atom.global.add.u32 %r0, [%a], 1;", "red.global.sys.add.u32 [%a], 1;",
+                             "atom.relaxed.sys.global.cas.b32 %r0, [%a+4], 0, 1;", "red.add.u32 [%a], 1;"})
+    EXPECT_STREQ(atomics(atomic), "known") << atomic;
+  for (const char* none :
+       {"atom.shared.add.u32 %r0, [tile], 1;", "red.cta.global.add.u32 [%a], 1;", "st.relaxed.sys.global.u32 [%a], 1;"})
+    EXPECT_STREQ(atomics(none, ".shared .align 4 .b8 tile[4];"), "none") << none;
+  EXPECT_STREQ(atomics("ld.global.u64 %d0, [%a]; red.global.sys.add.u32 [%d0], 1;"), "anywhere");
+  EXPECT_STREQ(atomics("call.uni f, ();", ".func f() { .reg .b64 %d; red.global.add.u32 [%d], 1; ret; }"), "anywhere");
+  EXPECT_STREQ(atomics("call.uni g, ();", ".extern .func g();"), "anywhere");
 }
 
 // Registers are joined until nothing changes; thousands of them must not take long.

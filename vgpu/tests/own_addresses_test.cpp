@@ -130,7 +130,21 @@ TEST(OwnAddresses, what_names_a_functions_address_stays_whole) {
   EXPECT_EQ(why_body("mov.u64 %rd5, square; st.global.u64 [%out], %rd5;",
                      functions + ".global .align 8 .u64 _ZTV2Sq[3] = {0, 0, twice};\n"
                                  ".global .align 8 .u64 square[2] = {generic(_ZTV2Sq)+16, 0};"),
-            "variables: square holds the address of _ZTV2Sq, of which each GPU has its own");
+            function_address);
+  // What leads to them by way of another variable: a table of tables, an object with virtual functions.
+  const std::string led = functions + R"(
+.const .align 8 .u64 table[2] = {twice, 0};
+.const .align 8 .u64 tables[2] = {generic(table), 0};
+.global .align 8 .u64 _ZTV2Sq[3] = {0, 0, twice};
+.const .align 8 .u64 object[2] = {generic(_ZTV2Sq)+16, 7};
+.global .align 8 .u64 to_object = generic(object);
+)";
+  EXPECT_EQ(
+      why_body("mov.u64 %rd4, tables; ld.const.u64 %rd5, [%rd4]; ld.u64 %rd6, [%rd5]; st.global.u64 [%out], %rd6;",
+               led),
+      function_address);
+  for (const char* load : {"ld.const.u64 %rd3, [object];", "ld.global.u64 %rd3, [to_object];"})
+    EXPECT_EQ(why_body(load, led), function_address) << load;
   // A kernel of the module that names none is split.
   EXPECT_EQ(why_body("st.global.f32 [%out], %f1;", functions + ".global .align 8 .u64 pointer = twice;"), "split");
 }
@@ -166,6 +180,24 @@ TEST(OwnAddresses, those_that_are_stored_in_memory_keep_kernels_whole) {
   EXPECT_EQ(why_body("mov.u64 %rd5, $str; cvta.global.u64 %rd6, %rd5; st.global.u64 [%out], %rd6;", variables),
             stored("$str"));
   EXPECT_EQ(why_body("ld.const.u64 %rd3, [to_constant]; st.global.u64 [%out], %rd3;", variables), coefficients);
+  // By either of two tables, and by one that was not followed.
+  EXPECT_EQ(why_body("mov.u64 %rd3, to_data; mov.u64 %rd4, to_constant; selp.b64 %rd5, %rd4, %rd3, %p1;"
+                     "ld.const.u64 %rd6, [%rd5]; st.global.u64 [%out], %rd6;",
+                     variables),
+            coefficients);
+  EXPECT_EQ(why_body("ld.const.u64 %rd6, [%rd5]; st.global.u64 [%out], %rd6;", variables), coefficients);
+  // In pieces, as structs without padding are copied.
+  EXPECT_EQ(body("shr.u64 %rd6, %rd5, 40; st.global.u8 [%out+5], %rd6;"), coefficients);
+  EXPECT_EQ(body("cvt.u32.u64 %r2, %rd5; st.global.u32 [%out], %r2;"), coefficients);
+  EXPECT_EQ(body("shl.b64 %rd6, %rd5, 1; bfi.b64 %rd7, %rd1, %rd6, 0, 1; st.global.u64 [%out], %rd7;"), coefficients);
+  EXPECT_EQ(
+      why_body("ld.const.u8 %rd3, [to_constant]; ld.const.u8 %rd4, [to_constant+1]; bfi.b64 %rd5, %rd4, %rd3, 8, 8;"
+               "st.global.u16 [%out], %rd5;",
+               variables),
+      coefficients);
+  EXPECT_EQ(body(".shared .align 16 .b64 kept[2]; st.shared.u64 [kept], %rd5;"
+                 "cp.async.bulk.global.shared::cta.bulk_group [%out], [kept], 16;"),
+            coefficients);
   // Whatever comes first in the text.
   EXPECT_EQ(
       why_body("bra $second; $first: st.global.u64 [%out], %rd5; ret; $second: " + address + "bra $first;", variables),
@@ -189,6 +221,8 @@ TEST(OwnAddresses, those_that_stay_with_their_gpu_do_not) {
   // Which one it was, and how far from another one.
   EXPECT_EQ(body("setp.eq.u64 %p2, %rd5, %rd1; selp.b32 %r2, 1, 0, %p2; st.global.u32 [%out], %r2;"), "split");
   EXPECT_EQ(body("sub.s64 %rd6, %rd1, %rd5; st.global.u64 [%out], %rd6;"), "split");
+  EXPECT_EQ(body("add.s64 %rd6, %rd5, 8; sub.s64 %rd7, %rd6, %rd5; shr.u64 %rd8, %rd7, 2; st.global.u64 [%out], %rd8;"),
+            "split");
   // A shared variable is at one address.
   EXPECT_EQ(why_body("mov.u64 %rd4, data; cvta.global.u64 %rd5, %rd4; st.global.u64 [%out], %rd5;", variables),
             "split");

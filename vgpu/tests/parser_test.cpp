@@ -62,6 +62,7 @@ TEST(Parser, knows_every_kind_of_variable) {
   EXPECT_EQ(v[3].addresses[1].symbol, "vector");
   EXPECT_EQ(v[3].addresses[1].element, 1U);
   EXPECT_EQ(v[3].addresses[2].element, 2U);
+  EXPECT_FALSE(v[3].addresses[2].later_byte);
   EXPECT_TRUE(v[4].managed);
   EXPECT_EQ(v[5].name, "b");
   EXPECT_TRUE(v[5].initialized);

@@ -59,6 +59,7 @@ TEST(Refusal, names_what_the_corpus_has) {
 
 TEST(Refusal, knows_each_construct) {
   EXPECT_TRUE(begins(why_not("mov.u64 %rd1, %gridid;"), "%gridid"));
+  EXPECT_TRUE(begins(why_not("mov.u32 %r1, %total_smem_size;"), "shared memory: %total_smem_size"));
   EXPECT_TRUE(begins(why_not("griddepcontrol.wait;"), "grid synchronisation"));
   const std::string to_others =
       "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];";

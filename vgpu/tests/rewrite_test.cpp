@@ -215,6 +215,19 @@ TEST(Rewrite, counts_what_it_did) {
   EXPECT_EQ(variable(r, "addresses").addresses[1].offset, 8U);
 }
 
+// As nvcc has them in a struct without padding.
+TEST(Rewrite, reports_an_address_that_is_given_byte_by_byte_once) {
+  std::string bytes = "3";
+  for (const char* mask : {"0XFF", "0xFF00", "0xFF0000", "0xFF000000", "0xFF00000000", "0xFF0000000000",
+                           "0xFF000000000000", "0xFF00000000000000"})
+    bytes += std::string(", ") + mask + "(generic(counter))";
+  const Rewritten r = rewrite_text(ptx_module(".global .align 4 .u32 counter;\n.global .align 1 .u8 packed[10] = {" +
+                                              bytes + ", 4};\n.entry k() { ret; }"));
+  ASSERT_EQ(variable(r, "packed").addresses.size(), 1U);
+  EXPECT_EQ(variable(r, "packed").addresses[0].symbol, "counter");
+  EXPECT_EQ(variable(r, "packed").addresses[0].offset, 1U);
+}
+
 TEST(Rewrite, reports_variables_and_has_code_go_by_pointers) {
   const Rewritten r = rewrite_corpus("device_globals.ptx");
   EXPECT_EQ(variable(r, "counter").pointer, "dcgn_at_counter");

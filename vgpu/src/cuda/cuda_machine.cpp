@@ -230,11 +230,24 @@ class CudaMachine final : public Machine {
     const CUresult result =
         driver().pointer_attributes(attributes.size(), attributes.data(), values.data(), CUdeviceptr{address});
     if (result != CUDA_SUCCESS || type == 0) return MemoryKind::none;
-    if (managed != 0 || ordinary != 0 || pool) return MemoryKind::shared;
-    return type == CU_MEMORYTYPE_HOST ? MemoryKind::host : MemoryKind::alone;
+    if (managed != 0 || ordinary != 0) return MemoryKind::shared;
+    if (type == CU_MEMORYTYPE_HOST) return MemoryKind::host;
+    return pool && all_reach(pool) ? MemoryKind::shared : MemoryKind::alone;
   }
 
  private:
+  bool all_reach(CUmemoryPool pool) const {
+    return std::all_of(devices().begin(), devices().end(), [&](const Device& device) {
+      if (device.index() == devices().front().index()) return true;  // that the program works with
+      CUmemLocation location{};
+      location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      location.id = device.index();
+      CUmemAccess_flags access{};
+      return driver().pool_get_access(&access, pool, &location) == CUDA_SUCCESS &&
+             access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    });
+  }
+
   const std::size_t page_bytes_;
   std::vector<CUcontext> contexts_;
 };

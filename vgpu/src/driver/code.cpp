@@ -5,6 +5,8 @@
 
 #include <dcgn/error.hpp>
 
+#include <elf.h>
+
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -41,7 +43,11 @@ std::uint32_t magic_at(const void* image) {
 
 std::size_t bytes_of(const void* image) {
   switch (magic_at(image)) {
-    case elf_magic: return 0;  // machine code, of which nothing is read
+    case elf_magic: {  // machine code, in which nothing of interest stands behind its table of sections
+      Elf64_Ehdr header;
+      std::memcpy(&header, image, sizeof header);
+      return header.e_shoff + std::size_t{header.e_shnum} * header.e_shentsize;
+    }
     case fat_magic: {
       FatHeader header;
       std::memcpy(&header, image, sizeof header);
@@ -113,10 +119,14 @@ const Module* Code::take(Program& program) {
     why_left_ = "the program runs on one GPU";
     return nullptr;
   }
+  const DeviceProperties& first = gpu->device(0).properties();
+  const auto architecture = static_cast<unsigned>(10 * first.compute_major + first.compute_minor);
+  may_allocate_ = true;
   try {
-    const DeviceProperties& first = gpu->device(0).properties();
-    const FatEntry entry = ptx(static_cast<unsigned>(10 * first.compute_major + first.compute_minor));
+    const FatEntry entry = ptx(architecture);
     const std::string& text = entry.text;
+    may_allocate_ = text.empty() ? bytes_ == 0 || machine_code_names("module", {image_, bytes_}, architecture, "malloc")
+                                 : has_word(text, "malloc");
     if (text.empty())
       why_left_ = "no PTX: its module is compiled for machine code alone";
     else if (has_word(text, ".attribute(.managed)"))

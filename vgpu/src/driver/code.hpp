@@ -36,6 +36,8 @@ class Code {
   // Null where it was left; why_left() says why then.
   const Module* take(Program& program);
   const std::string& why_left() const { return why_left_; }
+  // Whether kernels of one that was left may allocate memory, which one GPU alone reaches.
+  bool may_allocate() const { return may_allocate_; }
   // Where kernels find a variable, part 0's place of a constant, which the others follow from now on; null where there
   // is none or the module was left.
   void* variable(Program& program, const char* name, std::size_t bytes);
@@ -49,7 +51,7 @@ class Code {
   const std::byte* image_ = nullptr;
   std::size_t bytes_ = 0;
   const AssemblerOptions options_;
-  bool decided_ = false;
+  bool decided_ = false, may_allocate_ = false;
   std::optional<Module> module_;
   std::string why_left_;
   std::vector<const void*> constants_;

@@ -109,11 +109,14 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
   });
 }
 
-// A call that writes from there on, somehow.
+// A call that writes from there on, somehow. `waits`: until it has, as the driver's does.
 template <class Real>
-CUresult write(const void* to, std::size_t bytes, CUstream stream, Real&& real) {
+CUresult write(const void* to, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
   return guarded("fill", [&] {
-    return after(real(), stream, [&](Program& program) { return note(program, to, nullptr, bytes, stream); });
+    return after(real(), stream, [&](Program& program) {
+      const bool constants = note(program, to, nullptr, bytes, stream);
+      return waits && constants;
+    });
   });
 }
 
@@ -141,17 +144,17 @@ std::size_t extent_of(std::size_t pitch, std::size_t width, std::size_t height) 
 }
 
 template <class Copy2D, class Real>
-CUresult copy_rows(const Copy2D* copy, CUstream stream, Real&& real) {
+CUresult copy_rows(const Copy2D* copy, CUstream stream, bool waits, Real&& real) {
   const bool to_memory =
       copy && (copy->dstMemoryType == CU_MEMORYTYPE_DEVICE || copy->dstMemoryType == CU_MEMORYTYPE_UNIFIED);
   if (!to_memory) return real();
   const CUdeviceptr to = copy->dstDevice + copy->dstY * copy->dstPitch + copy->dstXInBytes;
-  return write(pointer(to), extent_of(copy->dstPitch, copy->WidthInBytes, copy->Height), stream,
+  return write(pointer(to), extent_of(copy->dstPitch, copy->WidthInBytes, copy->Height), stream, waits,
                std::forward<Real>(real));
 }
 
 template <class Copy3D, class Real>
-CUresult copy_planes(const Copy3D* copy, CUstream stream, Real&& real) {
+CUresult copy_planes(const Copy3D* copy, CUstream stream, bool waits, Real&& real) {
   const bool to_memory =
       copy && (copy->dstMemoryType == CU_MEMORYTYPE_DEVICE || copy->dstMemoryType == CU_MEMORYTYPE_UNIFIED);
   if (!to_memory) return real();
@@ -159,7 +162,7 @@ CUresult copy_planes(const Copy3D* copy, CUstream stream, Real&& real) {
   const CUdeviceptr to = copy->dstDevice + copy->dstZ * plane + copy->dstY * copy->dstPitch + copy->dstXInBytes;
   const std::size_t bytes =
       copy->Depth == 0 ? 0 : plane * (copy->Depth - 1) + extent_of(copy->dstPitch, copy->WidthInBytes, copy->Height);
-  return write(pointer(to), bytes, stream, std::forward<Real>(real));
+  return write(pointer(to), bytes, stream, waits, std::forward<Real>(real));
 }
 
 // Calls that write wherever they are told to.
@@ -205,30 +208,31 @@ DCGN_BOTH(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr to, CUdeviceptr from, size_t
   return copy(pointer(to), pointer(from), bytes, meant(own_thread, stream), false,
               [&] { return real(to, from, bytes, stream); });
 })
-DCGN_BOTH(cuMemcpyPeer, _ptds, (CUdeviceptr to, CUcontext its, CUdeviceptr from, CUcontext other, size_t bytes),
-          { return write(pointer(to), bytes, none(own_thread), [&] { return real(to, its, from, other, bytes); }); })
+DCGN_BOTH(cuMemcpyPeer, _ptds, (CUdeviceptr to, CUcontext its, CUdeviceptr from, CUcontext other, size_t bytes), {
+  return write(pointer(to), bytes, none(own_thread), true, [&] { return real(to, its, from, other, bytes); });
+})
 DCGN_BOTH(cuMemcpyPeerAsync, _ptsz,
           (CUdeviceptr to, CUcontext its, CUdeviceptr from, CUcontext other, size_t bytes, CUstream stream), {
-            return write(pointer(to), bytes, meant(own_thread, stream),
+            return write(pointer(to), bytes, meant(own_thread, stream), false,
                          [&] { return real(to, its, from, other, bytes, stream); });
           })
 
 DCGN_BOTH(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D* its),
-          { return copy_rows(its, none(own_thread), [&] { return real(its); }); })
+          { return copy_rows(its, none(own_thread), true, [&] { return real(its); }); })
 DCGN_BOTH(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D* its),
-          { return copy_rows(its, none(own_thread), [&] { return real(its); }); })
+          { return copy_rows(its, none(own_thread), true, [&] { return real(its); }); })
 DCGN_BOTH(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D* its, CUstream stream),
-          { return copy_rows(its, meant(own_thread, stream), [&] { return real(its, stream); }); })
+          { return copy_rows(its, meant(own_thread, stream), false, [&] { return real(its, stream); }); })
 DCGN_BOTH(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D* its),
-          { return copy_planes(its, none(own_thread), [&] { return real(its); }); })
+          { return copy_planes(its, none(own_thread), true, [&] { return real(its); }); })
 DCGN_BOTH(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D* its, CUstream stream),
-          { return copy_planes(its, meant(own_thread, stream), [&] { return real(its, stream); }); })
+          { return copy_planes(its, meant(own_thread, stream), false, [&] { return real(its, stream); }); })
 DCGN_BOTH(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER* its),
-          { return copy_planes(its, none(own_thread), [&] { return real(its); }); })
+          { return copy_planes(its, none(own_thread), true, [&] { return real(its); }); })
 DCGN_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER* its, CUstream stream),
-          { return copy_planes(its, meant(own_thread, stream), [&] { return real(its, stream); }); })
+          { return copy_planes(its, meant(own_thread, stream), false, [&] { return real(its, stream); }); })
 DCGN_BOTH(cuMemcpyAtoD_v2, _ptds, (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
-          { return write(pointer(to), bytes, none(own_thread), [&] { return real(to, from, offset, bytes); }); })
+          { return write(pointer(to), bytes, none(own_thread), true, [&] { return real(to, from, offset, bytes); }); })
 DCGN_BOTH(cuMemcpyBatchAsync_v2, _ptsz,
           (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count, CUmemcpyAttributes* attributes,
            size_t* indices, size_t attribute_count, CUstream stream),
@@ -261,10 +265,12 @@ DCGN_BOTH(cuMemcpy3DBatchAsync, _ptsz,
                                   [&] { return real(count, operations, failed, flags, stream); });
           })
 DCGN_BOTH(cuStreamWriteValue32_v2, _ptsz, (CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags), {
-  return write(pointer(to), sizeof value, meant(own_thread, stream), [&] { return real(stream, to, value, flags); });
+  return write(pointer(to), sizeof value, meant(own_thread, stream), false,
+               [&] { return real(stream, to, value, flags); });
 })
 DCGN_BOTH(cuStreamWriteValue64_v2, _ptsz, (CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned flags), {
-  return write(pointer(to), sizeof value, meant(own_thread, stream), [&] { return real(stream, to, value, flags); });
+  return write(pointer(to), sizeof value, meant(own_thread, stream), false,
+               [&] { return real(stream, to, value, flags); });
 })
 DCGN_BOTH(cuStreamBatchMemOp_v2, _ptsz,
           (CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned flags),
@@ -275,40 +281,42 @@ DCGN_BOTH(cuMemsetD8_v2, _ptds, (CUdeviceptr to, unsigned char value, size_t cou
 DCGN_BOTH(cuMemsetD8Async, _ptsz, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
           { return fill(to, value, count, meant(own_thread, stream), [&] { return real(to, value, count, stream); }); })
 DCGN_BOTH(cuMemsetD16_v2, _ptds, (CUdeviceptr to, unsigned short value, size_t count),
-          { return write(pointer(to), 2 * count, none(own_thread), [&] { return real(to, value, count); }); })
+          { return write(pointer(to), 2 * count, none(own_thread), false, [&] { return real(to, value, count); }); })
 DCGN_BOTH(cuMemsetD16Async, _ptsz, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream), {
-  return write(pointer(to), 2 * count, meant(own_thread, stream), [&] { return real(to, value, count, stream); });
+  return write(pointer(to), 2 * count, meant(own_thread, stream), false,
+               [&] { return real(to, value, count, stream); });
 })
 DCGN_BOTH(cuMemsetD32_v2, _ptds, (CUdeviceptr to, unsigned value, size_t count),
-          { return write(pointer(to), 4 * count, none(own_thread), [&] { return real(to, value, count); }); })
+          { return write(pointer(to), 4 * count, none(own_thread), false, [&] { return real(to, value, count); }); })
 DCGN_BOTH(cuMemsetD32Async, _ptsz, (CUdeviceptr to, unsigned value, size_t count, CUstream stream), {
-  return write(pointer(to), 4 * count, meant(own_thread, stream), [&] { return real(to, value, count, stream); });
+  return write(pointer(to), 4 * count, meant(own_thread, stream), false,
+               [&] { return real(to, value, count, stream); });
 })
 DCGN_BOTH(cuMemsetD2D8_v2, _ptds, (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height), {
-  return write(pointer(to), extent_of(pitch, width, height), none(own_thread),
+  return write(pointer(to), extent_of(pitch, width, height), none(own_thread), false,
                [&] { return real(to, pitch, value, width, height); });
 })
 DCGN_BOTH(cuMemsetD2D8Async, _ptsz,
           (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream), {
-            return write(pointer(to), extent_of(pitch, width, height), meant(own_thread, stream),
+            return write(pointer(to), extent_of(pitch, width, height), meant(own_thread, stream), false,
                          [&] { return real(to, pitch, value, width, height, stream); });
           })
 DCGN_BOTH(cuMemsetD2D16_v2, _ptds, (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height), {
-  return write(pointer(to), extent_of(pitch, 2 * width, height), none(own_thread),
+  return write(pointer(to), extent_of(pitch, 2 * width, height), none(own_thread), false,
                [&] { return real(to, pitch, value, width, height); });
 })
 DCGN_BOTH(cuMemsetD2D16Async, _ptsz,
           (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream), {
-            return write(pointer(to), extent_of(pitch, 2 * width, height), meant(own_thread, stream),
+            return write(pointer(to), extent_of(pitch, 2 * width, height), meant(own_thread, stream), false,
                          [&] { return real(to, pitch, value, width, height, stream); });
           })
 DCGN_BOTH(cuMemsetD2D32_v2, _ptds, (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height), {
-  return write(pointer(to), extent_of(pitch, 4 * width, height), none(own_thread),
+  return write(pointer(to), extent_of(pitch, 4 * width, height), none(own_thread), false,
                [&] { return real(to, pitch, value, width, height); });
 })
 DCGN_BOTH(cuMemsetD2D32Async, _ptsz,
           (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream), {
-            return write(pointer(to), extent_of(pitch, 4 * width, height), meant(own_thread, stream),
+            return write(pointer(to), extent_of(pitch, 4 * width, height), meant(own_thread, stream), false,
                          [&] { return real(to, pitch, value, width, height, stream); });
           })
 

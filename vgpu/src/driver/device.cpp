@@ -96,6 +96,22 @@ CUresult synchronize_others() {
   });
 }
 
+CUstream per_thread(CUstream stream) { return stream ? stream : CU_STREAM_PER_THREAD; }
+
+// Behind the driver's call. What has failed to end may have ended all the same.
+CUresult begin_capture(CUresult result, CUstream stream) {
+  if (result == CUDA_SUCCESS) {
+    Call call;
+    call.program().note_capture(stream);
+  }
+  return result;
+}
+CUresult end_capture(CUresult result, CUstream stream) {
+  Call call;
+  if (!captures(stream)) call.program().end_capture(stream);
+  return result;
+}
+
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming): the driver's names
@@ -185,6 +201,30 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     if (!program.on_first_device()) return CUDA_SUCCESS;
     return in_other_contexts(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); });
   });
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+  return begin_capture(DCGN_REAL(cuStreamBeginCapture_v2)(stream, mode), stream);
+}
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
+  const auto real = DCGN_REAL_AS(decltype(::cuStreamBeginCapture_v2), "cuStreamBeginCapture_v2_ptsz");
+  return begin_capture(real(stream, mode), per_thread(stream));
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* after,
+                                     const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode) {
+  return begin_capture(DCGN_REAL(cuStreamBeginCaptureToGraph)(stream, graph, after, edges, count, mode), stream);
+}
+CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph, const CUgraphNode* after,
+                                          const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode) {
+  const auto real = DCGN_REAL_AS(decltype(::cuStreamBeginCaptureToGraph), "cuStreamBeginCaptureToGraph_ptsz");
+  return begin_capture(real(stream, graph, after, edges, count, mode), per_thread(stream));
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  return end_capture(DCGN_REAL(cuStreamEndCapture)(stream, graph), stream);
+}
+CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
+  const auto real = DCGN_REAL_AS(decltype(::cuStreamEndCapture), "cuStreamEndCapture_ptsz");
+  return end_capture(real(stream, graph), per_thread(stream));
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

@@ -6,6 +6,7 @@
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_driver.hpp"
 #include "device/emulated/emulated_device.hpp"
+#include "vgpu/src/driver/program.hpp"
 #include "vgpu/src/driver/real.hpp"
 
 #include <dcgn/error.hpp>
@@ -38,6 +39,7 @@ Driver real_driver() {
   d.memory_map = DCGN_REAL(cuMemMap);
   d.memory_unmap = DCGN_REAL(cuMemUnmap);
   d.memory_set_access = DCGN_REAL(cuMemSetAccess);
+  d.pool_get_access = DCGN_REAL(cuMemPoolGetAccess);
   d.module_load = DCGN_REAL(cuModuleLoadDataEx);
   d.module_unload = DCGN_REAL(cuModuleUnload);
   d.module_get_function = DCGN_REAL(cuModuleGetFunction);
@@ -107,6 +109,8 @@ class DriverStream final : public StreamState {
   void synchronize() override {
     const CurrentContext current(context_of(device_));
     if (!of_this_thread()) {
+      if (virtual_gpu::driver::Program::get().any_captures())  // which to wait for the context would end
+        throw Error(Code::unsupported, "synchronize", "a stream of another thread's, while one records a graph");
       check(DCGN_REAL(cuCtxSynchronize)(), "synchronize", "cuCtxSynchronize", device_, Code::kernel_failed);
       return;
     }

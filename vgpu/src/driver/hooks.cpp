@@ -12,8 +12,14 @@ extern "C" {
 // Forms that cuda.h does not declare, or has another meant by.
 #undef cuGetProcAddress
 #undef cuGraphAddNode
+#undef cuGraphAddKernelNode
+#undef cuGraphKernelNodeSetParams
+#undef cuGraphExecKernelNodeSetParams
 #undef cuMemcpyBatchAsync
 #undef cuMemcpy3DBatchAsync
+CUresult cuGraphAddKernelNode(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS_v1*);
+CUresult cuGraphKernelNodeSetParams(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
 CUresult cuGraphAddNode(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);
 CUresult cuMemcpyBatchAsync(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, CUmemcpyAttributes*, size_t*, size_t, size_t*,
                             CUstream);
@@ -26,6 +32,9 @@ decltype(cuLaunchKernel) cuLaunchKernel_ptsz;
 decltype(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
 decltype(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
 decltype(cuGraphLaunch) cuGraphLaunch_ptsz;
+decltype(cuStreamBeginCapture_v2) cuStreamBeginCapture_v2_ptsz;
+decltype(cuStreamBeginCaptureToGraph) cuStreamBeginCaptureToGraph_ptsz;
+decltype(cuStreamEndCapture) cuStreamEndCapture_ptsz;
 decltype(cuMemAllocAsync) cuMemAllocAsync_ptsz;
 decltype(cuMemAllocFromPoolAsync) cuMemAllocFromPoolAsync_ptsz;
 decltype(cuMemFreeAsync) cuMemFreeAsync_ptsz;
@@ -110,6 +119,9 @@ const Hook hooks[] = {
     hook("cuCtxSynchronize", 13000, &cuCtxSynchronize_v2),
     hook("cuCtxSetLimit", 3010, &cuCtxSetLimit),
     hook("cuStreamDestroy", 4000, &cuStreamDestroy_v2),
+    hook("cuStreamBeginCapture", 10010, &cuStreamBeginCapture_v2, &cuStreamBeginCapture_v2_ptsz),
+    hook("cuStreamBeginCaptureToGraph", 12030, &cuStreamBeginCaptureToGraph, &cuStreamBeginCaptureToGraph_ptsz),
+    hook("cuStreamEndCapture", 10000, &cuStreamEndCapture, &cuStreamEndCapture_ptsz),
 
     hook("cuModuleLoad", 2000, &cuModuleLoad),
     hook("cuModuleLoadData", 2000, &cuModuleLoadData),
@@ -133,6 +145,9 @@ const Hook hooks[] = {
     hook("cuLaunchKernel", 4000, &cuLaunchKernel, &cuLaunchKernel_ptsz),
     hook("cuLaunchKernelEx", 11060, &cuLaunchKernelEx, &cuLaunchKernelEx_ptsz),
     hook("cuLaunchCooperativeKernel", 9000, &cuLaunchCooperativeKernel, &cuLaunchCooperativeKernel_ptsz),
+    hook("cuGraphAddKernelNode", 10000, &cuGraphAddKernelNode),
+    hook("cuGraphKernelNodeSetParams", 10000, &cuGraphKernelNodeSetParams),
+    hook("cuGraphExecKernelNodeSetParams", 10010, &cuGraphExecKernelNodeSetParams),
     hook("cuGraphAddKernelNode", 12000, &cuGraphAddKernelNode_v2),
     hook("cuGraphKernelNodeSetParams", 12000, &cuGraphKernelNodeSetParams_v2),
     hook("cuGraphExecKernelNodeSetParams", 12000, &cuGraphExecKernelNodeSetParams_v2),
@@ -148,18 +163,22 @@ const Hook hooks[] = {
     hook("cuMemAllocFromPoolAsync", 11020, &cuMemAllocFromPoolAsync, &cuMemAllocFromPoolAsync_ptsz),
     hook("cuMemAllocManaged", 6000, &cuMemAllocManaged),
     hook("cuMemPoolCreate", 11020, &cuMemPoolCreate),
+    hook("cuMemPoolImportFromShareableHandle", 11020, &cuMemPoolImportFromShareableHandle),
     hook("cuMemFree", 3020, &cuMemFree_v2),
     hook("cuMemFreeAsync", 11020, &cuMemFreeAsync, &cuMemFreeAsync_ptsz),
     hook("cuMemSetAccess", 10020, &cuMemSetAccess),
     hook("cuMemUnmap", 10020, &cuMemUnmap),
     hook("cuIpcOpenMemHandle", 11000, &cuIpcOpenMemHandle_v2),
     hook("cuExternalMemoryGetMappedBuffer", 10000, &cuExternalMemoryGetMappedBuffer),
+    hook("cuGraphicsResourceGetMappedPointer", 3020, &cuGraphicsResourceGetMappedPointer_v2),
     hook("cuGraphAddMemAllocNode", 11040, &cuGraphAddMemAllocNode),
     hook("cuMemGetAddressRange", 3020, &cuMemGetAddressRange_v2),
     hook("cuMemGetInfo", 3020, &cuMemGetInfo_v2),
     hook("cuMemHostAlloc", 2020, &cuMemHostAlloc),
+    hook("cuMemAllocHost", 3020, &cuMemAllocHost_v2),
     hook("cuMemFreeHost", 2000, &cuMemFreeHost),
     hook("cuMemHostRegister", 6050, &cuMemHostRegister_v2),
+    hook("cuMemHostUnregister", 4000, &cuMemHostUnregister),
     hook("cuPointerGetAttribute", 4000, &cuPointerGetAttribute),
     hook("cuPointerGetAttributes", 7000, &cuPointerGetAttributes),
 

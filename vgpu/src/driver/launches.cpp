@@ -51,9 +51,23 @@ void note_heap(Program& program, const KernelInfo& kernel) {
     if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
 }
 
+// Of a kernel whose module was left; null for another's.
+void note_left(Program& program, const ProgramKernel* kernel) {
+  if (!kernel || kernel->code->may_allocate()) program.note_alone("memory of malloc in kernels");
+}
+
+// The driver refuses such a launch, and is to do so.
+bool asks_for_too_much(const ProgramKernel& kernel, std::size_t dynamic_bytes, std::size_t static_bytes) {
+  constexpr std::size_t unasked = 48 << 10;
+  const auto asked = kernel.attributes.find(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  return asked != kernel.attributes.end() ? dynamic_bytes > static_cast<std::size_t>(asked->second)
+                                          : dynamic_bytes != 0 && dynamic_bytes + static_bytes > unasked;
+}
+
 // Why a launch stays whole; empty where it may be split.
-std::string why_whole(const Request& request, const Kernel& its_kernel, const std::vector<Argument>& arguments,
+std::string why_whole(const Request& request, const ProgramKernel& of_program, const std::vector<Argument>& arguments,
                       Program& program) {
+  const Kernel& its_kernel = *of_program.kernel;
   const KernelInfo& kernel = its_kernel.info();
   note_heap(program, kernel);
   if (!kernel.reasons.empty()) return kernel.reasons.front();
@@ -64,8 +78,13 @@ std::string why_whole(const Request& request, const Kernel& its_kernel, const st
   if (blocks < program.parts().size()) return "fewer blocks than GPUs";
   if (captures(request.stream)) return "recorded into a CUDA graph";
   const Gpu& gpu = *program.gpu();
-  if (program.alone() && gpu.follows_pointers(its_kernel))
+  const auto& traits = gpu.traits(its_kernel);
+  if (asks_for_too_much(of_program, request.launch.shared_bytes, traits.static_shared))
+    return "more shared memory than the program has asked for";
+  if (program.alone() && traits.memory.follows_pointers)
     return std::string("follows pointers that lie in memory, where there is ") + program.alone();
+  if (program.pinned() && traits.memory.follows_atomics)
+    return "atomics by pointers that lie in memory, where there is memory of the host";
   // Memory that the driver does not know may be that of malloc in kernels.
   return gpu.why_whole(its_kernel, request.launch, arguments, [&](std::uintptr_t address, bool known) {
     return known ? !program.is_reached(address) : program.alone() != nullptr;
@@ -85,8 +104,12 @@ CUresult check(Program& program, ProgramKernel& kernel, const Request& request, 
                                                   static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
                                                 });
   program.report().note_split(kernel.name);
+  if (!differences) {
+    program.report().note_remark("a launch that was not made both ways: there was no memory for what it may write");
+    return result;
+  }
   program.report().note_check(kernel.name);
-  for (const auto& found : differences) {
+  for (const auto& found : *differences) {
     std::ostringstream text;
     text << found.count << " of " << found.bytes << " bytes at " << static_cast<const void*>(found.begin)
          << " differ, the first at " << static_cast<const void*>(found.begin + found.first) << " (byte " << found.first
@@ -107,6 +130,7 @@ CUresult launch(const Request& request, Real&& real) {
     // What it writes is not known.
     Gpu* const gpu = program.on_first_device() ? program.gpu_if_made() : nullptr;
     if (gpu) gpu->note_all_written(program.stream(request.stream));
+    if (gpu) note_left(program, kernel);
     const CUresult result = real(request.function);
     if (result == CUDA_SUCCESS) program.report().note_whole(name, why);
     return result;
@@ -124,10 +148,10 @@ CUresult launch(const Request& request, Real&& real) {
   const KernelInfo& info = kernel->kernel->info();
   const auto arguments = arguments_of(info, request);
   if (!arguments) return real(request.function);  // which the driver refuses
-  std::string why = why_whole(request, *kernel->kernel, *arguments, program);
+  std::string why = why_whole(request, *kernel, *arguments, program);
   if (why.empty()) {
     try {
-      if (program.checks_next()) return check(program, *kernel, request, *arguments, real);
+      if (program.checks_next() && !program.any_captures()) return check(program, *kernel, request, *arguments, real);
       gpu.launch_beside(stream, *kernel->kernel, request.launch, *arguments);
       program.report().note_split(kernel->name);
       return CUDA_SUCCESS;
@@ -219,10 +243,23 @@ void use_taken(Parameters& parameters) {
       parameters.func = whole_function(call.program(), *kernel);
       parameters.kern = nullptr;
       parameters.ctx = nullptr;
+    } else {
+      note_left(call.program(), kernel);
     }
     call.program().report().note_whole(kernel->name, "a node of a CUDA graph");
     return CUDA_SUCCESS;
   }));
+}
+
+template <class Real>
+CUresult with_taken(const CUDA_KERNEL_NODE_PARAMS_v1* parameters, const Real& real) {
+  if (!parameters) return CUDA_ERROR_INVALID_VALUE;
+  CUDA_KERNEL_NODE_PARAMS its{};
+  its.func = parameters->func;
+  use_taken(its);
+  CUDA_KERNEL_NODE_PARAMS_v1 meant = *parameters;
+  meant.func = its.func;
+  return real(&meant);
 }
 
 void note_memory_node(const CUgraphNodeParams* parameters) {
@@ -298,6 +335,30 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph, CUgraphNode node,
   CUDA_KERNEL_NODE_PARAMS meant = *parameters;
   use_taken(meant);
   return DCGN_REAL(cuGraphExecKernelNodeSetParams_v2)(graph, node, &meant);
+}
+
+#undef cuGraphAddKernelNode  // the forms before CUDA 12
+#undef cuGraphKernelNodeSetParams
+#undef cuGraphExecKernelNodeSetParams
+CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+  using Add = CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS_v1*);
+  return with_taken(parameters, [&](const CUDA_KERNEL_NODE_PARAMS_v1* meant) {
+    return DCGN_REAL_AS(Add, "cuGraphAddKernelNode")(node, graph, before, count, meant);
+  });
+}
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+  using Set = CUresult(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
+  return with_taken(parameters, [&](const CUDA_KERNEL_NODE_PARAMS_v1* meant) {
+    return DCGN_REAL_AS(Set, "cuGraphKernelNodeSetParams")(node, meant);
+  });
+}
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec graph, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+  using Set = CUresult(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
+  return with_taken(parameters, [&](const CUDA_KERNEL_NODE_PARAMS_v1* meant) {
+    return DCGN_REAL_AS(Set, "cuGraphExecKernelNodeSetParams")(graph, node, meant);
+  });
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData* edges,

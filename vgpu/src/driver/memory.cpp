@@ -64,6 +64,23 @@ void note_alone(const char* what) {
   Program::get().note_alone(what);
 }
 
+// Behind a call that has given the program memory which no buffer is.
+CUresult note_other(const char* name, void* memory, std::size_t bytes, bool pinned) {
+  return guarded(name, [&] {
+    Call call;
+    if (pinned) call.program().note_pinned();
+    if (call.program().checks() && bytes != 0) call.program().add_other(memory, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+void drop_other(void* memory) {
+  static_cast<void>(guarded("free", [&] {
+    Call call;
+    call.program().drop_other(memory);
+    return CUDA_SUCCESS;
+  }));
+}
+
 // Memory that a graph allocates is the graph's.
 template <class Real>
 CUresult allocate_in_order(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
@@ -86,8 +103,6 @@ bool begins_there(Program& program, CUdeviceptr address) {
   CUdeviceptr begin = 0;
   return find(program, address, begin) && begin == address;
 }
-
-void give_back(Program& program, CUdeviceptr address) { program.gpu()->free(reinterpret_cast<void*>(address)); }
 
 CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeAsync)* real) {
   return guarded("cuMemFreeAsync", [&] {
@@ -146,6 +161,17 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, size_t bytes, CUstream strea
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  bool special = false;
+  {
+    Call call;
+    special = call.program().is_special(pool);
+  }
+  if (special) {
+    const CUresult result = DCGN_REAL(cuMemAllocFromPoolAsync)(address, bytes, pool, stream);
+    return result == CUDA_SUCCESS
+               ? note_other("cuMemAllocFromPoolAsync", reinterpret_cast<void*>(*address), bytes, true)
+               : result;
+  }
   return allocate_in_order("cuMemAllocFromPoolAsync", address, bytes, stream,
                            [&] { return DCGN_REAL(cuMemAllocFromPoolAsync)(address, bytes, pool, stream); });
 }
@@ -155,6 +181,8 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* address, size_t bytes, CUmemo
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   const CUresult result = DCGN_REAL(cuMemAllocManaged)(address, bytes, flags);
+  if (result != CUDA_SUCCESS) return result;
+  static_cast<void>(note_other("cuMemAllocManaged", reinterpret_cast<void*>(*address), bytes, false));
   return guarded("cuMemAllocManaged", [&] {
     Call call;
     if (call.program().gpu())
@@ -168,28 +196,51 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   if (result != CUDA_SUCCESS) return result;
   return guarded("cuMemPoolCreate", [&] {
     Call call;
-    if (call.program().gpu() && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-      share_pool(call.program(), *pool);
+    if (!call.program().gpu()) return CUDA_SUCCESS;
+    if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) share_pool(call.program(), *pool);
+    if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+      call.program().add_special_pool(*pool);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Of another process.
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle, CUmemAllocationHandleType type,
+                                            unsigned long long flags) {
+  const CUresult result = DCGN_REAL(cuMemPoolImportFromShareableHandle)(pool, handle, type, flags);
+  if (result != CUDA_SUCCESS) return result;
+  return guarded("cuMemPoolImportFromShareableHandle", [&] {
+    Call call;
+    if (call.program().gpu()) share_pool(call.program(), *pool);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
   return guarded("cuMemFree", [&] {
-    bool ours = false, freed = false;
+    void* const memory = reinterpret_cast<void*>(address);
+    bool ours = false;
+    std::vector<void*> kept;
     {
       Call call;
-      call.program().drop_other(reinterpret_cast<void*>(address));
-      ours = begins_there(call.program(), address);
-      freed = ours && call.program().is_dying(reinterpret_cast<void*>(address));
+      Program& program = call.program();
+      program.drop_other(memory);
+      ours = begins_there(program, address);
+      if (ours && program.is_dying(memory)) return CUDA_ERROR_INVALID_VALUE;
+      if (ours && program.any_captures()) {
+        program.keep(memory);
+        return CUDA_SUCCESS;
+      }
+      if (ours) kept = program.take_kept();
     }
     if (!ours) return DCGN_REAL(cuMemFree_v2)(address);
-    if (freed) return CUDA_ERROR_INVALID_VALUE;
     // As the driver does: what was given to streams of which this library knows nothing, too. Without a Call: another
     // thread may have to let that go.
     static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
     Call call;
-    give_back(call.program(), address);
+    for (void* const earlier : kept) call.program().gpu()->free_unused(earlier);
+    call.program().gpu()->free(memory);
     return CUDA_SUCCESS;
   });
 }
@@ -220,6 +271,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
     }
     const bool reached =
         !others.empty() && DCGN_REAL(cuMemSetAccess)(address, bytes, others.data(), others.size()) == CUDA_SUCCESS;
+    if (program.gpu()->machine().memory_at(address) == dcgn::virtual_gpu::MemoryKind::host) program.note_pinned();
     if (reached || others.empty())
       program.add_reached(address, bytes);
     else
@@ -247,6 +299,10 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory 
                                          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* which) {
   note_alone("memory of another interface");
   return DCGN_REAL(cuExternalMemoryGetMappedBuffer)(address, memory, which);
+}
+CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* address, size_t* bytes, CUgraphicsResource resource) {
+  note_alone("memory of another interface");
+  return DCGN_REAL(cuGraphicsResourceGetMappedPointer_v2)(address, bytes, resource);
 }
 CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
                                 CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
@@ -293,24 +349,21 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   const CUresult result =
       DCGN_REAL(cuMemHostAlloc)(memory, bytes, flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-  if (result != CUDA_SUCCESS || bytes == 0) return result;
-  return guarded("cuMemHostAlloc", [&] {
-    Call call;
-    if (call.program().checks()) call.program().add_other(*memory, bytes);
-    return CUDA_SUCCESS;
-  });
+  return result == CUDA_SUCCESS ? note_other("cuMemHostAlloc", *memory, bytes, true) : result;
 }
+CUresult cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
 CUresult cuMemFreeHost(void* memory) {
-  static_cast<void>(guarded("cuMemFreeHost", [&] {
-    Call call;
-    call.program().drop_other(memory);
-    return CUDA_SUCCESS;
-  }));
+  drop_other(memory);
   return DCGN_REAL(cuMemFreeHost)(memory);
 }
 CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
-  return DCGN_REAL(cuMemHostRegister_v2)(memory, bytes,
-                                         flags | CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  const CUresult result = DCGN_REAL(cuMemHostRegister_v2)(
+      memory, bytes, flags | CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  return result == CUDA_SUCCESS ? note_other("cuMemHostRegister", memory, bytes, true) : result;
+}
+CUresult cuMemHostUnregister(void* memory) {
+  drop_other(memory);
+  return DCGN_REAL(cuMemHostUnregister)(memory);
 }
 
 // All that the GPUs have, together.

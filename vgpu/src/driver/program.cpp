@@ -76,15 +76,26 @@ bool Program::on_first_device() const {
          current == device::context_of(first_device());
 }
 
-Stream& Program::stream(CUstream native) {
+Program::StreamKey Program::key_of(CUstream native) {
   if (!native) native = CU_STREAM_LEGACY;
-  const bool of_thread = native == CU_STREAM_PER_THREAD;
-  std::unique_ptr<Stream>& stream = streams_[{native, of_thread ? std::this_thread::get_id() : std::thread::id()}];
-  if (!stream) stream = gpu_->adopt(native);
+  return {native, native == CU_STREAM_PER_THREAD ? std::this_thread::get_id() : std::thread::id()};
+}
+
+Stream& Program::stream(CUstream native) {
+  const StreamKey key = key_of(native);
+  std::unique_ptr<Stream>& stream = streams_[key];
+  if (!stream) stream = gpu_->adopt(key.first);
   return *stream;
 }
 
+bool Program::any_captures() {
+  // Of another thread's own stream nobody can ask.
+  std::erase_if(captures_, [](const StreamKey& key) { return key == key_of(key.first) && !captures(key.first); });
+  return !captures_.empty();
+}
+
 void Program::forget_stream(CUstream native) {
+  end_capture(native);
   const auto found = streams_.find({native, std::thread::id()});
   if (found == streams_.end()) return;
   // The driver does not wait for what it was given, either.
@@ -125,10 +136,17 @@ void Program::free_behind(CUstream its_stream, void* memory) {
 }
 
 bool Program::is_dying(const void* memory) const {
-  return std::any_of(dying_.begin(), dying_.end(), [&](const Dying& dying) { return dying.memory == memory; });
+  return std::find(kept_.begin(), kept_.end(), memory) != kept_.end() ||
+         std::any_of(dying_.begin(), dying_.end(), [&](const Dying& dying) { return dying.memory == memory; });
 }
 
 bool Program::free_dying(bool wait) {
+  bool any = false;
+  if (wait && !kept_.empty() && !any_captures() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS)
+    for (void* const memory : take_kept()) {
+      gpu_->free_unused(memory);
+      any = true;
+    }
   const std::size_t before = dying_.size();
   for (std::size_t i = 0; i < dying_.size();) {
     if (wait) dying_[i].last_use->synchronize();
@@ -140,7 +158,7 @@ bool Program::free_dying(bool wait) {
     dying_.erase(dying_.begin() + static_cast<std::ptrdiff_t>(i));
     gpu_->free_unused(memory);
   }
-  return dying_.size() != before;
+  return any || dying_.size() != before;
 }
 
 void Program::add_constant(const void* first, const Module& module, const std::string& name, std::size_t bytes) {
@@ -154,19 +172,23 @@ bool Program::repeat_constants(CUstream its_stream, const void* written, std::si
   const auto* const first = static_cast<const std::byte*>(written);
   for (const auto& [address, constant] : constants_) {
     const auto* const begin = static_cast<const std::byte*>(address);
-    if (begin >= first + bytes || begin + constant.bytes <= first) continue;
-    repeat(its_stream, constant);
+    const auto *const from = std::max(begin, first), *const to = std::min(begin + constant.bytes, first + bytes);
+    if (from >= to) continue;
+    // No more than was written: another stream may be writing the rest.
+    repeat(its_stream, constant, static_cast<std::size_t>(from - begin), static_cast<std::size_t>(to - from));
     any = true;
   }
+  if (any) gpu_->note_constants(stream(its_stream));
   return any;
 }
 
-void Program::repeat(CUstream its_stream, const Constant& constant) {
-  gpu_->repeat(stream(its_stream), gpu_->variable_at(constant.module, constant.name), constant.bytes);
+void Program::repeat(CUstream its_stream, const Constant& constant, std::size_t offset, std::size_t bytes) {
+  gpu_->repeat(stream(its_stream), gpu_->variable_at(constant.module, constant.name), offset, bytes);
 }
 
 void Program::repeat_all_constants(CUstream its_stream) {
-  for (const auto& [first, constant] : constants_) repeat(its_stream, constant);
+  for (const auto& [first, constant] : constants_) repeat(its_stream, constant, 0, constant.bytes);
+  if (!constants_.empty()) gpu_->note_constants(stream(its_stream));
 }
 
 Call::Call() : program_(Program::get()), lock_(program_.mutex_) {
@@ -197,7 +219,8 @@ void share_pool(Program& program, CUmemoryPool pool) {
       one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
       access.push_back(one);
     }
-  if (!access.empty()) static_cast<void>(DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()));
+  if (!access.empty() && DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()) != CUDA_SUCCESS)
+    program.note_alone("memory of a pool that the other GPUs were not given");
 }
 
 CUresult result_of(const Error& error) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,6 +52,12 @@ class Program {
   // first is kept.
   void note_alone(const char* what) { alone_ = alone_ ? alone_ : what; }
   const char* alone() const { return alone_; }  // null where there is none
+  // Pools whose memory is to be more than a GPU's: the host's, managed, for other processes.
+  void add_special_pool(CUmemoryPool pool) { special_pools_.insert(pool); }
+  bool is_special(CUmemoryPool pool) const { return special_pools_.count(pool) != 0; }
+  // There is memory of the host that GPUs reach.
+  void note_pinned() { pinned_ = true; }
+  bool pinned() const { return pinned_; }
 
   // The program gives work to another GPU itself, which may write any buffer: no copies are made by themselves any
   // more.
@@ -61,6 +68,13 @@ class Program {
   bool is_dying(const void* memory) const;
   // What may be freed by now, or all, waiting for it. Whether that was anything.
   bool free_dying(bool wait);
+  // While a stream records a graph, nothing may wait for the context: what is freed then is kept until one does.
+  void note_capture(CUstream stream) { captures_.insert(key_of(stream)); }
+  void end_capture(CUstream stream) { captures_.erase(key_of(stream)); }
+  bool any_captures();
+  void keep(void* memory) { kept_.push_back(memory); }
+  // For who waits for the context, and frees it then.
+  std::vector<void*> take_kept() { return std::exchange(kept_, {}); }
 
   // Whether the next launch that is split is to be made whole, too: every n-th, DCGN_VGPU_CHECK.
   bool checks_next() { return check_every_ != 0 && ++checkable_ % check_every_ == 0; }
@@ -88,7 +102,10 @@ class Program {
   bool tried_ = false;
   std::shared_ptr<Gpu> gpu_;
   // CU_STREAM_PER_THREAD is another stream in each thread; all others have no thread.
-  std::map<std::pair<CUstream, std::thread::id>, std::unique_ptr<Stream>> streams_;
+  using StreamKey = std::pair<CUstream, std::thread::id>;
+  static StreamKey key_of(CUstream native);
+  std::map<StreamKey, std::unique_ptr<Stream>> streams_;
+  std::set<StreamKey> captures_;
   std::vector<std::unique_ptr<Stream>> ended_;  // which the program has destroyed
   std::map<std::uintptr_t, std::size_t> reached_;
   const std::uint64_t check_every_;
@@ -99,13 +116,16 @@ class Program {
     std::unique_ptr<Marker> last_use;
   };
   std::vector<Dying> dying_;
+  std::vector<void*> kept_;
   const char* alone_ = nullptr;
+  bool pinned_ = false;
+  std::set<CUmemoryPool> special_pools_;
   struct Constant {
     Module module;
     std::string name;
     std::size_t bytes;
   };
-  void repeat(CUstream stream, const Constant& constant);
+  void repeat(CUstream stream, const Constant& constant, std::size_t offset, std::size_t bytes);
   std::map<const void*, Constant> constants_;  // by part 0's place
   Report report_;
 };
@@ -128,7 +148,7 @@ class Call {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // what was in force before, meanwhile
 };
 
-// Memory from this pool of the program's GPU is reached by the others, too.
+// Memory from this pool of the program's GPU is reached by the others, too, or else noted as alone.
 void share_pool(Program& program, CUmemoryPool pool);
 
 // Whether the stream's work is recorded into a graph. True, too, where that cannot be told as another stream's is.

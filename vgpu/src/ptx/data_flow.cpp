@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 namespace dcgn::virtual_gpu::ptx {
 
@@ -98,6 +100,46 @@ Address split_address(const Operand& operand) {
   offset.remove_prefix(std::min(offset.find_first_not_of(" \t"), offset.size()));
   if (!offset.empty() && offset.front() == '+') offset.remove_prefix(1);
   return {name.name, offset.empty() ? std::string_view("0") : offset};
+}
+
+std::map<std::string_view, std::size_t> find_rounds(const std::vector<Flow>& flows) {
+  std::map<std::string_view, std::vector<std::string_view>> next, previous;
+  for (const Flow& flow : flows)
+    for (const std::string_view to : flow.writes)
+      for (const std::string_view from : flow.reads) {
+        next[from].push_back(to);
+        previous[to].push_back(from);
+      }
+  std::vector<std::string_view> ended;
+  std::set<std::string_view> seen;
+  for (const auto& [start, unused] : next) {
+    std::vector<std::pair<std::string_view, std::size_t>> path;  // a register, how many of its successors were walked
+    if (seen.insert(start).second) path.emplace_back(start, 0);
+    while (!path.empty()) {
+      auto& [name, walked] = path.back();
+      const auto found = next.find(name);
+      if (found == next.end() || walked == found->second.size()) {
+        ended.push_back(name);
+        path.pop_back();
+      } else if (const std::string_view to = found->second[walked++]; seen.insert(to).second) {
+        path.emplace_back(to, 0);
+      }
+    }
+  }
+  std::map<std::string_view, std::size_t> rounds;
+  for (std::size_t n = ended.size(); n-- > 0;) {
+    if (rounds.count(ended[n]) != 0) continue;
+    std::vector<std::string_view> open = {ended[n]};
+    rounds[ended[n]] = n;
+    while (!open.empty()) {
+      const auto found = previous.find(open.back());
+      open.pop_back();
+      if (found == previous.end()) continue;
+      for (const std::string_view from : found->second)
+        if (rounds.try_emplace(from, n).second) open.push_back(from);
+    }
+  }
+  return rounds;
 }
 
 }  // namespace dcgn::virtual_gpu::ptx

@@ -3,6 +3,8 @@
 
 #include "vgpu/src/ptx/module.hpp"
 
+#include <cstddef>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +15,9 @@ struct Flow {
   std::vector<std::string_view> writes, reads;  // a guard is read; what is written under one is read too
 };
 Flow flow_of(const Instruction& instruction);
+// Registers that follow from each other have one number: the strongly connected components of what follows from what
+// (Kosaraju and Sharir).
+std::map<std::string_view, std::size_t> find_rounds(const std::vector<Flow>& flows);
 
 // Whether it may access global memory: its space is .global or is not told.
 bool is_global(const Instruction& access);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 namespace dcgn::virtual_gpu::ptx {
@@ -74,15 +76,17 @@ Variable parse_kind(TokenStream& tokens, Space space, Linkage linkage) {
 // Takes an expression and notes whose address it has: 1, -2.5, x+4, generic(x)+8, 0xFF00(x).
 void parse_value(TokenStream& tokens, Variable& variable, std::size_t element) {
   std::size_t depth = 0;
-  bool any = false;
+  bool any = false, later_byte = false;
   for (;; any = true) {
     if (tokens.at("(")) {
       ++depth;
+    } else if (tokens.at(TokenKind::number) && tokens.peek(1).text == "(") {
+      later_byte = std::strtoull(std::string(tokens.peek().text).c_str(), nullptr, 0) != 0xff;
     } else if (tokens.at(")") && depth > 0) {
       --depth;
     } else if (tokens.at(TokenKind::name)) {
       if (const std::string_view name = tokens.peek().text; name != "generic")
-        variable.addresses.push_back({name, element});
+        variable.addresses.push_back({name, element, later_byte});
     } else if (!tokens.at(TokenKind::number) && !is_operator(tokens.peek())) {
       break;
     }

@@ -128,7 +128,10 @@ class MemoryAnalysis {
     note(facts.traces, address, written);
   }
   void note_all(std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) note({word}, true, true);
+    for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) {
+      note({word}, true, true);
+      use(word).in_pieces = true;
+    }
   }
 
   Facts facts_of(const Operand& operand) const {
@@ -169,7 +172,7 @@ class MemoryAnalysis {
         address_at(i) != i.operands.size()) {
       // Constants are the same for all blocks.
       result.origins = i.has(".const") && !i.operands.empty() ? facts_of(i.operands.back()).origins : memory;
-      result.unknown = i.opcode == "call" || type_bytes(i) == 8 || type_bytes(i) == 0;
+      result.unknown = i.opcode == "call" || type_bytes(i) == 8 || type_bytes(i) == 0 || i.has(".f64");
     } else {
       const std::vector<bool> passed = passes(i);
       for (std::size_t o = 0; o < i.operands.size(); ++o) {
@@ -186,11 +189,13 @@ class MemoryAnalysis {
         }
         result.join(facts);
       }
-      // Two halves from anywhere may be a pointer.
-      if (i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector) {
-        result.unknown = true;
-        result.traces.insert(result.halves.begin(), result.halves.end());
-      }
+      // Two halves from anywhere may be a pointer, and so may other pieces.
+      const bool of_halves =
+          i.opcode == "mov" && !i.operands.empty() && i.operands.back().kind == Operand::Kind::vector;
+      const bool of_pieces = i.has(".b64") && (i.opcode == "bfi" || i.opcode == "or" || i.opcode == "xor");
+      const bool of_known = !result.words.empty() || !result.traces.empty() || result.variable;
+      if (of_halves || (of_pieces && (!of_known || (result.origins & memory) != 0))) result.unknown = true;
+      if (of_halves) result.traces.insert(result.halves.begin(), result.halves.end());
     }
     bool changed = false;
     for (const std::string_view name : flows_[number].writes) changed = registers_[name].join(result) || changed;
@@ -239,9 +244,13 @@ class MemoryAnalysis {
         note_all(from.offset, from.offset + from.bytes);
       else if (bytes == 8)
         note_all(offset, offset + count * bytes);
-      else if (bytes == 4 && from.bytes >= 8 && !has_shape(i, ".f"))
-        for (std::size_t n = 0; n < count; ++n)
-          changed = registers_[part(to, n).name].halves.insert((offset + 4 * n) / 8 * 8).second || changed;
+      else if (from.bytes >= 8 && !has_shape(i, ".f"))
+        for (std::size_t n = 0; n < count; ++n) {
+          Facts& facts = registers_[part(to, n).name];
+          const std::uint64_t word = (offset + bytes * n) / 8 * 8;
+          use(word).in_pieces = true;
+          changed = (bytes == 4 ? facts.halves : facts.traces).insert(word).second || changed;
+        }
       if (known && bytes != 0)
         give_up(offset, offset + count * bytes);
       else
@@ -262,7 +271,7 @@ class MemoryAnalysis {
 
   // i = i + s, however long the way round, where s follows from the grid's size and not from i.
   void find_strides() {
-    const std::map<std::string_view, std::size_t> rounds = find_rounds();
+    const std::map<std::string_view, std::size_t> rounds = find_rounds(flows_);
     for (const Flow& flow : flows_) {
       if (flow.writes.size() != 1) continue;
       const std::string_view to = flow.writes.front();
@@ -278,48 +287,6 @@ class MemoryAnalysis {
       });
       if (by_size && std::any_of(flow.reads.begin(), flow.reads.end(), goes_round)) registers_[to].origins |= stride;
     }
-  }
-
-  // Registers that follow from each other have one number: the strongly connected components of what follows from what
-  // (Kosaraju and Sharir).
-  std::map<std::string_view, std::size_t> find_rounds() const {
-    std::map<std::string_view, std::vector<std::string_view>> next, previous;
-    for (const Flow& flow : flows_)
-      for (const std::string_view to : flow.writes)
-        for (const std::string_view from : flow.reads) {
-          next[from].push_back(to);
-          previous[to].push_back(from);
-        }
-    std::vector<std::string_view> ended;
-    std::set<std::string_view> seen;
-    for (const auto& [start, unused] : next) {
-      std::vector<std::pair<std::string_view, std::size_t>> path;  // a register, how many of its successors were walked
-      if (seen.insert(start).second) path.emplace_back(start, 0);
-      while (!path.empty()) {
-        auto& [name, walked] = path.back();
-        const auto found = next.find(name);
-        if (found == next.end() || walked == found->second.size()) {
-          ended.push_back(name);
-          path.pop_back();
-        } else if (const std::string_view to = found->second[walked++]; seen.insert(to).second) {
-          path.emplace_back(to, 0);
-        }
-      }
-    }
-    std::map<std::string_view, std::size_t> rounds;
-    for (std::size_t n = ended.size(); n-- > 0;) {
-      if (rounds.count(ended[n]) != 0) continue;
-      std::vector<std::string_view> open = {ended[n]};
-      rounds[ended[n]] = n;
-      while (!open.empty()) {
-        const auto found = previous.find(open.back());
-        open.pop_back();
-        if (found == previous.end()) continue;
-        for (const std::string_view from : found->second)
-          if (rounds.try_emplace(from, n).second) open.push_back(from);
-      }
-    }
-    return rounds;
   }
 
   void judge(std::size_t number) {
@@ -348,6 +315,7 @@ class MemoryAnalysis {
 
   // It may do anything with memory.
   void judge_unknown(const Instruction& i) {
+    note_atomic(true);
     result_.writes_elsewhere = result_.follows_pointers = true;
     for (const Operand& operand : i.operands) {
       give_up(facts_of(operand));
@@ -374,6 +342,17 @@ class MemoryAnalysis {
     }
     // A descriptor holds the address.
     if (i.has(".tensor")) result_.follows_pointers = true;
+    if (is_atomic(i)) note_atomic(is_unknown(facts_of(i.operands[address_at(i)])));
+  }
+
+  // Whatever the scope, but that of one block, whose atomics no other GPU meets.
+  static bool is_atomic(const Instruction& i) {
+    return (i.opcode == "atom" || i.opcode == "red") && is_global(i) && !i.has(".cta") &&
+           address_at(i) != i.operands.size();
+  }
+  void note_atomic(bool unknown) {
+    result_.atomics = true;
+    result_.follows_atomics = result_.follows_atomics || unknown;
   }
 
   static bool is_unknown(const Facts& address) {
@@ -447,8 +426,10 @@ class MemoryAnalysis {
   // Of functions that it calls nothing is followed: their stores may go anywhere, but for shared memory and the stack.
   void look_at_callees() {
     const std::vector<std::size_t> reached = calls_.reach(number_);
-    if (!calls_.strangers(reached).empty() || calls_.calls_by_pointer(reached))
+    if (!calls_.strangers(reached).empty() || calls_.calls_by_pointer(reached)) {
       result_.writes_elsewhere = result_.follows_pointers = true;
+      note_atomic(true);
+    }
     for (const std::size_t f : reached)
       for (const Instruction& i : module_.functions[f].instructions) {
         if ((i.opcode == "call" && callee_of(i) == "memset") || !is_known_opcode(i.opcode))
@@ -456,6 +437,7 @@ class MemoryAnalysis {
         const std::size_t at = address_at(i);
         if (f == number_ || at == i.operands.size()) continue;
         if (may_write_elsewhere(i, named_in(f, i.operands[at]))) result_.writes_elsewhere = true;
+        if (is_atomic(i)) note_atomic(is_unknown(named_in(f, i.operands[at])));
         const std::vector<bool> places = global_addresses(i);
         for (std::size_t o = 0; o < i.operands.size(); ++o)
           if ((places[o] && is_unknown(named_in(f, i.operands[o]))) || i.has(".tensor"))
@@ -487,9 +469,18 @@ class MemoryAnalysis {
 }  // namespace
 
 const PointerUse* MemoryUse::at(std::uint64_t offset) const {
-  const auto found =
-      std::find_if(pointers.begin(), pointers.end(), [&](const PointerUse& use) { return use.offset == offset; });
-  return found == pointers.end() ? nullptr : &*found;
+  const auto found = std::lower_bound(pointers.begin(), pointers.end(), offset,
+                                      [](const PointerUse& use, std::uint64_t to) { return use.offset < to; });
+  return found == pointers.end() || found->offset != offset ? nullptr : &*found;
+}
+
+bool MemoryUse::may_be_pointer(std::uint64_t offset) const {
+  const PointerUse* const first = at(offset / 8 * 8);
+  if (!first) return false;
+  const bool used = first->address || first->written;
+  if (offset % 8 == 0) return used;
+  const PointerUse* const second = first->in_pieces ? at(offset / 8 * 8 + 8) : nullptr;
+  return second && second->in_pieces && (used || second->address || second->written);
 }
 
 MemoryUse memory_use(const Module& module, const CallGraph& calls, std::size_t kernel) {

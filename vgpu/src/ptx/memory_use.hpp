@@ -27,6 +27,8 @@ struct PointerUse {
   // Such an access may write, or the word goes where it is not followed: to a function, into memory. To be compared,
   // shifted left or multiplied makes no pointer.
   bool written = false;
+  // It is loaded by less than eight bytes, or by other eight: a pointer of a packed struct may begin anywhere in it.
+  bool in_pieces = false;
 
   // Whether blocks far from each other in a grid of this shape, numbered with x fastest, may read the same memory.
   bool read_by_all(std::uint32_t y, std::uint32_t z) const {
@@ -43,8 +45,13 @@ struct MemoryUse {
   // Reads, or may read, or writes global memory at an address that was read from memory or is of unknown origin: none
   // of its pointers, no variable, not the stack. In functions that it calls each address is unknown but a name's.
   bool follows_pointers = false;
+  // Has atomics, of more than a block's scope, on memory that may be global; and such at an address that was read from
+  // memory or is of unknown origin.
+  bool atomics = false, follows_atomics = false;
 
   const PointerUse* at(std::uint64_t offset) const;
+  // Whether a pointer whose first byte this is may be accessed, or go where it is not followed.
+  bool may_be_pointer(std::uint64_t offset) const;
 };
 
 // Follows pointers through registers, whatever the order of instructions: a register may be what any of them makes it.

@@ -28,6 +28,7 @@ struct Version {
 struct AddressUse {
   std::string_view symbol;
   std::size_t element;  // of the initializer, from 0, braces flattened
+  bool later_byte;      // of one that is given byte by byte, as in packed structs, not the first
 };
 
 // A variable, a parameter or a register.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -14,20 +15,29 @@ namespace dcgn::virtual_gpu::ptx {
 
 namespace {
 
-// What a register or a parameter may hold: the address of what each GPU has of its own, one in shared memory or the
+// What a register or a parameter may hold: addresses of what each GPU has of its own, one in shared memory or the
 // stack, another one.
 struct Held {
-  const Variable* own = nullptr;  // of several the one that comes first in the module
+  const Variable* own = nullptr;        // of several the one that comes first in the module
+  std::set<const Variable*> holders{};  // of these all whose first content has addresses
   bool inside = false, other = false;
 
+  void add(const Variable* v) {
+    own = own && own < v ? own : v;
+    if (!v->addresses.empty()) holders.insert(v);
+  }
   // Whether that was news.
   bool join(const Held& more) {
-    const Held before = *this;
+    const auto state = [&] { return std::tuple(own, holders.size(), inside, other); };
+    const auto before = state();
     if (more.own && (!own || more.own < own)) own = more.own;
+    holders.insert(more.holders.begin(), more.holders.end());
     inside = inside || more.inside;
     other = other || more.other;
-    return own != before.own || inside != before.inside || other != before.other;
+    return before != state();
   }
+  // What memory holds where it was stored.
+  Held stored() const { return {own, holders}; }
 };
 
 class AddressFlow {
@@ -48,12 +58,11 @@ class AddressFlow {
     if (std::none_of(module_.variables.begin(), module_.variables.end(), is_named)) return stored;
     for (std::size_t f = 0; f < module_.functions.size(); ++f)
       for (std::size_t i = 0; i < module_.functions[f].instructions.size(); ++i) add_step(f, i);
-    while (!open_.empty()) {
-      const std::size_t step = open_.front();
-      open_.pop_front();
-      steps_[step].waits = false;
-      run_step(steps_[step].function, steps_[step].instruction);
-    }
+    settle();
+    settled_ = true;
+    for (std::size_t step = 0; step < steps_.size(); ++step)
+      if (module_.functions[steps_[step].function].instructions[steps_[step].instruction].has(".const")) open(step);
+    settle();
     for (const Step& step : steps_)
       if (const Variable* own = stores(step.function, step.instruction))
         stored[step.function].push_back({step.instruction, own->name});
@@ -69,6 +78,18 @@ class AddressFlow {
     Held held;
     std::vector<std::size_t> readers;  // steps
   };
+
+  void open(std::size_t step) {
+    if (!std::exchange(steps_[step].waits, true)) open_.push_back(step);
+  }
+  void settle() {
+    while (!open_.empty()) {
+      const std::size_t step = open_.front();
+      open_.pop_front();
+      steps_[step].waits = false;
+      run_step(steps_[step].function, steps_[step].instruction);
+    }
+  }
 
   std::size_t new_place() {
     places_.emplace_back();
@@ -112,8 +133,7 @@ class AddressFlow {
 
   void give(std::size_t place, const Held& held) {
     if (!places_[place].held.join(held)) return;
-    for (const std::size_t reader : places_[place].readers)
-      if (!std::exchange(steps_[reader].waits, true)) open_.push_back(reader);
+    for (const std::size_t reader : places_[place].readers) open(reader);
   }
   void give(std::size_t function, const Instruction& i, const Operand& to, const Held& held) {
     for_each_name(to, [&](const Operand& name) { give(place_of(function, name.name, i.scope), held); });
@@ -128,7 +148,7 @@ class AddressFlow {
       if (name.name.empty() || name.name.front() == '%') return;
       if (const Variable* v = f.declares(name.name) ? find_own(f, name.name) : variables_.find(name.name)) {
         if (variables_.is_own(*v) && !variables_.holds_functions(*v))
-          all.own = all.own && all.own < v ? all.own : v;
+          all.add(v);
         else if (v->space == Space::shared || v->space == Space::local)
           all.inside = true;
         else if (v->space != Space::parameter && v->space != Space::reg)
@@ -154,7 +174,7 @@ class AddressFlow {
     if (i.has(".param"))
       return store ? give(function, i, i.operands[at], value(function, i)) : load_parameter(function, i);
     if (store && is_private(function, i))
-      for (const std::size_t place : private_places(function, i)) give(place, {value(function, i).own, false, false});
+      for (const std::size_t place : private_places(function, i)) give(place, value(function, i).stored());
     if (!store || i.opcode == "atom") load(function, i);
   }
 
@@ -196,26 +216,25 @@ class AddressFlow {
     const Held address = held_by(function, i, i.operands[at]);
     Held result;
     result.other = true;
-    if (may_be_address(i)) {
+    if (!is_floating(i)) {
       const bool generic = is_global(i) && !i.has(".global");
       // By an unknown address, too: it may be one of the stack, the caller's or one that was kept there.
       if ((generic && (address.inside || address.other)) || (!is_global(i) && !i.has(".const")))
-        for (const std::size_t place : private_places(function, i))
-          result.join({places_[place].held.own, false, false});
-      if (address.own)
-        for (const AddressUse& use : address.own->addresses)
-          if (const Variable* held = variables_.find(use.symbol); held && variables_.is_own(*held))
-            result.join({held, false, false});
+        for (const std::size_t place : private_places(function, i)) result.join(places_[place].held.stored());
+      // By an address that was not followed, any constant.
+      Held from = address;
+      if (settled_ && i.has(".const") && !address.own)
+        for (const Variable& v : module_.variables)
+          if (v.space == Space::constant) from.add(&v);
+      for (const Variable* holder : from.holders)
+        for (const AddressUse& use : holder->addresses)
+          if (const Variable* held = variables_.find(use.symbol); held && variables_.is_own(*held)) result.add(held);
     }
     give(function, i, i.operands.front(), result);
   }
 
-  // Eight bytes, or two registers of four.
-  static bool may_be_address(const Instruction& i) {
-    const std::size_t bytes = type_bytes(i);
-    return bytes == 8 || bytes == 0 ||
-           (bytes == 4 && i.operands.front().kind == Operand::Kind::vector && !i.has(".f32") && !i.has(".f64"));
-  }
+  // Addresses of packed structs are loaded and stored byte by byte.
+  static bool is_floating(const Instruction& i) { return i.has(".f32"); }
 
   void call(std::size_t function, std::size_t instruction) {
     const Instruction& i = module_.functions[function].instructions[instruction];
@@ -234,8 +253,8 @@ class AddressFlow {
         give(place_of(t, callee.parameters[a].name, 0), held);
       }
       if (private_memory) {  // either may store there what the other loads
-        give(memory_[t], {places_[memory_[function]].held.own, false, false});
-        give(memory_[function], {places_[memory_[t]].held.own, false, false});
+        give(memory_[t], places_[memory_[function]].held.stored());
+        give(memory_[function], places_[memory_[t]].held.stored());
       }
       for (std::size_t r = 0; results && r < results->parts.size() && r < callee.results.size(); ++r)
         give(function, i, results->parts[r], places_[place_of(t, callee.results[r].name, 0)].held);
@@ -252,24 +271,18 @@ class AddressFlow {
     return call.operands.front().kind == Operand::Kind::list ? &call.operands.front() : nullptr;
   }
 
-  // An address plus something is one, and so is each of its halves.
+  // An address plus something is one, and so is each of its pieces, whatever moves them. What compares, counts or makes
+  // an offset of an index gives none, nor does the distance of two.
   void compute(std::size_t function, const Instruction& i) {
-    constexpr std::array<std::string_view, 13> all = {"mov", "cvta", "add", "addc", "selp", "slct", "or",
-                                                      "and", "xor",  "min", "max",  "prmt", "lop3"};
-    constexpr std::array<std::string_view, 3> first = {"sub", "subc", "shfl"};
-    constexpr std::array<std::string_view, 3> last = {"mad", "mad24", "madc"};
-    const auto is_any = [&](const auto& words) {
-      return std::find(words.begin(), words.end(), i.opcode) != words.end();
-    };
-    const auto words = std::count_if(i.qualifiers.begin(), i.qualifiers.end(),
-                                     [](std::string_view q) { return q == ".u64" || q == ".s64" || q == ".b64"; });
-    std::size_t begin = 1, end = 1;  // of operands that the result may be
-    if (is_any(all)) end = i.operands.size();
-    if (is_any(first) || (i.opcode == "cvt" && words == 2)) end = 2;
-    if (is_any(last) && i.operands.size() == 4) std::tie(begin, end) = std::pair(3, 4);
+    constexpr std::array<std::string_view, 12> none = {"setp", "set",  "testp", "mul",   "mul24",    "div",
+                                                       "rem",  "popc", "clz",   "bfind", "isspacep", "sad"};
+    if (std::find(none.begin(), none.end(), i.opcode) != none.end()) return;
+    const bool sum = i.operands.size() == 4 && (i.opcode == "mad" || i.opcode == "mad24" || i.opcode == "madc");
+    const bool difference = i.operands.size() == 3 && (i.opcode == "sub" || i.opcode == "subc");
     Held result;
-    for (std::size_t o = begin; o < std::min(end, i.operands.size()); ++o)
+    for (std::size_t o = sum ? 3 : 1; o < (difference ? 2 : i.operands.size()); ++o)
       result.join(held_by(function, i, i.operands[o]));
+    if (difference && held_by(function, i, i.operands[2]).own) result = {};
     give(function, i, i.operands.front(), result);
   }
 
@@ -283,9 +296,14 @@ class AddressFlow {
       Held all;
       if (arguments) all = held_by(function, i, *arguments);
       if (all.inside)
-        for (const std::size_t place : {memory_[function], shared_}) all.join({places_[place].held.own, false, false});
+        for (const std::size_t place : {memory_[function], shared_}) all.join(places_[place].held.stored());
       return all.own;
     }
+    const auto global = std::find(i.qualifiers.begin(), i.qualifiers.end(), ".global");
+    const auto shared = std::find_if(i.qualifiers.begin(), i.qualifiers.end(),
+                                     [](std::string_view q) { return q.substr(0, 7) == ".shared"; });
+    if (i.opcode == "cp" && global < shared && shared != i.qualifiers.end())
+      return places_[shared_].held.own;  // by bulk copies
     const bool store = i.opcode == "st" || i.opcode == "red" || i.opcode == "atom";
     if (!store || address_at(i) == i.operands.size() || is_private(function, i)) return nullptr;
     return value(function, i).own;
@@ -302,6 +320,7 @@ class AddressFlow {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> targets_;       // of calls
   std::vector<Step> steps_;
   std::deque<std::size_t> open_;  // steps that wait
+  bool settled_ = false;          // whether what no register holds so far, none will
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ struct StoredAddress {
 };
 
 // By function: its stores to global memory, or to a space that is not told, of the address of a constant, a compiler's
-// string or an opaque variable; and its calls that hand one to another module. What the driver has for every module
-// (vprintf, __assertfail) keeps none.
+// string or an opaque variable, whole or in pieces; and its calls that hand one to another module. What the driver has
+// for every module (vprintf, __assertfail) keeps none.
 //
 // Addresses are followed through registers, whatever the order of instructions; through calls and their results; and
 // through shared memory and a function's stack, each taken for one place: what is stored there may be loaded there.

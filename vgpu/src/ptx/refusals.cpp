@@ -18,6 +18,7 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, N>& wor
 
 std::optional<std::string> register_refusal(std::string_view name) {
   if (name.starts_with("%envreg")) return "grid synchronisation: " + std::string(name) + " is the grid's workspace";
+  if (name == "%total_smem_size") return "shared memory: " + std::string(name) + " is more where a kernel is split";
   if (name == "%gridid") return "%gridid: each GPU's launch has another";
   constexpr std::array<std::string_view, 4> others = {"%clusterid", "%nclusterid", "%is_explicit_cluster",
                                                       "%aggr_smem_size"};

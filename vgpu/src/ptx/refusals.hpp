@@ -19,6 +19,7 @@ namespace dcgn::virtual_gpu::ptx {
 //   textures, surfaces     an object is known to the GPU on which it was made
 //   multimem               addresses of a group of GPUs that the program chose itself
 //   cp.reduce.async.bulk   to global memory: atomic within one GPU, and there is no wider scope; red.async likewise
+//   %total_smem_size       counts what is added to a block's shared memory
 //   others                 an instruction that is not known, of a later version of PTX
 // Spin-waits are in spin_wait.hpp.
 std::optional<std::string> refusal(const Module& module, const Instruction& instruction);

@@ -183,7 +183,7 @@ class Rewriter {
       report.managed = v.managed;
       report.external = v.linkage == Linkage::external;
       for (const AddressUse& use : v.addresses)
-        report.addresses.push_back({std::string(use.symbol), use.element * v.element});
+        if (!use.later_byte) report.addresses.push_back({std::string(use.symbol), use.element * v.element});
       result.variables.push_back(std::move(report));
     }
   }

@@ -61,17 +61,26 @@ bool SharedVariables::is_own(const Variable& v) const {
   return (v.space == Space::global || v.space == Space::constant) && !why_not(v).empty();
 }
 
+bool SharedVariables::leads_to_functions(const Variable& variable) const {
+  const std::vector<const Variable*> reached = reached_from(variable);
+  return std::any_of(reached.begin(), reached.end(), [&](const Variable* v) { return holds_functions(*v); });
+}
+
 std::optional<SharedVariables::ForeignAddress> SharedVariables::foreign_address(const Variable& variable) const {
-  std::vector<const Variable*> open = {&variable};
-  std::set<const Variable*> seen = {&variable};
-  for (std::size_t i = 0; i < open.size(); ++i)
-    for (const AddressUse& use : open[i]->addresses) {
-      const Variable* held = find(use.symbol);
-      if (!held) continue;
-      if (is_own(*held) && !is_own(*open[i])) return ForeignAddress{open[i]->name, held->name};
-      if (seen.insert(held).second) open.push_back(held);
-    }
+  for (const Variable* holder : reached_from(variable))
+    for (const AddressUse& use : holder->addresses)
+      if (const Variable* held = find(use.symbol); held && is_own(*held) && !is_own(*holder))
+        return ForeignAddress{holder->name, held->name};
   return std::nullopt;
+}
+
+std::vector<const Variable*> SharedVariables::reached_from(const Variable& variable) const {
+  std::vector<const Variable*> reached = {&variable};
+  std::set<const Variable*> seen = {&variable};
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    for (const AddressUse& use : reached[i]->addresses)
+      if (const Variable* held = find(use.symbol); held && seen.insert(held).second) reached.push_back(held);
+  return reached;
 }
 
 const Variable* SharedVariables::find(std::string_view name) const {

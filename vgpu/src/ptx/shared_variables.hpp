@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dcgn::virtual_gpu::ptx {
 
@@ -32,6 +33,8 @@ class SharedVariables {
   // Whether its first content holds addresses of functions; a table of virtual functions that another module defines
   // is taken for one that does.
   bool holds_functions(const Variable& variable) const;
+  // Whether code that names it may get at such content: its own, or what its first content leads to.
+  bool leads_to_functions(const Variable& variable) const;
   // Whether it is in global or constant memory, and each GPU has its own.
   bool is_own(const Variable& variable) const;
 
@@ -51,6 +54,8 @@ class SharedVariables {
   std::size_t replace(const Function& function, const Instruction& instruction, Edits& edits) const;
 
  private:
+  // Those that code which names `variable` may get at, itself first.
+  std::vector<const Variable*> reached_from(const Variable& variable) const;
   bool in_constant_memory(const Variable& variable) const {
     return constants_fit_ && variable.linkage == Linkage::local;
   }

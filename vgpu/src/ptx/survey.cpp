@@ -83,10 +83,12 @@ Survey::Survey(const Module& module, const Options& options, const SharedVariabl
     : module_(module), options_(options), variables_(variables), calls_(module), crowded_(module.functions.size()) {
   check_module();
   check_names();
-  for (const Variable& v : module_.variables)
+  for (const Variable& v : module_.variables) {
+    if (variables_.leads_to_functions(v)) functions_.insert(v.name);
     if (const auto found = variables_.foreign_address(v))
       foreign_[v.name] = "variables: " + std::string(found->holder) + " holds the address of " +
                          std::string(found->of) + ", of which each GPU has its own";
+  }
   const auto stored = find_stored_addresses(module_, calls_, variables_);
   for (std::size_t f = 0; f < module_.functions.size(); ++f) {
     const auto& instructions = module_.functions[f].instructions;
@@ -189,7 +191,7 @@ std::optional<std::string> Survey::function_refusal(const Function& function, co
     for_each_name(operand, [&](const Operand& name) {
       if (named || name.name.data() == callee.data()) return;
       const Variable* variable = variables_.find(name.name);
-      named = (calls_.is_function(name.name) || (variable && variables_.holds_functions(*variable))) &&
+      named = (calls_.is_function(name.name) || (variable && functions_.count(variable->name) != 0)) &&
               !function.declares(name.name);
     });
   if (named) return "functions: their addresses differ between GPUs";

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,7 @@ class Survey {
   const SharedVariables& variables_;
   CallGraph calls_;
   std::map<std::string_view, std::string> foreign_;  // by variable: why none may name it
+  std::set<std::string_view> functions_;             // variables that lead to addresses of functions
   std::vector<bool> readers_;                        // by function: whether its own code reads index or size
   std::vector<bool> crowded_;  // by function: whether it is a kernel in whose shared memory the record has no room
   std::map<std::size_t, std::size_t> readers_of_crowded_;  // functions that read the hardware's index, of which kernel

@@ -68,6 +68,11 @@ expect "a check" 0 "made split and whole: 38 launches, no memory differs" \
 cmp -s "$work/out" "$work/bare" || fail "a check: another result"
 expect "a check of some" 0 "made split and whole: 12 launches, no memory differs" \
   "$dcgn" vgpu run --gpus 0,1 --check=3 "$program" "$here/kernels"
+# No room for what is saved before, or behind the split launch.
+for pieces in 12 20; do
+  DCGN_TEST_FAKE_PIECES=$pieces expect "a check in $pieces pieces" 0 "a launch that was not made both ways" \
+    "$dcgn" vgpu run --gpus 0,1 --check -- "$program" "$here/kernels" vector_add
+done
 for often in often 0 -1 1.5; do
   expect "a check of none" 2 "--check=$often: expected every how many" "$dcgn" vgpu run --check=$often "$program"
 done

@@ -170,6 +170,9 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 }
 CUresult cuCtxSynchronize() {
   if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  for (const Stream* stream : state().streams)
+    if (stream->captures && stream->device == current()->device)
+      fail("a wait for a context with a stream that captures");
   return finish_device(current()->device), CUDA_SUCCESS;
 }
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
@@ -345,6 +348,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const C
                      unsigned long long) {
   const Lock lock;
   if (bytes % page != 0) return CUDA_ERROR_INVALID_VALUE;
+  static const char* const most = std::getenv("DCGN_TEST_FAKE_PIECES");
+  if (most && state().physical.size() >= std::strtoul(most, nullptr, 10)) return CUDA_ERROR_OUT_OF_MEMORY;
   const int file = memfd_create("fake GPU", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
   *handle = static_cast<CUmemGenericAllocationHandle>(file);

@@ -1,56 +1,13 @@
-// A program of CUDA's runtime that knows of one GPU, and does what a split launch may get wrong: memory and functions that
-// one GPU alone reaches, arrays given from outside of their memory, pieces written by many streams. Each step checks its
-// results. Arguments: steps; all without.
-#include <cuda.h>
-#include <cuda_runtime.h>
+// A program of CUDA's runtime that knows of one GPU, and does what a split launch may get wrong: memory and functions
+// that one GPU alone reaches, arrays given from outside of their memory, pieces written by many streams. Each step
+// checks its results. Arguments: steps; all without.
+#include "whole_program.hpp"
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <new>
-#include <string>
 #include <thread>
-#include <vector>
 
-#define CHECK(call)                                                                  \
-  do {                                                                               \
-    const cudaError_t result = (call);                                               \
-    if (result != cudaSuccess) {                                                     \
-      std::printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorString(result)); \
-      std::exit(1);                                                                  \
-    }                                                                                \
-  } while (0)
-
-static void expect(bool right, const char* what) {
-  if (right) return;
-  std::printf("wrong: %s\n", what);
-  std::exit(1);
-}
-
-constexpr int large = 4 << 20, blocks = large / 256;
-
-template <class T>
-static T* allocate(std::size_t count) {
-  T* memory = nullptr;
-  CHECK(cudaMalloc(&memory, count * sizeof(T)));
-  CHECK(cudaMemset(memory, 0, count * sizeof(T)));
-  return memory;
-}
-template <class T>
-static std::vector<T> read(const T* memory, std::size_t count) {
-  std::vector<T> values(count);
-  CHECK(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
-  return values;
-}
-static cudaStream_t stream_of_its_own() {
-  cudaStream_t stream;
-  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return stream;
-}
-
-__device__ unsigned thread_number() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __global__ void number(int* data, int n, int add) {
   if (const int i = static_cast<int>(thread_number()); i < n) data[i] += i + add;
 }
@@ -62,7 +19,8 @@ __global__ void delay(long long ns) {
 }
 // All blocks read all over the array, so that copies of it pay.
 __global__ void twice(const int* from, int* to, int n) {
-  for (int i = static_cast<int>(thread_number()); i < n; i += static_cast<int>(gridDim.x * blockDim.x)) to[i] = 2 * from[i];
+  for (int i = static_cast<int>(thread_number()); i < n; i += static_cast<int>(gridDim.x * blockDim.x))
+    to[i] = 2 * from[i];
 }
 static void expect_numbers(const int* data, int add, const char* what) {
   const std::vector<int> all = read(data, large);
@@ -249,13 +207,6 @@ static void function_pointers() {
   }
 }
 
-template <class Function>
-static Function* of_driver(const char* name) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult unused;
-  CHECK(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &unused));
-  return reinterpret_cast<Function*>(found);
-}
 static void mapped() {
   CHECK(cudaFree(nullptr));
   constexpr std::size_t bytes = large * sizeof(int);
@@ -268,7 +219,8 @@ static void mapped() {
   CUmemGenericAllocationHandle memory = 0;
   CUdeviceptr address = 0;
   expect(of_driver<decltype(cuMemCreate)>("cuMemCreate")(&memory, bytes, &properties, 0) == CUDA_SUCCESS, "create");
-  expect(of_driver<decltype(cuMemAddressReserve)>("cuMemAddressReserve")(&address, bytes, 0, 0, 0) == CUDA_SUCCESS, "reserve");
+  expect(of_driver<decltype(cuMemAddressReserve)>("cuMemAddressReserve")(&address, bytes, 0, 0, 0) == CUDA_SUCCESS,
+         "reserve");
   expect(of_driver<decltype(cuMemMap)>("cuMemMap")(address, bytes, 0, memory, 0) == CUDA_SUCCESS, "map");
   expect(of_driver<decltype(cuMemSetAccess)>("cuMemSetAccess")(address, bytes, &access, 1) == CUDA_SUCCESS, "access");
   int* const data = reinterpret_cast<int*>(address);
@@ -472,14 +424,27 @@ static void clocks() {
   CHECK(cudaDeviceSynchronize());
 }
 
-#define STEP(name) {#name, &name}
 int main(int argc, char** argv) {
-  const std::map<std::string, void (*)()> all = {
-      STEP(pieces_copied), STEP(pieces_written),    STEP(element_0_outside), STEP(address_in_constant),
-      STEP(heap),          STEP(virtual_functions), STEP(function_pointers), STEP(addresses_stored),
-      STEP(mapped),        STEP(of_graph),          STEP(graph_parameters),  STEP(all_shared_memory),
-      STEP(stack),         STEP(host_threads),      STEP(thread_streams),    STEP(atomics_on_host),
-      STEP(registers),     STEP(clocks)};
+  Steps all = {STEP(pieces_copied),
+               STEP(pieces_written),
+               STEP(element_0_outside),
+               STEP(address_in_constant),
+               STEP(heap),
+               STEP(virtual_functions),
+               STEP(function_pointers),
+               STEP(addresses_stored),
+               STEP(mapped),
+               STEP(of_graph),
+               STEP(graph_parameters),
+               STEP(all_shared_memory),
+               STEP(stack),
+               STEP(host_threads),
+               STEP(thread_streams),
+               STEP(atomics_on_host),
+               STEP(registers),
+               STEP(clocks)};
+  all.merge(steps_of_addresses());
+  all.merge(steps_of_captures());
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all) steps.push_back(name);

@@ -42,6 +42,7 @@ Driver load_driver() {
   find("cuMemMap", d.memory_map);
   find("cuMemUnmap", d.memory_unmap);
   find("cuMemSetAccess", d.memory_set_access);
+  find("cuMemPoolGetAccess", d.pool_get_access);
   find("cuModuleLoadDataEx", d.module_load);
   find("cuModuleUnload", d.module_unload);
   find("cuModuleGetFunction", d.module_get_function);

@@ -29,6 +29,7 @@ struct Driver {
   decltype(&cuMemMap) memory_map;
   decltype(&cuMemUnmap) memory_unmap;
   decltype(&cuMemSetAccess) memory_set_access;
+  decltype(&cuMemPoolGetAccess) pool_get_access;
 
   decltype(&cuModuleLoadDataEx) module_load;
   decltype(&cuModuleUnload) module_unload;

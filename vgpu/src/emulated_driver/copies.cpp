@@ -106,7 +106,7 @@ bool touches_pageable(const CUDA_MEMCPY3D& c) {
 
 // Memory that is not pinned may change or be gone when the call is over, so the copy is made before.
 CUresult copy(const CUDA_MEMCPY3D& c, CUstream stream, bool waits) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   Work work;
   if (const CUresult wrong = make_copy(work, c); wrong != CUDA_SUCCESS) return wrong;
   const bool pageable = touches_pageable(c);
@@ -120,7 +120,7 @@ CUresult copy(const CUDA_MEMCPY3D& c, CUstream stream, bool waits) {
   give(its, std::move(work));
   if (!waits && !pageable) return CUDA_SUCCESS;
   finish(guard, its, its.given);
-  return standing();
+  return standing(stream);
 }
 
 CUresult copy(CUmemorytype to_type, const void* to, CUmemorytype from_type, const void* from, std::size_t bytes,
@@ -160,7 +160,7 @@ CUDA_MEMCPY3D planes_of(const CUDA_MEMCPY3D_PEER& c) {
 
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned element, std::size_t width,
               std::size_t height, CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const CUDA_MEMSET_NODE_PARAMS its_fill{to, pitch, value, element, width, height};
   Work work;
   if (const CUresult wrong = make_fill(work, its_fill); wrong != CUDA_SUCCESS) return wrong;

@@ -113,8 +113,8 @@ struct State {
 };
 State& state();
 void count(const std::string& what);
-// One line on stderr.
-void complain(const std::string& text);
+// One line on stderr: of a device, or of all where that is -1.
+void complain(int device, const std::string& text);
 
 // DCGN_VGPU_EMULATED, of which CUDA_VISIBLE_DEVICES leaves some.
 int devices();
@@ -122,8 +122,14 @@ inline bool is_device(int device) { return device >= 0 && device < devices(); }
 inline Device& device_at(int device) { return state().devices[static_cast<std::size_t>(device)]; }
 std::vector<Context*>& contexts();  // the calling thread's, the current one last
 inline Context* current() { return contexts().empty() ? nullptr : contexts().back(); }
+// The device's, or the thread's own.
+inline bool is_default(CUstream stream) {
+  return !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
 // What calls return that have nothing else to say: no context, or the error that a kernel has left in it.
 CUresult standing();
+// Of a call for a stream, which has a device of its own unless it is a default one.
+CUresult standing(CUstream stream);
 
 // Below: with state().mutex held. Null: no context.
 Stream* stream_of(CUstream stream);

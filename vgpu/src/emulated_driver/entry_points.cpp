@@ -18,7 +18,9 @@ void* own_library() {
 }
 
 // The newest form there is, of the thread's own stream where that is asked for.
-void* find(const std::string& name, bool own_thread) {
+void* find(const std::string& name, int version, bool own_thread) {
+  // Its second form has a parameter and came late, so that programs which ask for the first are about.
+  if (name == "cuCtxSynchronize" && version < 13000) return dlsym(own_library(), name.c_str());
   if (own_thread)
     for (const char* end : {"_v3_ptsz", "_v3_ptds", "_v2_ptsz", "_v2_ptds", "_ptsz", "_ptds"})
       if (void* const found = dlsym(own_library(), (name + end).c_str())) return found;
@@ -32,10 +34,10 @@ void* find(const std::string& name, bool own_thread) {
 // NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
-CUresult cuGetProcAddress_v2(const char* name, void** function, int, cuuint64_t flags,
+CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
   if (!name || !function) return CUDA_ERROR_INVALID_VALUE;
-  *function = find(name, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+  *function = find(name, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
   if (status) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -73,7 +73,7 @@ Executable& executable_of(CUgraphExec exec) { return *reinterpret_cast<Executabl
 CUgraphNode handle(const Node* node) { return reinterpret_cast<CUgraphNode>(const_cast<Node*>(node)); }
 
 CUresult begin_capture(CUstream stream, Graph* graph, std::vector<Node*> after) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
   if (&its == &device_at(its.device).legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -133,14 +133,14 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   *status = stream_of(stream)->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
                                    const CUgraphNode** after, const CUgraphEdgeData** edges, size_t* count) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   const Stream& its = *stream_of(stream);
   *status = its.capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
@@ -210,7 +210,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 }
 CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   launch(executable_of(exec).nodes, *stream_of(stream));
   return CUDA_SUCCESS;

@@ -1,6 +1,7 @@
 // The driver's calls about kernels: what is known of them, and launches.
 #include "vgpu/src/emulated_driver/driver.hpp"
 #include "vgpu/src/emulated_driver/graph.hpp"
+#include "vgpu/src/kernel_name.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,6 +9,7 @@
 using namespace dcgn::virtual_gpu::emulated;
 namespace interpreter = dcgn::virtual_gpu::interpreter;
 using dcgn::Launch;
+using dcgn::virtual_gpu::plain_name;
 
 namespace dcgn::virtual_gpu::emulated {
 
@@ -24,6 +26,13 @@ CUresult result_of(const interpreter::Fault& fault) {
     case interpreter::Fault::Kind::unsupported: return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+// What it says behind the name that PTX has for the kernel.
+std::string text_of(const interpreter::Fault& fault, const Function& function) {
+  const std::string all = fault.what(), mangled = function.name + ": ";
+  const std::size_t found = all.find(mangled);
+  return plain_name(function.name) + ": " + (found == std::string::npos ? all : all.substr(found + mangled.size()));
 }
 
 int threads_allowed(const Function& function) {
@@ -56,8 +65,8 @@ void KernelLaunch::run() const {
     function->module->code->run(function->kernel, launch, parameters.data(), &memory);
   } catch (const interpreter::Fault& fault) {
     device_at(device).error = result_of(fault);
-    complain(function->name + " on emulated GPU " + std::to_string(device) + ": " + fault.what() +
-             (memory.refused() ? "; it touches memory that it does not reach" : ""));
+    complain(device,
+             text_of(fault, *function) + (memory.refused() ? "; it touches memory that it does not reach" : ""));
   }
 }
 
@@ -83,7 +92,7 @@ CUresult prepare(KernelLaunch& made, CUfunction handle, const Launch& launch, vo
     if (std::uint64_t{grid.x} * grid.y * grid.z > most) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
   if (!details.unsupported.empty()) {
-    complain(function->name + ": " + details.unsupported);
+    complain(function->module->device, plain_name(function->name) + ": " + details.unsupported);
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   made.function = function;
@@ -124,7 +133,7 @@ Launch shape(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, un
 }
 
 CUresult launch(CUfunction handle, const Launch& its_launch, CUstream stream, void** values, void** extra) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   KernelLaunch made;
   if (const CUresult wrong = prepare(made, handle, its_launch, values, extra); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
@@ -186,7 +195,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction f, void** values, 
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) cooperative = attribute.value.cooperative != 0;
     const auto& cluster = attribute.value.clusterDim;
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && cluster.x * cluster.y * cluster.z > 1) {
-      complain(function_of(f).name + ": a launch in clusters, which is not emulated");
+      complain(-1, plain_name(function_of(f).name) + ": a launch in clusters, which is not emulated");
       return CUDA_ERROR_NOT_SUPPORTED;
     }
   }

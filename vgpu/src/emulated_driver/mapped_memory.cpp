@@ -33,7 +33,7 @@ std::map<int, Pool*>& current_pools() {
 Pool& pool_of(CUmemoryPool pool) { return *reinterpret_cast<Pool*>(pool); }
 
 CUresult allocate_from(CUdeviceptr* address, std::size_t bytes, Pool& pool, CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const CUresult result = allocate(address, bytes, pool.device, Piece::Kind::device);
   if (result != CUDA_SUCCESS) return result;
   Guard guard(state().mutex);
@@ -72,7 +72,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPoo
   return pool ? allocate_from(address, bytes, pool_of(pool), stream) : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   CUdeviceptr begin = 0;
   Piece piece;
   if (!find_piece(address, begin, piece) || begin != address) return CUDA_ERROR_INVALID_VALUE;

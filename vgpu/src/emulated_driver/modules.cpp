@@ -101,7 +101,7 @@ void count_options(int device, unsigned count, const CUjit_option* options, void
 
 CUresult load(std::unique_ptr<Module>& module, int device, const FatEntry& entry, unsigned registers) {
   if (entry.text.empty()) {
-    complain("a module without PTX, expected it: compile with -gencode arch=compute_90,code=compute_90");
+    complain(device, "a module without PTX, expected it: compile with -gencode arch=compute_90,code=compute_90");
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   auto made = std::make_unique<Module>();
@@ -110,7 +110,7 @@ CUresult load(std::unique_ptr<Module>& module, int device, const FatEntry& entry
   try {
     made->code = std::make_unique<interpreter::Code>("module", entry.text);
   } catch (const Error& error) {
-    complain(error.what());
+    complain(device, error.what());
     return error.code() == Code::unsupported ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX;
   }
   const auto& kernels = made->code->kernels();
@@ -208,7 +208,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
     const CUresult result = load(made, current()->device, entry, registers);
     if (result != CUDA_SUCCESS) return result;
   } catch (const dcgn::Error& error) {
-    return complain(error.what()), CUDA_ERROR_INVALID_IMAGE;
+    return complain(-1, error.what()), CUDA_ERROR_INVALID_IMAGE;
   }
   return *module = reinterpret_cast<CUmodule>(made.release()), CUDA_SUCCESS;
 }
@@ -251,7 +251,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* 
   try {
     made->entry = ptx_of(image);
   } catch (const dcgn::Error& error) {
-    return complain(error.what()), CUDA_ERROR_INVALID_IMAGE;
+    return complain(-1, error.what()), CUDA_ERROR_INVALID_IMAGE;
   }
   made->registers = registers_of(made->entry, jits, jit, jit_values);
   count_options(0, jits, jit, jit_values);

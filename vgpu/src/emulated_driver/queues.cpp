@@ -57,7 +57,10 @@ void start_watching() {
 
 }  // namespace
 
-void complain(const std::string& text) { std::fprintf(stderr, "dcgn: emulated GPU: %s\n", text.c_str()); }
+void complain(int device, const std::string& text) {
+  const std::string number = device < 0 ? "" : " " + std::to_string(device);
+  std::fprintf(stderr, "dcgn: emulated GPU%s: %s\n", number.c_str(), text.c_str());
+}
 
 void count(const std::string& what) {
   const std::lock_guard guard(state().counts_mutex);
@@ -99,6 +102,11 @@ CUresult standing() {
   return static_cast<CUresult>(device_at(current()->device).error.load());
 }
 
+CUresult standing(CUstream stream) {
+  if (is_default(stream)) return standing();
+  return static_cast<CUresult>(device_at(reinterpret_cast<Stream*>(stream)->device).error.load());
+}
+
 Stream* make_stream(int device, unsigned flags, int priority) {
   auto* const made = new Stream();  // events may name it to the end
   made->device = device;
@@ -111,7 +119,7 @@ Stream* make_stream(int device, unsigned flags, int priority) {
 }
 
 Stream* stream_of(CUstream stream) {
-  if (stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD) return reinterpret_cast<Stream*>(stream);
+  if (!is_default(stream)) return reinterpret_cast<Stream*>(stream);
   if (!current()) return nullptr;
   const auto device = static_cast<std::size_t>(current()->device);
   if (stream != CU_STREAM_PER_THREAD) return &state().devices[device].legacy;

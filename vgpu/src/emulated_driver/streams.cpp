@@ -45,7 +45,7 @@ bool holds(const volatile T* at, T value, unsigned flags) {
 
 template <class T>
 CUresult wait_value(CUstream stream, CUdeviceptr address, T value, unsigned flags) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   give(*stream_of(stream), [address, value, flags] {
     while (!holds(reinterpret_cast<const volatile T*>(address), value, flags))  // as long as the program lets it
@@ -56,7 +56,7 @@ CUresult wait_value(CUstream stream, CUdeviceptr address, T value, unsigned flag
 
 template <class T>
 CUresult write_value(CUstream stream, CUdeviceptr address, T value) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   give(*stream_of(stream),
        [address, value] { __atomic_store_n(reinterpret_cast<T*>(address), value, __ATOMIC_RELEASE); });
@@ -88,7 +88,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
 // Its work is done all the same, and nobody waits for it here.
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CUDA_ERROR_INVALID_HANDLE;
+  if (is_default(stream)) return CUDA_ERROR_INVALID_HANDLE;
   const Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
   its.ended = its.wanted = true;
@@ -97,41 +97,41 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
   if (its.capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   finish(guard, its, its.given);
-  return standing();
+  return standing(stream);
 }
 CUresult cuStreamQuery(CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
   return its.capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : ask(its, its.given);
 }
 CUresult cuStreamGetPriority(CUstream stream, int* priority) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   return *priority = stream_of(stream)->priority, CUDA_SUCCESS;
 }
 CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   return *flags = stream_of(stream)->flags, CUDA_SUCCESS;
 }
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   return *id = stream_of(stream)->id, CUDA_SUCCESS;
 }
 CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   return *device = stream_of(stream)->device, CUDA_SUCCESS;
 }
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  if (!current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   return *context = reinterpret_cast<CUcontext>(&device_at(stream_of(stream)->device).primary), CUDA_SUCCESS;
 }
@@ -142,12 +142,12 @@ CUresult cuStreamGetAttribute(CUstream, CUstreamAttrID, CUstreamAttrValue* value
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   return call(*stream_of(stream), {function, data}), CUDA_SUCCESS;
 }
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void* data, unsigned) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   give(*stream_of(stream), [stream, function, data] { function(stream, CUDA_SUCCESS, data); });
   return CUDA_SUCCESS;
@@ -161,7 +161,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 CUresult cuEventDestroy_v2(CUevent event) { return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   if (!event) return CUDA_ERROR_INVALID_HANDLE;
   const Guard guard(state().mutex);
   return record(event_of(event), *stream_of(stream)), CUDA_SUCCESS;
@@ -194,7 +194,7 @@ CUresult cuEventElapsedTime_v2(float* ms, CUevent from, CUevent to) {
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float* ms, CUevent from, CUevent to) { return cuEventElapsedTime_v2(ms, from, to); }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-  if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
+  if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   if (!event) return CUDA_ERROR_INVALID_HANDLE;
   const Guard guard(state().mutex);
   return wait(*stream_of(stream), event_of(event)), CUDA_SUCCESS;

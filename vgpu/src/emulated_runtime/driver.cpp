@@ -143,7 +143,7 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
 cudaError_t cudaDeviceReset() {
   return started([&] { return DCGN_DRIVER(cuDevicePrimaryCtxReset)(device_of_thread); });
 }
-cudaError_t cudaDeviceSynchronize() { return DCGN_CALL(cuCtxSynchronize); }
+cudaError_t cudaDeviceSynchronize() { return DCGN_CALL(cuCtxSynchronize_v2, nullptr); }
 
 cudaError_t cudaDriverGetVersion(int* version) {
   return started([&] { return DCGN_DRIVER(cuDriverGetVersion)(version); });

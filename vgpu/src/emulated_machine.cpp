@@ -1,8 +1,7 @@
 // Emulated GPUs share the process's memory, so pages are kept account of and need not move. Parts wait for each other
 // on the host.
+#include "vgpu/src/emulated_binary.hpp"
 #include "vgpu/src/machine.hpp"
-
-#include <dcgn/error.hpp>
 
 #include <chrono>
 
@@ -66,9 +65,10 @@ class EmulatedMachine final : public Machine {
   }
   std::unique_ptr<Parts> make_parts(void* first) override { return std::make_unique<EmulatedParts>(devices(), first); }
   std::unique_ptr<Marker> make_marker(int) override { return std::make_unique<EmulatedMarker>(); }
-  std::unique_ptr<Binary> load(const std::string& name, const std::string&, const std::vector<std::string>&, bool,
-                               const AssemblerOptions&) override {
-    throw Error(Code::unsupported, "load", name + ": emulated GPUs run kernel objects, expected CUDA devices for PTX");
+  std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx, const std::vector<std::string>& kernels,
+                               bool first_part_alone, const AssemblerOptions&) override {
+    return make_emulated_binary(first_part_alone ? std::vector<Device>{devices().front()} : devices(), name, ptx,
+                                kernels);
   }
   MemoryKind memory_at(std::uintptr_t) const override { return MemoryKind::shared; }  // all threads of one process
 };

@@ -148,7 +148,6 @@ class Machine {
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
   virtual std::unique_ptr<Parts> make_parts(void* first = nullptr) = 0;
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;
-  // Throws Error(unsupported) on emulated devices.
   virtual std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
                                        const std::vector<std::string>& kernels, bool first_part_alone,
                                        const AssemblerOptions& options) = 0;

@@ -14,7 +14,7 @@
 namespace dcgn::workloads {
 
 // A file of vgpu/tests/corpus, which was built in.
-std::string corpus_source(const std::string& name);
+std::string corpus_file(const std::string& name);
 
 // Numbers that are the same everywhere.
 class Numbers {
@@ -34,7 +34,8 @@ class Numbers {
 // A workload's buffers and kernels.
 class Program : public Workload {
  public:
-  Program(VirtualGpu& gpu, const std::string& file) : gpu_(gpu), module_(gpu.load_source(file, corpus_source(file))) {}
+  // `name`.cu, or its PTX for emulated GPUs, which need no compiler then.
+  Program(VirtualGpu& gpu, const std::string& name) : gpu_(gpu), module_(load(gpu, name)) {}
   ~Program() override {
     for (void* buffer : buffers_) {
       try {
@@ -90,6 +91,11 @@ class Program : public Workload {
   VirtualGpu& gpu() { return gpu_; }
 
  private:
+  static virtual_gpu::Module load(VirtualGpu& gpu, const std::string& name) {
+    if (gpu.device(0).kind() == DeviceKind::emulated) return gpu.load_ptx(name + ".ptx", corpus_file(name + ".ptx"));
+    return gpu.load_source(name + ".cu", corpus_file(name + ".cu"));
+  }
+
   VirtualGpu& gpu_;
   virtual_gpu::Module module_;
   std::vector<void*> buffers_, inputs_;

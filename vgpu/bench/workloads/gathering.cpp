@@ -8,7 +8,7 @@ namespace {
 class BreadthFirst final : public Program {
  public:
   BreadthFirst(VirtualGpu& gpu, int scale)
-      : Program(gpu, "breadth_first.cu"),
+      : Program(gpu, "breadth_first"),
         nodes_((std::size_t{1} << 18) * static_cast<std::size_t>(scale)),
         step_(kernel("bfs_level")) {
     first_ = allocate_input<int>(nodes_ + 1);
@@ -52,7 +52,7 @@ class BreadthFirst final : public Program {
 class KMeans final : public Program {
  public:
   KMeans(VirtualGpu& gpu, int scale)
-      : Program(gpu, "k_means.cu"),
+      : Program(gpu, "k_means"),
         points_((std::size_t{1} << 20) * static_cast<std::size_t>(scale)),
         step_(kernel("k_means")) {
     coordinates_ = allocate_input<float>(4 * points_);
@@ -91,7 +91,7 @@ class KMeans final : public Program {
 class Histogram final : public Program {
  public:
   Histogram(VirtualGpu& gpu, int scale)
-      : Program(gpu, "histogram.cu"),
+      : Program(gpu, "histogram"),
         n_((std::size_t{16} << 20) * static_cast<std::size_t>(scale)),
         count_(kernel("histogram")),
         largest_(kernel("largest")),

@@ -8,7 +8,7 @@ namespace {
 
 class Srad final : public Program {
  public:
-  Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad.cu"), rows_(512 * scale), step_(kernel("srad")) {
+  Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad"), rows_(512 * scale), step_(kernel("srad")) {
     image_ = allocate_input<float>(size());
     coefficient_ = allocate<float>(size());
     upload(image_, random_floats(pattern, 0.5f, 1.5f, 10), size());
@@ -34,7 +34,7 @@ class Srad final : public Program {
 class FiniteDifference final : public Program {
  public:
   FiniteDifference(VirtualGpu& gpu, int scale)
-      : Program(gpu, "finite_difference.cu"), nz_(16 * scale), step_(kernel("finite_difference")) {
+      : Program(gpu, "finite_difference"), nz_(16 * scale), step_(kernel("finite_difference")) {
     for (float*& one : grids_) one = allocate<float>(size());
   }
   void reset() override {
@@ -60,7 +60,7 @@ class FiniteDifference final : public Program {
 
 class Rays final : public Program {
  public:
-  Rays(VirtualGpu& gpu, int scale) : Program(gpu, "rays.cu"), height_(1024 * scale), trace_(kernel("rays")) {
+  Rays(VirtualGpu& gpu, int scale) : Program(gpu, "rays"), height_(1024 * scale), trace_(kernel("rays")) {
     picture_ = allocate<std::uint32_t>(size());
     Numbers numbers(12);
     std::vector<float> spheres(8 * 4);
@@ -88,7 +88,7 @@ class Rays final : public Program {
 
 class Coulomb final : public Program {
  public:
-  Coulomb(VirtualGpu& gpu, int scale) : Program(gpu, "coulomb.cu"), rows_(1024 * scale), add_(kernel("coulomb")) {
+  Coulomb(VirtualGpu& gpu, int scale) : Program(gpu, "coulomb"), rows_(1024 * scale), add_(kernel("coulomb")) {
     potential_ = allocate<float>(size());
     atoms_ = allocate_input<float>(4 * count);
     upload(atoms_, random_floats(4 * count, 0, 50, 13));

@@ -8,7 +8,7 @@ namespace {
 class ConjugateGradient final : public Program {
  public:
   ConjugateGradient(VirtualGpu& gpu, int scale)
-      : Program(gpu, "conjugate_gradient.cu"),
+      : Program(gpu, "conjugate_gradient"),
         lines_(512 * scale),
         product_(kernel("sparse_product")),
         dot_(kernel("dot")),

@@ -11,7 +11,7 @@ namespace {
 class VectorAdd final : public Program {
  public:
   VectorAdd(VirtualGpu& gpu, int scale)
-      : Program(gpu, "vector_add.cu"),
+      : Program(gpu, "vector_add"),
         n_((std::size_t{4} << 20) * static_cast<std::size_t>(scale)),
         add_(kernel("vector_add")) {
     a_ = allocate_input<float>(n_);
@@ -36,7 +36,7 @@ class VectorAdd final : public Program {
 class BackPropagation final : public Program {
  public:
   BackPropagation(VirtualGpu& gpu, int scale)
-      : Program(gpu, "back_propagation.cu"),
+      : Program(gpu, "back_propagation"),
         // A grid has at most 65535 blocks in this direction.
         rows_(16 * std::min<std::size_t>(4096 * static_cast<std::size_t>(scale), 65535)),
         forward_(kernel("layer_forward")),
@@ -74,7 +74,7 @@ class BackPropagation final : public Program {
 class Scan final : public Program {
  public:
   Scan(VirtualGpu& gpu, int scale)
-      : Program(gpu, "scan.cu"),
+      : Program(gpu, "scan"),
         n_((std::size_t{1} << 20) * static_cast<std::size_t>(scale)),
         blocks_(kernel("scan_blocks")),
         add_(kernel("scan_add")),
@@ -110,7 +110,7 @@ class Scan final : public Program {
 
 class Walsh final : public Program {
  public:
-  Walsh(VirtualGpu& gpu, int scale) : Program(gpu, "walsh.cu"), n_(std::size_t{1} << 20), step_(kernel("walsh_step")) {
+  Walsh(VirtualGpu& gpu, int scale) : Program(gpu, "walsh"), n_(std::size_t{1} << 20), step_(kernel("walsh_step")) {
     while (n_ < (std::size_t{1} << 20) * static_cast<std::size_t>(scale)) n_ *= 2;
     data_ = allocate<float>(n_);
   }
@@ -137,7 +137,7 @@ class Fourier final : public Program {
     float re, im;
   };
   Fourier(VirtualGpu& gpu, int scale)
-      : Program(gpu, "fourier.cu"), cubes_(4 * static_cast<std::size_t>(scale)), transform_(kernel("fourier")) {
+      : Program(gpu, "fourier"), cubes_(4 * static_cast<std::size_t>(scale)), transform_(kernel("fourier")) {
     data_ = allocate<Complex>(cubes_ * cube);
     std::vector<Complex> roots(32);
     for (std::size_t k = 0; k < roots.size(); ++k) {

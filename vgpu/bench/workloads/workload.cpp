@@ -11,7 +11,7 @@
 
 namespace dcgn::workloads {
 
-std::string corpus_source(const std::string& name) {
+std::string corpus_file(const std::string& name) {
   for (const auto& [file, text] : corpus_files)
     if (name == file) return text;
   throw Error(Code::configuration, "bench", name + " was not built in, expected a file of vgpu/tests/corpus");

@@ -2,8 +2,8 @@
 //
 // Each launch's blocks are split into chunks, one a device; a buffer has one address on all devices, and its pages lie
 // where the blocks are that use them (Kim, Lee, Jeong, Kim: Multi-GPU System Design with Memory Networks, 2014, section
-// III). On CUDA, kernels come as CUDA source or PTX and are rewritten when they are loaded; emulated GPUs run kernel
-// objects (gpu/kernel.hpp). A virtual GPU of a single device runs kernels as they are.
+// III). Kernels come as CUDA source or PTX and are rewritten when they are loaded; emulated GPUs interpret them, and
+// run kernel objects (gpu/kernel.hpp), too. A virtual GPU of a single device runs kernels as they are.
 //
 //   dcgn::VirtualGpu gpu({dcgn::Device(0), dcgn::Device(1)});
 //   auto* x = static_cast<float*>(gpu.allocate(n * sizeof(float)));
@@ -130,8 +130,8 @@ class VirtualGpu {
 
   // Kernels, from PTX or compiled by NVRTC, which is loaded at run time, for the first device's architecture; `options`
   // are nvrtc's. `name` is the file's, for errors. Throws Error(configuration) for text that is wrong, with where and
-  // why; Error(unsupported) for PTX of a version that is not known or too new for the driver, where there is no NVRTC,
-  // and on emulated GPUs.
+  // why; Error(unsupported) for PTX of a version that is not known or too new for the driver, and where there is no
+  // NVRTC. Emulated GPUs interpret PTX.
   virtual_gpu::Module load_ptx(const std::string& name, const std::string& text);
   virtual_gpu::Module load_source(const std::string& name, const std::string& text,
                                   const std::vector<std::string>& options = {});

@@ -1,5 +1,5 @@
-// Virtual GPUs of CUDA devices: modules, arguments, variables, placement, streams. On a machine with one GPU the parts
-// are all that GPU.
+// Kernels from PTX and source: modules, arguments, variables, placement, streams. On a machine with one GPU the parts
+// are all that GPU; without one they are emulated.
 #include "corpus.hpp"
 
 #include <dcgn/virtual_gpu.hpp>
@@ -17,10 +17,14 @@ using dcgn::virtual_gpu::Kernel, dcgn::virtual_gpu::Module, dcgn::virtual_gpu::P
 
 namespace {
 
-class CudaVirtualGpu : public testing::Test {
+class KernelsOfVirtualGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (Device::count() < 1 || Device(0).kind() != DeviceKind::cuda) GTEST_SKIP() << "no CUDA device here";
+    try {
+      of_parts(1).load_source("empty.cu", "");
+    } catch (const Error& error) {
+      if (error.code() == Code::unsupported) GTEST_SKIP() << error.what();
+    }
   }
   static VirtualGpu of_parts(int parts) {
     std::vector<Device> devices;
@@ -76,7 +80,7 @@ template __global__ void fill<int, 3>(int*, int);
 
 }  // namespace
 
-TEST_F(CudaVirtualGpu, blocks_have_the_index_of_the_whole_grid) {
+TEST_F(KernelsOfVirtualGpu, blocks_have_the_index_of_the_whole_grid) {
   const Launch shape{.grid = Dim3(5, 7, 3), .block = 32}, one{.grid = Dim3(3, 41, 2), .block = 64};
   std::vector<std::vector<int>> numbers, grids;
   for (const int parts : {1, 2, 5}) {
@@ -92,7 +96,7 @@ TEST_F(CudaVirtualGpu, blocks_have_the_index_of_the_whole_grid) {
   }
 }
 
-TEST_F(CudaVirtualGpu, parts_share_device_variables) {
+TEST_F(KernelsOfVirtualGpu, parts_share_device_variables) {
   VirtualGpu gpu = of_parts(3);
   const Module module = load(gpu, "device_globals.ptx");
   constexpr int threads = 64 * 30;
@@ -122,7 +126,7 @@ TEST_F(CudaVirtualGpu, parts_share_device_variables) {
                        "counter: 4 bytes from byte 1, expected them within its 4"));
 }
 
-TEST_F(CudaVirtualGpu, what_cannot_be_split_runs_on_one_device_if_asked) {
+TEST_F(KernelsOfVirtualGpu, what_cannot_be_split_runs_on_one_device_if_asked) {
   VirtualGpu gpu = of_parts(2);
   const Module module = load(gpu, "grid_sync.ptx");
   const Kernel kernel = module.kernel("two_phases");
@@ -142,7 +146,7 @@ TEST_F(CudaVirtualGpu, what_cannot_be_split_runs_on_one_device_if_asked) {
   EXPECT_EQ(gpu.statistics().whole, 1U);
 }
 
-TEST_F(CudaVirtualGpu, replicated_buffers_are_read_from_each_parts_own_copy) {
+TEST_F(KernelsOfVirtualGpu, replicated_buffers_are_read_from_each_parts_own_copy) {
   VirtualGpu gpu = of_parts(3);
   const Module module = gpu.load_source("helpers.cu", helpers);
   constexpr int n = 3 * 64;
@@ -168,7 +172,7 @@ TEST_F(CudaVirtualGpu, replicated_buffers_are_read_from_each_parts_own_copy) {
   EXPECT_NE(addresses[2], addresses[1]);
 }
 
-TEST_F(CudaVirtualGpu, what_launches_only_read_is_copied_by_itself_and_never_out_of_date) {
+TEST_F(KernelsOfVirtualGpu, what_launches_only_read_is_copied_by_itself_and_never_out_of_date) {
   VirtualGpu gpu = of_parts(3);
   const Module module = gpu.load_source("helpers.cu", helpers);
   const Kernel gather = module.kernel("gather");
@@ -217,7 +221,7 @@ TEST_F(CudaVirtualGpu, what_launches_only_read_is_copied_by_itself_and_never_out
   EXPECT_EQ(gpu.statistics().copies, copies);
 }
 
-TEST_F(CudaVirtualGpu, pages_move_and_keep_address_and_content) {
+TEST_F(KernelsOfVirtualGpu, pages_move_and_keep_address_and_content) {
   VirtualGpu gpu = of_parts(4);
   const std::size_t page = gpu.page_bytes(), words = 9 * page / 4;
   auto* buffer = static_cast<int*>(gpu.allocate(words * 4));
@@ -237,7 +241,7 @@ TEST_F(CudaVirtualGpu, pages_move_and_keep_address_and_content) {
   EXPECT_EQ(std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}), 9 * page);
 }
 
-TEST_F(CudaVirtualGpu, streams_keep_order_over_parts_and_events_between_streams) {
+TEST_F(KernelsOfVirtualGpu, streams_keep_order_over_parts_and_events_between_streams) {
   VirtualGpu gpu = of_parts(3);
   const Module module = gpu.load_source("helpers.cu", helpers);
   const Kernel add_one = module.kernel("add_one");
@@ -267,7 +271,7 @@ TEST_F(CudaVirtualGpu, streams_keep_order_over_parts_and_events_between_streams)
   EXPECT_TRUE(first.idle());
 }
 
-TEST_F(CudaVirtualGpu, sampling_finds_who_uses_which_page_and_changes_nothing) {
+TEST_F(KernelsOfVirtualGpu, sampling_finds_who_uses_which_page_and_changes_nothing) {
   VirtualGpu gpu = of_parts(2);
   const Module module = gpu.load_source("helpers.cu", helpers);
   const std::size_t page = gpu.page_bytes(), words = 8 * page / 4;
@@ -286,7 +290,7 @@ TEST_F(CudaVirtualGpu, sampling_finds_who_uses_which_page_and_changes_nothing) {
   EXPECT_EQ(found, std::vector<int>(words, 1));
 }
 
-TEST_F(CudaVirtualGpu, kernels_are_found_as_cpp_spells_them) {
+TEST_F(KernelsOfVirtualGpu, kernels_are_found_as_cpp_spells_them) {
   VirtualGpu gpu = of_parts(2);
   const Module module = gpu.load_source("helpers.cu", helpers);
   auto* out = static_cast<float*>(gpu.allocate(4 * 64 * 2 * 4));
@@ -300,14 +304,14 @@ TEST_F(CudaVirtualGpu, kernels_are_found_as_cpp_spells_them) {
             0U);
 }
 
-TEST_F(CudaVirtualGpu, kernels_get_more_shared_memory_than_48_kib) {
+TEST_F(KernelsOfVirtualGpu, kernels_get_more_shared_memory_than_48_kib) {
   VirtualGpu gpu = of_parts(2);
   const Kernel kernel = gpu.load_source("helpers.cu", helpers).kernel("large_shared");
   const std::vector<int> found = ints_of(gpu, kernel, {.grid = 6, .block = 64, .shared_bytes = 100'000}, 6 * 64);
   for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], static_cast<int>(i / 64));
 }
 
-TEST_F(CudaVirtualGpu, bad_input_is_named) {
+TEST_F(KernelsOfVirtualGpu, bad_input_is_named) {
   VirtualGpu gpu = of_parts(2);
   const Kernel kernel = load(gpu, "vector_add.ptx").kernel("vector_add");
   const Launch shape{.grid = 1, .block = 32};
@@ -319,8 +323,8 @@ TEST_F(CudaVirtualGpu, bad_input_is_named) {
                        "a grid of 0 x 1 x 1 blocks"));
   EXPECT_TRUE(
       contains(error_of([&] { gpu.load_ptx("x.ptx", ".version 99.0\n.target sm_90\n.address_size 64\n"); }), "99.0"));
-  EXPECT_TRUE(contains(error_of([&] { gpu.load_ptx("x.ptx", ptx_module(".entry k() { mov.u32 %r1, 0; ret; }")); }),
-                       "dcgn: load: x.ptx: "));
+  EXPECT_TRUE(
+      contains(error_of([&] { gpu.load_ptx("x.ptx", ptx_module(".entry k() { mov.u32 %r1, 0; ret; }")); }), "x.ptx:"));
   EXPECT_TRUE(contains(error_of([&] { gpu.load_source("x.cu", "__global__ void k() { nobody(); }"); }), "x.cu(1)"));
   VirtualGpu other = of_parts(1);
   EXPECT_TRUE(contains(error_of([&] { other.launch(kernel, shape, a, a, a, 1); }), "loaded by another virtual GPU"));

@@ -1,0 +1,145 @@
+// Blocks of a launch, which take turns.
+#include "vgpu/src/interpreter/warp.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+
+namespace dcgn::virtual_gpu::interpreter {
+
+namespace {
+
+constexpr unsigned steps_of_a_turn = 4096, steps_of_a_warp = 1024;
+
+std::atomic<std::uint64_t> launches{0};
+
+std::size_t volume(Dim3 shape) { return std::size_t{shape.x} * shape.y * shape.z; }
+
+}  // namespace
+
+Grid::Grid(const Program& its_program, std::uint32_t kernel_number, const Launch& its_launch,
+           const std::byte* its_parameters, const Memory* its_memory)
+    : program(its_program),
+      kernel(its_program.functions[its_program.kernel_functions[kernel_number]]),
+      details(its_program.kernels[kernel_number]),
+      launch(its_launch),
+      parameters(its_parameters),
+      memory(its_memory),
+      number(++launches) {
+  if (!details.unsupported.empty()) throw Fault(Fault::Kind::unsupported, details.name + ": " + details.unsupported);
+}
+Grid::~Grid() = default;
+
+std::unique_ptr<Block> Grid::begin(std::uint64_t number_of_block, unsigned multiprocessor) const {
+  const Dim3 shape = launch.grid;
+  const Dim3 index{static_cast<unsigned>(number_of_block % shape.x),
+                   static_cast<unsigned>(number_of_block / shape.x % shape.y),
+                   static_cast<unsigned>(number_of_block / shape.x / shape.y)};
+  return std::make_unique<Block>(*this, index, multiprocessor);
+}
+
+// As many blocks at a time as the emulated GPU has room for; the next begins where one has ended.
+void Grid::run() {
+  const std::uint64_t blocks = volume(launch.grid);
+  const std::size_t threads = volume(launch.block),
+                    shared = std::max<std::size_t>(details.shared_bytes + launch.shared_bytes, 1);
+  const std::size_t each =
+      std::clamp<std::size_t>(std::min({threads_per_multiprocessor / threads, std::size_t{blocks_per_multiprocessor},
+                                        shared_bytes_per_block / shared}),
+                              1, blocks_per_multiprocessor);
+  std::vector<std::unique_ptr<Block>> resident(std::min<std::uint64_t>(blocks, each * multiprocessors));
+  std::uint64_t begun = 0;
+  for (auto& block : resident) {
+    block = begin(begun, static_cast<unsigned>(begun % multiprocessors));
+    ++begun;
+  }
+  while (!resident.empty()) {
+    bool waits = true;
+    for (std::size_t i = 0; i < resident.size();) {
+      if (resident[i]->run(steps_of_a_turn)) {
+        ++i;
+        continue;
+      }
+      waits = false;
+      if (begun < blocks) {
+        resident[i] = begin(begun++, resident[i]->multiprocessor);
+      } else {
+        resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    if (waits) std::this_thread::yield();  // they may wait for another launch, or for the host
+  }
+}
+
+Block::Block(const Grid& its_grid, Dim3 its_index, unsigned its_multiprocessor)
+    : grid(its_grid),
+      index(its_index),
+      multiprocessor(its_multiprocessor),
+      threads(static_cast<unsigned>(volume(grid.launch.block))),
+      shared_bytes((grid.details.shared_bytes + 15) / 16 * 16 + grid.launch.shared_bytes),
+      shared_(std::make_unique<std::byte[]>(shared_bytes + 1)),
+      live_(threads) {
+  for (unsigned warp = 0; warp * lanes < threads; ++warp) warps_.push_back(std::make_unique<Warp>(*this, warp));
+}
+Block::~Block() = default;
+
+bool Block::run(unsigned steps) {
+  for (unsigned done = 0; live_ != 0 && done < steps;) {
+    unsigned round = 0;
+    for (const auto& warp : warps_)
+      if (!warp->ended()) round += warp->run(steps_of_a_warp);
+    if (round == 0 && live_ != 0) stuck();
+    done += round;
+  }
+  return live_ != 0;
+}
+
+void Block::arrive(Warp& warp, const Op& op, Mask mask) {
+  const int lane = __builtin_ctz(mask);
+  const auto which = static_cast<unsigned>(warp.row(op.a)[lane]);
+  if (which >= barriers_.size())
+    warp.fail(op, lane, Fault::Kind::trap, "barrier " + std::to_string(which) + ", expected one from 0 to 15");
+  Barrier& barrier = barriers_[which];
+  if (const auto expected = static_cast<unsigned>(warp.row(op.b)[lane])) barrier.expected = expected;
+  barrier.arrived += static_cast<unsigned>(__builtin_popcount(mask));
+  if (op.d.number != 0) {
+    const Word* const predicate = warp.row(op.c);
+    for_lanes(mask, [&](int one) {
+      if (((predicate[one] & 1) != 0) != op.negated_predicate) ++barrier.trues;
+    });
+  }
+  if (op.count != 0) warp.wait(mask, which);
+  open_if_full(which);
+}
+
+void Block::open_if_full(unsigned which) {
+  Barrier& barrier = barriers_[which];
+  if (barrier.arrived == 0 || barrier.arrived < (barrier.expected != 0 ? barrier.expected : live_)) return;
+  const unsigned arrived = barrier.arrived, trues = barrier.trues;
+  barrier = {};
+  for (const auto& warp : warps_) warp->release(which, arrived, trues);
+}
+
+void Block::ended(unsigned count) {
+  live_ -= count;
+  if (live_ == 0) return;
+  for (unsigned which = 0; which < barriers_.size(); ++which)
+    if (barriers_[which].expected == 0) open_if_full(which);
+}
+
+void Block::stuck() const {
+  std::string who;
+  for (const auto& warp : warps_)
+    if (const std::string one = warp->describe(); !one.empty() && who.size() < 500)
+      who += (who.empty() ? "" : "; ") + one;
+  throw Fault(Fault::Kind::deadlock, grid.details.name + ": all threads of block (" + std::to_string(index.x) + "," +
+                                         std::to_string(index.y) + "," + std::to_string(index.z) +
+                                         ") wait for each other: " + who);
+}
+
+void Code::run(std::size_t kernel, const Launch& launch, const std::byte* parameters, const Memory* memory) const {
+  Grid(*program_, static_cast<std::uint32_t>(kernel), launch, parameters, memory).run();
+}
+
+}  // namespace dcgn::virtual_gpu::interpreter

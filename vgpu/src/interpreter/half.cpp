@@ -1,0 +1,131 @@
+#include "vgpu/src/interpreter/half.hpp"
+
+#include "vgpu/src/interpreter/operations.hpp"
+
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+namespace dcgn::virtual_gpu::interpreter {
+
+namespace {
+
+struct Format {
+  int fraction_bits, smallest_exponent, largest_exponent;
+};
+Format format_of(Small kind) { return kind == Small::half ? Format{10, -14, 15} : Format{7, -126, 127}; }
+
+constexpr std::uint16_t not_a_number = 0x7fff;
+
+// Whole numbers to one, as `rounding` has it.
+double round_whole(double value, int rounding) {
+  if (rounding == FE_TOWARDZERO) return std::trunc(value);
+  if (rounding == FE_DOWNWARD) return std::floor(value);
+  if (rounding == FE_UPWARD) return std::ceil(value);
+  return std::nearbyint(value);
+}
+
+}  // namespace
+
+double from_small(Small kind, std::uint16_t bits) {
+  const auto [fraction_bits, smallest, largest] = format_of(kind);
+  const int exponent = (bits & 0x7fff) >> fraction_bits, fraction = bits & ((1 << fraction_bits) - 1);
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == largest - smallest + 2)
+    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+  if (exponent == 0) return sign * std::ldexp(fraction, smallest - fraction_bits);
+  return sign * std::ldexp((1 << fraction_bits) + fraction, exponent - 1 + smallest - fraction_bits);
+}
+
+std::uint16_t to_small(Small kind, double value, int rounding) {
+  const auto [fraction_bits, smallest, largest] = format_of(kind);
+  if (std::isnan(value)) return not_a_number;
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const auto infinity = static_cast<std::uint16_t>((largest - smallest + 2) << fraction_bits);
+  if (std::isinf(value)) return sign | infinity;
+  if (value == 0) return sign;
+  const int exponent = std::max(std::ilogb(value), smallest);
+  // In units of the last place: the sign, which downwards and upwards look at, is kept.
+  const auto units =
+      static_cast<std::int64_t>(std::fabs(round_whole(std::ldexp(value, fraction_bits - exponent), rounding)));
+  std::int64_t bits = units;
+  if (units >> fraction_bits != 0)
+    bits = (static_cast<std::int64_t>(exponent - smallest) << fraction_bits) + units;  // carries go into the exponent
+  if (bits >= infinity) {
+    const bool to_infinity =
+        rounding == FE_TONEAREST || (rounding == FE_UPWARD && sign == 0) || (rounding == FE_DOWNWARD && sign != 0);
+    bits = to_infinity ? infinity : infinity - 1;
+  }
+  return static_cast<std::uint16_t>(sign | bits);
+}
+
+namespace {
+
+// a op b, and with c; of two values in one word where the type has two.
+using Compute = double (*)(double, double, double);
+template <Small kind, Compute compute, bool two>
+void calculate(Warp& warp, const Op& op, Mask mask) {
+  Word* const d = warp.row(op.d);
+  const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
+  for_lanes(mask, [&](int lane) {
+    Word result = 0;
+    for (int shift = 0; shift <= (two ? 16 : 0); shift += 16) {
+      const auto part = [&](Word word) { return from_small(kind, static_cast<std::uint16_t>(word >> shift)); };
+      double value = compute(part(a[lane]), part(b[lane]), part(c[lane]));
+      if ((op.offset & 1) != 0) value = std::isnan(value) ? 0 : std::clamp(value, 0.0, 1.0);  // .sat
+      if ((op.offset & 2) != 0 && !std::isnan(value)) value = std::max(value, 0.0);           // .relu
+      result |= Word{to_small(kind, value, FE_TONEAREST)} << shift;
+    }
+    d[lane] = result;
+  });
+}
+
+double sum_of(double a, double b, double) { return a + b; }
+double difference_of(double a, double b, double) { return a - b; }
+double product_of(double a, double b, double) { return a * b; }
+double fma_of(double a, double b, double c) { return std::fma(a, b, c); }
+double negative_of(double a, double, double) { return -a; }
+double size_of(double a, double, double) { return std::fabs(a); }
+double power_of(double a, double, double) { return std::exp2(a); }
+double tangent_of(double a, double, double) { return std::tanh(a); }
+double min_of(double a, double b, double) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
+  return a == b ? (std::signbit(a) ? a : b) : std::min(a, b);
+}
+double max_of(double a, double b, double) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
+  return a == b ? (std::signbit(a) ? b : a) : std::max(a, b);
+}
+double min_or_nan(double a, double b, double c) { return std::isnan(a + b) ? a + b : min_of(a, b, c); }
+double max_or_nan(double a, double b, double c) { return std::isnan(a + b) ? a + b : max_of(a, b, c); }
+
+template <Small kind, bool two>
+Op::Run find_of(const Qualified& q) {
+  if (q.is("add")) return &calculate<kind, sum_of, two>;
+  if (q.is("sub")) return &calculate<kind, difference_of, two>;
+  if (q.is("mul")) return &calculate<kind, product_of, two>;
+  if (q.is("fma")) return &calculate<kind, fma_of, two>;
+  if (q.is("neg")) return &calculate<kind, negative_of, two>;
+  if (q.is("abs")) return &calculate<kind, size_of, two>;
+  if (q.is("min")) return q.has(".NaN") ? &calculate<kind, min_or_nan, two> : &calculate<kind, min_of, two>;
+  if (q.is("max")) return q.has(".NaN") ? &calculate<kind, max_or_nan, two> : &calculate<kind, max_of, two>;
+  if (q.is("ex2")) return &calculate<kind, power_of, two>;
+  if (q.is("tanh")) return &calculate<kind, tangent_of, two>;
+  return nullptr;
+}
+
+}  // namespace
+
+Op::Run find_half(const Qualified& q, Op& op) {
+  const Type type = q.type();
+  if (type != Type::f16 && type != Type::f16x2 && type != Type::bf16 && type != Type::bf16x2) return nullptr;
+  if (q.has(".xorsign") || q.has(".abs")) return nullptr;
+  op.offset = (q.has(".sat") ? 1 : 0) | (q.has(".relu") ? 2 : 0);
+  if (type == Type::f16) return find_of<Small::half, false>(q);
+  if (type == Type::f16x2) return find_of<Small::half, true>(q);
+  if (type == Type::bf16) return find_of<Small::bfloat, false>(q);
+  return find_of<Small::bfloat, true>(q);
+}
+
+}  // namespace dcgn::virtual_gpu::interpreter

@@ -1,0 +1,195 @@
+// Threads that run: warps, their blocks, and the grid of one launch.
+#pragma once
+
+#include "vgpu/src/interpreter/program.hpp"
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace dcgn::virtual_gpu::interpreter {
+
+class Block;
+
+// One launch.
+class Grid {
+ public:
+  Grid(const Program& program, std::uint32_t kernel, const Launch& launch, const std::byte* parameters,
+       const Memory* memory);
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+  ~Grid();
+
+  void run();
+
+  const Program& program;
+  const FunctionCode& kernel;
+  const KernelDetails& details;
+  const Launch launch;
+  const std::byte* const parameters;
+  const Memory* const memory;
+  const std::uint64_t number;                // of launches of this process
+  alignas(16) std::byte workspace[64] = {};  // of cooperative groups: where %envreg1 and 2 lead
+
+ private:
+  std::unique_ptr<Block> begin(std::uint64_t number, unsigned multiprocessor) const;
+};
+
+struct Barrier {
+  unsigned arrived = 0, expected = 0;  // threads; 0: all that have not ended
+  unsigned trues = 0;                  // of a reduction
+};
+
+class Block {
+ public:
+  Block(const Grid& its_grid, Dim3 its_index, unsigned its_multiprocessor);
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block();
+
+  // Gives its warps turns. False when all threads have ended.
+  bool run(unsigned steps);
+
+  // Threads `mask` of a warp come to a barrier.
+  void arrive(Warp& warp, const Op& op, Mask mask);
+  void ended(unsigned threads);
+
+  std::byte* shared() noexcept { return shared_.get(); }
+
+  const Grid& grid;
+  const Dim3 index;
+  const unsigned multiprocessor;
+  const unsigned threads;
+  const std::size_t shared_bytes;
+
+ private:
+  void open_if_full(unsigned barrier);
+  [[noreturn]] void stuck() const;
+
+  std::unique_ptr<std::byte[]> shared_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::array<Barrier, 16> barriers_{};
+  unsigned live_;
+};
+
+class Warp {
+ public:
+  Warp(Block& its_block, unsigned its_number);
+  Warp(const Warp&) = delete;
+  Warp& operator=(const Warp&) = delete;
+
+  // Runs until it has done so many steps, waits or has ended. Returns the steps.
+  unsigned run(unsigned most);
+  bool ended() const { return live_ == 0; }
+  Mask live() const { return live_; }
+
+  // For instructions: of the threads that run at the moment, which are all in frames of one depth.
+  Word* row(Row row) { return bases_[row.where] + std::size_t{row.number} * lanes; }
+  Word* frame_row(std::uint32_t number) { return bases_[Row::frame] + std::size_t{number} * lanes; }
+  std::byte* frame_bytes(int lane) { return frame_bytes_ + static_cast<std::size_t>(lane) * frame_stride_; }
+  // Where `bytes` bytes are that a thread means. Throws Fault where it may not touch them.
+  std::byte* at(const Op& op, int lane, const Word* base, std::size_t bytes) {
+    switch (op.addressing) {
+      case Addressing::frame: return frame_bytes(lane) + op.offset;
+      case Addressing::parameters: return const_cast<std::byte*>(block.grid.parameters) + op.offset;
+      case Addressing::shared: {
+        const auto offset = static_cast<std::uint32_t>(base[lane] + static_cast<Word>(op.offset));
+        if (offset > block.shared_bytes || bytes > block.shared_bytes - offset) fail_at(op, lane, offset);
+        if (offset % bytes != 0) fail_alignment(op, lane, offset);
+        return block.shared() + offset;
+      }
+      case Addressing::absolute: break;
+    }
+    const std::uintptr_t address = base[lane] + static_cast<Word>(op.offset);
+    if (address - extent_.begin >= extent_.end - extent_.begin || bytes > extent_.end - address)
+      find_extent(op, lane, address, bytes);
+    if (address % bytes != 0) fail_alignment(op, lane, address);
+    return reinterpret_cast<std::byte*>(address);
+  }
+  [[noreturn]] void fail(const Op& op, int lane, Fault::Kind kind, const std::string& what) const;
+  // Of a call of this depth: where the arguments and results are.
+  const CallSite& call_site(const Op& op) const { return block.grid.program.call_sites[op.list]; }
+  void wait(Mask mask, unsigned barrier);
+  // Those that wait at a barrier go on, with what its reduction has found.
+  void release(unsigned barrier, unsigned arrived, unsigned trues);
+  std::string describe() const;
+  Dim3 thread_index(int lane) const;
+
+  Block& block;
+  const unsigned number;
+  std::array<std::uint8_t, lanes> carry{};  // of add.cc and the like
+
+ private:
+  struct Frame {
+    std::unique_ptr<Word[]> words;
+    std::unique_ptr<std::byte[]> bytes;
+    std::array<std::uint32_t, lanes> returns{};
+  };
+
+  bool select();
+  void enter(unsigned depth);
+  void store(Mask mask, std::uint32_t pc) {
+    for (int lane = 0; lane < lanes; ++lane)
+      if ((mask >> lane & 1) != 0) pcs_[static_cast<std::size_t>(lane)] = pc;
+  }
+  Mask guarded(const Op& op, Mask mask);
+  unsigned run_group(unsigned most);
+  // Each of them returns whether the group goes on at pc_.
+  bool branch_table(const Op& op, Mask mask);
+  bool call(const Op& op);
+  bool leave(const Op& op);
+  void end(Mask mask);
+  bool collective(const Op& op);
+  bool resolve();
+  void call_one(const Op& op, const FunctionCode& callee, Mask mask);
+  void find_extent(const Op& op, int lane, std::uintptr_t address, std::size_t bytes);
+  [[noreturn]] void fail_at(const Op& op, int lane, std::uintptr_t address) const;
+  [[noreturn]] void fail_alignment(const Op& op, int lane, std::uintptr_t address) const;
+
+  Mask live_, at_barrier_ = 0, at_collective_ = 0;
+  std::array<std::uint32_t, lanes> pcs_{};
+  std::array<std::uint16_t, lanes> depths_{};
+  std::array<std::uint8_t, lanes> barriers_{};  // where threads of at_barrier_ wait
+  std::vector<Frame> frames_;
+  std::vector<Word> specials_;
+  std::array<Word*, 3> bases_{};
+  std::byte* frame_bytes_ = nullptr;
+  std::size_t frame_stride_ = 0;
+  Memory::Extent extent_;  // of the memory that was touched last
+  std::vector<Memory::Extent> extents_;
+
+  // The group that runs.
+  Mask group_ = 0;
+  std::uint32_t pc_ = 0, limit_ = 0;  // where others wait
+  unsigned depth_ = 0, turns_ = 0, next_ = 0;
+  bool others_ = false;
+};
+
+// A value of type T in a word, and back.
+template <class T>
+T get(Word word) {
+  T value;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+template <class T>
+Word put(T value) {
+  Word word = 0;
+  std::memcpy(&word, &value, sizeof value);
+  return word;
+}
+
+template <class Each>
+void for_lanes(Mask mask, const Each& each) {
+  if (mask == all_lanes) {
+    for (int lane = 0; lane < lanes; ++lane) each(lane);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1) each(__builtin_ctz(mask));
+}
+
+// Of the heap of kernels, which all launches share.
+Memory::Extent heap_extent(std::uintptr_t address);
+
+}  // namespace dcgn::virtual_gpu::interpreter

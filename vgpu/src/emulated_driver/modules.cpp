@@ -203,8 +203,8 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
   std::unique_ptr<Module> made;
   try {
     const FatEntry entry = ptx_of(image);
-    const unsigned registers = registers_of(entry, count, options, values);
     count_options(current()->device, count, options, values);
+    const unsigned registers = registers_of(entry, count, options, values);
     const CUresult result = load(made, current()->device, entry, registers);
     if (result != CUDA_SUCCESS) return result;
   } catch (const dcgn::Error& error) {
@@ -253,8 +253,8 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* 
   } catch (const dcgn::Error& error) {
     return complain(-1, error.what()), CUDA_ERROR_INVALID_IMAGE;
   }
-  made->registers = registers_of(made->entry, jits, jit, jit_values);
   count_options(0, jits, jit, jit_values);
+  made->registers = registers_of(made->entry, jits, jit, jit_values);
   return *library = reinterpret_cast<CUlibrary>(made.release()), CUDA_SUCCESS;
 }
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values,

@@ -25,7 +25,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (!p) return keep(cudaErrorInvalidValue);
   std::memset(p, 0, sizeof *p);
-  if (const cudaError_t wrong = DCGN_CALL(cuDeviceGetName, p->name, sizeof p->name, device); wrong != cudaSuccess)
+  if (const cudaError_t wrong = DCGN_CALL(cuDeviceGetName, p->name, static_cast<int>(sizeof p->name), device);
+      wrong != cudaSuccess)
     return wrong;
   CUuuid uuid{};
   if (DCGN_DRIVER(cuDeviceGetUuid)(&uuid, device) == CUDA_SUCCESS) std::memcpy(&p->uuid, &uuid, sizeof uuid);

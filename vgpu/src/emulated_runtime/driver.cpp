@@ -60,8 +60,6 @@ cudaError_t keep(cudaError_t result) {
   return result;
 }
 
-int chosen_device() { return device_of_thread; }
-
 cudaError_t prepare() {
   if (const cudaError_t wrong = start(); wrong != cudaSuccess) return wrong;
   CUcontext context = nullptr;

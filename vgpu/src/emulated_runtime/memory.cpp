@@ -40,7 +40,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 cudaError_t cudaFree(void* memory) { return memory ? DCGN_CALL(cuMemFree, address_of(memory)) : keep(prepare()); }
 cudaError_t cudaMallocPitch(void** memory, size_t* pitch, size_t width, size_t height) {
   if (width == 0 || height == 0) return *memory = nullptr, *pitch = 0, cudaSuccess;
-  return DCGN_CALL(cuMemAllocPitch, as_address(memory), pitch, width, height, 4);
+  return DCGN_CALL(cuMemAllocPitch, as_address(memory), pitch, width, height, 4u);
 }
 cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
   memory->xsize = extent.width;
@@ -128,7 +128,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* all, const void* mem
                                       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
                                       CU_POINTER_ATTRIBUTE_HOST_POINTER};
   void* values[] = {&type, &managed, &device, &device_address, &host_address};
-  const cudaError_t wrong = DCGN_CALL(cuPointerGetAttributes, 5, attributes, values, address_of(memory));
+  const cudaError_t wrong = DCGN_CALL(cuPointerGetAttributes, 5u, attributes, values, address_of(memory));
   if (wrong != cudaSuccess) return wrong;
   *all = {};
   if (type == 0) {

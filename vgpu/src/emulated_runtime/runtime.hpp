@@ -23,8 +23,12 @@ inline cudaError_t keep(CUresult result) { return keep(error_of(result)); }
 
 // Makes the calling thread's device ready, where nothing is current yet.
 cudaError_t prepare();
-// Of the driver's numbering; 0 unless the thread has chosen.
-int chosen_device();
+
+template <class Function, class... Arguments>
+cudaError_t call_driver(Function* function, Arguments... arguments) {
+  if (const cudaError_t wrong = prepare(); wrong != cudaSuccess) return keep(wrong);
+  return function ? keep(function(arguments...)) : keep(cudaErrorNotSupported);
+}
 
 // The kernel behind a function of the host's; null with the error.
 cudaError_t find_kernel(CUkernel& kernel, const void* function);
@@ -39,7 +43,7 @@ inline CUstream meant(bool own_thread, cudaStream_t stream) {
   return stream ? stream : own_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-// As the driver knows it; `own_default` is for cudaMemcpyKind.
+// As the driver knows it, and back.
 CUDA_MEMCPY3D copy_of(const cudaMemcpy3DParms& p);
 cudaMemcpy3DParms copy_of(const CUDA_MEMCPY3D& c);
 
@@ -48,19 +52,14 @@ cudaMemcpy3DParms copy_of(const CUDA_MEMCPY3D& c);
 // The driver's function of that name, as cuda.h declares it.
 #define DCGN_DRIVER(name)                                                                                 \
   ([] {                                                                                                   \
-    static const auto found =                                                                             \
+    static const auto of_driver =                                                                         \
         reinterpret_cast<decltype(&::name)>(dcgn::virtual_gpu::emulated_runtime::driver_function(#name)); \
-    return found;                                                                                         \
+    return of_driver;                                                                                     \
   }())
 
 // Calls it once the device is ready, and keeps the error.
-#define DCGN_CALL(name, ...)                                                           \
-  ([&]() -> cudaError_t {                                                              \
-    using namespace dcgn::virtual_gpu::emulated_runtime;                               \
-    if (const cudaError_t wrong = prepare(); wrong != cudaSuccess) return keep(wrong); \
-    const auto behind = DCGN_DRIVER(name);                                             \
-    return behind ? keep(behind(__VA_ARGS__)) : keep(cudaErrorNotSupported);           \
-  }())
+#define DCGN_CALL(name, ...) \
+  dcgn::virtual_gpu::emulated_runtime::call_driver(DCGN_DRIVER(name) __VA_OPT__(, ) __VA_ARGS__)
 
 // Both forms of a call: for a null stream that means the legacy default stream, and the thread's own. In the body,
 // `own` says which.

@@ -6,7 +6,7 @@ dcgn=$1 program=$2
 here=$(dirname "$(realpath "$0")")
 export LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 unset CUDA_VISIBLE_DEVICES LD_PRELOAD
-export DCGN_TEST_EMULATED_REGISTERS=255 # as many as a thread may have, unless something says less
+export DCGN_TEST_EMULATED_REGISTERS=128 # of a thread, unless something says less
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0

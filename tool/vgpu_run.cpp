@@ -41,18 +41,23 @@ constexpr const char* vgpu_run_help =
     "order. The program must carry PTX; its CUDA runtime, from version 12 on, may be static or shared. What cannot be "
     "split runs on the\n"
     "first GPU, and the report says why. What stands behind the program's name is the program's; the exit code is "
-    "its.";
+    "its.\n\n"
+    "With --emulate no GPU is needed, nor a driver: kernels are interpreted on the host, thousands of times slower, on "
+    "GPUs of 1 GiB\n"
+    "and compute capability 9.0. A kernel that touches memory out of bounds, or that its GPU does not reach, is told "
+    "with its name.";
 
 constexpr const char* vgpu_run_examples =
     "Examples:\n"
     "  dcgn vgpu run ./program its arguments\n"
     "  dcgn vgpu run --gpus 0,2 --report what.txt -- ./program its arguments\n"
     "  dcgn vgpu run --gpus 0,0 ./program                   the same GPU twice, to try it\n"
+    "  dcgn vgpu run --emulate --gpus 4 ./program           without a GPU, on four emulated ones\n"
     "  dcgn vgpu inspect ./program                          what could be split, without running it\n\n";
 
 struct RunArguments {
   std::string gpus, placement = "chunked", report, none;
-  bool quiet = false;
+  bool quiet = false, emulate = false;
   std::string check;
   JsonOption json;
 };
@@ -83,6 +88,8 @@ int number_in(const std::string& text, const std::string& whole, int there) {
   return value;
 }
 
+constexpr int most_emulated = 16, emulated_unasked = 2;
+
 // N, or a list of numbers, of the GPUs that the program would see.
 std::vector<int> gpus_of(const std::string& text, int there) {
   std::vector<int> gpus;
@@ -96,20 +103,33 @@ std::vector<int> gpus_of(const std::string& text, int there) {
   return gpus;
 }
 
-std::string library_path() {
 #if defined(DCGN_VGPU_BUILT)
+// Of the program's folder, where it was installed to, and of the build.
+std::string find_library(const std::string& name, const fs::path& installed, const fs::path& built,
+                         const fs::path& moved) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   std::string tried;
-  for (const fs::path& folder : {program / ".." / DCGN_LIBRARY_FOLDER / "dcgn", fs::path(DCGN_VGPU_BUILT),
-                                 program / ".." / "src" / "vgpu"}) {  // the last, in a build that was moved
-    const fs::path file = (folder / "libdcgn_vgpu_driver.so").lexically_normal();
+  for (const fs::path& folder : {program / ".." / DCGN_LIBRARY_FOLDER / installed, built, program / ".." / moved}) {
+    const fs::path file = (folder / name).lexically_normal();
     if (fs::exists(file, ignored)) return file.string();
     tried += (tried.empty() ? "" : ", ") + file.string();
   }
-  refuse_run(Code::unsupported,
-             fmt::format("no libdcgn_vgpu_driver.so ({}): expected it where dcgn was built or installed", tried));
+  refuse_run(Code::unsupported, fmt::format("no {} ({}): expected it where dcgn was built or installed", name, tried));
+}
+#endif
+
+// What is preloaded, the first in front: what splits launches, and with --emulate a CUDA runtime and the driver, which
+// is then there for all who look for one by its name.
+std::string libraries(bool emulate) {
+#if defined(DCGN_VGPU_BUILT)
+  std::string all = find_library("libdcgn_vgpu_driver.so", "dcgn", DCGN_VGPU_BUILT, fs::path("src") / "vgpu");
+  if (emulate)
+    for (const char* name : {"libdcgn_vgpu_runtime.so", "libcuda.so.1"})
+      all += ":" + find_library(name, "dcgn-emulated", DCGN_EMULATED_BUILT, fs::path("lib") / "dcgn-emulated");
+  return all;
 #else
+  static_cast<void>(emulate);
   refuse_run(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
 #endif
 }
@@ -138,6 +158,10 @@ void set_variable(const char* name, const std::string& value) { setenv(name, val
 // For the program: which GPUs it gets, and what they are to it.
 void set_up(const RunArguments& a, const std::vector<int>& gpus, const std::string& library,
             const std::string& folder) {
+  if (a.emulate) {
+    set_variable("DCGN_VGPU_EMULATED", fmt::to_string(*std::max_element(gpus.begin(), gpus.end()) + 1));
+    unsetenv("CUDA_VISIBLE_DEVICES");  // of real ones
+  }
   std::vector<int> different = gpus;
   std::sort(different.begin(), different.end());
   different.erase(std::unique(different.begin(), different.end()), different.end());
@@ -224,8 +248,9 @@ int run(RunArguments& a, std::vector<std::string> command) {
   const bool number = a.check.find_first_not_of("0123456789") == std::string::npos;
   if (!a.check.empty() && (!number || a.check.find_first_not_of('0') == std::string::npos))
     refuse_run(Code::configuration, fmt::format("--check={}: expected every how many launches, at least 1", a.check));
-  const std::string library = library_path();
-  const std::vector<int> gpus = gpus_of(a.gpus, count_gpus());
+  const std::string library = libraries(a.emulate);
+  const std::string wanted = a.emulate && a.gpus.empty() ? fmt::to_string(emulated_unasked) : a.gpus;
+  const std::vector<int> gpus = gpus_of(wanted, a.emulate ? most_emulated : count_gpus());
   a.json.open();
   std::optional<base::OutputFile> report;
   if (!a.report.empty()) report.emplace(a.report);
@@ -239,6 +264,7 @@ int run(RunArguments& a, std::vector<std::string> command) {
       {"what", "vgpu run"},
       {"program", command},
       {"gpus", gpus},
+      {"emulated", a.emulate},
       {"placement", a.placement},
       {"exit_code", code},
       {"processes",
@@ -256,6 +282,9 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
   CLI::App* app = parent.add_subcommand("run", vgpu_run_help);
   app->add_option("--gpus", a->gpus, "So many GPUs, or which, 0,1,...; the first is the program's own [all]")
       ->type_name("GPUS");
+  app->add_flag("--emulate", a->emulate,
+                "On GPUs that are emulated, two unless --gpus says how many, up to 16; needs PTX in the program, and "
+                "CUDA's runtime shared, or static with its symbols");
   app->add_option("--placement", a->placement,
                   "Pages of buffers: chunked, in runs as blocks are split; interleaved, dealt out one by one")
       ->check(word_of({"chunked", "interleaved"}))

@@ -8,6 +8,7 @@
 #include "device/emulated/emulated_device.hpp"
 #include "vgpu/src/driver/program.hpp"
 #include "vgpu/src/driver/real.hpp"
+#include "vgpu/src/machine.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -313,3 +314,12 @@ std::unique_ptr<Backend> make_emulated_device(int index) {
 }
 
 }  // namespace dcgn::device
+
+namespace dcgn::virtual_gpu {
+
+// There are no such devices: see make_emulated_device().
+std::unique_ptr<Machine> make_emulated_machine(const std::vector<Device>&) {
+  throw Error(Code::unsupported, "VirtualGpu", "a program that is there already runs on real GPUs");
+}
+
+}  // namespace dcgn::virtual_gpu

@@ -6,6 +6,7 @@ dcgn=$1 program=$2
 here=$(dirname "$(realpath "$0")")
 export LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 unset CUDA_VISIBLE_DEVICES LD_PRELOAD
+export DCGN_TEST_EMULATED_REGISTERS=128 # of a thread, unless something says less
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -31,11 +32,11 @@ for options in "--gpus 0,1" "--gpus 1,0" "--gpus 0,0" "--gpus 1" "--gpus 2 --pla
   expect "$options" 0 . "$dcgn" vgpu run $options --report "$work/report" -- "$program" "$here/kernels"
   cmp -s "$work/out" "$work/bare" || fail "$options: another result"
 done
-DCGN_TEST_FAKE_GPUS=4 expect "four GPUs" 0 "4 GPUs as one" "$dcgn" vgpu run "$program" "$here/kernels"
+DCGN_VGPU_EMULATED=4 expect "four GPUs" 0 "4 GPUs as one" "$dcgn" vgpu run "$program" "$here/kernels"
 cmp -s "$work/out" "$work/bare" || fail "four GPUs: another result"
 
 # Both GPUs run a part; what cannot be split says why.
-DCGN_TEST_FAKE_COUNTS=1 expect "a split launch" 0 "launched on 1 vector_add: 1" \
+DCGN_TEST_EMULATED_COUNTS=1 expect "a split launch" 0 "launched on 1 vector_add: 1" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" vector_add
 expect "a cooperative launch" 0 "reverse  *1  *0  *1  grid synchronisation" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" cooperative
@@ -49,13 +50,13 @@ expect "buffers" 0 "buffers over all GPUs: 3, 24 MiB" \
 expect "a launch that fails" 0 "^64 blocks of 1024 threads: 701$" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" failures
 # What PTX was assembled with goes with it: of the call, and of the fat binary.
-DCGN_TEST_FAKE_COUNTS=1 expect "options" 0 "loaded on 1 with 0=64 7=2 14=1: 1" \
+DCGN_TEST_EMULATED_COUNTS=1 expect "options" 0 "loaded on 1 with 0=64 7=2 14=1: 1" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" options
 grep -q "loaded on 1 with 0=32 1=256 7=1: 1" "$work/err" || fail "options of a call that loads a library"
 grep -q "loaded on 0 with 0=64 7=2 14=1: 2" "$work/err" || fail "options of a module that runs whole"
 grep -q "remark: the option -dscm=wb of the fat binary, which was not kept" "$work/err" || fail "an option that is lost"
 # Limits are set on both GPUs, whether the virtual one is there already or not.
-DCGN_TEST_FAKE_COUNTS=1 expect "limits" 0 "limit 0 of 1 is 4096: 1" \
+DCGN_TEST_EMULATED_COUNTS=1 expect "limits" 0 "limit 0 of 1 is 4096: 1" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" limits
 grep -q "limit 0 of 1 is 2048: 1" "$work/err" || fail "a limit that is set later"
 grep -q "limit 0 of 0 is 2048: 1" "$work/err" || fail "a limit of the first GPU"
@@ -70,7 +71,7 @@ expect "a check of some" 0 "made split and whole: 12 launches, no memory differs
   "$dcgn" vgpu run --gpus 0,1 --check=3 "$program" "$here/kernels"
 # No room for what is saved before, or behind the split launch.
 for pieces in 12 20; do
-  DCGN_TEST_FAKE_PIECES=$pieces expect "a check in $pieces pieces" 0 "a launch that was not made both ways" \
+  DCGN_TEST_EMULATED_PIECES=$pieces expect "a check in $pieces pieces" 0 "a launch that was not made both ways" \
     "$dcgn" vgpu run --gpus 0,1 --check -- "$program" "$here/kernels" vector_add
 done
 for often in often 0 -1 1.5; do
@@ -94,7 +95,7 @@ expect "no such GPU" 2 "--gpus 0,7: 7, expected numbers of GPUs from 0 to 1" "$d
 expect "too many GPUs" 2 "--gpus 5: 5, expected" "$dcgn" vgpu run --gpus 5 "$program"
 expect "no GPUs" 2 "--gpus 0: expected at least one" "$dcgn" vgpu run --gpus 0 "$program"
 expect "a placement" 2 "placement" "$dcgn" vgpu run --placement nowhere "$program"
-DCGN_TEST_FAKE_GPUS=0 expect "no GPU" 2 "has no GPU to work with" "$dcgn" vgpu run "$program"
+DCGN_VGPU_EMULATED=0 expect "no GPU" 2 "has no GPU to work with" "$dcgn" vgpu run "$program"
 # Without the fake one: this machine's, of which it sees no GPU, or none.
 LD_LIBRARY_PATH= CUDA_VISIBLE_DEVICES= expect "no driver" 2 "no CUDA driver on this machine\|has no GPU to work with" \
   "$dcgn" vgpu run "$program"

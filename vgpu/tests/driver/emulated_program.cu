@@ -1,0 +1,393 @@
+// A program of CUDA's runtime for emulated GPUs: little work of many kinds. Each step checks its results and prints what
+// they sum to. Arguments: steps; all without.
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define CHECK(call)                                                                                     \
+  do {                                                                                                  \
+    const cudaError_t result = (call);                                                                    \
+    if (result != cudaSuccess) std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(result)), std::exit(1); \
+  } while (0)
+
+static void expect(bool right, const char* what) {
+  if (!right) std::printf("wrong: %s\n", what), std::exit(1);
+}
+
+constexpr int n = 1 << 16, blocks = n / 256;
+
+template <class T>
+T* device(int count) {
+  T* memory = nullptr;
+  CHECK(cudaMalloc(&memory, count * sizeof(T)));
+  CHECK(cudaMemset(memory, 0, count * sizeof(T)));
+  return memory;
+}
+template <class T>
+std::vector<T> read(const T* memory, int count) {
+  std::vector<T> all(count);
+  CHECK(cudaMemcpy(all.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return all;
+}
+static cudaStream_t own_stream() {
+  cudaStream_t stream;
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+static void expect_all(const int* memory, int first, int step, const char* what) {
+  const std::vector<int> all = read(memory, n);
+  for (int i = 0; i < n; ++i) expect(all[i] == first + step * i, what);
+}
+
+__device__ int thread_number() { return blockIdx.x * blockDim.x + threadIdx.x; }
+__global__ void add_number(int* to, int more) { to[thread_number()] += thread_number() + more; }
+__global__ void twice(const int* from, int* to) { to[thread_number()] = 2 * from[thread_number()]; }
+
+static unsigned memory_kinds() {
+  int *pitched = nullptr, *managed = nullptr, *mapped = nullptr;
+  size_t pitch = 0;
+  constexpr int columns = 100, rows = 50;
+  std::vector<int> from(columns * rows), to(columns * rows);
+  for (int i = 0; i < columns * rows; ++i) from[i] = 7 * i;
+  CHECK(cudaMallocPitch(&pitched, &pitch, columns * 4, rows));
+  CHECK(cudaMemcpy2D(pitched, pitch, from.data(), columns * 4, columns * 4, rows, cudaMemcpyHostToDevice));
+  CHECK(cudaMemcpy2D(to.data(), columns * 4, pitched, pitch, columns * 4, rows, cudaMemcpyDefault));
+  expect(from == to, "rows");
+  cudaPitchedPtr box;
+  const cudaExtent extent{columns * 4, 10, 5};
+  CHECK(cudaMalloc3D(&box, extent));
+  CHECK(cudaMemset3D(box, 1, extent));
+  cudaMemcpy3DParms back{};
+  back.srcPtr = box;
+  back.dstPtr = {to.data(), columns * 4, columns * 4, 10};
+  back.extent = extent;
+  back.kind = cudaMemcpyDeviceToHost;
+  CHECK(cudaMemcpy3D(&back));
+  for (const int value : to) expect(value == 0x01010101, "a box");
+  CHECK(cudaMallocManaged(&managed, n * 4));
+  CHECK(cudaHostAlloc(&mapped, n * 4, cudaHostAllocMapped));
+  for (int i = 0; i < n; ++i) managed[i] = 1, mapped[i] = 2;
+  add_number<<<blocks, 256>>>(managed, 3);
+  add_number<<<blocks, 256>>>(mapped, 5);
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < n; ++i) expect(managed[i] == i + 4 && mapped[i] == i + 7, "memory of the host");
+  cudaPointerAttributes its;
+  CHECK(cudaPointerGetAttributes(&its, mapped + 5));
+  expect(its.type == cudaMemoryTypeHost && its.devicePointer == mapped + 5, "what is known of an address");
+  CHECK(cudaPointerGetAttributes(&its, &its));
+  expect(its.type == cudaMemoryTypeUnregistered, "what is not known");
+  for (void* one : {static_cast<void*>(pitched), static_cast<void*>(managed), box.ptr}) CHECK(cudaFree(one));
+  CHECK(cudaFreeHost(mapped));
+  return from.back();
+}
+
+__constant__ int factors[4] = {1, 2, 3, 4};
+__device__ int total;
+__constant__ int* total_at = &total;
+__global__ void count_blocks() {
+  if (threadIdx.x == 0) atomicAdd(total_at, factors[blockIdx.x & 3]);
+}
+static unsigned variables() {
+  int value = 0;
+  const int others[2] = {20, 30};
+  CHECK(cudaMemcpyToSymbol(total, &value, 4));
+  CHECK(cudaMemcpyToSymbol(factors, others, 8, 4));
+  count_blocks<<<64, 32>>>();
+  CHECK(cudaMemcpyFromSymbol(&value, total, 4));
+  expect(value == 16 * (1 + 20 + 30 + 4), "a constant that leads to a variable");
+  void* address = nullptr;
+  size_t bytes = 0;
+  CHECK(cudaGetSymbolAddress(&address, factors));
+  CHECK(cudaGetSymbolSize(&bytes, factors));
+  expect(address && bytes == 16, "a symbol");
+  return value;
+}
+
+__global__ void all_atomics(char* m) {
+  const unsigned b = blockIdx.x;
+  atomicAdd(reinterpret_cast<int*>(m), 1);
+  atomicAdd(reinterpret_cast<unsigned long long*>(m + 64), 2ull);
+  atomicAdd(reinterpret_cast<float*>(m + 128), 1.f);
+  atomicAdd(reinterpret_cast<double*>(m + 192), 0.5);
+  atomicMin(reinterpret_cast<int*>(m + 256), -static_cast<int>(b));
+  atomicMax(reinterpret_cast<unsigned*>(m + 320), b);
+  atomicOr(reinterpret_cast<unsigned*>(m + 384), 1u << (b & 31));
+  atomicInc(reinterpret_cast<unsigned*>(m + 448), 999);
+  auto* const exchanged = reinterpret_cast<unsigned*>(m + 512);
+  for (unsigned old = *static_cast<volatile unsigned*>(exchanged), seen;; old = seen)
+    if ((seen = atomicCAS(exchanged, old, old + 3)) == old) break;
+}
+static unsigned atomics() {
+  char* const m = device<char>(4096);
+  all_atomics<<<64, 64>>>(m);
+  const std::vector<char> all = read(m, 4096);
+  const auto at = [&](int offset, auto kind) {
+    decltype(kind) value;
+    std::memcpy(&value, all.data() + offset, sizeof value);
+    return value;
+  };
+  expect(at(0, 0) == 4096 && at(64, 0ull) == 8192 && at(128, 0.f) == 4096 && at(192, 0.) == 2048, "sums");
+  expect(at(256, 0) == -63 && at(320, 0u) == 63 && at(384, 0u) == ~0u, "least, most, bits");
+  expect(at(448, 0u) == 96 && at(512, 0u) == 3 * 4096, "wrapped, exchanged");
+  CHECK(cudaFree(m));
+  return at(512, 0u);
+}
+
+__global__ void fill_shared(int* to, int words) {
+  extern __shared__ int mine[];
+  for (int i = threadIdx.x; i < words; i += blockDim.x) mine[i] = i + blockIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) to[blockIdx.x] = mine[words - 1];
+}
+__global__ void between_threads(int* to) {
+  int sum = thread_number();
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+  to[thread_number()] = sum + __popc(__ballot_sync(~0u, threadIdx.x & 1));
+}
+static unsigned blocks_alone() {
+  int most = 0, resident = 0;
+  CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  int* const to = device<int>(n);
+  fill_shared<<<8, 64, most>>>(to, most / 4);
+  expect(cudaGetLastError() == cudaErrorInvalidValue, "shared memory that was not asked for");
+  CHECK(cudaFuncSetAttribute(fill_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+  fill_shared<<<8, 64, most>>>(to, most / 4);
+  CHECK(cudaGetLastError());
+  const std::vector<int> ends = read(to, 8);
+  for (int i = 0; i < 8; ++i) expect(ends[i] == most / 4 - 1 + i, "all shared memory");
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, fill_shared, 64, most));
+  expect(resident == 1, "blocks at a time");
+  between_threads<<<blocks, 256>>>(to);
+  const std::vector<int> sums = read(to, n);
+  for (int i = 0; i < n; ++i) expect(sums[i] == 32 * (i / 32 * 32) + 31 * 16 + 16, "sums of warps");
+  CHECK(cudaFree(to));
+  return most;
+}
+
+__global__ void reverse(const int* from, int* through, int* to) {
+  through[thread_number()] = from[thread_number()] + 1;
+  cooperative_groups::this_grid().sync();
+  to[thread_number()] = through[gridDim.x * blockDim.x - 1 - thread_number()];
+}
+static unsigned cooperative() {
+  constexpr int few = 2048;
+  int *from = device<int>(n), *through = device<int>(n), *to = device<int>(n);
+  add_number<<<blocks, 256>>>(from, 0);
+  void* places[] = {&from, &through, &to};
+  CHECK(cudaLaunchCooperativeKernel(reverse, few / 256, 256, places, 0, nullptr));
+  const std::vector<int> all = read(to, few);
+  for (int i = 0; i < few; ++i) expect(all[i] == few - i, "a grid that waits");
+  expect(cudaLaunchCooperativeKernel(reverse, 100000, 256, places, 0, nullptr) == cudaErrorCooperativeLaunchTooLarge,
+         "a grid that cannot be resident");
+  expect(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge && cudaGetLastError() == cudaSuccess, "an error once");
+  for (int* one : {from, through, to}) CHECK(cudaFree(one));
+  return all[0];
+}
+
+static unsigned streams() {
+  const cudaStream_t first = own_stream(), second = own_stream();
+  cudaEvent_t begin, middle, end;
+  for (cudaEvent_t* event : {&begin, &middle, &end}) CHECK(cudaEventCreate(event));
+  int *from = device<int>(n), *to = device<int>(n), calls = 0;
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaEventRecord(begin, first));
+  add_number<<<blocks, 256, 0, first>>>(from, 1);
+  CHECK(cudaEventRecord(middle, first));
+  CHECK(cudaStreamWaitEvent(second, middle));
+  twice<<<blocks, 256, 0, second>>>(from, to);
+  CHECK(cudaLaunchHostFunc(second, [](void* data) { ++*static_cast<int*>(data); }, &calls));
+  CHECK(cudaEventRecord(end, second));
+  CHECK(cudaEventSynchronize(end));
+  float ms = -1;
+  CHECK(cudaEventElapsedTime(&ms, begin, end));
+  expect(calls == 1 && ms >= 0, "a call of the host, and a time");
+  expect_all(to, 2, 2, "work in the order of events");
+  add_number<<<blocks, 256, 0, first>>>(from, 0);
+  while (cudaStreamQuery(first) == cudaErrorNotReady) {
+  }
+  expect_all(from, 1, 2, "work that was asked for");
+  for (cudaEvent_t event : {begin, middle, end}) CHECK(cudaEventDestroy(event));
+  for (cudaStream_t stream : {first, second}) CHECK(cudaStreamDestroy(stream));
+  for (int* one : {from, to}) CHECK(cudaFree(one));
+  return calls;
+}
+
+__global__ void hold(volatile int* flag, int* to) {
+  while (*flag == 0) {
+  }
+  *to = 7;
+}
+// What waits keeps no other thread from letting it go on; and what nobody waits for is done.
+static unsigned threads() {
+  int *flag = nullptr, *to = nullptr, *data = device<int>(n);
+  CHECK(cudaMallocHost(&flag, 2 * sizeof(int)));
+  to = flag + 1;
+  *flag = *to = 0;
+  const cudaStream_t held = own_stream(), other = own_stream();
+  CHECK(cudaDeviceSynchronize());
+  hold<<<1, 1, 0, held>>>(flag, to);
+  std::thread waits([&] { CHECK(cudaStreamSynchronize(held)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  add_number<<<blocks, 256, 0, other>>>(data, 3);
+  CHECK(cudaStreamSynchronize(other));
+  *static_cast<volatile int*>(flag) = 1;
+  waits.join();
+  expect(*to == 7, "what a thread waited for");
+  *to = 0;
+  hold<<<1, 1, 0, held>>>(flag, to);
+  const auto began = std::chrono::steady_clock::now();
+  while (*static_cast<volatile int*>(to) == 0)
+    expect(std::chrono::steady_clock::now() - began < std::chrono::seconds(30), "what nobody waits for");
+  CHECK(cudaDeviceSynchronize());
+  expect_all(data, 3, 1, "what another thread did");
+  CHECK(cudaFreeHost(flag));
+  CHECK(cudaFree(data));
+  return 7;
+}
+
+static unsigned graphs() {
+  const cudaStream_t stream = own_stream();
+  int *from = device<int>(n), *to = device<int>(n), *within = nullptr, more = 2;
+  cudaGraph_t recorded, made;
+  cudaGraphExec_t runs;
+  cudaGraphNode_t first, last;
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  CHECK(cudaMallocAsync(&within, n * sizeof(int), stream));
+  CHECK(cudaMemsetAsync(within, 0, n * sizeof(int), stream));
+  add_number<<<blocks, 256, 0, stream>>>(within, 1);
+  twice<<<blocks, 256, 0, stream>>>(within, to);
+  CHECK(cudaStreamEndCapture(stream, &recorded));
+  CHECK(cudaGraphInstantiate(&runs, recorded, 0));
+  for (int i = 0; i < 2; ++i) CHECK(cudaGraphLaunch(runs, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  expect_all(to, 2, 2, "a graph that was recorded");
+  CHECK(cudaGraphExecDestroy(runs));
+
+  CHECK(cudaGraphCreate(&made, 0));
+  void* places[] = {&from, &more};
+  cudaKernelNodeParams kernel{};
+  kernel.func = reinterpret_cast<void*>(add_number);
+  kernel.gridDim = blocks;
+  kernel.blockDim = 256;
+  kernel.kernelParams = places;
+  cudaMemsetParams fill{};
+  fill.dst = from;
+  fill.elementSize = 4;
+  fill.value = 5;
+  fill.width = n;
+  fill.height = 1;
+  CHECK(cudaGraphAddKernelNode(&last, made, nullptr, 0, &kernel));
+  CHECK(cudaGraphAddMemsetNode(&first, made, nullptr, 0, &fill));
+  CHECK(cudaGraphAddDependencies(made, &first, &last, nullptr, 1));
+  CHECK(cudaGraphInstantiate(&runs, made, 0));
+  CHECK(cudaGraphLaunch(runs, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  expect_all(from, 7, 1, "a graph made of nodes");
+  more = 10;
+  CHECK(cudaGraphExecKernelNodeSetParams(runs, last, &kernel));
+  CHECK(cudaGraphLaunch(runs, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  expect_all(from, 15, 1, "a node that was changed");
+  CHECK(cudaGraphExecDestroy(runs));
+  for (cudaGraph_t graph : {recorded, made}) CHECK(cudaGraphDestroy(graph));
+  for (int* one : {from, to}) CHECK(cudaFree(one));
+  return more;
+}
+
+__device__ int* lists[64];
+__global__ void make_lists() {
+  if (threadIdx.x == 0) lists[blockIdx.x] = static_cast<int*>(malloc(32 * sizeof(int)));
+  __syncthreads();
+  lists[blockIdx.x][threadIdx.x] = thread_number();
+}
+__global__ void read_lists(int* to) {
+  to[thread_number()] = lists[blockIdx.x][threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) free(lists[blockIdx.x]);
+}
+struct Shape {
+  __device__ virtual int area(int) const = 0;
+};
+struct Square : Shape {
+  __device__ int area(int x) const override { return x * x; }
+};
+struct Strip : Shape {
+  __device__ int area(int x) const override { return 3 * x; }
+};
+__global__ void make_shapes(Shape** shapes) {
+  shapes[0] = new Square();
+  shapes[1] = new Strip();
+}
+__global__ void use_shapes(Shape** shapes, int* to) { to[thread_number()] = shapes[thread_number() & 1]->area(5); }
+static unsigned objects() {
+  int* const to = device<int>(n);
+  make_lists<<<64, 32>>>();
+  read_lists<<<64, 32>>>(to);
+  const std::vector<int> all = read(to, 64 * 32);
+  for (int i = 0; i < 64 * 32; ++i) expect(all[i] == i, "memory of malloc");
+  Shape** const shapes = device<Shape*>(2);
+  make_shapes<<<1, 1>>>(shapes);
+  use_shapes<<<blocks, 256>>>(shapes, to);
+  const std::vector<int> areas = read(to, n);
+  for (int i = 0; i < n; ++i) expect(areas[i] == (i & 1 ? 15 : 25), "virtual functions");
+  return areas[0];
+}
+
+unsigned managed();  // in emulated_managed.cu: modules that have managed variables are not split
+
+// Errors. Those of kernels last: the context is of no more use.
+__global__ void out_of_bounds(int* to) { to[thread_number() + (1 << 24)] = 1; }
+__global__ void fail_if(bool fails) {
+  if (fails) __trap();
+}
+static unsigned configurations() {
+  int* const to = device<int>(n);
+  add_number<<<1, 2048>>>(to, 0);
+  expect(cudaPeekAtLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaErrorInvalidConfiguration,
+         "too many threads");
+  expect(cudaMemcpy(to, to, 4 * n + 4, cudaMemcpyDeviceToDevice) == cudaErrorInvalidValue, "a copy that is too long");
+  expect(cudaFree(to + 1) == cudaErrorInvalidValue, "an address that was not given");
+  cudaArray_t array;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  expect(cudaMallocArray(&array, &format, 4, 4) == cudaErrorNotSupported, "what is not emulated");
+  void* much = nullptr;
+  expect(cudaMalloc(&much, size_t{1} << 40) == cudaErrorMemoryAllocation, "too much memory");
+  static_cast<void>(cudaGetLastError());
+  CHECK(cudaFree(to));
+  return 1;
+}
+static unsigned fault() {
+  int* const to = device<int>(n);
+  out_of_bounds<<<blocks, 256>>>(to);
+  expect(cudaDeviceSynchronize() == cudaErrorIllegalAddress, "memory that is not there");
+  expect(cudaMalloc(reinterpret_cast<void**>(const_cast<int**>(&to)), 4) == cudaErrorIllegalAddress, "an error that lasts");
+  return 1;
+}
+static unsigned trap() {
+  fail_if<<<4, 32>>>(true);
+  expect(cudaDeviceSynchronize() == cudaErrorLaunchFailure, "a trap");
+  return 1;
+}
+
+#define STEP(name) {#name, &name}
+int main(int argc, char** argv) {
+  const std::map<std::string, unsigned (*)()> all = {
+      STEP(memory_kinds), STEP(managed), STEP(variables), STEP(atomics), STEP(blocks_alone), STEP(cooperative),    STEP(streams),
+      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(fault), STEP(trap)};
+  std::vector<std::string> steps(argv + 1, argv + argc);
+  if (steps.empty())
+    for (const auto& [name, step] : all)
+      if (name != "fault" && name != "trap") steps.push_back(name);
+  for (const std::string& step : steps) std::printf("%s %u\n", step.c_str(), all.at(step)());
+  return 0;
+}

@@ -170,6 +170,7 @@ struct Module {
   int device = 0;
   Library* library = nullptr;
   unsigned registers = 32;  // a thread's, of all kernels
+  int architecture = 90;    // that its PTX is for
   std::unique_ptr<interpreter::Code> code;
   std::map<std::string, std::unique_ptr<Function>> functions;
   std::vector<std::uintptr_t> variables;

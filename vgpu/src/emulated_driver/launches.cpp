@@ -157,7 +157,7 @@ CUresult attribute_of(int* value, CUfunction_attribute attribute, const Function
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = static_cast<int>(details.constant_bytes); break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = static_cast<int>(details.local_bytes); break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = static_cast<int>(module.registers); break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = module.architecture; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = dynamic_shared_allowed(function); break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; break;

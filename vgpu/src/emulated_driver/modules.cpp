@@ -28,6 +28,13 @@ namespace {
 
 constexpr unsigned architecture = 90;
 
+// 80, of `.target sm_80`: libraries of templates choose by it among what they were compiled for.
+int target_of(const std::string& text) {
+  constexpr std::string_view target = ".target sm_";
+  const std::size_t found = text.find(target);
+  return found == std::string::npos ? static_cast<int>(architecture) : std::atoi(text.c_str() + found + target.size());
+}
+
 // Of what cuModuleLoadData() takes, with the options that are there beside it.
 FatEntry ptx_of(const void* image) {
   FatEntry entry;
@@ -107,6 +114,7 @@ CUresult load(std::unique_ptr<Module>& module, int device, const FatEntry& entry
   auto made = std::make_unique<Module>();
   made->device = device;
   made->registers = registers ? registers : registers_unasked();
+  made->architecture = target_of(entry.text);
   try {
     made->code = std::make_unique<interpreter::Code>("module", entry.text);
   } catch (const Error& error) {

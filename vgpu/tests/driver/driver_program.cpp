@@ -27,7 +27,7 @@ std::uint64_t vector_add() {
 
 // Several times, so that what all blocks read gets copies; then with other data, which they must not hide.
 std::uint64_t histogram() {
-  constexpr unsigned n = 8 << 20, blocks = 64;
+  constexpr unsigned n = 4 << 20, blocks = 64;
   const Buffer<unsigned char> data(n, [](std::size_t i) { return static_cast<unsigned char>(value_at(i)); });
   const Buffer<unsigned> bins(256);
   const CUdeviceptr seen = code.variable("blocks_seen", 8);
@@ -78,7 +78,7 @@ std::uint64_t variables() {
 // Two streams write a piece each of one buffer, and read it: what one of them has copied of the buffer does not hold
 // what the other writes later. In between, a stream and memory go while their work is still to be done.
 std::uint64_t pieces() {
-  constexpr unsigned n = 8 << 20, half = n / 2, blocks = 64;
+  constexpr unsigned n = 4 << 20, half = n / 2, blocks = 64;
   void* pinned = nullptr;
   CHECK(cuMemHostAlloc(&pinned, n, 0));
   auto* const host = static_cast<unsigned char*>(pinned);

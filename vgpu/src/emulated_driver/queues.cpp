@@ -59,7 +59,9 @@ void start_watching() {
 
 void complain(int device, const std::string& text) {
   const std::string number = device < 0 ? "" : " " + std::to_string(device);
-  std::fprintf(stderr, "dcgn: emulated GPU%s: %s\n", number.c_str(), text.c_str());
+  std::string line = text;  // an instruction may be of several
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::fprintf(stderr, "dcgn: emulated GPU%s: %s\n", number.c_str(), line.c_str());
 }
 
 void count(const std::string& what) {

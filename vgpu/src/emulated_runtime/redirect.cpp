@@ -155,10 +155,15 @@ void write_jumps(const char* path, std::uintptr_t base, const std::vector<Symbol
   if (mprotect(pages, end - begin, PROT_READ | PROT_EXEC) != 0) refuse(path, "its code cannot be run any more");
 }
 
-bool has(const std::vector<Symbol>& symbols, bool defined) {
-  return std::any_of(symbols.begin(), symbols.end(), [&](const Symbol& one) {
-    return one.defined == defined && one.name == "__cudaRegisterFatBinary";
-  });
+bool has(const std::vector<Symbol>& symbols, bool defined, std::string_view name = "__cudaRegisterFatBinary") {
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [&](const Symbol& one) { return one.defined == defined && one.name == name; });
+}
+
+// What a program of this version needs is this library: see CMakeLists.txt.
+bool is_other_runtime(std::string_view path) {
+  if (const std::size_t slash = path.rfind('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return path.substr(0, 13) == "libcudart.so.";
 }
 
 int look_at(dl_phdr_info* object, std::size_t, void* first) {
@@ -166,9 +171,12 @@ int look_at(dl_phdr_info* object, std::size_t, void* first) {
   const bool program = std::exchange(*static_cast<bool*>(first), false);
   const char* const path = program ? "/proc/self/exe" : object->dlpi_name;
   if (!path || !*path || reinterpret_cast<const void*>(object->dlpi_addr) == own_base()) return 0;
+  if (is_other_runtime(path)) refuse(path, "another version of CUDA's runtime, expected that of CUDA 13");
   const File file(path);
   const Contents contents = read(file);
   if (has(contents.symbols, true)) {
+    if (has(contents.symbols, true, "cudaGetDeviceProperties_v2"))  // which versions before have alone
+      refuse(path, "it has CUDA 12's runtime linked in, expected that of CUDA 13");
     write_jumps(path, object->dlpi_addr, contents.symbols);
   } else if (program && contents.has_kernels && !contents.has_symbols && !has(contents.dynamic, false)) {
     char name[4096];

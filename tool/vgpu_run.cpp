@@ -64,11 +64,23 @@ struct RunArguments {
 
 [[noreturn]] void refuse_run(Code code, const std::string& why) { throw Error(code, "vgpu", why); }
 
-// How many GPUs the driver has here. The driver itself is asked: it is what the program will need.
+// How many GPUs the management library sees, which tells at once; 0 where it cannot tell for the program.
+int count_managed_gpus() {
+  void* const library = std::getenv("CUDA_VISIBLE_DEVICES") ? nullptr : dlopen("libnvidia-ml.so.1", RTLD_NOW);
+  if (!library) return 0;
+  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
+  const auto count = reinterpret_cast<int (*)(unsigned*)>(dlsym(library, "nvmlDeviceGetCount_v2"));
+  unsigned found = 0;
+  return init && count && init() == 0 && count(&found) == 0 ? static_cast<int>(found) : 0;
+}
+
+// How many GPUs the driver has here, which is what the program will need.
 int count_gpus() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library)
     refuse_run(Code::unsupported, fmt::format("no CUDA driver on this machine ({}), expected one", dlerror()));
+  const bool emulated = !dlsym(library, "cuGetExportTable");  // which only NVIDIA's has
+  if (const int managed = emulated ? 0 : count_managed_gpus()) return managed;  // the driver takes 0.1 s to begin
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));
   int found = 0;

@@ -79,7 +79,7 @@ int count_gpus() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library)
     refuse_run(Code::unsupported, fmt::format("no CUDA driver on this machine ({}), expected one", dlerror()));
-  const bool emulated = !dlsym(library, "cuGetExportTable");  // which only NVIDIA's has
+  const bool emulated = !dlsym(library, "cuGetExportTable");                    // which only NVIDIA's has
   if (const int managed = emulated ? 0 : count_managed_gpus()) return managed;  // the driver takes 0.1 s to begin
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));

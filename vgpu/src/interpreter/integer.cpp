@@ -159,7 +159,9 @@ void mad_wide(Warp& warp, const Op& op, Mask mask) {
 }
 
 // add.cc, addc and so on: a + b, or a - b, or a * b + c, with the carry of before and after.
-constexpr std::int64_t takes_carry = 1, gives_carry = 2, subtracts = 4, multiplies_low = 8, multiplies_high = 16;
+constexpr std::int64_t takes_carry = 1, gives_carry = 2, subtracts = 4, multiplies_low = 8, multiplies_high = 16,
+                       multiplies_high_signed = 32,
+                       multiplies = multiplies_low | multiplies_high | multiplies_high_signed;
 template <class T>
 void with_carry(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
@@ -167,8 +169,14 @@ void with_carry(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     std::uint8_t& carry = warp.carry[static_cast<std::size_t>(lane)];
     T x = get<T>(a[lane]), y = get<T>(b[lane]);
-    if ((op.offset & (multiplies_low | multiplies_high)) != 0) {
-      x = (op.offset & multiplies_low) != 0 ? low<T>(product(x, y)) : high<T>(product(x, y));
+    if ((op.offset & multiplies) != 0) {
+      using S = std::make_signed_t<T>;
+      if ((op.offset & multiplies_low) != 0)
+        x = low<T>(product(x, y));
+      else if ((op.offset & multiplies_high) != 0)
+        x = high<T>(product(x, y));
+      else
+        x = static_cast<T>(high<S>(product(static_cast<S>(x), static_cast<S>(y))));
       y = get<T>(c[lane]);
     }
     const T in = (op.offset & takes_carry) != 0 ? carry : 0;
@@ -184,8 +192,8 @@ Op::Run find_carry(const Qualified& q, Op& op) {
   op.offset =
       (takes ? takes_carry : 0) | (q.has(".cc") ? gives_carry : 0) | (q.is("sub") || q.is("subc") ? subtracts : 0);
   if (q.is("mad") || q.is("madc")) {
-    op.offset |= q.has(".hi") ? multiplies_high : multiplies_low;
-    if (q.has(".hi") && (q.type() == Type::s32 || q.type() == Type::s64)) return nullptr;
+    const bool is_signed = q.type() == Type::s32 || q.type() == Type::s64;
+    op.offset |= !q.has(".hi") ? multiplies_low : is_signed ? multiplies_high_signed : multiplies_high;
   }
   return with_bits(q.type(), [](auto type) -> Op::Run { return &with_carry<decltype(type)>; });
 }

@@ -36,7 +36,7 @@ std::string fault_of(const std::string& body, const Launch& launch, Fault::Kind 
 }
 
 std::vector<std::uint64_t> calculate(const std::string& instructions, const Widths& widths,
-                                     const std::vector<Operands>& operands) {
+                                     std::vector<Operands> operands) {
   const auto declare = [](const char* name, std::size_t bits) {
     return "  .reg .b" + std::to_string(bits) + " " + name + ";\n";
   };

@@ -58,7 +58,7 @@ struct Widths {
 using Operands = std::array<std::uint64_t, 3>;
 // What `instructions` leave in %d of each %a, %b, %c. They may use %p, %q, %r<4>, %x<4> (of 64 bits) and %h<4>.
 std::vector<std::uint64_t> calculate(const std::string& instructions, const Widths& widths,
-                                     const std::vector<Operands>& operands);
+                                     std::vector<Operands> operands);  // a copy, which they may change
 
 template <class T>
 std::uint64_t bits_of(T value) {

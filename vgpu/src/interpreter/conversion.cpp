@@ -212,7 +212,8 @@ Op::Run from_float(Type to) {
 Op::Run find_conversion(const Qualified& q, Op& op) {
   if (!q.is("cvt")) return nullptr;
   const Type to = q.type(0), from = q.type(1);
-  if (to == Type::none || from == Type::none || q.has(".satfinite") || q.has(".rs") || q.has(".rna")) return nullptr;
+  if (to == Type::none || from == Type::none || q.has(".satfinite") || q.has(".rs") || q.has(".rna") || q.has(".pack"))
+    return nullptr;
   const bool whole = q.has(".rni") || q.has(".rzi") || q.has(".rmi") || q.has(".rpi");
   op.offset = rounding_of(q) | (q.has(".ftz") ? flushes : 0) | (q.has(".sat") ? saturates : 0) |
               (whole ? to_whole : 0) | (q.has(".relu") ? clips : 0);

@@ -137,7 +137,8 @@ Op::Run find_of(const Qualified& q) {
 Op::Run find_half(const Qualified& q, Op& op) {
   const Type type = q.type();
   if (type != Type::f16 && type != Type::f16x2 && type != Type::bf16 && type != Type::bf16x2) return nullptr;
-  if (q.has(".xorsign") || q.has(".abs")) return nullptr;
+  if (q.has(".xorsign") || q.has(".abs") || q.has(".oob")) return nullptr;
+  if ((q.is("min") || q.is("max")) && q.instruction.operands.size() != 3) return nullptr;
   op.offset = (q.has(".sat") ? 1 : 0) | (q.has(".relu") ? 2 : 0) | (q.has(".ftz") ? 4 : 0);
   if (type == Type::f16) return find_of<Small::half, false>(q);
   if (type == Type::f16x2) return find_of<Small::half, true>(q);

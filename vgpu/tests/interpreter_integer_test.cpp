@@ -105,6 +105,30 @@ TEST(InterpreterInteger, sums_saturate) {
                 [](T a, T b, T c) { return clamped<T>(Wide{high(a, b)} + c); });
 }
 
+TEST(InterpreterInteger, two_of_16_bits_in_one_of_32) {
+  using U = std::uint32_t;
+  const auto all = edges<U>();
+  const auto check = [&](const std::string& op, auto example, auto oracle) {
+    using T = decltype(example);
+    expect_binary<U>(op + " %d, %a, %b;", all, all, [&](U a, U b) {
+      const auto half = [&](int shift) {
+        return U{static_cast<std::uint16_t>(oracle(static_cast<T>(a >> shift), static_cast<T>(b >> shift)))} << shift;
+      };
+      return half(0) | half(16);
+    });
+  };
+  const std::uint16_t u = 0;
+  const std::int16_t s = 0;
+  check("add.u16x2", u, [](int a, int b) { return a + b; });
+  check("add.s16x2", s, [](int a, int b) { return a + b; });
+  check("min.u16x2", u, [](int a, int b) { return std::min(a, b); });
+  check("max.u16x2", u, [](int a, int b) { return std::max(a, b); });
+  check("min.s16x2", s, [](int a, int b) { return std::min(a, b); });
+  check("max.relu.s16x2", s, [](int a, int b) { return std::max({a, b, 0}); });
+  expect_binary<std::int32_t>("min.relu.s32 %d, %a, %b;", edges<std::int32_t>(), edges<std::int32_t>(),
+                              [](int a, int b) { return std::max(std::min(a, b), 0); });
+}
+
 TEST(InterpreterInteger, products_of_24_bits) {
   const auto all = edges<std::uint32_t>();
   const auto signed_part = [](std::uint32_t v) { return Wide{static_cast<std::int32_t>(v << 8) >> 8}; };

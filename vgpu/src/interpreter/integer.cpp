@@ -108,6 +108,25 @@ template <class T>
 struct Max {
   static T of(T a, T b) { return std::max(a, b); }
 };
+// No less than 0.
+template <class F>
+struct Relu {
+  template <class T>
+  static T of(T a, T b) {
+    return std::max(F::of(a, b), T{0});
+  }
+};
+// Of both halves.
+template <class T, class F>
+struct Pair {
+  static std::uint32_t of(std::uint32_t a, std::uint32_t b) {
+    const auto half = [&](int shift) {
+      return std::uint32_t{static_cast<std::uint16_t>(F::of(static_cast<T>(a >> shift), static_cast<T>(b >> shift)))}
+             << shift;
+    };
+    return half(0) | half(16);
+  }
+};
 template <class T>
 struct Abs {
   static T of(T a) { return a < 0 ? Sub<T>::of(0, a) : a; }
@@ -220,11 +239,25 @@ Op::Run find_24(const Qualified& q) {
   return q.has(".hi") ? &ternary<T, Mad24High<T>> : &ternary<T, Mad24Low<T>>;
 }
 
+// .u16x2 and .s16x2
+template <class T>
+Op::Run find_pair(const Qualified& q) {
+  const bool relu = q.has(".relu");
+  if (q.is("add") && !relu) return &binary<std::uint32_t, Pair<T, Add<T>>>;
+  if (q.is("min"))
+    return relu ? &binary<std::uint32_t, Pair<T, Relu<Min<T>>>> : &binary<std::uint32_t, Pair<T, Min<T>>>;
+  if (q.is("max"))
+    return relu ? &binary<std::uint32_t, Pair<T, Relu<Max<T>>>> : &binary<std::uint32_t, Pair<T, Max<T>>>;
+  return nullptr;
+}
+
 }  // namespace
 
 Op::Run find_integer(const Qualified& q, Op& op) {
   if (const Op::Run carry = find_carry(q, op)) return carry;
   if (q.is("mul") || q.is("mad")) return find_product(q);
+  if (q.has(".u16x2")) return find_pair<std::uint16_t>(q);
+  if (q.has(".s16x2")) return find_pair<std::int16_t>(q);
   if (q.is("mul24") || q.is("mad24"))
     return q.type() == Type::s32   ? find_24<std::int32_t>(q)
            : q.type() == Type::u32 ? find_24<std::uint32_t>(q)
@@ -236,9 +269,10 @@ Op::Run find_integer(const Qualified& q, Op& op) {
     if (q.is("sub")) return saturates ? &binary<T, SubSaturating<T>> : &binary<T, Sub<T>>;
     if (q.is("div")) return &binary<T, Div<T>>;
     if (q.is("rem")) return &binary<T, Rem<T>>;
-    if (q.has(".relu")) return nullptr;
-    if (q.is("min")) return &binary<T, Min<T>>;
-    if (q.is("max")) return &binary<T, Max<T>>;
+    const bool relu = q.has(".relu");
+    if (q.is("min")) return relu ? &binary<T, Relu<Min<T>>> : &binary<T, Min<T>>;
+    if (q.is("max")) return relu ? &binary<T, Relu<Max<T>>> : &binary<T, Max<T>>;
+    if (relu) return nullptr;
     if (q.is("abs")) return &unary<T, Abs<T>>;
     if (q.is("neg")) return &unary<T, Neg<T>>;
     if (q.is("sad")) return &ternary<T, Sad<T>>;

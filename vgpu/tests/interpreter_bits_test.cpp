@@ -228,3 +228,26 @@ TEST(InterpreterBits, dot_products_of_bytes) {
                       });
     }
 }
+
+TEST(InterpreterBits, differences_of_bytes) {
+  const auto all = edges<U>();
+  const auto apart = [](U a, U b, unsigned byte, bool is_signed) {
+    const auto part = [&](U word) {
+      const int raw = static_cast<int>(word >> (8 * byte) & 0xff);
+      return is_signed && raw > 127 ? raw - 256 : raw;
+    };
+    return static_cast<U>(part(a) > part(b) ? part(a) - part(b) : part(b) - part(a));
+  };
+  for (const bool is_signed : {false, true}) {
+    const std::string op = is_signed ? "vabsdiff4.u32.s32.s32" : "vabsdiff4.u32.u32.u32";
+    expect_binary<U>(op + " %d, %a, %b, 0;", all, all, [&](U a, U b) {
+      U result = 0;
+      for (unsigned byte = 0; byte < 4; ++byte) result |= apart(a, b, byte, is_signed) << (8 * byte);
+      return result;
+    });
+    expect_all<U>(op + ".add %d, %a, %b, %c;", all, all, all, [&](U a, U b, U c) {
+      for (unsigned byte = 0; byte < 4; ++byte) c += apart(a, b, byte, is_signed);
+      return c;
+    });
+  }
+}

@@ -207,7 +207,7 @@ TEST(InterpreterMemory, addresses_of_shared_memory_are_told_from_others) {
   mov.u64 %rd1, cell;
   cvta.shared.u64 %rd2, %rd1;
   isspacep.shared %p1, %rd2;
-  isspacep.shared %p2, %out;
+  isspacep.shared::cluster %p2, %out;
   isspacep.global %p3, %out;
   isspacep.global %p4, %rd2;
   selp.u32 %r1, 1, 0, %p1;

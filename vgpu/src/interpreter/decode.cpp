@@ -222,7 +222,9 @@ void Decoder::find_space(const Qualified& q) {
   op.d = result(operand(0));
   op.a = source(operand(1), Type::b64);
   op.offset = q.has(".global");
-  if (!q.has(".global") && !q.has(".shared") && !q.has(".shared::cta")) fail(std::string(at_->text));
+  // A cluster is one block.
+  const bool shared = q.has(".shared") || q.has(".shared::cta") || q.has(".shared::cluster");
+  if (!q.has(".global") && !shared) fail(std::string(at_->text));
   op.run = &is_shared;
   emit(op);
 }

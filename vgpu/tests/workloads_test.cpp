@@ -1,5 +1,6 @@
 // Kernels of the 2014 paper's Table II: a virtual GPU of several parts computes what one GPU does, bit for bit. On a
-// machine with one GPU the parts are all that GPU; without one they are emulated.
+// machine with one GPU the parts are all that GPU. Without one they are emulated, and compute what plain C++ does.
+#include "references.hpp"
 #include "vgpu/bench/workloads/workload.hpp"
 
 #include <dcgn/virtual_gpu.hpp>
@@ -36,6 +37,8 @@ class Workloads : public testing::TestWithParam<WorkloadKind> {
     for (int part = 0; part < parts; ++part) all.emplace_back(part % Device::count());
     return all;
   }
+  static bool emulated() { return Device(0).kind() == DeviceKind::emulated; }
+  static int scale() { return emulated() ? 0 : 1; }
   // What it computes, copied to the host.
   using Words = std::vector<std::vector<std::uint32_t>>;
   static Words run_once(Workload& workload, VirtualGpu& gpu) {
@@ -50,7 +53,7 @@ class Workloads : public testing::TestWithParam<WorkloadKind> {
   }
   static Words on_one_gpu() {
     VirtualGpu gpu(devices(1));
-    const auto workload = GetParam().make(gpu, 1);
+    const auto workload = GetParam().make(gpu, scale());
     return run_once(*workload, gpu);
   }
   static void expect_equal(const Workload& workload, const Words& found, const Words& expected) {
@@ -66,12 +69,24 @@ class Workloads : public testing::TestWithParam<WorkloadKind> {
 
 }  // namespace
 
+TEST_P(Workloads, compute_what_plain_code_does) {
+  if (!emulated()) GTEST_SKIP() << "GPUs here are real: they approximate otherwise";
+  for (const int parts : {1, 2}) {
+    SCOPED_TRACE(std::to_string(parts) + " parts");
+    VirtualGpu gpu(devices(parts));
+    const auto workload = GetParam().make(gpu, 0);
+    workload->reset();
+    const Words expected = test::reference(GetParam().name, workload->snapshot());
+    expect_equal(*workload, run_once(*workload, gpu), expected);
+  }
+}
+
 TEST_P(Workloads, compute_the_same_on_several_parts) {
   const Words expected = on_one_gpu();
   for (const int parts : {2, 3, std::max(4, Device::count())}) {
     SCOPED_TRACE(std::to_string(parts) + " parts");
     VirtualGpu gpu(devices(parts));
-    const auto workload = GetParam().make(gpu, 1);
+    const auto workload = GetParam().make(gpu, scale());
     expect_equal(*workload, run_once(*workload, gpu), expected);
     EXPECT_EQ(gpu.statistics().whole, 0U);
   }
@@ -80,7 +95,7 @@ TEST_P(Workloads, compute_the_same_on_several_parts) {
 TEST_P(Workloads, compute_the_same_wherever_pages_lie) {
   const Words expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(3, Device::count())));
-  const auto workload = GetParam().make(gpu, 1);
+  const auto workload = GetParam().make(gpu, scale());
   for (const Placement& placement : {Placement::interleaved(), Placement::owner(1), Placement::chunked()}) {
     for (void* buffer : workload->buffers()) gpu.place(buffer, placement);
     expect_equal(*workload, run_once(*workload, gpu), expected);
@@ -90,7 +105,7 @@ TEST_P(Workloads, compute_the_same_wherever_pages_lie) {
 TEST_P(Workloads, read_inputs_from_copies) {
   const Words expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(2, Device::count())));
-  const auto workload = GetParam().make(gpu, 1);
+  const auto workload = GetParam().make(gpu, scale());
   for (void* buffer : workload->inputs()) gpu.place(buffer, Placement::replicated());
   expect_equal(*workload, run_once(*workload, gpu), expected);
 }
@@ -99,14 +114,14 @@ TEST_P(Workloads, read_inputs_from_copies) {
 TEST_P(Workloads, compute_the_same_again_and_again) {
   const Words expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(2, Device::count())));
-  const auto workload = GetParam().make(gpu, 1);
+  const auto workload = GetParam().make(gpu, scale());
   for (int run = 0; run < 4; ++run) expect_equal(*workload, run_once(*workload, gpu), expected);
 }
 
 TEST_P(Workloads, compute_the_same_where_sampling_places_pages) {
   const Words expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(2, Device::count())));
-  const auto workload = GetParam().make(gpu, 1);
+  const auto workload = GetParam().make(gpu, scale());
   workload->sample_next_run(64);
   expect_equal(*workload, run_once(*workload, gpu), expected);
 }
@@ -114,7 +129,7 @@ TEST_P(Workloads, compute_the_same_where_sampling_places_pages) {
 TEST_P(Workloads, compute_the_same_whoever_steals_blocks) {
   const Words expected = on_one_gpu();
   VirtualGpu gpu(devices(std::max(3, Device::count())), {.schedule = Schedule::stealing});
-  const auto workload = GetParam().make(gpu, 1);
+  const auto workload = GetParam().make(gpu, scale());
   expect_equal(*workload, run_once(*workload, gpu), expected);
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,10 +48,21 @@ class Program : public Workload {
   const std::vector<void*>& buffers() const override { return buffers_; }
   const std::vector<void*>& inputs() const override { return inputs_; }
   void sample_next_run(std::uint64_t blocks) override { sampled_blocks_ = blocks; }
+  Snapshot snapshot() const override {
+    Snapshot all{sizes(), {}, constants_};
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      Snapshot::Bytes& bytes = all.buffers.emplace_back(buffer_bytes_[i]);
+      gpu_.copy(bytes.data(), buffers_[i], bytes.size());
+    }
+    return all;
+  }
 
  protected:
+  virtual std::vector<int> sizes() const { return {}; }
+
   template <class T>
   T* allocate(std::size_t count) {
+    buffer_bytes_.push_back(count * sizeof(T));
     return static_cast<T*>(buffers_.emplace_back(gpu_.allocate(count * sizeof(T))));
   }
   // What kernels only read.
@@ -71,6 +83,13 @@ class Program : public Workload {
   template <class T>
   void upload(T* to, const std::vector<T>& content) {
     upload(to, content, content.size());
+  }
+  // A variable of the module that kernels only read.
+  template <class T>
+  void write_constant(const char* name, const std::vector<T>& content) {
+    Snapshot::Bytes& bytes = constants_.emplace_back(content.size() * sizeof(T));
+    std::memcpy(bytes.data(), content.data(), bytes.size());
+    module_.write(name, bytes.data(), bytes.size());
   }
   template <class T>
   static Result result(const char* name, const T* data, std::size_t count, double tolerance = 0) {
@@ -99,6 +118,8 @@ class Program : public Workload {
   VirtualGpu& gpu_;
   virtual_gpu::Module module_;
   std::vector<void*> buffers_, inputs_;
+  std::vector<std::size_t> buffer_bytes_;
+  std::vector<Snapshot::Bytes> constants_;
   std::uint64_t sampled_blocks_ = 0;
 };
 
@@ -117,6 +138,15 @@ inline std::vector<float> random_floats(std::size_t count, float low, float high
 }
 // Not a power of two, so that what is repeated differs from page to page.
 inline constexpr std::size_t pattern = 1'000'003;
+// Content for so many.
+inline std::vector<float> random_pattern(std::size_t count, float low, float high, std::uint64_t seed) {
+  return random_floats(std::min(count, pattern), low, high, seed);
+}
+
+// How many of something: `at_one` at scale 1, `at_zero` at scale 0.
+inline std::size_t scaled(int scale, std::size_t at_one, std::size_t at_zero) {
+  return scale == 0 ? at_zero : at_one * static_cast<std::size_t>(scale);
+}
 
 template <class One>
 std::unique_ptr<Workload> make_workload(VirtualGpu& gpu, int scale) {

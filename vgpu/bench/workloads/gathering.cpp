@@ -8,9 +8,7 @@ namespace {
 class BreadthFirst final : public Program {
  public:
   BreadthFirst(VirtualGpu& gpu, int scale)
-      : Program(gpu, "breadth_first"),
-        nodes_((std::size_t{1} << 18) * static_cast<std::size_t>(scale)),
-        step_(kernel("bfs_level")) {
+      : Program(gpu, "breadth_first"), nodes_(scaled(scale, 1 << 18, 1 << 12)), step_(kernel("bfs_level")) {
     first_ = allocate_input<int>(nodes_ + 1);
     edges_ = allocate_input<int>(nodes_ * degree);
     level_ = allocate<int>(nodes_);
@@ -52,16 +50,13 @@ class BreadthFirst final : public Program {
 class KMeans final : public Program {
  public:
   KMeans(VirtualGpu& gpu, int scale)
-      : Program(gpu, "k_means"),
-        points_((std::size_t{1} << 20) * static_cast<std::size_t>(scale)),
-        step_(kernel("k_means")) {
+      : Program(gpu, "k_means"), points_(scaled(scale, 1 << 20, 1 << 13)), step_(kernel("k_means")) {
     coordinates_ = allocate_input<float>(4 * points_);
     nearest_ = allocate<int>(points_);
     sums_ = allocate<float>(centres);
     counts_ = allocate<unsigned>(centres);
-    upload(coordinates_, random_floats(4 * 250'007, -1, 1, 15), 4 * points_);
-    const std::vector<float> content = random_floats(4 * centres, -1, 1, 16);
-    module().write("centres", content.data(), content.size() * sizeof(float));
+    upload(coordinates_, random_floats(4 * std::min<std::size_t>(points_, 250'007), -1, 1, 15), 4 * points_);
+    write_constant("centres", random_floats(4 * centres, -1, 1, 16));
   }
   void reset() override {
     gpu().fill(nearest_, 0xff, points_ * sizeof(int));
@@ -92,17 +87,19 @@ class Histogram final : public Program {
  public:
   Histogram(VirtualGpu& gpu, int scale)
       : Program(gpu, "histogram"),
-        n_((std::size_t{16} << 20) * static_cast<std::size_t>(scale)),
+        n_(scaled(scale, std::size_t{16} << 20, 1 << 16)),
+        blocks_(scale == 0 ? 16 : 1024),
+        items_(scale == 0 ? 48 : 4096),
         count_(kernel("histogram")),
         largest_(kernel("largest")),
         queue_(kernel("work_queue")) {
     data_ = allocate_input<unsigned char>(n_);
     bins_ = allocate<unsigned>(256);
-    floats_ = allocate<float>(items * threads);
+    floats_ = allocate<float>(floats());
     largest_value_ = allocate<float>(1);
     next_ = allocate<unsigned>(1);
     Numbers numbers(17);
-    std::vector<unsigned char> content(pattern);
+    std::vector<unsigned char> content(std::min(pattern, n_));
     for (unsigned char& c : content) c = static_cast<unsigned char>(numbers.below(16) * numbers.below(17));
     upload(data_, content, n_);
   }
@@ -112,24 +109,26 @@ class Histogram final : public Program {
     gpu().fill(bins_, 0, 256 * sizeof(unsigned));
     gpu().fill(largest_value_, 0, sizeof(float));
     gpu().fill(next_, 0, sizeof(unsigned));
-    upload(floats_, random_floats(items * threads, 0, 1, 18));
+    upload(floats_, random_floats(floats(), 0, 1, 18));
   }
   void run(virtual_gpu::Stream& stream) override {
-    launch(stream, count_, {.grid = 1024, .block = 256}, data_, static_cast<unsigned>(n_), bins_);
-    launch(stream, queue_, {.grid = 512, .block = threads}, next_, static_cast<unsigned>(items), floats_);
-    launch(stream, largest_, {.grid = items, .block = threads}, floats_, static_cast<int>(items * threads),
-           largest_value_);
+    launch(stream, count_, {.grid = blocks_, .block = 256}, data_, static_cast<unsigned>(n_), bins_);
+    launch(stream, queue_, {.grid = blocks_ / 2, .block = threads}, next_, items_, floats_);
+    launch(stream, largest_, {.grid = items_, .block = threads}, floats_, static_cast<int>(floats()), largest_value_);
   }
   std::vector<Result> results() const override {
     return {result("bins", bins_, 256),
             result("values_seen", static_cast<const unsigned long long*>(module().address("values_seen")), 1),
-            result("floats", floats_, items * threads), result("largest", largest_value_, 1)};
+            result("floats", floats_, floats()), result("largest", largest_value_, 1)};
   }
   double bytes_moved() const override { return static_cast<double>(n_); }
 
  private:
-  static constexpr unsigned items = 4096;
+  std::vector<int> sizes() const override { return {static_cast<int>(blocks_)}; }
+  std::size_t floats() const { return std::size_t{items_} * threads; }
+
   std::size_t n_;
+  unsigned blocks_, items_;
   virtual_gpu::Kernel count_, largest_, queue_;
   unsigned char* data_;
   unsigned *bins_, *next_;

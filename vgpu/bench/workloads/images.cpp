@@ -8,10 +8,10 @@ namespace {
 
 class Srad final : public Program {
  public:
-  Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad"), rows_(512 * scale), step_(kernel("srad")) {
+  Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad"), rows_(scale == 0 ? 16 : 512 * scale), step_(kernel("srad")) {
     image_ = allocate_input<float>(size());
     coefficient_ = allocate<float>(size());
-    upload(image_, random_floats(pattern, 0.5f, 1.5f, 10), size());
+    upload(image_, random_pattern(size(), 0.5f, 1.5f, 10), size());
   }
   void reset() override { gpu().fill(coefficient_, 0xff, size() * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
@@ -22,6 +22,8 @@ class Srad final : public Program {
   double bytes_moved() const override { return 8.0 * static_cast<double>(size()); }
 
  private:
+  std::vector<int> sizes() const override { return {columns, rows_}; }
+
   static constexpr int columns = 2048;
   std::size_t rows() const { return static_cast<std::size_t>(rows_); }
   std::size_t size() const { return rows() * columns; }
@@ -34,33 +36,42 @@ class Srad final : public Program {
 class FiniteDifference final : public Program {
  public:
   FiniteDifference(VirtualGpu& gpu, int scale)
-      : Program(gpu, "finite_difference"), nz_(16 * scale), step_(kernel("finite_difference")) {
+      : Program(gpu, "finite_difference"),
+        nx_(scale == 0 ? 96 : 512),
+        nz_(scale == 0 ? 6 : 16 * scale),
+        step_(kernel("finite_difference")) {
     for (float*& one : grids_) one = allocate<float>(size());
   }
   void reset() override {
-    for (float* one : grids_) upload(one, random_floats(pattern, 0, 1, 11), size());
+    for (float* one : grids_) upload(one, random_pattern(size(), 0, 1, 11), size());
   }
   void run(virtual_gpu::Stream& stream) override {
-    const Launch shape{.grid = Dim3(blocks_for(nx - 2, 64), blocks_for(nx - 2, 4), static_cast<unsigned>(nz_ - 2)),
+    const std::size_t inner = static_cast<std::size_t>(nx_) - 2;
+    const Launch shape{.grid = Dim3(blocks_for(inner, 64), blocks_for(inner, 4), static_cast<unsigned>(nz_ - 2)),
                        .block = Dim3(64, 4)};
     for (int step = 0; step < steps; ++step)
-      launch(stream, step_, shape, grids_[step % 2], grids_[(step + 1) % 2], nx, nx, nz_);
+      launch(stream, step_, shape, grids_[step % 2], grids_[(step + 1) % 2], nx_, nx_, nz_);
   }
   std::vector<Result> results() const override { return {result("grid", grids_[steps % 2], size())}; }
   double bytes_moved() const override { return 8.0 * steps * static_cast<double>(size()); }
 
  private:
-  static constexpr int nx = 512, steps = 4;
-  std::size_t size() const { return static_cast<std::size_t>(nz_) * nx * nx; }
+  static constexpr int steps = 4;
+  std::vector<int> sizes() const override { return {nx_, nz_, steps}; }
+  std::size_t size() const { return static_cast<std::size_t>(nz_ * nx_) * static_cast<std::size_t>(nx_); }
 
-  int nz_;
+  int nx_, nz_;
   virtual_gpu::Kernel step_;
   float* grids_[2];
 };
 
 class Rays final : public Program {
  public:
-  Rays(VirtualGpu& gpu, int scale) : Program(gpu, "rays"), height_(1024 * scale), trace_(kernel("rays")) {
+  Rays(VirtualGpu& gpu, int scale)
+      : Program(gpu, "rays"),
+        width_(scale == 0 ? 128 : 1024),
+        height_(scale == 0 ? 64 : 1024 * scale),
+        trace_(kernel("rays")) {
     picture_ = allocate<std::uint32_t>(size());
     Numbers numbers(12);
     std::vector<float> spheres(8 * 4);
@@ -68,43 +79,49 @@ class Rays final : public Program {
       for (std::size_t k = 0; k < 3; ++k) spheres[4 * s + k] = 3 * numbers.unit() - 1.5f;
       spheres[4 * s + 3] = 0.2f + 0.4f * numbers.unit();
     }
-    module().write("spheres", spheres.data(), spheres.size() * sizeof(float));
+    write_constant("spheres", spheres);
   }
   void reset() override { gpu().fill(picture_, 0, size() * 4); }
   void run(virtual_gpu::Stream& stream) override {
-    launch(stream, trace_, {.grid = Dim3(width / 16, static_cast<unsigned>(height_) / 16), .block = Dim3(16, 16)},
-           picture_, width, height_);
+    const Dim3 grid(static_cast<unsigned>(width_) / 16, static_cast<unsigned>(height_) / 16);
+    launch(stream, trace_, {.grid = grid, .block = Dim3(16, 16)}, picture_, width_, height_);
   }
   std::vector<Result> results() const override { return {result("picture", picture_, size())}; }
 
  private:
-  static constexpr int width = 1024;
-  std::size_t size() const { return static_cast<std::size_t>(height_) * width; }
+  std::vector<int> sizes() const override { return {width_, height_}; }
+  std::size_t size() const { return static_cast<std::size_t>(height_) * static_cast<std::size_t>(width_); }
 
-  int height_;
+  int width_, height_;
   virtual_gpu::Kernel trace_;
   std::uint32_t* picture_;
 };
 
 class Coulomb final : public Program {
  public:
-  Coulomb(VirtualGpu& gpu, int scale) : Program(gpu, "coulomb"), rows_(1024 * scale), add_(kernel("coulomb")) {
+  Coulomb(VirtualGpu& gpu, int scale)
+      : Program(gpu, "coulomb"),
+        columns_(scale == 0 ? 256 : 1024),
+        rows_(scale == 0 ? 32 : 1024 * scale),
+        count_(scale == 0 ? 258 : 1000),
+        add_(kernel("coulomb")) {
+    const auto numbers = 4 * static_cast<std::size_t>(count_);
     potential_ = allocate<float>(size());
-    atoms_ = allocate_input<float>(4 * count);
-    upload(atoms_, random_floats(4 * count, 0, 50, 13));
+    atoms_ = allocate_input<float>(numbers);
+    upload(atoms_, random_floats(numbers, 0, 50, 13));
   }
   void reset() override { gpu().fill(potential_, 0, size() * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
-    launch(stream, add_, {.grid = Dim3(columns / 128, static_cast<unsigned>(rows_) / 8), .block = Dim3(32, 8)},
-           potential_, atoms_, count, 0.1f, 1.0f);
+    const Dim3 grid(static_cast<unsigned>(columns_) / 128, static_cast<unsigned>(rows_) / 8);
+    launch(stream, add_, {.grid = grid, .block = Dim3(32, 8)}, potential_, atoms_, count_, 0.1f, 1.0f);
   }
   std::vector<Result> results() const override { return {result("potential", potential_, size())}; }
 
  private:
-  static constexpr int columns = 1024, count = 1000;
-  std::size_t size() const { return static_cast<std::size_t>(rows_) * columns; }
+  std::vector<int> sizes() const override { return {columns_, rows_}; }
+  std::size_t size() const { return static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_); }
 
-  int rows_;
+  int columns_, rows_, count_;
   virtual_gpu::Kernel add_;
   float *potential_, *atoms_;
 };

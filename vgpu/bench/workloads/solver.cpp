@@ -9,7 +9,9 @@ class ConjugateGradient final : public Program {
  public:
   ConjugateGradient(VirtualGpu& gpu, int scale)
       : Program(gpu, "conjugate_gradient"),
-        lines_(512 * scale),
+        width_(scale == 0 ? 64 : 512),
+        lines_(scale == 0 ? 32 : 512 * scale),
+        blocks_(scale == 0 ? 6 : 1024),
         product_(kernel("sparse_product")),
         dot_(kernel("dot")),
         axpy_(kernel("axpy")),
@@ -17,17 +19,17 @@ class ConjugateGradient final : public Program {
     std::vector<int> first{0}, column;
     std::vector<double> value;
     for (int y = 0; y < lines_; ++y)
-      for (int x = 0; x < width; ++x) {
+      for (int x = 0; x < width_; ++x) {
         const auto add = [&](int at, double v) {
           column.push_back(at);
           value.push_back(v);
         };
-        const int row = y * width + x;
-        if (y > 0) add(row - width, -1);
+        const int row = y * width_ + x;
+        if (y > 0) add(row - width_, -1);
         if (x > 0) add(row - 1, -1);
         add(row, 4);
-        if (x < width - 1) add(row + 1, -1);
-        if (y < lines_ - 1) add(row + width, -1);
+        if (x < width_ - 1) add(row + 1, -1);
+        if (y < lines_ - 1) add(row + width_, -1);
         first.push_back(static_cast<int>(column.size()));
       }
     entries_ = column.size();
@@ -50,7 +52,7 @@ class ConjugateGradient final : public Program {
   }
   void run(virtual_gpu::Stream& stream) override {
     const int n = static_cast<int>(rows());
-    const Launch each{.grid = blocks_for(rows(), 256), .block = 256}, sum{.grid = 1024, .block = 256};
+    const Launch each{.grid = blocks_for(rows(), 256), .block = 256}, sum{.grid = blocks_, .block = 256};
     double *const old = numbers_, *const now = numbers_ + 1, *const curvature = numbers_ + 2;
     launch(stream, dot_, sum, r_, r_, old, n);
     for (int step = 0; step < steps; ++step) {
@@ -71,10 +73,12 @@ class ConjugateGradient final : public Program {
   }
 
  private:
-  static constexpr int width = 512, steps = 8;
-  std::size_t rows() const { return static_cast<std::size_t>(lines_) * width; }
+  static constexpr int steps = 8;
+  std::vector<int> sizes() const override { return {static_cast<int>(blocks_), steps}; }
+  std::size_t rows() const { return static_cast<std::size_t>(lines_) * static_cast<std::size_t>(width_); }
 
-  int lines_;
+  int width_, lines_;
+  unsigned blocks_;
   std::size_t entries_ = 0;
   virtual_gpu::Kernel product_, dot_, axpy_, direction_;
   int *first_ = nullptr, *column_ = nullptr;

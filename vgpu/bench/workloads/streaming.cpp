@@ -11,14 +11,12 @@ namespace {
 class VectorAdd final : public Program {
  public:
   VectorAdd(VirtualGpu& gpu, int scale)
-      : Program(gpu, "vector_add"),
-        n_((std::size_t{4} << 20) * static_cast<std::size_t>(scale)),
-        add_(kernel("vector_add")) {
+      : Program(gpu, "vector_add"), n_(scaled(scale, std::size_t{4} << 20, 1 << 16)), add_(kernel("vector_add")) {
     a_ = allocate_input<float>(n_);
     b_ = allocate_input<float>(n_);
     c_ = allocate<float>(n_);
-    upload(a_, random_floats(pattern, -1, 1, 1), n_);
-    upload(b_, random_floats(pattern, -1, 1, 2), n_);
+    upload(a_, random_pattern(n_, -1, 1, 1), n_);
+    upload(b_, random_pattern(n_, -1, 1, 2), n_);
   }
   void reset() override { gpu().fill(c_, 0xff, n_ * sizeof(float)); }
   void run(virtual_gpu::Stream& stream) override {
@@ -38,7 +36,7 @@ class BackPropagation final : public Program {
   BackPropagation(VirtualGpu& gpu, int scale)
       : Program(gpu, "back_propagation"),
         // A grid has at most 65535 blocks in this direction.
-        rows_(16 * std::min<std::size_t>(4096 * static_cast<std::size_t>(scale), 65535)),
+        rows_(16 * std::min<std::size_t>(scaled(scale, 4096, 64), 65535)),
         forward_(kernel("layer_forward")),
         adjust_(kernel("adjust_weights")) {
     input_ = allocate_input<float>(rows_);
@@ -46,12 +44,12 @@ class BackPropagation final : public Program {
     old_ = allocate<float>(rows_ * outputs);
     partial_ = allocate<float>(rows_ / 16 * outputs);
     delta_ = allocate_input<float>(outputs);
-    upload(input_, random_floats(pattern, 0, 1, 3), rows_);
+    upload(input_, random_pattern(rows_, 0, 1, 3), rows_);
     upload(delta_, random_floats(outputs, -1, 1, 4));
   }
   void reset() override {
-    upload(weights_, random_floats(pattern, -1, 1, 5), rows_ * outputs);
-    upload(old_, random_floats(pattern, -0.1f, 0.1f, 6), rows_ * outputs);
+    upload(weights_, random_pattern(rows_ * outputs, -1, 1, 5), rows_ * outputs);
+    upload(old_, random_pattern(rows_ * outputs, -0.1f, 0.1f, 6), rows_ * outputs);
   }
   void run(virtual_gpu::Stream& stream) override {
     const Launch shape{.grid = Dim3(1, static_cast<unsigned>(rows_ / 16)), .block = Dim3(16, 16)};
@@ -75,7 +73,7 @@ class Scan final : public Program {
  public:
   Scan(VirtualGpu& gpu, int scale)
       : Program(gpu, "scan"),
-        n_((std::size_t{1} << 20) * static_cast<std::size_t>(scale)),
+        n_(scaled(scale, 1 << 20, 1 << 15)),
         blocks_(kernel("scan_blocks")),
         add_(kernel("scan_add")),
         shift_(kernel("scan_shift")) {
@@ -85,7 +83,7 @@ class Scan final : public Program {
     scanned_ = allocate<int>(blocks_for(n_, each));
     sums_of_sums_ = allocate<int>(blocks_for(blocks_for(n_, each), each));
     Numbers numbers(7);
-    std::vector<int> content(pattern);
+    std::vector<int> content(std::min(pattern, n_));
     for (int& value : content) value = static_cast<int>(numbers.below(7)) - 3;
     upload(in_, content, n_);
   }
@@ -110,11 +108,12 @@ class Scan final : public Program {
 
 class Walsh final : public Program {
  public:
-  Walsh(VirtualGpu& gpu, int scale) : Program(gpu, "walsh"), n_(std::size_t{1} << 20), step_(kernel("walsh_step")) {
+  Walsh(VirtualGpu& gpu, int scale)
+      : Program(gpu, "walsh"), n_(scale == 0 ? 1 << 13 : 1 << 20), step_(kernel("walsh_step")) {
     while (n_ < (std::size_t{1} << 20) * static_cast<std::size_t>(scale)) n_ *= 2;
     data_ = allocate<float>(n_);
   }
-  void reset() override { upload(data_, random_floats(pattern, -1, 1, 8), n_); }
+  void reset() override { upload(data_, random_pattern(n_, -1, 1, 8), n_); }
   void run(virtual_gpu::Stream& stream) override {
     const int n = static_cast<int>(n_);
     for (std::size_t stride = 1; stride < n_; stride *= 2)
@@ -130,38 +129,43 @@ class Walsh final : public Program {
   float* data_;
 };
 
-// Transforms of 64 x 64 x 64, in three directions.
+// Transforms of 64 x 64 x 64 in three directions; at scale 0, of 64 x 64 in two.
 class Fourier final : public Program {
  public:
   struct Complex {
     float re, im;
   };
   Fourier(VirtualGpu& gpu, int scale)
-      : Program(gpu, "fourier"), cubes_(4 * static_cast<std::size_t>(scale)), transform_(kernel("fourier")) {
-    data_ = allocate<Complex>(cubes_ * cube);
+      : Program(gpu, "fourier"),
+        size_(scaled(scale, std::size_t{4} * 64 * 64 * 64, std::size_t{2} * 64 * 64)),
+        strides_(scale == 0 ? std::vector<int>{1, 64} : std::vector<int>{1, 64, 64 * 64}),
+        transform_(kernel("fourier")) {
+    data_ = allocate<Complex>(size_);
     std::vector<Complex> roots(32);
     for (std::size_t k = 0; k < roots.size(); ++k) {
       const double angle = -2 * 3.14159265358979323846 * static_cast<double>(k) / 64;
       roots[k] = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
     }
-    module().write("roots", roots.data(), roots.size() * sizeof(Complex));
+    write_constant("roots", roots);
   }
   void reset() override {
     Numbers numbers(9);
-    std::vector<Complex> content(pattern);
+    std::vector<Complex> content(std::min(pattern, size_));
     for (Complex& c : content) c = {numbers.unit() - 0.5f, numbers.unit() - 0.5f};
-    upload(data_, content, cubes_ * cube);
+    upload(data_, content, size_);
   }
   void run(virtual_gpu::Stream& stream) override {
-    for (const int stride : {1, 64, 64 * 64})
-      launch(stream, transform_, {.grid = static_cast<unsigned>(cubes_ * cube / 64), .block = 32}, data_, stride);
+    for (const int stride : strides_)
+      launch(stream, transform_, {.grid = static_cast<unsigned>(size_ / 64), .block = 32}, data_, stride);
   }
-  std::vector<Result> results() const override { return {result("data", data_, cubes_ * cube)}; }
-  double bytes_moved() const override { return 3 * 16.0 * static_cast<double>(cubes_ * cube); }
+  std::vector<Result> results() const override { return {result("data", data_, size_)}; }
+  double bytes_moved() const override { return 16.0 * static_cast<double>(strides_.size() * size_); }
 
  private:
-  static constexpr std::size_t cube = 64 * 64 * 64;
-  std::size_t cubes_;
+  std::vector<int> sizes() const override { return strides_; }
+
+  std::size_t size_;
+  std::vector<int> strides_;
   virtual_gpu::Kernel transform_;
   Complex* data_;
 };

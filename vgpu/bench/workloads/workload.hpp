@@ -24,6 +24,14 @@ struct Result {
 // Words of 4 bytes, as they were copied from two results, that differ; all of them where the sizes do.
 std::uint64_t differences(const Result& what, const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b);
 
+// What a run begins with, for those who compute its results otherwise.
+struct Snapshot {
+  using Bytes = std::vector<std::byte>;
+  std::vector<int> sizes;        // that its buffers' bytes do not tell
+  std::vector<Bytes> buffers;    // in the order of Workload::buffers()
+  std::vector<Bytes> constants;  // variables of its module
+};
+
 class Workload {
  public:
   Workload() = default;
@@ -43,11 +51,14 @@ class Workload {
   // Its buffers, for those who place them elsewhere: all, and those that its kernels only read.
   virtual const std::vector<void*>& buffers() const = 0;
   virtual const std::vector<void*>& inputs() const = 0;
+  // After reset(). Blocks.
+  virtual Snapshot snapshot() const = 0;
 };
 
 struct WorkloadKind {
   const char *name, *paper;  // "vector-add"; as the paper's table has it
-  // About `scale` times as much work as the smallest, which has buffers of some MB. Throws what VirtualGpu does.
+  // About `scale` times as much work as at scale 1, which has buffers of some MB. Scale 0 is for emulated GPUs: some
+  // blocks for each part, whose buffers have several pages. Throws what VirtualGpu does.
   std::unique_ptr<Workload> (*make)(VirtualGpu& gpu, int scale);
   int scale_of_gpu;   // for each GPU: some GiB of what streams, some milliseconds of what computes
   int largest_scale;  // that the kernels' numbers of 32 bits allow

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <type_traits>
 
 namespace dcgn::virtual_gpu::interpreter {
@@ -207,6 +208,28 @@ void dot(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
+// vabsdiff4: of bytes, how far they are apart; or the sum of that, and c.
+template <class T, bool adds>
+void differ(Warp& warp, const Op& op, Mask mask) {
+  Word* const d = warp.row(op.d);
+  const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
+  for_lanes(mask, [&](int lane) {
+    auto result = adds ? static_cast<std::uint32_t>(c[lane]) : 0;
+    for (int shift = 0; shift < 32; shift += 8) {
+      const int apart = std::abs(static_cast<T>(a[lane] >> shift) - static_cast<T>(b[lane] >> shift));
+      result += static_cast<std::uint32_t>(apart) << (adds ? 0 : shift);
+    }
+    d[lane] = result;
+  });
+}
+Op::Run find_difference(const Qualified& q) {
+  const bool is_signed = q.type(1) == Type::s32;
+  if (q.types.size() != 3 || q.type(1) != q.type(2) || q.has(".sat") || q.instruction.operands.size() != 4)
+    return nullptr;
+  if (q.has(".add")) return is_signed ? &differ<std::int8_t, true> : &differ<std::uint8_t, true>;
+  return is_signed ? &differ<std::int8_t, false> : &differ<std::uint8_t, false>;
+}
+
 // fns: the n-th bit that is set, from a base on, upwards or downwards.
 void find_nth_set(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
@@ -248,6 +271,7 @@ Op::Run find_bits(const Qualified& q, Op& op) {
   if (q.is("lop3")) return q.has(".and") || q.has(".or") ? nullptr : &logic_of_three;
   if (q.is("prmt")) return find_permutation(q, op);
   if (q.is("fns")) return &find_nth_set;
+  if (q.is("vabsdiff4")) return find_difference(q);
   if (q.is("bmsk")) return op.offset = q.has(".wrap"), &make_field;
   if (q.is("dp4a") || q.is("dp2a")) {
     op.offset = (q.type(0) == Type::s32 ? 1 : 0) | (q.type(1) == Type::s32 ? 2 : 0) | (q.is("dp2a") ? 4 : 0) |

@@ -78,6 +78,28 @@ void set_value(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
+// .ftz; Op::target is the relation.
+float flushed(Word word) {
+  const auto value = get<float>(word);
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
+}
+template <bool predicate>
+void compare_flushed(Warp& warp, const Op& op, Mask mask) {
+  Word *const d = warp.row(op.d), *const p = warp.row(op.p);
+  const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
+  const auto relation = static_cast<Relation>(op.target);
+  for_lanes(mask, [&](int lane) {
+    const bool value = holds(relation, flushed(a[lane]), flushed(b[lane]));
+    const bool with = ((c[lane] & 1) != 0) != op.negated_predicate, result = combined(op, value, with);
+    if (predicate) {
+      d[lane] = result;
+      p[lane] = combined(op, !value, with);
+    } else {
+      d[lane] = !result ? 0 : op.offset != 0 ? put(1.0F) : Word{~std::uint32_t{0}};
+    }
+  });
+}
+
 template <class T, Relation relation>
 Op::Run with_relation(bool predicate) {
   return predicate ? &set_predicate<T, relation> : &set_value<T, relation>;
@@ -129,9 +151,12 @@ void compare_small(Warp& warp, const Op& op, Mask mask) {
   Word *const d = warp.row(op.d), *const p = warp.row(op.p);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
   const auto relation = static_cast<Relation>(op.offset & 0xff);
-  const bool two = (op.offset & 0x100) != 0;
+  const bool two = (op.offset & 0x100) != 0, flushes = (op.offset & 0x200) != 0;
   for_lanes(mask, [&](int lane) {
-    const auto part = [&](Word word, int shift) { return from_small(kind, static_cast<std::uint16_t>(word >> shift)); };
+    const auto part = [&](Word word, int shift) {
+      const double value = from_small(kind, static_cast<std::uint16_t>(word >> shift));
+      return flushes ? without_subnormals(kind, value) : value;
+    };
     const bool with = ((c[lane] & 1) != 0) != op.negated_predicate;
     const bool first = holds(relation, part(a[lane], 0), part(b[lane], 0));
     const bool second = two ? holds(relation, part(a[lane], 16), part(b[lane], 16)) : !first;
@@ -145,6 +170,11 @@ void select(Warp& warp, const Op& op, Mask mask) {
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
   for_lanes(mask, [&](int lane) { d[lane] = ((c[lane] & 1) != 0) != op.negated_predicate ? a[lane] : b[lane]; });
 }
+void select_by_flushed_sign(Warp& warp, const Op& op, Mask mask) {
+  Word* const d = warp.row(op.d);
+  const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
+  for_lanes(mask, [&](int lane) { d[lane] = flushed(c[lane]) >= 0 ? a[lane] : b[lane]; });
+}
 template <class T>
 void select_by_sign(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
@@ -157,8 +187,8 @@ void select_by_sign(Warp& warp, const Op& op, Mask mask) {
 Op::Run find_comparison(const Qualified& q, Op& op) {
   if (q.is("selp")) return &select;
   if (q.is("slct"))
-    return q.type(1) == Type::f32   ? &select_by_sign<float>
-           : q.type(1) == Type::s32 ? &select_by_sign<std::int32_t>
+    return q.type(1) == Type::f32   ? q.has(".ftz") ? &select_by_flushed_sign : &select_by_sign<float>
+             : q.type(1) == Type::s32 ? &select_by_sign<std::int32_t>
                                     : nullptr;
   if (!q.is("setp") && !q.is("set")) return nullptr;
   const bool predicate = q.is("setp");
@@ -182,8 +212,12 @@ Op::Run find_comparison(const Qualified& q, Op& op) {
   if (type == Type::f16 || type == Type::f16x2 || type == Type::bf16 || type == Type::bf16x2) {
     if (!predicate) return nullptr;
     const bool two = type == Type::f16x2 || type == Type::bf16x2;
-    op.offset = relation | (two ? 0x100 : 0);
+    op.offset = relation | (two ? 0x100 : 0) | (q.has(".ftz") ? 0x200 : 0);
     return type == Type::f16 || type == Type::f16x2 ? &compare_small<Small::half> : &compare_small<Small::bfloat>;
+  }
+  if (type == Type::f32 && q.has(".ftz")) {
+    op.target = static_cast<std::uint32_t>(relation);
+    return predicate ? &compare_flushed<true> : &compare_flushed<false>;
   }
   if (const Op::Run found = with_float(type, [&](auto t) { return find_relation<decltype(t)>(which, predicate); }))
     return found;

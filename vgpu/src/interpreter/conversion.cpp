@@ -23,12 +23,11 @@ Op::Run with_any_integer(Type type, const Use& use) {
   return with_integer(type, use);
 }
 
-template <class S>
-void widen(Warp& warp, const Op& op, Mask mask) {
+template <class S, class D>
+void cut(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word* const a = warp.row(op.a);
-  using As = std::conditional_t<std::is_signed_v<S>, std::int64_t, std::uint64_t>;
-  for_lanes(mask, [&](int lane) { d[lane] = static_cast<Word>(As{get<S>(a[lane])}); });
+  for_lanes(mask, [&](int lane) { d[lane] = extended(static_cast<D>(get<S>(a[lane]))); });
 }
 
 template <class S, class D>
@@ -39,7 +38,7 @@ void clamp_whole(Warp& warp, const Op& op, Mask mask) {
     const auto value = static_cast<Int128>(get<S>(a[lane]));
     const auto least = static_cast<Int128>(std::numeric_limits<D>::min());
     const auto most = static_cast<Int128>(std::numeric_limits<D>::max());
-    d[lane] = put(static_cast<D>(std::clamp(value, least, most)));
+    d[lane] = extended(static_cast<D>(std::clamp(value, least, most)));
   });
 }
 
@@ -95,7 +94,7 @@ void float_to_whole(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word* const a = warp.row(op.a);
   for_lanes(mask, [&](int lane) {
-    d[lane] = put(to_integer<D>(static_cast<double>(flushed(get<S>(a[lane]), op.offset)), op.offset));
+    d[lane] = extended(to_integer<D>(static_cast<double>(flushed(get<S>(a[lane]), op.offset)), op.offset));
   });
 }
 
@@ -111,12 +110,19 @@ void float_to_float(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
+// In as many bits as a double has, the last one set if others are lost: it rounds to fewer as the whole number does.
+double to_odd(Word value) {
+  const int lost = value >> 53 == 0 ? 0 : 11 - __builtin_clzll(value);
+  const Word rest = value & ((Word{1} << lost) - 1);
+  return static_cast<double>((value - rest) | (rest != 0 ? Word{1} << lost : 0));
+}
+
 // All else, with 16 bits on one side: slowly. Op::count and Op::target: the types.
-double any_value(Type type, Word word) {
+double any_value(Type type, Word word, std::int64_t flags) {
   switch (type) {
     case Type::f16: return from_small(Small::half, static_cast<std::uint16_t>(word));
     case Type::bf16: return from_small(Small::bfloat, static_cast<std::uint16_t>(word));
-    case Type::f32: return static_cast<double>(get<float>(word));
+    case Type::f32: return static_cast<double>(flushed(get<float>(word), flags));
     case Type::f64: return get<double>(word);
     case Type::b8:
     case Type::u8: return get<std::uint8_t>(word);
@@ -128,8 +134,8 @@ double any_value(Type type, Word word) {
     case Type::u32: return get<std::uint32_t>(word);
     case Type::s32: return get<std::int32_t>(word);
     case Type::b64:
-    case Type::u64: return static_cast<double>(word);
-    case Type::s64: return static_cast<double>(get<std::int64_t>(word));
+    case Type::u64: return to_odd(word);
+    case Type::s64: return word >> 63 != 0 ? -to_odd(Word{0} - word) : to_odd(word);
     case Type::none:
     case Type::pred:
     case Type::f16x2:
@@ -139,27 +145,28 @@ double any_value(Type type, Word word) {
 }
 Word any_word(Type type, double value, std::int64_t flags) {
   const auto rounding = static_cast<int>(flags & rounding_bits);
-  if ((flags & saturates) != 0) value = std::isnan(value) ? 0 : std::clamp(value, 0.0, 1.0);
-  if ((flags & clips) != 0 && !std::isnan(value)) value = std::max(value, 0.0);
+  const bool is_whole = type != Type::f16 && type != Type::bf16 && !is_float(type);  // to_integer() saturates always
+  if ((flags & saturates) != 0 && !is_whole) value = value > 0 ? std::min(value, 1.0) : 0;
+  if ((flags & clips) != 0 && value <= 0) value = 0;
   switch (type) {
     case Type::f16:
     case Type::f16x2: return to_small(Small::half, value, rounding);
     case Type::bf16:
     case Type::bf16x2: return to_small(Small::bfloat, value, rounding);
-    case Type::f32: return put(static_cast<float>(value));
+    case Type::f32: return put(flushed(static_cast<float>(value), flags));
     case Type::f64: return put(value);
     case Type::b8:
-    case Type::u8: return put(to_integer<std::uint8_t>(value, flags));
-    case Type::s8: return put(to_integer<std::int8_t>(value, flags));
+    case Type::u8: return extended(to_integer<std::uint8_t>(value, flags));
+    case Type::s8: return extended(to_integer<std::int8_t>(value, flags));
     case Type::b16:
-    case Type::u16: return put(to_integer<std::uint16_t>(value, flags));
-    case Type::s16: return put(to_integer<std::int16_t>(value, flags));
+    case Type::u16: return extended(to_integer<std::uint16_t>(value, flags));
+    case Type::s16: return extended(to_integer<std::int16_t>(value, flags));
     case Type::b32:
-    case Type::u32: return put(to_integer<std::uint32_t>(value, flags));
-    case Type::s32: return put(to_integer<std::int32_t>(value, flags));
+    case Type::u32: return extended(to_integer<std::uint32_t>(value, flags));
+    case Type::s32: return extended(to_integer<std::int32_t>(value, flags));
     case Type::b64:
-    case Type::u64: return put(to_integer<std::uint64_t>(value, flags));
-    case Type::s64: return put(to_integer<std::int64_t>(value, flags));
+    case Type::u64: return extended(to_integer<std::uint64_t>(value, flags));
+    case Type::s64: return extended(to_integer<std::int64_t>(value, flags));
     case Type::none:
     case Type::pred: break;
   }
@@ -169,7 +176,7 @@ void any_to_any(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word* const a = warp.row(op.a);
   for_lanes(mask, [&](int lane) {
-    double value = any_value(static_cast<Type>(op.count), a[lane]);
+    double value = any_value(static_cast<Type>(op.count), a[lane], op.offset);
     if ((op.offset & to_whole) != 0) value = round_whole(value, op.offset);
     d[lane] = any_word(static_cast<Type>(op.target), value, op.offset);
   });
@@ -189,7 +196,8 @@ template <class S>
 Op::Run from_whole(Type to, const Op& op) {
   if (to == Type::f32) return &whole_to_float<S, float>;
   if (to == Type::f64) return &whole_to_float<S, double>;
-  if ((op.offset & saturates) == 0) return with_any_integer(to, [](auto) -> Op::Run { return &widen<S>; });
+  if ((op.offset & saturates) == 0)
+    return with_any_integer(to, [](auto type) -> Op::Run { return &cut<S, decltype(type)>; });
   return with_any_integer(to, [](auto type) -> Op::Run { return &clamp_whole<S, decltype(type)>; });
 }
 template <class S>
@@ -204,7 +212,8 @@ Op::Run from_float(Type to) {
 Op::Run find_conversion(const Qualified& q, Op& op) {
   if (!q.is("cvt")) return nullptr;
   const Type to = q.type(0), from = q.type(1);
-  if (to == Type::none || from == Type::none || q.has(".satfinite") || q.has(".rs") || q.has(".rna")) return nullptr;
+  if (to == Type::none || from == Type::none || q.has(".satfinite") || q.has(".rs") || q.has(".rna") || q.has(".pack"))
+    return nullptr;
   const bool whole = q.has(".rni") || q.has(".rzi") || q.has(".rmi") || q.has(".rpi");
   op.offset = rounding_of(q) | (q.has(".ftz") ? flushes : 0) | (q.has(".sat") ? saturates : 0) |
               (whole ? to_whole : 0) | (q.has(".relu") ? clips : 0);

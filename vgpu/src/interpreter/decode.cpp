@@ -186,7 +186,8 @@ void Decoder::move_vector(const Qualified& q) {
   const bool joins = operand(1).kind == Operand::Kind::vector;
   const Operand& parts = operand(joins ? 1 : 0);
   const std::size_t bits = 8 * bytes_of(q.type()), count = parts.parts.size();
-  if (operand(joins ? 0 : 1).kind == Operand::Kind::vector || count == 0 || bits % count != 0 || bits / count > 32)
+  if (operand(joins ? 0 : 1).kind == Operand::Kind::vector || bits == 0 || count == 0 || bits % count != 0 ||
+      bits / count > 32)
     fail(std::string(at_->text));
   std::vector<Row> rows;
   for (const Operand& part : parts.parts) rows.push_back(joins ? source(part, Type::b32) : result(part));
@@ -221,7 +222,9 @@ void Decoder::find_space(const Qualified& q) {
   op.d = result(operand(0));
   op.a = source(operand(1), Type::b64);
   op.offset = q.has(".global");
-  if (!q.has(".global") && !q.has(".shared") && !q.has(".shared::cta")) fail(std::string(at_->text));
+  // A cluster is one block.
+  const bool shared = q.has(".shared") || q.has(".shared::cta") || q.has(".shared::cluster");
+  if (!q.has(".global") && !shared) fail(std::string(at_->text));
   op.run = &is_shared;
   emit(op);
 }

@@ -202,7 +202,8 @@ Op::Run find_transcendental(const Qualified& q, const Op& op) {
 Op::Run find_float(const Qualified& q, Op& op) {
   if (!is_float(q.type())) return nullptr;
   if (q.is("testp")) return find_test(q, op);
-  if (q.has(".xorsign") || q.has(".abs")) return nullptr;
+  if (q.has(".xorsign") || q.has(".abs") || q.types.size() > 1) return nullptr;
+  if ((q.is("min") || q.is("max")) && q.instruction.operands.size() != 3) return nullptr;
   op.offset = rounding_of(q) | (q.has(".ftz") ? flushes : 0) | (q.has(".sat") ? saturates : 0);
   if (const Op::Run found = find_transcendental(q, op)) return found;
   return with_float(q.type(), [&](auto type) -> Op::Run {

@@ -3,6 +3,7 @@
 #include "vgpu/src/interpreter/operations.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -38,6 +39,10 @@ double from_small(Small kind, std::uint16_t bits) {
   return sign * std::ldexp((1 << fraction_bits) + fraction, exponent - 1 + smallest - fraction_bits);
 }
 
+double without_subnormals(Small kind, double value) {
+  return std::fabs(value) < std::ldexp(1.0, format_of(kind).smallest_exponent) ? std::copysign(0.0, value) : value;
+}
+
 std::uint16_t to_small(Small kind, double value, int rounding) {
   const auto [fraction_bits, smallest, largest] = format_of(kind);
   if (std::isnan(value)) return not_a_number;
@@ -71,11 +76,17 @@ void calculate(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     Word result = 0;
     for (int shift = 0; shift <= (two ? 16 : 0); shift += 16) {
-      const auto part = [&](Word word) { return from_small(kind, static_cast<std::uint16_t>(word >> shift)); };
+      const bool flushes = (op.offset & 4) != 0;
+      const auto part = [&](Word word) {
+        const double value = from_small(kind, static_cast<std::uint16_t>(word >> shift));
+        return flushes ? without_subnormals(kind, value) : value;
+      };
       double value = compute(part(a[lane]), part(b[lane]), part(c[lane]));
-      if ((op.offset & 1) != 0) value = std::isnan(value) ? 0 : std::clamp(value, 0.0, 1.0);  // .sat
-      if ((op.offset & 2) != 0 && !std::isnan(value)) value = std::max(value, 0.0);           // .relu
-      result |= Word{to_small(kind, value, FE_TONEAREST)} << shift;
+      if ((op.offset & 1) != 0) value = value > 0 ? std::min(value, 1.0) : 0;  // .sat
+      if ((op.offset & 2) != 0 && value <= 0) value = 0;                       // .relu
+      std::uint16_t bits = to_small(kind, value, FE_TONEAREST);
+      if (flushes) bits = to_small(kind, without_subnormals(kind, from_small(kind, bits)), FE_TONEAREST);
+      result |= Word{bits} << shift;
     }
     d[lane] = result;
   });
@@ -84,7 +95,13 @@ void calculate(Warp& warp, const Op& op, Mask mask) {
 double sum_of(double a, double b, double) { return a + b; }
 double difference_of(double a, double b, double) { return a - b; }
 double product_of(double a, double b, double) { return a * b; }
-double fma_of(double a, double b, double c) { return std::fma(a, b, c); }
+// The product is exact. What the sum loses is kept as its last bit, so that it is rounded once.
+double fma_of(double a, double b, double c) {
+  const double product = a * b, sum = product + c, of_c = sum - product;
+  const double lost = (product - (sum - of_c)) + (c - of_c);
+  if (!std::isfinite(sum) || lost == 0 || std::bit_cast<std::uint64_t>(sum) % 2 != 0) return sum;
+  return std::nextafter(sum, std::copysign(std::numeric_limits<double>::infinity(), lost));
+}
 double negative_of(double a, double, double) { return -a; }
 double size_of(double a, double, double) { return std::fabs(a); }
 double power_of(double a, double, double) { return std::exp2(a); }
@@ -97,8 +114,8 @@ double max_of(double a, double b, double) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
   return a == b ? (std::signbit(a) ? b : a) : std::max(a, b);
 }
-double min_or_nan(double a, double b, double c) { return std::isnan(a + b) ? a + b : min_of(a, b, c); }
-double max_or_nan(double a, double b, double c) { return std::isnan(a + b) ? a + b : max_of(a, b, c); }
+double min_or_nan(double a, double b, double c) { return std::isnan(a) || std::isnan(b) ? a + b : min_of(a, b, c); }
+double max_or_nan(double a, double b, double c) { return std::isnan(a) || std::isnan(b) ? a + b : max_of(a, b, c); }
 
 template <Small kind, bool two>
 Op::Run find_of(const Qualified& q) {
@@ -120,8 +137,9 @@ Op::Run find_of(const Qualified& q) {
 Op::Run find_half(const Qualified& q, Op& op) {
   const Type type = q.type();
   if (type != Type::f16 && type != Type::f16x2 && type != Type::bf16 && type != Type::bf16x2) return nullptr;
-  if (q.has(".xorsign") || q.has(".abs")) return nullptr;
-  op.offset = (q.has(".sat") ? 1 : 0) | (q.has(".relu") ? 2 : 0);
+  if (q.has(".xorsign") || q.has(".abs") || q.has(".oob")) return nullptr;
+  if ((q.is("min") || q.is("max")) && q.instruction.operands.size() != 3) return nullptr;
+  op.offset = (q.has(".sat") ? 1 : 0) | (q.has(".relu") ? 2 : 0) | (q.has(".ftz") ? 4 : 0);
   if (type == Type::f16) return find_of<Small::half, false>(q);
   if (type == Type::f16x2) return find_of<Small::half, true>(q);
   if (type == Type::bf16) return find_of<Small::bfloat, false>(q);

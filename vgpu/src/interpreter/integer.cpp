@@ -108,6 +108,25 @@ template <class T>
 struct Max {
   static T of(T a, T b) { return std::max(a, b); }
 };
+// No less than 0.
+template <class F>
+struct Relu {
+  template <class T>
+  static T of(T a, T b) {
+    return std::max(F::of(a, b), T{0});
+  }
+};
+// Of both halves.
+template <class T, class F>
+struct Pair {
+  static std::uint32_t of(std::uint32_t a, std::uint32_t b) {
+    const auto half = [&](int shift) {
+      return std::uint32_t{static_cast<std::uint16_t>(F::of(static_cast<T>(a >> shift), static_cast<T>(b >> shift)))}
+             << shift;
+    };
+    return half(0) | half(16);
+  }
+};
 template <class T>
 struct Abs {
   static T of(T a) { return a < 0 ? Sub<T>::of(0, a) : a; }
@@ -159,7 +178,9 @@ void mad_wide(Warp& warp, const Op& op, Mask mask) {
 }
 
 // add.cc, addc and so on: a + b, or a - b, or a * b + c, with the carry of before and after.
-constexpr std::int64_t takes_carry = 1, gives_carry = 2, subtracts = 4, multiplies_low = 8, multiplies_high = 16;
+constexpr std::int64_t takes_carry = 1, gives_carry = 2, subtracts = 4, multiplies_low = 8, multiplies_high = 16,
+                       multiplies_high_signed = 32,
+                       multiplies = multiplies_low | multiplies_high | multiplies_high_signed;
 template <class T>
 void with_carry(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
@@ -167,8 +188,14 @@ void with_carry(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     std::uint8_t& carry = warp.carry[static_cast<std::size_t>(lane)];
     T x = get<T>(a[lane]), y = get<T>(b[lane]);
-    if ((op.offset & (multiplies_low | multiplies_high)) != 0) {
-      x = (op.offset & multiplies_low) != 0 ? low<T>(product(x, y)) : high<T>(product(x, y));
+    if ((op.offset & multiplies) != 0) {
+      using S = std::make_signed_t<T>;
+      if ((op.offset & multiplies_low) != 0)
+        x = low<T>(product(x, y));
+      else if ((op.offset & multiplies_high) != 0)
+        x = high<T>(product(x, y));
+      else
+        x = static_cast<T>(high<S>(product(static_cast<S>(x), static_cast<S>(y))));
       y = get<T>(c[lane]);
     }
     const T in = (op.offset & takes_carry) != 0 ? carry : 0;
@@ -184,8 +211,8 @@ Op::Run find_carry(const Qualified& q, Op& op) {
   op.offset =
       (takes ? takes_carry : 0) | (q.has(".cc") ? gives_carry : 0) | (q.is("sub") || q.is("subc") ? subtracts : 0);
   if (q.is("mad") || q.is("madc")) {
-    op.offset |= q.has(".hi") ? multiplies_high : multiplies_low;
-    if (q.has(".hi") && (q.type() == Type::s32 || q.type() == Type::s64)) return nullptr;
+    const bool is_signed = q.type() == Type::s32 || q.type() == Type::s64;
+    op.offset |= !q.has(".hi") ? multiplies_low : is_signed ? multiplies_high_signed : multiplies_high;
   }
   return with_bits(q.type(), [](auto type) -> Op::Run { return &with_carry<decltype(type)>; });
 }
@@ -212,11 +239,25 @@ Op::Run find_24(const Qualified& q) {
   return q.has(".hi") ? &ternary<T, Mad24High<T>> : &ternary<T, Mad24Low<T>>;
 }
 
+// .u16x2 and .s16x2
+template <class T>
+Op::Run find_pair(const Qualified& q) {
+  const bool relu = q.has(".relu");
+  if (q.is("add") && !relu) return &binary<std::uint32_t, Pair<T, Add<T>>>;
+  if (q.is("min"))
+    return relu ? &binary<std::uint32_t, Pair<T, Relu<Min<T>>>> : &binary<std::uint32_t, Pair<T, Min<T>>>;
+  if (q.is("max"))
+    return relu ? &binary<std::uint32_t, Pair<T, Relu<Max<T>>>> : &binary<std::uint32_t, Pair<T, Max<T>>>;
+  return nullptr;
+}
+
 }  // namespace
 
 Op::Run find_integer(const Qualified& q, Op& op) {
   if (const Op::Run carry = find_carry(q, op)) return carry;
   if (q.is("mul") || q.is("mad")) return find_product(q);
+  if (q.has(".u16x2")) return find_pair<std::uint16_t>(q);
+  if (q.has(".s16x2")) return find_pair<std::int16_t>(q);
   if (q.is("mul24") || q.is("mad24"))
     return q.type() == Type::s32   ? find_24<std::int32_t>(q)
            : q.type() == Type::u32 ? find_24<std::uint32_t>(q)
@@ -228,9 +269,10 @@ Op::Run find_integer(const Qualified& q, Op& op) {
     if (q.is("sub")) return saturates ? &binary<T, SubSaturating<T>> : &binary<T, Sub<T>>;
     if (q.is("div")) return &binary<T, Div<T>>;
     if (q.is("rem")) return &binary<T, Rem<T>>;
-    if (q.has(".relu")) return nullptr;
-    if (q.is("min")) return &binary<T, Min<T>>;
-    if (q.is("max")) return &binary<T, Max<T>>;
+    const bool relu = q.has(".relu");
+    if (q.is("min")) return relu ? &binary<T, Relu<Min<T>>> : &binary<T, Min<T>>;
+    if (q.is("max")) return relu ? &binary<T, Relu<Max<T>>> : &binary<T, Max<T>>;
+    if (relu) return nullptr;
     if (q.is("abs")) return &unary<T, Abs<T>>;
     if (q.is("neg")) return &unary<T, Neg<T>>;
     if (q.is("sad")) return &ternary<T, Sad<T>>;

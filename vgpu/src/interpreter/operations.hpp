@@ -5,6 +5,7 @@
 #include "vgpu/src/interpreter/warp.hpp"
 
 #include <cstdint>
+#include <type_traits>
 
 namespace dcgn::virtual_gpu::interpreter {
 
@@ -20,6 +21,15 @@ Op::Run find_conversion(const Qualified& q, Op& op);
 Op::Run find_comparison(const Qualified& q, Op& op);
 Op::Run find_warp_wide(const Qualified& q, Op& op);
 Op::Run find_access(const Qualified& q, Op& op);  // ld, st, atom, red: op has its address
+
+// A value as it stands in a register that is wider: with its sign, if it has one.
+template <class T>
+Word extended(T value) {
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<Word>(std::int64_t{value});
+  else
+    return value;
+}
 
 template <class T, class F>
 void unary(Warp& warp, const Op& op, Mask mask) {

@@ -57,6 +57,17 @@ std::string text_at(Warp& warp, const Op& op, int lane, Word address) {
   }
 }
 
+template <class T>
+std::string formatted(const std::string& format, T value) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  const int length = std::snprintf(nullptr, 0, format.c_str(), value);
+  std::string text(static_cast<std::size_t>(std::max(length, 0)), ' ');
+  std::snprintf(text.data(), text.size() + 1, format.c_str(), value);
+#pragma GCC diagnostic pop
+  return text;
+}
+
 // A printf whose arguments stand in memory one behind the other, each where its size allows.
 void print(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
@@ -90,23 +101,18 @@ void print(Warp& warp, const Op& op, Mask mask) {
       }
       for (std::size_t star; (star = one.find('*')) != std::string::npos;)
         one.replace(star, 1, std::to_string(next(int{})));
-      std::array<char, 512> text{};
       const bool wide = one.find('l') != std::string::npos || one.find('z') != std::string::npos ||
                         one.find('j') != std::string::npos || one.find('t') != std::string::npos;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
       if (kind == 's')
-        std::snprintf(text.data(), text.size(), one.c_str(), text_at(warp, op, lane, next(Word{})).c_str());
+        out += formatted(one, text_at(warp, op, lane, next(Word{})).c_str());
       else if (kind == 'p')
-        std::snprintf(text.data(), text.size(), one.c_str(), reinterpret_cast<void*>(next(Word{})));
+        out += formatted(one, reinterpret_cast<void*>(next(Word{})));
       else if (std::string_view("eEfFgGaA").find(kind) != std::string_view::npos)
-        std::snprintf(text.data(), text.size(), one.c_str(), next(double{}));
+        out += formatted(one, next(double{}));
       else if (wide)
-        std::snprintf(text.data(), text.size(), one.c_str(), next(std::int64_t{}));
+        out += formatted(one, next(std::int64_t{}));
       else
-        std::snprintf(text.data(), text.size(), one.c_str(), next(int{}));
-#pragma GCC diagnostic pop
-      out += text.data();
+        out += formatted(one, next(int{}));
       ++count;
     }
     std::fwrite(out.data(), 1, out.size(), stdout);

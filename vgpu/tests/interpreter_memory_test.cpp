@@ -64,6 +64,22 @@ TEST(InterpreterMemory, loads_extend_as_their_type_has_it) {
   check(".b64", U64{});
 }
 
+TEST(InterpreterMemory, values_of_128_bits) {
+  const std::string begin =
+      ".shared .align 16 .b8 cells[4096]; .reg .b128 %w<3>; .reg .b64 %high; mov.u32 %r0, cells; mov.u32 %r1, %tid.x;"
+      "mad.lo.u32 %r0, %r1, 16, %r0; mov.b128 %w0, {%a, %b}; mov.b128 %w1, {%c, %b}; st.shared.b128 [%r0], %w0;";
+  const std::string end =
+      "ld.shared.b128 %w2, [%r0]; mov.b128 {%d, %high}, %w2; xor.b64 %d, %d, %high; xor.b64 %d, %d, %b;";
+  const std::vector<U64> all = edges<U64>();
+  expect_all<U64>(begin + end, all, all, all, [](U64 a, U64, U64) { return a; });
+  expect_all<U64>(begin + "atom.shared.exch.b128 %w2, [%r0], %w1;" + end, all, all, all,
+                  [](U64, U64, U64 c) { return c; });
+  expect_all<U64>(begin + "atom.shared.cas.b128 %w2, [%r0], %w0, %w1;" + end, all, all, all,
+                  [](U64, U64, U64 c) { return c; });
+  expect_all<U64>(begin + "atom.shared.cas.b128 %w2, [%r0], %w1, %w1;" + end, all, all, all,
+                  [](U64 a, U64, U64) { return a; });
+}
+
 TEST(InterpreterMemory, vectors) {
   const std::string kernel = R"(
 .visible .entry kernel(.param .u64 from, .param .u64 to) {

@@ -134,7 +134,7 @@ Op Decoder::begin(const ptx::Instruction& instruction) {
 void Decoder::instruction(const ptx::Instruction& instruction) {
   at_ = &instruction;
   const Qualified q(instruction);
-  if (flow(q) || collective(q) || asynchronous(q) || access(q)) return;
+  if (wide(q) || flow(q) || collective(q) || asynchronous(q) || access(q)) return;
   if (q.is("mov")) return move(q);
   if (q.is("cvta")) return convert_address(q);
   if (q.is("isspacep")) return find_space(q);

@@ -54,6 +54,9 @@ class Decoder {
   bool collective(const Qualified& q);
   void fix_targets();
 
+  // decode_wide.cpp: the same.
+  bool wide(const Qualified& q);
+
   // decode_memory.cpp: the same.
   bool access(const Qualified& q);
   bool asynchronous(const Qualified& q);

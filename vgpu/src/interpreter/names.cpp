@@ -60,8 +60,9 @@ Slot Names::place(const ptx::Variable& v, std::uint32_t scope) {
 }
 
 void Names::add_registers(const ptx::Variable& v, std::uint32_t scope) {
-  scopes_[scope].registers[v.name] = {code_.rows, v.count};
-  code_.rows += static_cast<std::uint32_t>(v.count);
+  const std::uint32_t rows = v.type == ".b128" ? 2 : 1;
+  scopes_[scope].registers[v.name] = {code_.rows, v.count, rows};
+  code_.rows += static_cast<std::uint32_t>(v.count) * rows;
 }
 
 void Names::add_shared(const ptx::Variable& v) {
@@ -92,7 +93,7 @@ std::optional<Row> Names::find_in(const Scope& scope, std::string_view name) con
     std::uint64_t number = 0;
     const char* const end = name.data() + name.size();
     if (std::from_chars(name.data() + digits - 1, end, number).ptr != end || number >= found->second.count) continue;
-    return Row{Row::frame, found->second.first + static_cast<std::uint32_t>(number)};
+    return Row{Row::frame, found->second.first + static_cast<std::uint32_t>(number) * found->second.rows};
   }
   return std::nullopt;
 }

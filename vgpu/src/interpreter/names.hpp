@@ -42,6 +42,7 @@ class Names {
   struct Registers {
     std::uint32_t first = 0;
     std::uint64_t count = 0;
+    std::uint32_t rows = 1;  // of each: 128 bits take two
   };
   struct Scope {
     std::unordered_map<std::string_view, Registers> registers;

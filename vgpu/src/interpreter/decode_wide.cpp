@@ -3,7 +3,6 @@
 #include "vgpu/src/interpreter/decoder.hpp"
 #include "vgpu/src/interpreter/operations.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <mutex>
@@ -25,7 +24,7 @@ void put_wide(Word* row, int lane, const Wide& value) {
 void join(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b);
-  for_lanes(mask, [&](int lane) { put_wide(d, lane, {a[lane], b[lane]}); });
+  if (op.d.number != 0) for_lanes(mask, [&](int lane) { put_wide(d, lane, {a[lane], b[lane]}); });
 }
 void split(Warp& warp, const Op& op, Mask mask) {
   Word *const d = warp.row(op.d), *const p = warp.row(op.p);
@@ -39,7 +38,7 @@ void split(Warp& warp, const Op& op, Mask mask) {
 void copy(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word* const a = warp.row(op.a);
-  for_lanes(mask, [&](int lane) { put_wide(d, lane, get_wide(a, lane)); });
+  if (op.d.number != 0) for_lanes(mask, [&](int lane) { put_wide(d, lane, get_wide(a, lane)); });
 }
 void load(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
@@ -47,7 +46,7 @@ void load(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     Wide value;
     std::memcpy(value.data(), warp.at(op, lane, a, bytes), bytes);
-    put_wide(d, lane, value);
+    if (op.d.number != 0) put_wide(d, lane, value);
   });
 }
 void store(Warp& warp, const Op& op, Mask mask) {
@@ -83,43 +82,47 @@ bool is_shared(const Qualified& q) { return q.has(".shared") || q.has(".shared::
 
 bool Decoder::wide(const Qualified& q) {
   if (!q.has(".b128")) return false;
+  const auto wide_one = [&](const Operand& operand) {
+    if (operand.kind == Operand::Kind::name && operand.name == "_") return Row{Row::frame, 0};
+    const Row row = result(operand);
+    if (!names_.is_wide(row)) fail(std::string(operand.text) + " as a register of 128 bits");
+    return row;
+  };
   Op op = begin(*at_);
   if (q.is("mov")) {
     const Operand &to = operand(0), &from = operand(1);
     if (from.kind == Operand::Kind::vector && from.parts.size() == 2) {
-      op.d = result(to);
       op.a = source(from.parts[0], Type::b64);
       op.b = source(from.parts[1], Type::b64);
+      op.d = wide_one(to);
       op.run = &join;
     } else if (to.kind == Operand::Kind::vector && to.parts.size() == 2) {
       op.d = result(to.parts[0]);
       op.p = result(to.parts[1]);
-      op.a = source(from, Type::b64);
+      op.a = wide_one(from);
       op.run = &split;
     } else {
-      op.d = result(to);
-      op.a = source(from, Type::b64);
+      op.d = wide_one(to);
+      op.a = wide_one(from);
       op.run = &copy;
     }
   } else if (q.is("ld")) {
-    op.d = result(operand(0));
+    op.d = wide_one(operand(0));
     address(operand(1), is_shared(q), op);
     op.run = &load;
   } else if (q.is("st")) {
     address(operand(0), is_shared(q), op);
-    op.b = source(operand(1), Type::b64);
+    op.b = wide_one(operand(1));
     op.run = &store;
   } else if (q.is("atom") && (q.has(".cas") || q.has(".exch"))) {
-    op.d = result(operand(0));
+    op.d = wide_one(operand(0));
     address(operand(1), is_shared(q), op);
-    op.b = source(operand(2), Type::b64);
-    if (q.has(".cas")) op.c = source(operand(3), Type::b64);
+    op.b = wide_one(operand(2));
+    if (q.has(".cas")) op.c = wide_one(operand(3));
     op.count = q.has(".cas") ? 2 : 1;
     op.run = &exchange;
   }
-  // A number written out would have one row.
-  const auto is_number = [](const Operand& one) { return one.kind == Operand::Kind::number; };
-  if (!op.run || std::any_of(at_->operands.begin(), at_->operands.end(), is_number)) fail(std::string(at_->text));
+  if (!op.run) fail(std::string(at_->text));
   return emit(op), true;
 }
 

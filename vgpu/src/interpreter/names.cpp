@@ -62,6 +62,7 @@ Slot Names::place(const ptx::Variable& v, std::uint32_t scope) {
 void Names::add_registers(const ptx::Variable& v, std::uint32_t scope) {
   const std::uint32_t rows = v.type == ".b128" ? 2 : 1;
   scopes_[scope].registers[v.name] = {code_.rows, v.count, rows};
+  for (std::uint64_t i = 0; rows == 2 && i < v.count; ++i) wide_.insert(code_.rows + static_cast<std::uint32_t>(2 * i));
   code_.rows += static_cast<std::uint32_t>(v.count) * rows;
 }
 

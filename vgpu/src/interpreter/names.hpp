@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -35,6 +36,8 @@ class Names {
   std::optional<Symbol> find_symbol(std::string_view name, std::uint32_t scope) const;
   // Those that PTX gives to all; nothing for those that are not interpreted.
   static std::optional<Special> find_special(std::string_view name, std::string_view selector);
+  // Whether a register takes two rows.
+  bool is_wide(Row row) const { return row.where == Row::frame && wide_.count(row.number) != 0; }
   // A row that no register has.
   Row add_row() { return {Row::frame, code_.rows++}; }
 
@@ -57,6 +60,7 @@ class Names {
   Program& program_;
   FunctionCode& code_;
   std::vector<Scope> scopes_;
+  std::set<std::uint32_t> wide_;  // first rows
 };
 
 }  // namespace dcgn::virtual_gpu::interpreter

@@ -225,7 +225,7 @@ TEST(InterpreterMemory, addresses_of_shared_memory_are_told_from_others) {
   EXPECT_EQ(words_after(kernel, Launch{.grid = 1, .block = 1}, 2), (std::vector<U>{5, 77}));
 }
 
-// As texts of kernels rely on that align pointers to shared memory, or check that they are aligned.
+// Kernels check that their pointers into it are aligned.
 TEST(InterpreterMemory, dynamic_shared_memory_is_aligned) {
   const std::string kernel = simple_kernel(R"(
   .shared .align 4 .b8 cell[4];

@@ -70,7 +70,7 @@ class Block {
   void open_if_full(unsigned barrier);
   [[noreturn]] void stuck() const;
 
-  // As much as any kernel may rely on: a GPU's shared memory begins at 0.
+  // A GPU's shared memory begins at 0, so kernels may rely on any alignment that its variables ask for.
   static constexpr std::align_val_t shared_alignment{1024};
   struct Release {
     void operator()(std::byte* memory) const { ::operator delete[](memory, shared_alignment); }

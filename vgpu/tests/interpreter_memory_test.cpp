@@ -241,6 +241,21 @@ TEST(InterpreterMemory, addresses_of_shared_memory_are_told_from_others) {
   EXPECT_EQ(words_after(kernel, Launch{.grid = 1, .block = 1}, 2), (std::vector<U>{5, 77}));
 }
 
+// Kernels check that their pointers into it are aligned.
+TEST(InterpreterMemory, dynamic_shared_memory_is_aligned) {
+  const std::string kernel = simple_kernel(R"(
+  .shared .align 4 .b8 cell[4];
+  mov.u64 %rd1, dynamic;
+  cvta.shared.u64 %rd2, %rd1;
+  st.shared.u32 [cell], 1;
+  and.b64 %rd2, %rd2, 127;
+  cvt.u32.u64 %r1, %rd2;
+  add.u32 %r1, %r1, 5;
+  st.global.u32 [%out], %r1;)",
+                                           ".extern .shared .align 128 .b8 dynamic[];\n");
+  EXPECT_EQ(words_after(kernel, Launch{.grid = 1, .block = 1, .shared_bytes = 8}, 1), std::vector<U>{5});
+}
+
 TEST(InterpreterMemory, variables_begin_as_they_are_initialised) {
   const std::string variables = R"(
 .global .align 4 .u32 table[5] = {1, 0x20, -3, 4U};

@@ -215,6 +215,7 @@ TEST(InterpreterFaults, what_is_not_interpreted_keeps_only_its_kernels_from_runn
        {"mov.b128 %rd1, {%rd2, %rd3};", "cvt.rn.satfinite.e4m3x2.f32 %r1, %f1, %f2;",
         "min.xorsign.abs.f32 %f1, %f2, %f3;", "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 0x3f, %p2;",
         "redux.sync.min.f32 %f1, %f2, -1;", "cvt.rna.tf32.f32 %r1, %f1;", "mul.s16x2 %r1, %r2, %r3;",
+        ".local .b8 a[16]; ld.local.u32 %r1, [a+16];", "ld.param.u32 %r1, [kernel_out+8];",
         "atom.global.min.f32 %f1, [%out], %f2;", "vadd.u32.u32.u32 %r1, %r2, %r3;", "mul.f32x2 %rd1, %rd2, %rd3;",
         "min.f32 %f1, %f2, %f3, %f4;", "isspacep.local %p1, %out;", "add.f32.f16 %f1, %r1, %f2;",
         "cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, %r4;", "bar.cluster.arrive;"})

@@ -82,6 +82,15 @@ void Decoder::vector(const Operand& operand, Type type, bool is_result) {
   program_.rows.insert(program_.rows.end(), rows.begin(), rows.end());
 }
 
+// Whether what is touched of a frame or of parameters is there.
+bool Decoder::fits(const Qualified& q, const Op& op) const {
+  if (op.addressing != Addressing::frame && op.addressing != Addressing::parameters) return true;
+  std::size_t end = code_.frame_bytes;
+  if (op.addressing == Addressing::parameters)
+    end = code_.parameters.empty() ? 0 : code_.parameters.back().offset + std::size_t{code_.parameters.back().bytes};
+  return op.offset >= 0 && static_cast<std::size_t>(op.offset) + bytes_of(q.type()) * op.count <= end;
+}
+
 bool Decoder::access(const Qualified& q) {
   const bool loads = q.is("ld") || q.is("ldu"), stores = q.is("st"), atomics = q.is("atom"), reduces = q.is("red");
   if (!loads && !stores && !atomics && !reduces) return false;
@@ -107,7 +116,7 @@ bool Decoder::access(const Qualified& q) {
     if (!loads) op.b = source(*given, q.type());
     if (atomics && q.has(".cas")) op.c = source(operand(3), q.type());
   }
-  if (!(op.run = find_access(q, op))) fail(std::string(at_->text));
+  if (!(op.run = find_access(q, op)) || !fits(q, op)) fail(std::string(at_->text));
   return emit(op), true;
 }
 

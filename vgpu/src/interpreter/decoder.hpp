@@ -59,6 +59,7 @@ class Decoder {
 
   // decode_memory.cpp: the same.
   bool access(const Qualified& q);
+  bool fits(const Qualified& q, const Op& op) const;
   bool asynchronous(const Qualified& q);
   void vector(const Operand& operand, Type type, bool is_result);
   // Where an operand in brackets leads.

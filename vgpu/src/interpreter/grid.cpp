@@ -16,6 +16,12 @@ std::atomic<std::uint64_t> launches{0};
 
 std::size_t volume(Dim3 shape) { return std::size_t{shape.x} * shape.y * shape.z; }
 
+// What is dynamic begins where 128 bytes do.
+std::size_t static_bytes(const Grid& grid) {
+  const std::size_t alignment = grid.launch.shared_bytes != 0 ? 128 : 16;
+  return (grid.details.shared_bytes + alignment - 1) / alignment * alignment;
+}
+
 }  // namespace
 
 Grid::Grid(const Program& its_program, std::uint32_t kernel_number, const Launch& its_launch,
@@ -74,8 +80,8 @@ Block::Block(const Grid& its_grid, unsigned its_multiprocessor)
     : grid(its_grid),
       multiprocessor(its_multiprocessor),
       threads(static_cast<unsigned>(volume(grid.launch.block))),
-      shared_bytes((grid.details.shared_bytes + 15) / 16 * 16 + grid.launch.shared_bytes),
-      shared_(std::make_unique<std::byte[]>(shared_bytes + 1)) {
+      shared_bytes(static_bytes(grid) + grid.launch.shared_bytes),
+      shared_(new (shared_alignment) std::byte[shared_bytes + 1]) {
   for (unsigned warp = 0; warp * lanes < threads; ++warp) warps_.push_back(std::make_unique<Warp>(*this, warp));
 }
 Block::~Block() = default;

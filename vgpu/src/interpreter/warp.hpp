@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace dcgn::virtual_gpu::interpreter {
@@ -69,7 +70,12 @@ class Block {
   void open_if_full(unsigned barrier);
   [[noreturn]] void stuck() const;
 
-  std::unique_ptr<std::byte[]> shared_;
+  // A GPU's shared memory begins at 0, so kernels may rely on any alignment that its variables ask for.
+  static constexpr std::align_val_t shared_alignment{1024};
+  struct Release {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, shared_alignment); }
+  };
+  std::unique_ptr<std::byte[], Release> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_{};
   Dim3 index_;

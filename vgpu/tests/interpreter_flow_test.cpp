@@ -60,6 +60,17 @@ read:
   for (U t = 64; t < 128; ++t) EXPECT_EQ(found[t], t ^ 32);
 }
 
+// A count of threads is one of whole warps, which a block of 48 threads has two of.
+TEST(InterpreterFlow, barriers_count_whole_warps) {
+  const std::string kernel = simple_kernel(R"(
+  bar.sync 1, 64;
+  setp.lt.u32 %p1, %t, 100;
+  bar.red.and.pred %p2, 2, 64, %p1;
+  selp.u32 %r1, 7, 0, %p2;
+  st.global.u32 [%mine], %r1;)");
+  EXPECT_EQ(words_after(kernel, Launch{.grid = 1, .block = 48}, 48), std::vector<U>(48, 7));
+}
+
 TEST(InterpreterFlow, barriers_reduce) {
   const std::string kernel = simple_kernel(R"(
   setp.lt.u32 %p1, %t, 40;

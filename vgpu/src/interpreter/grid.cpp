@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace dcgn::virtual_gpu::interpreter {
 
@@ -113,10 +114,13 @@ void Block::arrive(Warp& warp, const Op& op, Mask mask) {
   Barrier& barrier = barriers_[which];
   if (const auto expected = static_cast<unsigned>(warp.row(op.b)[lane])) barrier.expected = expected;
   barrier.arrived += static_cast<unsigned>(__builtin_popcount(mask));
+  // Warps are counted whole, so the threads that the last one lacks come with its last thread.
+  const unsigned after = threads % lanes == 0 || warp.number != threads / lanes ? 0 : lanes - threads % lanes;
+  if (barrier.expected != 0 && after != 0 && (mask >> (threads % lanes - 1) & 1) != 0) barrier.arrived += after;
   if (op.d.number != 0) {
     const Word* const predicate = warp.row(op.c);
     for_lanes(mask, [&](int one) {
-      if (((predicate[one] & 1) != 0) != op.negated_predicate) ++barrier.trues;
+      ++(((predicate[one] & 1) != 0) != op.negated_predicate ? barrier.trues : barrier.falses);
     });
   }
   if (op.count != 0) warp.wait(mask, which);
@@ -126,9 +130,8 @@ void Block::arrive(Warp& warp, const Op& op, Mask mask) {
 void Block::open_if_full(unsigned which) {
   Barrier& barrier = barriers_[which];
   if (barrier.arrived == 0 || barrier.arrived < (barrier.expected != 0 ? barrier.expected : live_)) return;
-  const unsigned arrived = barrier.arrived, trues = barrier.trues;
-  barrier = {};
-  for (const auto& warp : warps_) warp->release(which, arrived, trues);
+  const Barrier opened = std::exchange(barrier, {});
+  for (const auto& warp : warps_) warp->release(which, opened);
 }
 
 void Block::ended(unsigned count) {

@@ -371,7 +371,7 @@ bool Warp::resolve() {
   return freed != 0;
 }
 
-void Warp::release(unsigned barrier, unsigned arrived, unsigned trues) {
+void Warp::release(unsigned barrier, const Barrier& opened) {
   const Program& program = block.grid.program;
   const unsigned depth = depth_;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -380,7 +380,9 @@ void Warp::release(unsigned barrier, unsigned arrived, unsigned trues) {
     const Op& op = program.ops[pcs_[lane] - 1];
     if (op.d.number == 0) continue;
     enter(depths_[lane]);
-    row(op.d)[lane] = op.offset == reduce_any ? trues != 0 : op.offset == reduce_all ? trues == arrived : trues;
+    row(op.d)[lane] = op.offset == reduce_any   ? opened.trues != 0
+                      : op.offset == reduce_all ? opened.falses == 0
+                                                : opened.trues;
   }
   if (depth_ != depth) enter(depth);
 }

@@ -39,7 +39,7 @@ class Grid {
 
 struct Barrier {
   unsigned arrived = 0, expected = 0;  // threads; 0: all that have not ended
-  unsigned trues = 0;                  // of a reduction
+  unsigned trues = 0, falses = 0;      // of a reduction
 };
 
 class Block {
@@ -123,7 +123,7 @@ class Warp {
   const CallSite& call_site(const Op& op) const { return block.grid.program.call_sites[op.list]; }
   void wait(Mask mask, unsigned barrier);
   // Those that wait at a barrier go on, with what its reduction has found.
-  void release(unsigned barrier, unsigned arrived, unsigned trues);
+  void release(unsigned barrier, const Barrier& opened);
   std::string describe() const;
   Dim3 thread_index(int lane) const;
 

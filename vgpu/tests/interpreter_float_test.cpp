@@ -152,7 +152,7 @@ TEST(InterpreterFloat, what_is_too_large_is_rounded_as_the_mode_has_it) {
   for (const auto& [mode, positive, negative] : {Case{".rn", infinity, -infinity}, Case{".rz", most, -most},
                                                  Case{".rm", most, -infinity}, Case{".rp", infinity, -most}})
     expect_unary<float>("mul" + mode + ".f32 %d, %a, 0f40000000;", std::vector<float>{most, -most},
-                        [&](float a) { return a > 0 ? positive : negative; });
+                        [above = positive, below = negative](float a) { return a > 0 ? above : below; });
 }
 
 TEST(InterpreterFloat, special_values) {

@@ -81,8 +81,9 @@ Stream& Gpu::own_stream() {
   return *own_stream_;
 }
 
-Module Gpu::load(const std::string& name, const std::string& text, const AssemblerOptions& its_options) {
-  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text, its_options));
+Module Gpu::load(const std::string& name, const std::string& text, const AssemblerOptions& its_options,
+                 std::unique_ptr<Binary> own) {
+  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text, its_options, std::move(own)));
 }
 
 void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch) {

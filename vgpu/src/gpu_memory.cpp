@@ -42,6 +42,7 @@ void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
     copies = make_copies(pages);
     ++replicated_;
   }
+  buffer_bytes_ += bytes;
   buffers_.emplace(reinterpret_cast<std::uintptr_t>(address),
                    Buffer{bytes, std::move(pages), std::move(range), placement.kind, std::move(copies), {}});
   return address;
@@ -57,6 +58,7 @@ void Gpu::free(void* memory) {
 void Gpu::free_unused(void* memory) {
   const Buffer& buffer = buffer_at("free", memory);
   replicated_ -= buffer.kind == Placement::Kind::replicated;
+  buffer_bytes_ -= buffer.bytes;
   drop_local(buffers_.at(reinterpret_cast<std::uintptr_t>(memory)));
   buffers_.erase(reinterpret_cast<std::uintptr_t>(memory));
 }

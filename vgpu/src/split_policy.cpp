@@ -134,6 +134,7 @@ void SplitPolicy::begin_window() {
 }
 
 void SplitPolicy::look_spread() {
+  if (stopped_) return;
   const Sums all = sums();
   const double settled = all.before > 0 ? all.settled / all.before : 0;
   // What is launched now was not before: of a trial, nothing is learnt then.

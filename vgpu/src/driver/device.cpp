@@ -70,6 +70,13 @@ void write_report() {
   program.report().write(program, copies, copied_bytes);
 }
 
+CUresult keep_stream(CUresult result, const CUstream* stream) {
+  if (result != CUDA_SUCCESS) return result;
+  Call call(Call::Lightly{});
+  call.program().measured().add_stream(*stream);
+  return result;
+}
+
 // The first error of those that `call` returns in the contexts of the other devices.
 template <class Real>
 CUresult in_other_contexts(const Program& program, const Real& call) {
@@ -185,6 +192,16 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     if (!program.on_first_device()) return CUDA_SUCCESS;
     return in_other_contexts(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); });
   });
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return keep_stream(DCGN_REAL(cuStreamCreate)(stream, flags), stream);
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return keep_stream(DCGN_REAL(cuStreamCreateWithPriority)(stream, flags, priority), stream);
+}
+CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx context, unsigned flags, int priority) {
+  return keep_stream(DCGN_REAL(cuGreenCtxStreamCreate)(stream, context, flags, priority), stream);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

@@ -47,6 +47,7 @@ decltype(cuMemcpy3DAsync_v2) cuMemcpy3DAsync_v2_ptsz;
 decltype(cuMemcpy3DPeer) cuMemcpy3DPeer_ptds;
 decltype(cuMemcpy3DPeerAsync) cuMemcpy3DPeerAsync_ptsz;
 decltype(cuMemcpyAtoD_v2) cuMemcpyAtoD_v2_ptds;
+decltype(cuMemcpyDtoA_v2) cuMemcpyDtoA_v2_ptds;
 decltype(cuMemcpyBatchAsync_v2) cuMemcpyBatchAsync_v2_ptsz;
 decltype(cuMemcpy3DBatchAsync_v2) cuMemcpy3DBatchAsync_v2_ptsz;
 decltype(cuStreamWriteValue32_v2) cuStreamWriteValue32_v2_ptsz;
@@ -109,6 +110,9 @@ const Hook hooks[] = {
     hook("cuCtxSynchronize", 2000, &cuCtxSynchronize),
     hook("cuCtxSynchronize", 13000, &cuCtxSynchronize_v2),
     hook("cuCtxSetLimit", 3010, &cuCtxSetLimit),
+    hook("cuStreamCreate", 2000, &cuStreamCreate),
+    hook("cuStreamCreateWithPriority", 5050, &cuStreamCreateWithPriority),
+    hook("cuGreenCtxStreamCreate", 12050, &cuGreenCtxStreamCreate),
     hook("cuStreamDestroy", 4000, &cuStreamDestroy_v2),
 
     hook("cuModuleLoad", 2000, &cuModuleLoad),
@@ -156,6 +160,7 @@ const Hook hooks[] = {
     hook("cuExternalMemoryGetMappedBuffer", 10000, &cuExternalMemoryGetMappedBuffer),
     hook("cuGraphAddMemAllocNode", 11040, &cuGraphAddMemAllocNode),
     hook("cuMemGetAddressRange", 3020, &cuMemGetAddressRange_v2),
+    hook("cuMemGetHandleForAddressRange", 11070, &cuMemGetHandleForAddressRange),
     hook("cuMemGetInfo", 3020, &cuMemGetInfo_v2),
     hook("cuMemHostAlloc", 2020, &cuMemHostAlloc),
     hook("cuMemFreeHost", 2000, &cuMemFreeHost),
@@ -181,6 +186,7 @@ const Hook hooks[] = {
     hook("cuMemcpy3DPeer", 4000, &cuMemcpy3DPeer, &cuMemcpy3DPeer_ptds),
     hook("cuMemcpy3DPeerAsync", 4000, &cuMemcpy3DPeerAsync, &cuMemcpy3DPeerAsync_ptsz),
     hook("cuMemcpyAtoD", 3020, &cuMemcpyAtoD_v2, &cuMemcpyAtoD_v2_ptds),
+    hook("cuMemcpyDtoA", 3020, &cuMemcpyDtoA_v2, &cuMemcpyDtoA_v2_ptds),
     hook("cuMemcpyBatchAsync", 12080, &cuMemcpyBatchAsync, &cuMemcpyBatchAsync_ptsz),
     hook("cuMemcpy3DBatchAsync", 12080, &cuMemcpy3DBatchAsync, &cuMemcpy3DBatchAsync_ptsz),
     hook("cuMemcpyBatchAsync", 13000, &cuMemcpyBatchAsync_v2, &cuMemcpyBatchAsync_v2_ptsz),

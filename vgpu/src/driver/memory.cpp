@@ -21,6 +21,19 @@ constexpr std::size_t pitch_alignment = 512;
 
 CUstream per_thread(CUstream stream) { return stream ? stream : CU_STREAM_PER_THREAD; }
 
+// Where the first GPU has none, there is that of the others.
+void* allocate_in_last_room(Program& program, std::size_t bytes) {
+  Gpu& gpu = *program.gpu();
+  if (!program.measured().local()) return gpu.allocate(bytes, program.placement());
+  try {
+    return gpu.allocate(bytes, program.placement());
+  } catch (const dcgn::Error&) {
+    void* const memory = gpu.allocate(bytes, program.spread_placement());
+    program.measured().overflow(program);
+    return memory;
+  }
+}
+
 // A buffer of all GPUs is made of whole pages, so what is smaller than one stays on the first, where the others reach
 // it. Null where `bytes` are to be the driver's own.
 void* allocate(Program& program, std::size_t bytes) {
@@ -36,9 +49,10 @@ void* allocate(Program& program, std::size_t bytes) {
   try {
     memory = gpu->allocate(bytes, program.placement());
   } catch (const dcgn::Error&) {
-    if (!program.free_dying(true)) throw;
-    memory = gpu->allocate(bytes, program.placement());
+    if (!program.free_dying(true) && !program.measured().local()) throw;
+    memory = allocate_in_last_room(program, bytes);
   }
+  program.measured().set_bytes(gpu->buffer_bytes());
   program.report().note_buffer(bytes);
   return memory;
 }
@@ -252,6 +266,16 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphN
                                 CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
   note_alone("memory that a graph allocates");
   return DCGN_REAL(cuGraphAddMemAllocNode)(node, graph, before, count, parameters);
+}
+
+// What has a file's number stays where it is.
+CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t bytes, CUmemRangeHandleType type,
+                                       unsigned long long flags) {
+  const CUresult result = DCGN_REAL(cuMemGetHandleForAddressRange)(handle, address, bytes, type, flags);
+  if (result != CUDA_SUCCESS) return result;
+  Call call(Call::Lightly{});
+  call.program().measured().stop();
+  return result;
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {

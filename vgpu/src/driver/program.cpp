@@ -35,6 +35,11 @@ Placement placement_asked_for() {
   return text && std::string(text) == "interleaved" ? Placement::interleaved() : Placement::chunked();
 }
 
+bool is_measured(const std::vector<int>& parts) {
+  const char* const text = std::getenv("DCGN_VGPU_SPLIT");
+  return parts.size() > 1 && !(text && std::string(text) == "always") && check_asked_for() == 0;
+}
+
 }  // namespace
 
 Program& Program::get() {
@@ -42,7 +47,7 @@ Program& Program::get() {
   return program;
 }
 
-Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()), check_every_(check_asked_for()) {}
+Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()), check_every_(check_asked_for()), measured_(is_measured(parts_)) {}
 
 void Program::make_gpu() {
   tried_ = true;
@@ -72,8 +77,8 @@ Gpu* Program::gpu() {
 
 bool Program::on_first_device() const {
   CUcontext current = nullptr;
-  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current &&
-         current == device::context_of(first_device());
+  static const CUcontext first = device::context_of(first_device());
+  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current && current == first;
 }
 
 Stream& Program::stream(CUstream native) {
@@ -85,6 +90,12 @@ Stream& Program::stream(CUstream native) {
 }
 
 void Program::forget_stream(CUstream native) {
+  measured_.drop_stream(native);
+  if (!gpu_) return;
+  // Whether its work is done has to be known before buffers are moved.
+  if (measured_.local() && on_first_device() && !captures(native) &&
+      DCGN_REAL(cuStreamQuery)(native) == CUDA_ERROR_NOT_READY)
+    static_cast<void>(stream(native));
   const auto found = streams_.find({native, std::thread::id()});
   if (found == streams_.end()) return;
   // The driver does not wait for what it was given, either.
@@ -94,6 +105,12 @@ void Program::forget_stream(CUstream native) {
     ended_.push_back(std::move(found->second));
   }
   streams_.erase(found);
+}
+
+bool Program::ended_are_idle() {
+  free_dying(false);
+  std::erase_if(ended_, [](const std::unique_ptr<Stream>& stream) { return stream->idle(); });
+  return ended_.empty() && dying_.empty();
 }
 
 void Program::drop_reached(std::uintptr_t begin, std::size_t bytes) {
@@ -113,6 +130,7 @@ std::vector<Gpu::OtherMemory> Program::others() const {
 }
 
 void Program::note_other_device() {
+  measured_.stop();
   if (gpu_->options.copies == 0) return;
   gpu_->options.copies = 0;
   report_.note_remark("work that the program gives to another GPU itself: no copies were made by themselves after it");
@@ -169,12 +187,22 @@ void Program::repeat_all_constants(CUstream its_stream) {
   for (const auto& [first, constant] : constants_) repeat(its_stream, constant);
 }
 
-Call::Call() : program_(Program::get()), lock_(program_.mutex_) {
+void Program::refresh_constants() {
+  for (const auto& [first, constant] : constants_) gpu_->refresh_constants(constant.module);
+}
+
+Call::Call() : Call(Lightly{}) { enter(); }
+Call::Call(Lightly) : program_(Program::get()), lock_(program_.mutex_) {}
+
+void Call::enter() {
+  if (entered_) return;
+  entered_ = true;
   static_cast<void>(DCGN_REAL(cuCtxGetCurrent)(&context_));
   static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode_));
 }
 
 Call::~Call() {
+  if (!entered_) return;
   static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode_));
   CUcontext now = nullptr;
   if (DCGN_REAL(cuCtxGetCurrent)(&now) == CUDA_SUCCESS && now != context_)
@@ -202,6 +230,7 @@ void share_pool(Program& program, CUmemoryPool pool) {
 
 CUresult result_of(const Error& error) {
   if (const auto* const of_driver = dynamic_cast<const device::DriverError*>(&error)) return of_driver->result();
+  using Code = dcgn::Code;  // not the program's
   switch (error.code()) {
     case Code::ok: return CUDA_SUCCESS;
     case Code::configuration:

@@ -2,6 +2,7 @@
 // for a single one.
 #pragma once
 
+#include "vgpu/src/driver/measured.hpp"
 #include "vgpu/src/driver/report.hpp"
 #include "vgpu/src/gpu.hpp"
 
@@ -40,7 +41,11 @@ class Program {
   // The program's stream, over all parts. Null is the legacy default stream, as the driver has it.
   Stream& stream(CUstream native);
   void forget_stream(CUstream native);
-  Placement placement() const { return placement_; }
+  // Of new buffers; and of all, once they are over all parts.
+  Placement placement() const { return measured_.local() ? Placement::owner(0) : placement_; }
+  Placement spread_placement() const { return placement_; }
+  Measured& measured() { return measured_; }
+  const Measured& measured() const { return measured_; }
   Report& report() { return report_; }
 
   // Memory of the first GPU that the others reach although the driver does not say so: mapped, and given to them too.
@@ -76,6 +81,10 @@ class Program {
   // After the real call of `stream` that writes these bytes. Whether there was a constant among them.
   bool repeat_constants(CUstream stream, const void* written, std::size_t bytes);
   void repeat_all_constants(CUstream stream);
+  // The same while nothing is under way, of all modules.
+  void refresh_constants();
+  // Whether the streams that the program has destroyed have done their work, and memory is freed.
+  bool ended_are_idle();
 
  private:
   friend class Call;
@@ -107,6 +116,7 @@ class Program {
   };
   void repeat(CUstream stream, const Constant& constant);
   std::map<const void*, Constant> constants_;  // by part 0's place
+  Measured measured_;
   Report report_;
 };
 
@@ -115,6 +125,10 @@ class Program {
 class Call {
  public:
   Call();
+  // Keeps others out, but is for the driver's calls only after enter().
+  struct Lightly {};
+  explicit Call(Lightly);
+  void enter();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
@@ -124,6 +138,7 @@ class Call {
  private:
   Program& program_;
   const std::unique_lock<std::mutex> lock_;
+  bool entered_ = false;
   CUcontext context_ = nullptr;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // what was in force before, meanwhile
 };

@@ -6,6 +6,7 @@ dcgn=$1 program=$2
 here=$(dirname "$(realpath "$0")")
 export LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 unset CUDA_VISIBLE_DEVICES LD_PRELOAD
+export DCGN_VGPU_SPLIT=always  # but where it is said
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0

@@ -269,9 +269,10 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
       ->envname("DCGN_VGPU_SPLIT")
       ->type_name("WORD")
       ->capture_default_str();
-  app->add_flag("--check{1}", a->check,
-                "Make each launch that can be split whole, too, or with --check=N every N-th, and report the memory that "
-                "differs. Waits for the GPUs, and takes memory for two more copies of all buffers");
+  app->add_flag(
+      "--check{1}", a->check,
+      "Make each launch that can be split whole, too, or with --check=N every N-th, and report the memory that "
+      "differs. Waits for the GPUs, and takes memory for two more copies of all buffers");
   app->add_option("--report", a->report, "Where the report goes [stderr]")->type_name("FILE");
   app->add_flag("-q,--quiet", a->quiet, "No report on stderr");
   a->json.add_to(*app, "The report");

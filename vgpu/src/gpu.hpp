@@ -197,7 +197,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   bool native_atomics_ = true;
   std::vector<Parts*> streams_;
   std::map<std::uintptr_t, Buffer> buffers_;
-  std::size_t replicated_ = 0;   // buffers
+  std::size_t replicated_ = 0;  // buffers
   std::size_t buffer_bytes_ = 0;
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
   std::unique_ptr<Stream> own_stream_;

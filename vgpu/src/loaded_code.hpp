@@ -87,8 +87,8 @@ class LoadedCode {
   std::vector<SharedVariable> shared_variables_;
   void* shared_ = nullptr;
   std::unique_ptr<Binary> binary_, whole_binary_;
-  const bool of_another_;                         // whole_binary_ is
-  std::string split_text_;                        // until it is loaded
+  const bool of_another_;                           // whole_binary_ is
+  std::string split_text_;                          // until it is loaded
   std::vector<ptx::VariableReport> own_variables_;  // of another's module
 };
 

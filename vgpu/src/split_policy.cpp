@@ -241,7 +241,6 @@ void SplitPolicy::moved(Move move, double seconds, double now) {
 
 std::string SplitPolicy::why(const Kind& kind) const {
   const Times &local = kind.of(Form::local), &spread = kind.of(Form::spread), &split = kind.of(Form::split);
-  const double launches = static_cast<double>(std::max<std::uint64_t>(kind.launches, 1));
   char text[160] = "";
   const auto say = [&](const char* form, double value) {
     std::snprintf(text, sizeof text, form, value);
@@ -255,8 +254,9 @@ std::string SplitPolicy::why(const Kind& kind) const {
     if (ratio >= 1) return say("whole: %.1f x faster than split", ratio);
     return say("whole: %.1f x slower than split, but all launches together gain nothing", 1 / ratio);
   }
-  if (local.count() != 0 && kind.seconds / launches < settings_.shortest_s)
-    return say("whole: %.1f us a launch, too short to split", 1e6 * kind.seconds / launches);
+  const double launch_s = kind.seconds_of(Form::local, kind.last_blocks);
+  if (local.count() != 0 && launch_s < settings_.shortest_s)
+    return say("whole: %.1f us a launch, too short to split", 1e6 * launch_s);
   if (!local_) return {};
   if (failures_ != 0 && kind.decided) return "whole: all launches together are not faster with buffers on all GPUs";
   return "whole: too little time was spent in it to pay for moving the buffers";

@@ -62,9 +62,10 @@ class OwnBinary final : public Binary {
   void* variable(int part, const std::string& name, std::size_t& bytes) const override {
     CUdeviceptr address = 0;
     const CUresult result =
-        part != 0     ? CUDA_ERROR_NOT_FOUND
-        : is_library_ ? DCGN_REAL(cuLibraryGetGlobal)(&address, &bytes, static_cast<CUlibrary>(container_), name.c_str())
-                      : DCGN_REAL(cuModuleGetGlobal_v2)(&address, &bytes, static_cast<CUmodule>(container_), name.c_str());
+        part != 0 ? CUDA_ERROR_NOT_FOUND
+        : is_library_
+            ? DCGN_REAL(cuLibraryGetGlobal)(&address, &bytes, static_cast<CUlibrary>(container_), name.c_str())
+            : DCGN_REAL(cuModuleGetGlobal_v2)(&address, &bytes, static_cast<CUmodule>(container_), name.c_str());
     return result == CUDA_SUCCESS ? reinterpret_cast<void*>(address) : nullptr;
   }
   std::string why_refused(std::size_t, const Launch&) override { return {}; }

@@ -144,8 +144,7 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
   const dcgn::Dim3 grid = request.launch.grid, block = request.launch.block;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const bool may_be_split = request.whole.empty() && blocks >= program.parts().size();
-  Measured::Entry& entry =
-      measured.entry(kernel, blocks, std::uint64_t{block.x} * block.y * block.z, may_be_split);
+  Measured::Entry& entry = measured.entry(kernel, blocks, std::uint64_t{block.x} * block.y * block.z, may_be_split);
   if (entry.why.empty() && !may_be_split) entry.why = request.whole.empty() ? "fewer blocks than GPUs" : request.whole;
   if (measured.wants_to_move()) {
     call.enter();
@@ -166,7 +165,10 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
   }
   if (!why.empty()) measured.note_whole(entry, why);
   if (timed && result == CUDA_SUCCESS)
-    measured.timer().end(request.stream, *entry.kind, is_local ? Form::local : split ? Form::split : Form::spread,
+    measured.timer().end(request.stream, *entry.kind,
+                         is_local ? Form::local
+                         : split  ? Form::split
+                                  : Form::spread,
                          static_cast<double>(blocks));
   else if (timed)
     measured.timer().cancel();

@@ -33,8 +33,8 @@ InFlight::InFlight(Program& program) : measured_(program.measured()) {
 
 Measured::Entry& Measured::entry(ProgramKernel& kernel, std::uint64_t blocks, std::uint64_t threads,
                                  bool may_be_split) {
-  const int key = 2 * SplitPolicy::size_class(static_cast<double>(blocks) * static_cast<double>(threads)) +
-                  (may_be_split ? 1 : 0);
+  const int key =
+      2 * SplitPolicy::size_class(static_cast<double>(blocks) * static_cast<double>(threads)) + (may_be_split ? 1 : 0);
   if (!kernel.measured) kernel.measured = &kernels_[kernel.name];
   for (Entry& one : kernel.measured->entries)
     if (one.key == key) return one;
@@ -59,7 +59,7 @@ void Measured::look_at(Program& program, ProgramKernel& kernel) {
   const Kernel* const taken = taken_kernel(program, kernel);
   const KernelInfo* const info = taken ? &taken->info() : nullptr;
   std::string& why = kernel.measured->why;
-  why = !info                     ? kernel.code->why_left()
+  why = !info                    ? kernel.code->why_left()
         : !info->reasons.empty() ? info->reasons.front()
         : !info->remarks.empty() ? info->remarks.front()
                                  : std::string();

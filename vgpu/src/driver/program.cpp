@@ -47,7 +47,11 @@ Program& Program::get() {
   return program;
 }
 
-Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()), check_every_(check_asked_for()), measured_(is_measured(parts_)) {}
+Program::Program()
+    : parts_(parts_asked_for()),
+      placement_(placement_asked_for()),
+      check_every_(check_asked_for()),
+      measured_(is_measured(parts_)) {}
 
 void Program::make_gpu() {
   tried_ = true;

@@ -11,9 +11,9 @@ namespace {
 using Elapsed = CUresult(float*, CUevent, CUevent);
 
 Elapsed* elapsed() {
-  static auto* const found = reinterpret_cast<Elapsed*>(
-      real_function("cuEventElapsedTime_v2") ? real_function("cuEventElapsedTime_v2")
-                                             : real_or_missing("cuEventElapsedTime"));
+  static auto* const found =
+      reinterpret_cast<Elapsed*>(real_function("cuEventElapsedTime_v2") ? real_function("cuEventElapsedTime_v2")
+                                                                        : real_or_missing("cuEventElapsedTime"));
   return found;
 }
 

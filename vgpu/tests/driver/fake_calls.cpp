@@ -83,6 +83,7 @@ void print_counts() {
 
 struct Event {
   Moment moment;
+  double at = 0;  // ms
 };
 Event& event_of(CUevent event) { return *reinterpret_cast<Event*>(event); }
 
@@ -240,7 +241,7 @@ CUresult cuEventDestroy_v2(CUevent) { return CUDA_SUCCESS; }  // moments of it m
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   const Lock lock;
   Stream& its = stream_of(stream);
-  its.give({});
+  its.give([&its, made = &event_of(event)] { made->at = its.clock; });
   event_of(event).moment = {&its, its.given};
   return CUDA_SUCCESS;
 }
@@ -255,10 +256,14 @@ CUresult cuEventSynchronize(CUevent event) {
   if (moment.stream) moment.stream->finish(moment.number);
   return CUDA_SUCCESS;
 }
-CUresult cuEventElapsedTime_v2(float* ms, CUevent, CUevent) { return *ms = 1, CUDA_SUCCESS; }
+CUresult cuEventElapsedTime_v2(float* ms, CUevent begin, CUevent end) {
+  return *ms = static_cast<float>(event_of(end).at - event_of(begin).at), CUDA_SUCCESS;
+}
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   const Lock lock;
-  if (event_of(event).moment.stream) stream_of(stream).give({}, {event_of(event).moment});
+  Stream& its = stream_of(stream);
+  if (Stream* const other = event_of(event).moment.stream)
+    its.give([&its, other] { its.clock = std::max(its.clock, other->clock); }, {event_of(event).moment});
   return CUDA_SUCCESS;
 }
 

@@ -57,6 +57,7 @@ struct Stream {
   std::deque<Work> queue;
   bool captures = false;
   Works recorded;
+  double clock = 0;  // ms that kernels would have taken: DCGN_TEST_FAKE_US, of a block, split DCGN_TEST_FAKE_SPLIT_US
 
   void give(std::function<void()> run, std::vector<Moment> after = {});
   void finish(std::uint64_t number);

@@ -119,6 +119,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   bool is_loaded(const Module& module) const;
   void load_split(const Module& module);
   void refresh_constants(const Module& module);
+  // As free_unused(), but its memory is kept, an eighth of a device's at most, for the next buffer of its size and
+  // placement: to make that anew costs far more than the driver's own allocations do.
+  void retire(void* memory);
+  std::size_t spare_bytes() const { return spare_bytes_; }
   // All buffers, of which no work is under way. Those that find no room for it stay where they are. Whether there were
   // none such.
   bool place_all(const Placement& placement);
@@ -199,6 +203,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::map<std::uintptr_t, Buffer> buffers_;
   std::size_t replicated_ = 0;  // buffers
   std::size_t buffer_bytes_ = 0;
+  std::multimap<std::size_t, Buffer> spare_;  // by pages; of retire()
+  std::size_t spare_bytes_ = 0;
+  std::unique_ptr<Range> spare(const PageMap& pages, Placement::Kind kind);
+  void drop_spare();
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
   std::unique_ptr<Stream> own_stream_;
   std::unique_ptr<Crew> crew_;                                      // since a launch gained by it

@@ -58,6 +58,7 @@ void Gpu::refresh_constants(const Module& module) { module.code_->refresh_consta
 
 bool Gpu::place_all(const Placement& placement) {
   bool all = true;
+  drop_spare();
   for (auto& [address, buffer] : buffers_) {
     try {
       place(buffer.range->address(), placement);

@@ -57,11 +57,13 @@ void* allocate(Program& program, std::size_t bytes) {
   return memory;
 }
 
+// `stream`: in whose order; null where it is in none.
 template <class Real>
-CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, Real&& real) {
+CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
   return guarded(name, [&] {
     Call call;
-    void* const memory = address ? allocate(call.program(), bytes) : nullptr;
+    void* memory = address && stream ? call.program().take_dying(stream, bytes) : nullptr;
+    if (!memory && address) memory = allocate(call.program(), bytes);
     if (!memory) {
       const CUresult result = real();
       if (result == CUDA_SUCCESS && call.program().checks())
@@ -81,7 +83,8 @@ void note_alone(const char* what) {
 // Memory that a graph allocates is the graph's.
 template <class Real>
 CUresult allocate_in_order(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
-  if (!captures(stream)) return allocate(name, address, bytes, std::forward<Real>(real));
+  if (!captures(stream))
+    return allocate(name, address, bytes, stream ? stream : CU_STREAM_LEGACY, std::forward<Real>(real));
   note_alone("memory that a graph allocates");
   return real();
 }
@@ -101,7 +104,12 @@ bool begins_there(Program& program, CUdeviceptr address) {
   return find(program, address, begin) && begin == address;
 }
 
-void give_back(Program& program, CUdeviceptr address) { program.gpu()->free(reinterpret_cast<void*>(address)); }
+// Behind a wait for all that the program's GPU was given.
+void give_back(Program& program, CUdeviceptr address) {
+  if (!program.measured().local()) program.gpu()->synchronize_all();
+  program.gpu()->retire(reinterpret_cast<void*>(address));
+  program.measured().set_bytes(program.gpu()->buffer_bytes());
+}
 
 CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeAsync)* real) {
   return guarded("cuMemFreeAsync", [&] {
@@ -137,13 +145,13 @@ void correct(Program& program, CUpointer_attribute attribute, void* value, CUdev
 extern "C" {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return allocate("cuMemAlloc", address, bytes, [&] { return DCGN_REAL(cuMemAlloc_v2)(address, bytes); });
+  return allocate("cuMemAlloc", address, bytes, nullptr, [&] { return DCGN_REAL(cuMemAlloc_v2)(address, bytes); });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
   const std::size_t row = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
   bool ours = pitch != nullptr && (height == 0 || row <= SIZE_MAX / height);
-  const CUresult result = allocate("cuMemAllocPitch", ours ? address : nullptr, row * height, [&] {
+  const CUresult result = allocate("cuMemAllocPitch", ours ? address : nullptr, row * height, nullptr, [&] {
     ours = false;
     return DCGN_REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element);
   });
@@ -355,7 +363,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
       sum_free += its_free;
       sum_total += its_total;
     }
-    *free = sum_free;
+    *free = sum_free + gpu->spare_bytes();
     *total = sum_total;
     return CUDA_SUCCESS;
   });

@@ -96,6 +96,8 @@ Stream& Program::stream(CUstream native) {
 void Program::forget_stream(CUstream native) {
   measured_.drop_stream(native);
   if (!gpu_) return;
+  for (Dying& dying : dying_)  // another stream may get its handle
+    if (dying.stream == native) dying.stream = nullptr;
   // Whether its work is done has to be known before buffers are moved.
   if (measured_.local() && on_first_device() && !captures(native) &&
       DCGN_REAL(cuStreamQuery)(native) == CUDA_ERROR_NOT_READY)
@@ -141,13 +143,25 @@ void Program::note_other_device() {
 }
 
 void Program::free_behind(CUstream its_stream, void* memory) {
-  Dying dying{memory, gpu_->machine().make_marker(0)};
+  Dying dying{memory, gpu_->machine().make_marker(0), its_stream ? its_stream : CU_STREAM_LEGACY,
+              std::this_thread::get_id()};
   gpu_->mark(stream(its_stream), *dying.last_use);
   dying_.push_back(std::move(dying));
 }
 
 bool Program::is_dying(const void* memory) const {
   return std::any_of(dying_.begin(), dying_.end(), [&](const Dying& dying) { return dying.memory == memory; });
+}
+
+void* Program::take_dying(CUstream its_stream, std::size_t bytes) {
+  const auto found = std::find_if(dying_.begin(), dying_.end(), [&](const Dying& dying) {
+    return dying.stream == its_stream && dying.thread == std::this_thread::get_id() &&
+           gpu_->buffer_at("allocate", dying.memory).bytes == bytes;
+  });
+  if (found == dying_.end()) return nullptr;
+  void* const memory = found->memory;
+  dying_.erase(found);
+  return memory;
 }
 
 bool Program::free_dying(bool wait) {
@@ -160,7 +174,7 @@ bool Program::free_dying(bool wait) {
     }
     void* const memory = dying_[i].memory;
     dying_.erase(dying_.begin() + static_cast<std::ptrdiff_t>(i));
-    gpu_->free_unused(memory);
+    gpu_->retire(memory);
   }
   return dying_.size() != before;
 }

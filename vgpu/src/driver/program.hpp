@@ -64,6 +64,8 @@ class Program {
   // Memory that is freed when its stream gets there: without waiting, a launch or a copy being under way.
   void free_behind(CUstream stream, void* memory);
   bool is_dying(const void* memory) const;
+  // Memory of as many bytes that was freed in this stream's order, for new use in the same; null where there is none.
+  void* take_dying(CUstream stream, std::size_t bytes);
   // What may be freed by now, or all, waiting for it. Whether that was anything.
   bool free_dying(bool wait);
 
@@ -106,6 +108,8 @@ class Program {
   struct Dying {
     void* memory;
     std::unique_ptr<Marker> last_use;
+    CUstream stream;
+    std::thread::id thread;
   };
   std::vector<Dying> dying_;
   const char* alone_ = nullptr;

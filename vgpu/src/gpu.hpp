@@ -37,7 +37,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // A grid of one piece of a launch: blocks `piece` of it, on `part`.
   using LaunchPiece = std::function<void(int part, const Chunk& piece, dcgn::Stream& stream)>;
 
-  Gpu(const std::vector<Device>& devices, const Options& its_options);
+  // `asleep`: as Machine is, until wake().
+  Gpu(const std::vector<Device>& devices, const Options& its_options, bool asleep = false);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
   ~Gpu();
@@ -119,6 +120,9 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   bool is_loaded(const Module& module) const;
   void load_split(const Module& module);
   void refresh_constants(const Module& module);
+  // All parts get to be used, and to reach what there is.
+  void wake();
+  bool awake() const { return machine_->awake(); }
   // As free_unused(), but its memory is kept, an eighth of a device's at most, for the next buffer of its size and
   // placement: to make that anew costs far more than the driver's own allocations do.
   void retire(void* memory);

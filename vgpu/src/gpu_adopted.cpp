@@ -56,6 +56,13 @@ bool Gpu::is_loaded(const Module& module) const { return module.code_->is_loaded
 void Gpu::load_split(const Module& module) { module.code_->load_split(); }
 void Gpu::refresh_constants(const Module& module) { module.code_->refresh_constants(); }
 
+void Gpu::wake() {
+  if (machine_->awake()) return;
+  machine_->wake();
+  drop_spare();
+  for (auto& [address, buffer] : buffers_) buffer.range->share();
+}
+
 bool Gpu::place_all(const Placement& placement) {
   bool all = true;
   drop_spare();

@@ -62,7 +62,7 @@ void write_report() {
     copied_bytes = gpu->statistics.copied_bytes;
     // What kernels of the other GPUs have printed.
     for (const int device : program.parts()) {
-      if (device == program.first_device()) continue;
+      if (device == program.first_device() || !gpu->awake()) continue;
       const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
       static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
     }
@@ -189,8 +189,12 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   if (result != CUDA_SUCCESS) return result;
   return guarded("cuCtxSetLimit", [&] {
     Call call;
-    const Program& program = call.program();
+    Program& program = call.program();
     if (!program.on_first_device()) return CUDA_SUCCESS;
+    if (program.measured().on()) {
+      program.set_limit(limit, value);
+      return CUDA_SUCCESS;
+    }
     return in_other_contexts(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); });
   });
 }

@@ -149,6 +149,7 @@ void Measured::load_candidates(Program& program) {
 }
 
 void Measured::spread(Program& program) {
+  program.wake();
   look_at_used(program);
   load_candidates(program);
   program.refresh_constants();

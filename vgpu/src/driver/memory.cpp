@@ -28,6 +28,7 @@ void* allocate_in_last_room(Program& program, std::size_t bytes) {
   try {
     return gpu.allocate(bytes, program.placement());
   } catch (const dcgn::Error&) {
+    program.wake();
     void* const memory = gpu.allocate(bytes, program.spread_placement());
     program.measured().overflow(program);
     return memory;
@@ -191,7 +192,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return guarded("cuMemPoolCreate", [&] {
     Call call;
     if (call.program().gpu() && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-      share_pool(call.program(), *pool);
+      call.program().share_pool(*pool);
     return CUDA_SUCCESS;
   });
 }
@@ -356,6 +357,11 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     for (const int device : call.program().parts()) {
       if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
       seen.push_back(device);
+      if (device != call.program().first_device() && !call.program().awake()) {  // nothing of it is used
+        std::size_t all = 0;
+        if (DCGN_REAL(cuDeviceTotalMem_v2)(&all, device) == CUDA_SUCCESS) sum_free += all, sum_total += all;
+        continue;
+      }
       const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
       std::size_t its_free = 0, its_total = 0;
       const CUresult result = DCGN_REAL(cuMemGetInfo_v2)(&its_free, &its_total);

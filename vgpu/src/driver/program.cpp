@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace dcgn::virtual_gpu::driver {
 
@@ -64,19 +65,52 @@ void Program::make_gpu() {
     for (const int part : parts_) devices.emplace_back(part);
     Options options;
     options.deadline_s = std::max(options.deadline_s, least_deadline_s);
-    gpu_ = std::make_shared<Gpu>(devices, options);
+    gpu_ = std::make_shared<Gpu>(devices, options, measured_.on());
     // What the program allocates from the default pool of its GPU, the others reach as well.
     CUmemoryPool pool = nullptr;
-    if (DCGN_REAL(cuDeviceGetDefaultMemPool)(&pool, first_device()) == CUDA_SUCCESS) share_pool(*this, pool);
+    if (DCGN_REAL(cuDeviceGetDefaultMemPool)(&pool, first_device()) == CUDA_SUCCESS) share_pool(pool);
   } catch (const Error& error) {
     gpu_.reset();
     report_.note_whole_program(error.what());
   }
 }
 
+void Program::wake() {
+  if (!gpu() || awake()) return;
+  gpu_->wake();
+  for (const CUmemoryPool pool : std::exchange(pools_, {})) share_pool(pool);
+  for (const auto& [limit, value] : std::exchange(limits_, {})) set_limit(limit, value);
+}
+
 Gpu* Program::gpu() {
   if (!tried_) make_gpu();
   return gpu_.get();
+}
+
+void Program::share_pool(CUmemoryPool pool) {
+  if (!awake()) return pools_.push_back(pool);
+  std::vector<CUmemAccessDesc> access;
+  for (const int device : parts_)
+    if (device != first_device()) {
+      CUmemAccessDesc one{};
+      one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      one.location.id = device;
+      one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      access.push_back(one);
+    }
+  if (!access.empty()) static_cast<void>(DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()));
+}
+
+void Program::set_limit(CUlimit limit, std::size_t value) {
+  if (measured_.on() && !awake()) {
+    limits_[limit] = value;
+    return;
+  }
+  for (const int device : parts_) {
+    if (device == first_device()) continue;
+    const device::CurrentContext current(device::context_of(device));
+    static_cast<void>(DCGN_REAL(cuCtxSetLimit)(limit, value));
+  }
 }
 
 bool Program::on_first_device() const {
@@ -100,8 +134,11 @@ void Program::forget_stream(CUstream native) {
     if (dying.stream == native) dying.stream = nullptr;
   // Whether its work is done has to be known before buffers are moved.
   if (measured_.local() && on_first_device() && !captures(native) &&
-      DCGN_REAL(cuStreamQuery)(native) == CUDA_ERROR_NOT_READY)
-    static_cast<void>(stream(native));
+      DCGN_REAL(cuStreamQuery)(native) == CUDA_ERROR_NOT_READY) {
+    std::erase_if(ends_, [](const std::unique_ptr<Marker>& end) { return end->done(); });
+    ends_.push_back(gpu_->machine().make_marker(0));
+    ends_.back()->record_native(native);
+  }
   const auto found = streams_.find({native, std::thread::id()});
   if (found == streams_.end()) return;
   // The driver does not wait for what it was given, either.
@@ -116,7 +153,8 @@ void Program::forget_stream(CUstream native) {
 bool Program::ended_are_idle() {
   free_dying(false);
   std::erase_if(ended_, [](const std::unique_ptr<Stream>& stream) { return stream->idle(); });
-  return ended_.empty() && dying_.empty();
+  std::erase_if(ends_, [](const std::unique_ptr<Marker>& end) { return end->done(); });
+  return ended_.empty() && ends_.empty() && dying_.empty();
 }
 
 void Program::drop_reached(std::uintptr_t begin, std::size_t bytes) {
@@ -145,7 +183,10 @@ void Program::note_other_device() {
 void Program::free_behind(CUstream its_stream, void* memory) {
   Dying dying{memory, gpu_->machine().make_marker(0), its_stream ? its_stream : CU_STREAM_LEGACY,
               std::this_thread::get_id()};
-  gpu_->mark(stream(its_stream), *dying.last_use);
+  if (measured_.local())
+    dying.last_use->record_native(dying.stream);
+  else
+    gpu_->mark(stream(its_stream), *dying.last_use);
   dying_.push_back(std::move(dying));
 }
 
@@ -231,19 +272,6 @@ bool captures(CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return DCGN_REAL(cuStreamIsCapturing)(stream ? stream : CU_STREAM_LEGACY, &status) != CUDA_SUCCESS ||
          status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-void share_pool(Program& program, CUmemoryPool pool) {
-  std::vector<CUmemAccessDesc> access;
-  for (const int device : program.parts())
-    if (device != program.first_device()) {
-      CUmemAccessDesc one{};
-      one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-      one.location.id = device;
-      one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-      access.push_back(one);
-    }
-  if (!access.empty()) static_cast<void>(DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()));
 }
 
 CUresult result_of(const Error& error) {

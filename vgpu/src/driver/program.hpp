@@ -36,6 +36,13 @@ class Program {
   Gpu* gpu();
   // Null unless it was made already.
   Gpu* gpu_if_made() { return gpu_.get(); }
+  // Has the other GPUs take part: they have contexts from then on, which takes a while. Throws what making a Gpu does.
+  void wake();
+  bool awake() const { return gpu_ && gpu_->awake(); }
+  // What the other GPUs get once they are awake, at once if they are: a limit of contexts, the reach of a pool's
+  // memory.
+  void set_limit(CUlimit limit, std::size_t value);
+  void share_pool(CUmemoryPool pool);
   // Whether the calling thread works on the one GPU that the program is to see.
   bool on_first_device() const;
   // The program's stream, over all parts. Null is the legacy default stream, as the driver has it.
@@ -101,6 +108,9 @@ class Program {
   // CU_STREAM_PER_THREAD is another stream in each thread; all others have no thread.
   std::map<std::pair<CUstream, std::thread::id>, std::unique_ptr<Stream>> streams_;
   std::vector<std::unique_ptr<Stream>> ended_;  // which the program has destroyed
+  std::vector<std::unique_ptr<Marker>> ends_;   // of those that other GPUs had no part in
+  std::map<CUlimit, std::size_t> limits_;
+  std::vector<CUmemoryPool> pools_;
   std::map<std::uintptr_t, std::size_t> reached_;
   const std::uint64_t check_every_;
   std::uint64_t checkable_ = 0;
@@ -146,9 +156,6 @@ class Call {
   CUcontext context_ = nullptr;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // what was in force before, meanwhile
 };
-
-// Memory from this pool of the program's GPU is reached by the others, too.
-void share_pool(Program& program, CUmemoryPool pool);
 
 // Whether the stream's work is recorded into a graph. True, too, where that cannot be told as another stream's is.
 bool captures(CUstream stream);

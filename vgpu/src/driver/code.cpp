@@ -191,12 +191,12 @@ void Code::add_constant(Program& program, const std::string& name, const OwnVari
 }
 
 void Code::make_ready(Program& program) {
-  if (ready_ || !take(program)) return;
+  if (ready_ || !take(program) || !why_left_.empty()) return;
   try {
     program.gpu()->load_split(*module_);
     ready_ = true;
   } catch (const Error& error) {
-    program.report().note_remark(std::string("code that is not split: ") + error.what());
+    why_left_ = error.what();
     return;
   }
   for (const auto& [name, variable] : variables_) add_constant(program, name, variable);

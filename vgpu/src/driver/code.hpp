@@ -35,7 +35,7 @@ class Code {
 
   // Null where it was left; why_left() says why then.
   const Module* take(Program& program);
-  const std::string& why_left() const { return why_left_; }
+  const std::string& why_left() const { return why_left_; }  // or why its split form could not be loaded
   bool is_decided() const { return decided_; }
   // Of code that is taken beside the program's own, Measured: its split form is loaded while nothing is under way.
   bool is_ready() const { return ready_; }

@@ -40,7 +40,7 @@ bool needs_nothing(Program& program, CUstream stream) {
     const Call call;
     if (own) program.measured().note_thread_stream();
     noted = noted || own;
-    if (!program.on_first_device()) program.note_other_device();
+    if (program.on_other_device()) program.note_other_device();
   }
   return true;
 }
@@ -93,6 +93,7 @@ bool is_pageable(const Gpu& gpu, const void* memory) {
 template <class Real>
 CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
   const InFlight here(Program::get());
+  if (waits) Program::get().measured().note_wait();
   if (needs_nothing(Program::get(), stream)) return real();
   return guarded("copy", [&] {
     bool by_parts = false, pageable = false;

@@ -174,11 +174,26 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return keeps_context(device) ? cuCtxSynchronize() : DCGN_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 
+CUresult cuStreamSynchronize(CUstream stream) {
+  Program::get().measured().note_wait();
+  return DCGN_REAL(cuStreamSynchronize)(stream);
+}
+CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+  Program::get().measured().note_wait();
+  return DCGN_REAL_AS(decltype(cuStreamSynchronize), "cuStreamSynchronize_ptsz")(stream);
+}
+CUresult cuEventSynchronize(CUevent event) {
+  Program::get().measured().note_wait();
+  return DCGN_REAL(cuEventSynchronize)(event);
+}
+
 CUresult cuCtxSynchronize() {
+  Program::get().measured().note_wait();
   const CUresult result = DCGN_REAL(cuCtxSynchronize)();
   return result == CUDA_SUCCESS ? synchronize_others() : result;
 }
 CUresult cuCtxSynchronize_v2(CUcontext context) {
+  Program::get().measured().note_wait();
   const CUresult result = DCGN_REAL(cuCtxSynchronize_v2)(context);
   return result == CUDA_SUCCESS ? synchronize_others() : result;
 }

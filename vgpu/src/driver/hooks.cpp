@@ -23,6 +23,7 @@ decltype(cuMemcpy3DBatchAsync) cuMemcpy3DBatchAsync_ptsz;
 CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 CUresult cuCtxCreate_v3(CUcontext*, CUexecAffinityParam*, int, unsigned, CUdevice);
 decltype(cuLaunchKernel) cuLaunchKernel_ptsz;
+decltype(cuStreamSynchronize) cuStreamSynchronize_ptsz;
 decltype(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
 decltype(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
 decltype(cuGraphLaunch) cuGraphLaunch_ptsz;
@@ -114,6 +115,8 @@ const Hook hooks[] = {
     hook("cuStreamCreateWithPriority", 5050, &cuStreamCreateWithPriority),
     hook("cuGreenCtxStreamCreate", 12050, &cuGreenCtxStreamCreate),
     hook("cuStreamDestroy", 4000, &cuStreamDestroy_v2),
+    hook("cuStreamSynchronize", 2000, &cuStreamSynchronize, &cuStreamSynchronize_ptsz),
+    hook("cuEventSynchronize", 2000, &cuEventSynchronize),
 
     hook("cuModuleLoad", 2000, &cuModuleLoad),
     hook("cuModuleLoadData", 2000, &cuModuleLoadData),

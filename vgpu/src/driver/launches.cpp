@@ -114,7 +114,8 @@ CUresult launch_spread(Program& program, ProgramKernel& kernel, const Request& r
   }
   if (split && !kernel.code->is_ready()) {
     split = false;
-    program.measured().want_code();
+    why = kernel.code->why_left();  // where it cannot be loaded
+    if (why.empty()) program.measured().want_code();
   }
   if (split) {
     why = why_whole(request, *taken, *arguments, program);
@@ -152,7 +153,10 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
   }
   const auto [asked_to_split, asked_to_time] = measured.next(program, kernel, entry, blocks);
   const bool is_local = measured.local();
-  if (!is_local || asked_to_time) call.enter();
+  if (!is_local || asked_to_time) {
+    call.enter();
+    measured.collect();
+  }
   const bool timed = asked_to_time && !captures(request.stream) && measured.timer().begin(request.stream);
   bool split = asked_to_split && !is_local;
   std::string why;
@@ -163,7 +167,7 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
     if (timed) measured.timer().cancel();
     throw;
   }
-  if (!why.empty()) measured.note_whole(entry, why);
+  if (!why.empty() && !captures(request.stream)) measured.note_whole(entry, why);
   if (timed && result == CUDA_SUCCESS)
     measured.timer().end(request.stream, *entry.kind,
                          is_local ? Form::local
@@ -196,7 +200,7 @@ CUresult launch(const Request& request, Real&& real) {
   };
   if (program.parts().size() == 1) return left(kernel ? kernel->name : "another's", "there is one GPU alone");
   if (!program.on_first_device()) {
-    program.measured().stop();
+    if (program.on_other_device()) program.measured().stop();
     if (program.gpu_if_made()) program.note_other_device();
     return left(kernel ? kernel->name : "another's", "the program runs it on a GPU that it has chosen itself");
   }

@@ -49,9 +49,7 @@ SplitPolicy::Choice Measured::next(Program& program, ProgramKernel& kernel, Entr
     if (!local_ || kernel.code->is_decided() || entry.kind->seconds > worth_a_look * kernel.code->price())
       look_at(program, kernel);
   }
-  const auto choice = policy_.next(*entry.kind, static_cast<double>(blocks));
-  if (choice.timed || !local_) collect();
-  return choice;
+  return policy_.next(*entry.kind, static_cast<double>(blocks));
 }
 
 void Measured::look_at(Program& program, ProgramKernel& kernel) {
@@ -108,6 +106,12 @@ bool Measured::all_idle(Program& program) {
   return program.ended_are_idle() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS;
 }
 
+// At once where the program has waited for something; else ever more seldom, as asking costs.
+bool Measured::wants_to_move() {
+  if (!policy_.wants_idle() && !wants_code_) return false;
+  return waited_.exchange(false) || ++asked_ % every_ == 0;
+}
+
 void Measured::move(Program& program) {
   if (!program.gpu()) return stop();
   moving_ = true;
@@ -125,6 +129,9 @@ void Measured::move(Program& program) {
     }
     const double end = seconds_now();
     if (local_ != policy_.local()) policy_.moved(move, end - begin, end);
+    every_ = 16;
+  } else if (every_ < 1024) {
+    every_ *= 2;
   }
   moving_ = false;
 }

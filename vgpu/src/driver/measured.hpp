@@ -47,10 +47,13 @@ class Measured {
   // without a Call by who is in one of the program's copies: InFlight.
   bool local() const { return local_; }
 
+  // The program waits for work, behind which nothing may be under way. Without a Call.
+  void note_wait() { waited_ = true; }
+
   // All below by the thread that holds a Call.
   Entry& entry(ProgramKernel& kernel, std::uint64_t blocks, std::uint64_t threads, bool may_be_split);
   // Before a launch: moves buffers where that is asked for and can be.
-  bool wants_to_move() const { return policy_.wants_idle() || (wants_code_ && ++asked_ % 32 == 0); }
+  bool wants_to_move();
   void move(Program& program);
   SplitPolicy::Choice next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks);
   void note_whole(Entry& entry, const std::string& why);
@@ -98,12 +101,12 @@ class Measured {
   std::vector<std::weak_ptr<Code>> used_, candidates_;
   double once_s_ = 0;
   bool wants_code_ = false;
-  mutable unsigned asked_ = 0;
+  unsigned asked_ = 0, every_ = 16;
   std::set<CUstream> streams_;
   std::set<std::thread::id> threads_;
   // Calls of the driver that are made without a Call and use buffers; none while pages are moved.
   std::atomic<int> in_flight_ = 0;
-  std::atomic<bool> moving_ = false;
+  std::atomic<bool> moving_ = false, waited_ = false;
 };
 
 // While one lives, no buffer's pages are moved. By a thread that holds no Call.

@@ -115,8 +115,14 @@ void Program::set_limit(CUlimit limit, std::size_t value) {
 
 bool Program::on_first_device() const {
   CUcontext current = nullptr;
+  if (DCGN_REAL(cuCtxGetCurrent)(&current) != CUDA_SUCCESS || !current) return false;
   static const CUcontext first = device::context_of(first_device());
-  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current && current == first;
+  return current == first;
+}
+
+bool Program::on_other_device() const {
+  CUcontext current = nullptr;
+  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current && !on_first_device();
 }
 
 Stream& Program::stream(CUstream native) {

@@ -45,6 +45,7 @@ class Program {
   void share_pool(CUmemoryPool pool);
   // Whether the calling thread works on the one GPU that the program is to see.
   bool on_first_device() const;
+  bool on_other_device() const;
   // The program's stream, over all parts. Null is the legacy default stream, as the driver has it.
   Stream& stream(CUstream native);
   void forget_stream(CUstream native);

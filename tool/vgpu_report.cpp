@@ -26,19 +26,33 @@ std::string shortened(const std::string& name) {
   return name.size() <= most ? name : name.substr(0, most - 3) + "...";
 }
 
+// Where launches were timed, what one took, of those of one size that took most.
 std::string kernels_text(const Json& kernels) {
   using enum Table::Align;
-  Table table({{"kernel", left}, {"launches"}, {"split"}, {"whole"}, {"why", left}});
+  const bool timed = std::any_of(kernels.begin(), kernels.end(), [](const Json& k) { return k.contains("whole_us"); });
+  std::vector<Table::Column> columns{{"kernel", left}, {"launches"}, {"split"}, {"whole"}};
+  if (timed) columns.insert(columns.end(), {{"us split"}, {"us whole"}});
+  columns.push_back({"why", left});
+  Table table(columns);
   for (const Json& kernel : kernels) {
-    const std::string name = shortened(kernel.at("plain_name"));
     const auto number = [&](const char* key) { return fmt::to_string(kernel.at(key).get<std::uint64_t>()); };
-    if (kernel.at("whole").empty()) table.add({name, number("launches"), number("split"), "0", ""});
-    bool first = true;
-    for (const Json& whole : kernel.at("whole")) {
-      table.add({first ? name : "", first ? number("launches") : "", first ? number("split") : "",
-                 fmt::to_string(whole.at("launches").get<std::uint64_t>()), whole.at("why")});
-      first = false;
-    }
+    const auto us = [&](const char* key) {
+      return kernel.contains(key) ? fmt::format("{:.1f}", kernel.at(key).get<double>()) : std::string();
+    };
+    std::vector<std::string> begin{shortened(kernel.at("plain_name")), number("launches"), number("split")};
+    std::vector<std::string> taken;
+    if (timed) taken = {us("split_us"), us("whole_us")};
+    const auto add = [&](std::uint64_t launches, const std::string& why) {
+      std::vector<std::string> row = begin;
+      row.push_back(fmt::to_string(launches));
+      row.insert(row.end(), taken.begin(), taken.end());
+      row.push_back(why);
+      table.add(std::move(row));
+      begin.assign(begin.size(), "");
+      taken.assign(taken.size(), "");
+    };
+    if (kernel.at("whole").empty()) add(0, "");
+    for (const Json& whole : kernel.at("whole")) add(whole.at("launches").get<std::uint64_t>(), whole.at("why"));
   }
   return kernels.empty() ? std::string() : table.text();
 }
@@ -64,6 +78,12 @@ std::string process_text(const Json& p) {
   const auto number = [](const Json& value) { return value.get<double>(); };
   std::string text = kernels_text(p.at("kernels")) + checks_text(p.at("kernels"));
   if (p.contains("why_whole")) text += fmt::format("nothing was split: {}\n", p.at("why_whole").get<std::string>());
+  if (p.contains("measured")) {
+    const Json& measured = p.at("measured");
+    text += fmt::format("buffers now {}; launches were tried split {} times, which cost {:.1f} ms\n",
+                        measured.at("buffers").get<std::string>(), measured.at("trials").get<std::uint64_t>(),
+                        1e3 * measured.at("seconds_lost").get<double>());
+  }
   const Json &buffers = p.at("buffers"), &small = p.at("small_buffers"), &links = p.at("link_bytes");
   text += fmt::format("buffers over all GPUs: {}, {}; smaller than a page, on the first: {}, {}\n",
                       buffers.at("count").get<std::uint64_t>(), bytes_text(number(buffers.at("bytes"))),

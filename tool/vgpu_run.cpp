@@ -56,7 +56,7 @@ constexpr const char* vgpu_run_examples =
     "  dcgn vgpu inspect ./program                          what could be split, without running it\n\n";
 
 struct RunArguments {
-  std::string gpus, placement = "chunked", report, none;
+  std::string gpus, placement = "chunked", split = "measured", report, none;
   bool quiet = false, emulate = false;
   std::string check;
   JsonOption json;
@@ -192,6 +192,7 @@ void set_up(const RunArguments& a, const std::vector<int>& gpus, const std::stri
   set_variable("CUDA_VISIBLE_DEVICES", shown);
   set_variable("DCGN_VGPU_PARTS", parts);
   set_variable("DCGN_VGPU_PLACEMENT", a.placement);
+  set_variable("DCGN_VGPU_SPLIT", a.split);
   set_variable("DCGN_VGPU_REPORT", folder);
   if (!a.check.empty()) set_variable("DCGN_VGPU_CHECK", a.check);
   setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // the driver's default, which the library would change
@@ -278,6 +279,7 @@ int run(RunArguments& a, std::vector<std::string> command) {
       {"gpus", gpus},
       {"emulated", a.emulate},
       {"placement", a.placement},
+      {"splits", a.check.empty() ? a.split : "always"},
       {"exit_code", code},
       {"processes",
        processes}}.dump(2));
@@ -302,9 +304,16 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
       ->check(word_of({"chunked", "interleaved"}))
       ->type_name("WORD")
       ->capture_default_str();
-  app->add_flag("--check{1}", a->check,
-                "Make each launch that is split whole, too, or with --check=N every N-th, and report the memory that "
-                "differs. Waits for the GPUs, and takes memory for two more copies of all buffers");
+  app->add_option("--split", a->split,
+                  "Launches: measured, where split is faster than whole, by times of both; always, where it can be")
+      ->check(word_of({"measured", "always"}))
+      ->envname("DCGN_VGPU_SPLIT")
+      ->type_name("WORD")
+      ->capture_default_str();
+  app->add_flag(
+      "--check{1}", a->check,
+      "Make each launch that can be split whole, too, or with --check=N every N-th, and report the memory that "
+      "differs. Waits for the GPUs, and takes memory for two more copies of all buffers");
   app->add_option("--report", a->report, "Where the report goes [stderr]")->type_name("FILE");
   app->add_flag("-q,--quiet", a->quiet, "No report on stderr");
   a->json.add_to(*app, "The report");

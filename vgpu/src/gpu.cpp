@@ -20,7 +20,7 @@ namespace dcgn::virtual_gpu {
 
 namespace {
 
-std::unique_ptr<Machine> make_machine(const std::vector<Device>& devices) {
+std::unique_ptr<Machine> make_machine(const std::vector<Device>& devices, [[maybe_unused]] bool asleep) {
   if (devices.empty())
     throw Error(Code::configuration, "VirtualGpu", "a virtual GPU of no devices, expected at least one");
   const DeviceKind kind = devices.front().kind();
@@ -36,7 +36,7 @@ std::unique_ptr<Machine> make_machine(const std::vector<Device>& devices) {
                     "device " + std::to_string(from.index()) + " cannot reach the memory of device " +
                         std::to_string(to.index()) + ", expected devices with peer access to each other");
 #if defined(DCGN_HAS_CUDA)
-  if (kind == DeviceKind::cuda) return make_cuda_machine(devices);
+  if (kind == DeviceKind::cuda) return make_cuda_machine(devices, asleep);
 #endif
   return make_emulated_machine(devices);
 }
@@ -67,9 +67,9 @@ std::uint64_t blocks_of(const std::string& kernel, const Launch& launch) {
 
 double deadline_setting() { return dcgn::detail::setting("DCGN_DEADLINE", 60.0, 1e-3); }
 
-Gpu::Gpu(const std::vector<Device>& devices, const Options& its_options)
+Gpu::Gpu(const std::vector<Device>& devices, const Options& its_options, bool asleep)
     : options(its_options),
-      machine_(make_machine(devices)),
+      machine_(make_machine(devices, asleep)),
       native_atomics_(all_have_atomics(devices)),
       idle_markers_(devices.size()) {}
 
@@ -81,8 +81,9 @@ Stream& Gpu::own_stream() {
   return *own_stream_;
 }
 
-Module Gpu::load(const std::string& name, const std::string& text, const AssemblerOptions& its_options) {
-  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text, its_options));
+Module Gpu::load(const std::string& name, const std::string& text, const AssemblerOptions& its_options,
+                 std::unique_ptr<Binary> own) {
+  return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text, its_options, std::move(own)));
 }
 
 void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch) {

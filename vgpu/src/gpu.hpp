@@ -38,7 +38,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // A grid of one piece of a launch: blocks `piece` of it, on `part`.
   using LaunchPiece = std::function<void(int part, const Chunk& piece, dcgn::Stream& stream)>;
 
-  Gpu(const std::vector<Device>& devices, const Options& its_options);
+  // `asleep`: as Machine is, until wake().
+  Gpu(const std::vector<Device>& devices, const Options& its_options, bool asleep = false);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
   ~Gpu();
@@ -72,7 +73,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void copy(Stream& stream, void* to, const void* from, std::size_t bytes);
   void fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes);
 
-  Module load(const std::string& name, const std::string& text, const AssemblerOptions& options = {});
+  Module load(const std::string& name, const std::string& text, const AssemblerOptions& options = {},
+              std::unique_ptr<Binary> own = nullptr);
   void launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments);
   void launch(Stream& stream, const Launch& launch, const ImageOfPart& image);
   std::vector<Placement> sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,
@@ -116,6 +118,21 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // not say that all parts do, or which it does not know.
   std::string why_whole(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
                         const std::function<bool(std::uintptr_t address, bool known)>& alone) const;
+  // Of a module that is another's, as LoadedCode has it. No work is under way.
+  bool is_loaded(const Module& module) const;
+  void load_split(const Module& module);
+  void refresh_constants(const Module& module);
+  // All parts get to be used, and to reach what there is.
+  void wake();
+  bool awake() const { return machine_->awake(); }
+  // As free_unused(), but its memory is kept, an eighth of a device's at most, for the next buffer of its size and
+  // placement: to make that anew costs far more than the driver's own allocations do.
+  void retire(void* memory);
+  std::size_t spare_bytes() const { return spare_bytes_; }
+  // All buffers, of which no work is under way. Those that find no room for it stay where they are. Whether there were
+  // none such.
+  bool place_all(const Placement& placement);
+  std::size_t buffer_bytes() const { return buffer_bytes_; }
   // The CUfunction of part 0 that has the kernel's own parameters and grid.
   void* whole_function(const Kernel& kernel) const;
   // Where a variable is: one place where it is shared, else several, part 0's first. Empty where there is none.
@@ -195,7 +212,12 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::vector<Parts*> streams_;
   std::vector<std::unique_ptr<Marker>> constants_written_;  // by note_constants()
   std::map<std::uintptr_t, Buffer> buffers_;
-  std::size_t replicated_ = 0;   // buffers
+  std::size_t replicated_ = 0;  // buffers
+  std::size_t buffer_bytes_ = 0;
+  std::multimap<std::size_t, Buffer> spare_;  // by pages; of retire()
+  std::size_t spare_bytes_ = 0;
+  std::unique_ptr<Range> spare(const PageMap& pages, Placement::Kind kind);
+  void drop_spare();
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
   std::unique_ptr<Stream> own_stream_;
   std::unique_ptr<Crew> crew_;                                      // since a launch gained by it

@@ -49,6 +49,30 @@ std::string Gpu::why_whole(const Kernel& kernel, const Launch& launch, const std
   return kernel.code_->binary().why_refused(kernel.index_, launch);
 }
 
+bool Gpu::is_loaded(const Module& module) const { return module.code_->is_loaded(); }
+void Gpu::load_split(const Module& module) { module.code_->load_split(); }
+void Gpu::refresh_constants(const Module& module) { module.code_->refresh_constants(); }
+
+void Gpu::wake() {
+  if (machine_->awake()) return;
+  machine_->wake();
+  drop_spare();
+  for (auto& [address, buffer] : buffers_) buffer.range->share();
+}
+
+bool Gpu::place_all(const Placement& placement) {
+  bool all = true;
+  drop_spare();
+  for (auto& [address, buffer] : buffers_) {
+    try {
+      place(buffer.range->address(), placement);
+    } catch (const Error&) {
+      all = false;
+    }
+  }
+  return all;
+}
+
 void* Gpu::whole_function(const Kernel& kernel) const { return kernel.code_->whole_binary().native(kernel.index_, 0); }
 
 std::vector<LoadedCode::PlaceOnPart> Gpu::variable_at(const Module& module, const std::string& variable) const {

@@ -28,12 +28,13 @@ void Gpu::synchronize_all() {
 void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
   if (bytes == 0) return nullptr;
   PageMap pages(placement, bytes, machine_->page_bytes(), parts());
-  std::unique_ptr<Range> range;
+  std::unique_ptr<Range> range = spare(pages, placement.kind);
   try {
-    range = machine_->reserve(pages);
+    if (!range) range = machine_->reserve(pages);
   } catch (const Error&) {
-    if (local_bytes_ == 0) throw;
-    drop_local(true);  // copies that nobody asked for give way
+    if (local_bytes_ == 0 && spare_.empty()) throw;
+    drop_spare();
+    if (local_bytes_ != 0) drop_local(true);  // copies that nobody asked for give way
     range = machine_->reserve(pages);
   }
   void* const address = range->address();
@@ -42,6 +43,7 @@ void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
     copies = make_copies(pages);
     ++replicated_;
   }
+  buffer_bytes_ += bytes;
   buffers_.emplace(reinterpret_cast<std::uintptr_t>(address),
                    Buffer{bytes, std::move(pages), std::move(range), placement.kind, std::move(copies), {}});
   return address;
@@ -57,8 +59,40 @@ void Gpu::free(void* memory) {
 void Gpu::free_unused(void* memory) {
   const Buffer& buffer = buffer_at("free", memory);
   replicated_ -= buffer.kind == Placement::Kind::replicated;
+  buffer_bytes_ -= buffer.bytes;
   drop_local(buffers_.at(reinterpret_cast<std::uintptr_t>(memory)));
   buffers_.erase(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+void Gpu::retire(void* memory) {
+  const std::size_t most = device(0).properties().memory_bytes / 8;
+  Buffer& buffer = buffers_.at(reinterpret_cast<std::uintptr_t>(memory));
+  const std::size_t bytes = buffer.pages.bytes();
+  if (bytes > most || buffer.kind == Placement::Kind::replicated) return free_unused(memory);
+  if (spare_bytes_ + bytes > most) drop_spare();
+  drop_local(buffer);
+  buffer_bytes_ -= buffer.bytes;
+  auto node = buffers_.extract(reinterpret_cast<std::uintptr_t>(memory));
+  const std::size_t pages = node.mapped().pages.pages();
+  spare_.emplace(pages, std::move(node.mapped()));
+  spare_bytes_ += bytes;
+}
+
+std::unique_ptr<Range> Gpu::spare(const PageMap& pages, Placement::Kind kind) {
+  if (kind == Placement::Kind::replicated) return nullptr;
+  for (auto [one, end] = spare_.equal_range(pages.pages()); one != end; ++one) {
+    if (bytes_moved(one->second.pages, pages) != 0) continue;
+    std::unique_ptr<Range> range = std::move(one->second.range);
+    spare_bytes_ -= pages.bytes();
+    spare_.erase(one);
+    return range;
+  }
+  return nullptr;
+}
+
+void Gpu::drop_spare() {
+  spare_.clear();
+  spare_bytes_ = 0;
 }
 
 std::vector<std::unique_ptr<Range>> Gpu::make_copies(const PageMap& pages) {

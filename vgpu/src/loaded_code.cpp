@@ -26,6 +26,11 @@ KernelInfo info_of(const ptx::KernelReport& report) {
   return info;
 }
 
+// Texts of the compiler's, as those of printf: the machine code's own copy may have another name.
+bool is_text(const std::string& name) {
+  return name.starts_with("$str") || name.starts_with("__unnamed_") || name.starts_with("_$_str");
+}
+
 // The launch of such a kernel has to say so.
 bool is_cooperative(const ptx::KernelReport& report) {
   return std::any_of(report.reasons.begin(), report.reasons.end(),
@@ -34,9 +39,15 @@ bool is_cooperative(const ptx::KernelReport& report) {
 
 }  // namespace
 
-LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text, const AssemblerOptions& options)
-    : gpu_(std::move(gpu)), name_(std::move(name)), text_(std::move(text)), options_(options) {
-  const ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
+LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text, const AssemblerOptions& options,
+                       std::unique_ptr<Binary> own)
+    : gpu_(std::move(gpu)),
+      name_(std::move(name)),
+      text_(std::move(text)),
+      options_(options),
+      whole_binary_(std::move(own)),
+      of_another_(whole_binary_ != nullptr) {
+  ptx::Rewritten rewritten = ptx::rewrite(ptx::parse(name_, text_), {});
   for (const ptx::KernelReport& report : rewritten.kernels) {
     kernels_.push_back({is_cooperative(report), report.static_shared, report.memory});
     infos_.push_back(info_of(report));
@@ -48,12 +59,18 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
       function_tables_.push_back(variable.name);
     if (!variable.addresses.empty()) with_addresses_.push_back(variable);
   }
+  if (of_another_) {
+    split_text_ = std::move(rewritten.text);
+    own_variables_ = std::move(rewritten.variables);
+    return;
+  }
   const bool split = gpu_->parts() > 1;
   binary_ = gpu_->machine().load(name_, split ? rewritten.text : text_, kernel_names(), false, options_);
   if (split) share_variables(rewritten.variables);
 }
 
 LoadedCode::~LoadedCode() {
+  if (!binary_) return;
   try {
     gpu_->synchronize_all();  // kernels may be under way
     gpu_->free(shared_);
@@ -64,19 +81,22 @@ LoadedCode::~LoadedCode() {
 // One place for all of them, with what part 0's copies hold.
 void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variables) {
   std::size_t end = 0;
+  std::vector<std::size_t> offsets;
   for (const ptx::VariableReport& v : variables) {
     if (v.pointer.empty() || v.external) continue;
     end = round_up(end, std::max<std::size_t>(v.alignment, 16));
-    shared_variables_.push_back({v.name, end, v.bytes});
+    shared_variables_.push_back({v.name, nullptr, v.bytes});
+    offsets.push_back(end);
     end += v.bytes;
   }
   if (end != 0) {
     shared_ = gpu_->allocate(end, {});
     gpu_->keep_single(shared_);
-    for (const SharedVariable& v : shared_variables_) {
-      std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      SharedVariable& v = shared_variables_[i];
+      v.at = static_cast<std::byte*>(shared_) + offsets[i];
       std::size_t bytes = 0;
-      if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), shared, own, v.bytes);
+      if (const void* own = binary_->variable(0, v.name, bytes)) gpu_->copy(gpu_->own_stream(), v.at, own, v.bytes);
     }
     gpu_->own_stream().synchronize();
     point_to_shared(*binary_);
@@ -84,13 +104,47 @@ void LoadedCode::share_variables(const std::vector<ptx::VariableReport>& variabl
   correct_addresses();
 }
 
+void LoadedCode::load_split() {
+  if (binary_) return;
+  for (const ptx::VariableReport& v : own_variables_) {
+    std::size_t bytes = 0;
+    void* const own = whole_binary_->variable(0, v.name, bytes);
+    if (!own && !v.external && !is_text(v.name))
+      throw Error(Code::unsupported, "load", name_ + ": the program's machine code has no variable " + v.name);
+    if (own && !v.pointer.empty() && !v.external)
+      shared_variables_.push_back({v.name, static_cast<std::byte*>(own), v.bytes});
+  }
+  auto made = gpu_->machine().load(name_, split_text_, kernel_names(), false, options_);
+  for (const ptx::VariableReport& v : own_variables_) {
+    if (v.pointer.empty() || v.external || shared_at(v.name)) continue;
+    std::size_t bytes = 0;
+    auto* const of_first = static_cast<std::byte*>(made->variable(0, v.name, bytes));
+    if (of_first) shared_variables_.push_back({v.name, of_first, v.bytes});
+  }
+  point_to_shared(*made);
+  binary_ = std::move(made);
+  split_text_ = {};
+  correct_addresses();
+  refresh_constants();
+}
+
+void LoadedCode::refresh_constants() {
+  for (const ptx::VariableReport& v : own_variables_) {
+    if (!binary_ || shared_at(v.name) || is_function_table(v.name)) continue;
+    std::size_t has = 0, same = 0;
+    const void* const own = whole_binary_->variable(0, v.name, has);
+    for (int part = 0; own && part < gpu_->parts(); ++part)
+      if (void* const copy = binary_->variable(part, v.name, same))
+        gpu_->device(part).copy(copy, own, std::min(has, same));
+  }
+}
+
 void LoadedCode::point_to_shared(const Binary& binary) const {
   for (const SharedVariable& v : shared_variables_) {
-    const std::byte* const shared = static_cast<std::byte*>(shared_) + v.offset;
     std::size_t bytes = 0;
     for (int part = 0; part < gpu_->parts(); ++part)
       if (void* pointer = binary.variable(part, "dcgn_at_" + v.name, bytes))
-        gpu_->device(part).copy(pointer, &shared, sizeof shared);
+        gpu_->device(part).copy(pointer, &v.at, sizeof v.at);
   }
 }
 
@@ -150,18 +204,24 @@ void LoadedCode::copy_contents(const Binary& other) const {
 }
 
 // In whatever memory. What other binaries hold is copied from these.
+//
+// Of another's module, that is the whole binary: what it holds, its function tables too, has addresses of its own
+// variables already, which are those that all share, and of its own functions, which are those of whole launches. Each
+// part's constants are copied from there, with the addresses: refresh_constants(). Whether the contents are the first
+// ones still is not known, so they are left as they are. What is left to correct is what the split binary alone has.
 void LoadedCode::correct_addresses() {
   const auto has_table = [&](const ptx::VariableReport& v) {
     return !is_function_table(v.name) &&
            std::any_of(v.addresses.begin(), v.addresses.end(),
                        [&](const ptx::VariableReport::Address& address) { return is_function_table(address.symbol); });
   };
-  const bool needs_whole = std::any_of(with_addresses_.begin(), with_addresses_.end(), has_table);
+  const bool needs_whole = !of_another_ && std::any_of(with_addresses_.begin(), with_addresses_.end(), has_table);
   if (needs_whole) load_whole();
   for (const ptx::VariableReport& v : with_addresses_) {
+    std::size_t bytes = 0;
+    if (of_another_ && whole_binary_->variable(0, v.name, bytes)) continue;
     std::byte* const shared = shared_at(v.name);
     if (shared) correct(v, *binary_, 0, shared);
-    std::size_t bytes = 0;
     for (int part = 0; !shared && !is_function_table(v.name) && part < gpu_->parts(); ++part)
       correct(v, *binary_, part, static_cast<std::byte*>(binary_->variable(part, v.name, bytes)));
   }
@@ -187,7 +247,7 @@ void LoadedCode::correct(const ptx::VariableReport& holder, const Binary& binary
 
 std::byte* LoadedCode::shared_at(const std::string& name) const {
   for (const SharedVariable& v : shared_variables_)
-    if (v.name == name) return static_cast<std::byte*>(shared_) + v.offset;
+    if (v.name == name) return v.at;
   return nullptr;
 }
 
@@ -227,7 +287,7 @@ std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, c
   for (const SharedVariable& v : shared_variables_)
     if (v.name == variable) {
       check(v.bytes);
-      return {{0, static_cast<std::byte*>(shared_) + v.offset + offset}};
+      return {{0, v.at + offset}};
     }
   std::vector<PlaceOnPart> all;
   if (is_function_table(variable)) {  // kernels that name it are whole
@@ -237,16 +297,20 @@ std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, c
       return {{0, static_cast<std::byte*>(address) + offset}};
     }
   }
-  for (int part = 0; part < gpu_->parts(); ++part) {
+  const auto of_whole = [&] {
+    std::size_t has = 0;
+    if (void* const address = whole_binary_ ? whole_binary_->variable(0, variable, has) : nullptr)
+      all.push_back({0, static_cast<std::byte*>(address) + offset});
+  };
+  if (of_another_) of_whole();  // which its owner writes
+  for (int part = 0; binary_ && part < gpu_->parts(); ++part) {
     std::size_t has = 0;
     void* const address = binary_->variable(part, variable, has);
     if (!address) break;
     check(has);
     all.push_back({part, static_cast<std::byte*>(address) + offset});
   }
-  std::size_t has = 0;
-  if (void* const address = whole_binary_ ? whole_binary_->variable(0, variable, has) : nullptr)
-    all.push_back({0, static_cast<std::byte*>(address) + offset});
+  if (!of_another_) of_whole();
   if (!all.empty()) return all;
   std::string known;
   for (const std::string& name : variables_) known += (known.empty() ? "" : ", ") + name;

@@ -20,7 +20,10 @@ class LoadedCode {
  public:
   // Rewrites the module where `gpu` has several parts, and has them share its variables. Throws what
   // VirtualGpu::load_ptx() does.
-  LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text, const AssemblerOptions& options);
+  // With `own`, the same module as whoever made it has it on part 0, all launches that stay whole are of that, its
+  // variables are the shared ones, and its constants those that all parts have; nothing is loaded until load_split().
+  LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string text, const AssemblerOptions& options,
+             std::unique_ptr<Binary> own = nullptr);
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
   ~LoadedCode();
@@ -37,6 +40,11 @@ class LoadedCode {
   const Traits& traits(std::size_t kernel) const { return kernels_[kernel]; }
   std::size_t find(const std::string& name) const;
   Binary& binary() { return *binary_; }
+  bool is_loaded() const { return binary_ != nullptr; }
+  // Of a module that is another's; no work is under way. Throws Error(unsupported) where that lacks a variable.
+  void load_split();
+  // Copies that module's constants to all parts; no work is under way.
+  void refresh_constants();
   // That from which every launch comes that stays whole, on part 0: kernels are as they were, but for variables, which
   // all share. So functions have one address. Loaded when it is asked for, or with the others where first contents lead
   // to its functions.
@@ -58,7 +66,8 @@ class LoadedCode {
  private:
   struct SharedVariable {
     std::string name;
-    std::size_t offset = 0, bytes = 0;  // in shared_
+    std::byte* at = nullptr;
+    std::size_t bytes = 0;
   };
 
   std::vector<std::string> kernel_names() const;
@@ -83,6 +92,9 @@ class LoadedCode {
   std::vector<SharedVariable> shared_variables_;
   void* shared_ = nullptr;
   std::unique_ptr<Binary> binary_, whole_binary_;
+  const bool of_another_;                           // whole_binary_ is
+  std::string split_text_;                          // until it is loaded
+  std::vector<ptx::VariableReport> own_variables_;  // of another's module
 };
 
 }  // namespace dcgn::virtual_gpu

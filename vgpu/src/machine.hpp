@@ -25,6 +25,8 @@ class Range {
   virtual void* address() const = 0;
   // Moves pages from where `from` has them to where `to` does; their content goes with them. All parts are idle.
   virtual void move(const PageMap& from, const PageMap& to) = 0;
+  // All parts get to reach it that Machine::wake() has woken.
+  virtual void share() {}
 };
 
 // A moment of a part's stream, always of the same part.
@@ -36,6 +38,8 @@ class Marker {
   virtual ~Marker() = default;
 
   virtual void record(dcgn::Stream& stream) = 0;
+  // Of a stream that is the program's own, on real devices.
+  virtual void record_native(void*) {}
   // What this stream is given from now on waits for it.
   virtual void hold(dcgn::Stream& stream) const = 0;
   virtual bool done() const = 0;
@@ -144,6 +148,9 @@ class Machine {
   // Whether several threads give the parts work faster than one.
   virtual bool gains_by_threads() const { return false; }
   virtual std::size_t page_bytes() const = 0;
+  // Of a machine that was made asleep, nothing but memory of part 0 is used before. Throws what making one awake does.
+  virtual void wake() {}
+  virtual bool awake() const { return true; }
   // Behind it, a page of addresses is left free.
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
   virtual std::unique_ptr<Parts> make_parts(void* first = nullptr) = 0;
@@ -160,6 +167,7 @@ class Machine {
 
 // Throw what the constructor of VirtualGpu does.
 std::unique_ptr<Machine> make_emulated_machine(const std::vector<Device>& devices);
-std::unique_ptr<Machine> make_cuda_machine(const std::vector<Device>& devices);
+// `asleep`: the other devices' contexts are made by wake(), since that takes a while.
+std::unique_ptr<Machine> make_cuda_machine(const std::vector<Device>& devices, bool asleep = false);
 
 }  // namespace dcgn::virtual_gpu

@@ -57,7 +57,7 @@ constexpr std::array known_keys = {"deadline",
 // Variables that are no keys of the file.
 constexpr std::array other_variables = {"config",       "mpi_path",       "secret",       "mpirun",     "emulated_gpus",
                                         "emulated_sms", "wall_layout",    "wall_command", "vgpu_check", "vgpu_emulated",
-                                        "vgpu_parts",   "vgpu_placement", "vgpu_report"};
+                                        "vgpu_parts",   "vgpu_placement", "vgpu_report",  "vgpu_split"};
 
 [[noreturn]] void refuse(std::string_view source, std::string_view value, std::string_view expected) {
   throw Error(Code::configuration, "configuration",

@@ -27,9 +27,9 @@ std::vector<int> indices_of(const std::vector<Device>& devices) {
 
 class CudaRange final : public Range {
  public:
-  CudaRange(const std::vector<Device>& devices, const PageMap& pages)
-      : devices_(devices), range_(pages.bytes(), gap_of(pages)), memory_(create(pages)) {
-    range_.map(memory_, indices_of(devices_));
+  CudaRange(const std::vector<Device>& devices, const bool& awake, const PageMap& pages)
+      : devices_(devices), awake_(awake), range_(pages.bytes(), gap_of(pages)), memory_(create(pages)) {
+    range_.map(memory_, users());
   }
 
   void* address() const override { return range_.address(); }
@@ -39,7 +39,7 @@ class CudaRange final : public Range {
     std::vector<device::PhysicalMemory> fresh = create(to);
     {
       device::AddressRange beside(to.bytes());
-      beside.map(fresh, indices_of(devices_));
+      beside.map(fresh, users());
       for (std::size_t at = 0; at < to.bytes();) {
         const Extent &old = from.extent_of(at), &now = to.extent_of(at);
         const std::size_t end = std::min(old.offset + old.bytes, now.offset + now.bytes);
@@ -50,10 +50,12 @@ class CudaRange final : public Range {
     }
     range_.unmap();
     memory_ = std::move(fresh);
-    range_.map(memory_, indices_of(devices_));
+    range_.map(memory_, users());
   }
+  void share() override { range_.share(users()); }
 
  private:
+  std::vector<int> users() const { return awake_ ? indices_of(devices_) : std::vector<int>{devices_.front().index()}; }
   // An array may be given by the address that its element 0 would have, outside of it: that is to be no other buffer.
   static std::size_t gap_of(const PageMap& pages) {
     constexpr std::size_t least = std::size_t{1} << 30, times = 16;
@@ -68,6 +70,7 @@ class CudaRange final : public Range {
   }
 
   const std::vector<Device>& devices_;
+  const bool& awake_;  // the machine is
   device::AddressRange range_;
   std::vector<device::PhysicalMemory> memory_;
 };
@@ -160,9 +163,9 @@ class CudaMarker final : public Marker {
     static_cast<void>(driver().event_destroy(event_));
   }
 
-  void record(dcgn::Stream& stream) override {
-    check_driver(driver().event_record(event_, static_cast<CUstream>(stream.native())), "record", "cuEventRecord",
-                 device_);
+  void record(dcgn::Stream& stream) override { record_native(stream.native()); }
+  void record_native(void* stream) override {
+    check_driver(driver().event_record(event_, static_cast<CUstream>(stream)), "record", "cuEventRecord", device_);
   }
   void hold(dcgn::Stream& stream) const override {
     check_driver(driver().stream_wait(static_cast<CUstream>(stream.native()), event_, 0), "wait", "cuStreamWaitEvent",
@@ -191,23 +194,32 @@ class CudaMarker final : public Marker {
 
 class CudaMachine final : public Machine {
  public:
-  explicit CudaMachine(const std::vector<Device>& devices)
-      : Machine(devices), page_bytes_(device::page_bytes_of(indices_of(devices))) {
+  CudaMachine(const std::vector<Device>& devices, bool asleep)
+      : Machine(devices), page_bytes_(device::page_bytes_of(indices_of(devices))), contexts_(devices.size()) {
+    contexts_.front() = device::context_of(devices.front().index());
+    if (!asleep) CudaMachine::wake();
+  }
+
+  void wake() override {
+    if (awake_) return;
     // Variables of modules are reached as ordinary memory is.
-    for (const Device& from : devices)
-      for (const Device& to : devices)
+    for (const Device& from : devices())
+      for (const Device& to : devices())
         if (!from.can_reach(to))
           throw Error(Code::unsupported, "VirtualGpu",
                       "device " + std::to_string(from.index()) + " cannot reach the memory of device " +
                           std::to_string(to.index()) + ", expected devices with peer access to each other");
-    for (const Device& device : devices) contexts_.push_back(device::context_of(device.index()));
+    for (std::size_t part = 0; part < contexts_.size(); ++part)
+      contexts_[part] = device::context_of(devices()[part].index());
+    awake_ = true;
   }
+  bool awake() const override { return awake_; }
 
   // Two launches by one thread cost less than to have another one make the second.
   bool gains_by_threads() const override { return parts() > 2; }
   std::size_t page_bytes() const override { return page_bytes_; }
   std::unique_ptr<Range> reserve(const PageMap& pages) override {
-    return std::make_unique<CudaRange>(devices(), pages);
+    return std::make_unique<CudaRange>(devices(), awake_, pages);
   }
   std::unique_ptr<Parts> make_parts(void* first) override { return std::make_unique<CudaParts>(devices(), first); }
   std::unique_ptr<Marker> make_marker(int part) override {
@@ -250,12 +262,13 @@ class CudaMachine final : public Machine {
 
   const std::size_t page_bytes_;
   std::vector<CUcontext> contexts_;
+  bool awake_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Machine> make_cuda_machine(const std::vector<Device>& devices) {
-  return std::make_unique<CudaMachine>(devices);
+std::unique_ptr<Machine> make_cuda_machine(const std::vector<Device>& devices, bool asleep) {
+  return std::make_unique<CudaMachine>(devices, asleep);
 }
 
 }  // namespace dcgn::virtual_gpu

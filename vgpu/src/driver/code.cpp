@@ -57,6 +57,31 @@ std::size_t bytes_of(const void* image) {
   }
 }
 
+// The program's own module, on the first GPU.
+class OwnBinary final : public Binary {
+ public:
+  OwnBinary(void* container, bool is_library) : container_(container), is_library_(is_library) {}
+
+  void launch(std::size_t, int, dcgn::Stream&, const Launch&, bool, const std::vector<const void*>&) override {
+    throw Error(dcgn::Code::unsupported, "launch", "the program's own module is launched by the program");
+  }
+  void* variable(int part, const std::string& name, std::size_t& bytes) const override {
+    CUdeviceptr address = 0;
+    const CUresult result =
+        part != 0 ? CUDA_ERROR_NOT_FOUND
+        : is_library_
+            ? DCGN_REAL(cuLibraryGetGlobal)(&address, &bytes, static_cast<CUlibrary>(container_), name.c_str())
+            : DCGN_REAL(cuModuleGetGlobal_v2)(&address, &bytes, static_cast<CUmodule>(container_), name.c_str());
+    return result == CUDA_SUCCESS ? reinterpret_cast<void*>(address) : nullptr;
+  }
+  std::string why_refused(std::size_t, const Launch&) override { return {}; }
+  void* native(std::size_t, int) const override { return nullptr; }
+
+ private:
+  void* const container_;
+  const bool is_library_;
+};
+
 int next_number() {
   static int number = 0;
   return number++;
@@ -66,7 +91,8 @@ bool has_word(std::string_view text, std::string_view word) { return text.find(w
 
 }  // namespace
 
-Code::Code(const void* image, bool kept, const AssemblerOptions& options) : number_(next_number()), options_(options) {
+Code::Code(const void* image, bool kept, const AssemblerOptions& options, void* container, bool is_library)
+    : number_(next_number()), options_(options), container_(container), is_library_(is_library) {
   if (!image) return;
   if (magic_at(image) == wrapper_magic) {
     Wrapper wrapper;
@@ -82,6 +108,8 @@ Code::Code(const void* image, bool kept, const AssemblerOptions& options) : numb
 }
 
 Code::~Code() {
+  for (const auto& [name, variable] : variables_)
+    Program::get().drop_reached(reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
   for (const void* constant : constants_) Program::get().drop_constant(constant);
 }
 
@@ -134,7 +162,9 @@ const Module* Code::take(Program& program) {
     else if (has_word(text, ".texref") || has_word(text, ".surfref"))
       why_left_ = "its module has references to textures or surfaces";
     else
-      module_ = gpu->load("module " + std::to_string(number_), text, options_for(entry, program.report()));
+      module_ = gpu->load("module " + std::to_string(number_), text, options_for(entry, program.report()),
+                          program.measured().on() ? std::make_unique<OwnBinary>(container_, is_library_) : nullptr);
+    text_bytes_ = text.size();
   } catch (const Error& error) {
     why_left_ = error.what();
   }
@@ -157,6 +187,34 @@ void* Code::variable(Program& program, const char* name, std::size_t bytes) {
   return first;
 }
 
+void Code::note_variable(Program& program, const char* name, void* address, std::size_t bytes) {
+  const auto [entry, is_new] = variables_.insert({name, {address, bytes}});
+  if (!is_new) return;
+  program.add_reached(reinterpret_cast<std::uintptr_t>(address), bytes);
+  if (ready_) add_constant(program, name, entry->second);
+}
+
+void Code::add_constant(Program& program, const std::string& name, const OwnVariable& variable) {
+  if (program.gpu()->variable_at(*module_, name).size() < 2) return;
+  program.add_constant(variable.address, *module_, name, variable.bytes);
+  constants_.push_back(variable.address);
+}
+
+void Code::make_ready(Program& program) {
+  if (ready_ || !take(program) || !why_left_.empty()) return;
+  try {
+    program.gpu()->load_split(*module_);
+    ready_ = true;
+  } catch (const Error& error) {
+    why_left_ = error.what();
+    return;
+  }
+  for (const auto& [name, variable] : variables_) add_constant(program, name, variable);
+}
+
+double Code::price() const { return 1e-3 + 1e-7 * static_cast<double>(bytes_); }
+double Code::load_price() const { return 5e-3 + 5e-7 * static_cast<double>(text_bytes_); }
+
 CodeTable& CodeTable::get() {
   static CodeTable& table = *new CodeTable();  // as Program is
   return table;
@@ -174,9 +232,9 @@ void CodeTable::remove(void* container) {
   std::erase_if(kernels_, [&](const auto& entry) { return entry.second->code == code; });
 }
 
-Code* CodeTable::code(void* container) const {
+std::shared_ptr<Code> CodeTable::code(void* container) const {
   const auto found = codes_.find(container);
-  return found == codes_.end() ? nullptr : found->second.get();
+  return found == codes_.end() ? nullptr : found->second;
 }
 
 void CodeTable::add_kernel(void* handle, void* container, const char* name) {

@@ -32,6 +32,19 @@ CUstream meant(bool own_thread, CUstream stream) { return stream ? stream : none
 
 const void* pointer(CUdeviceptr address) { return reinterpret_cast<const void*>(address); }
 
+// Whether all buffers lie on the first GPU, so that a call needs nothing but itself. In flight.
+bool needs_nothing(Program& program, CUstream stream) {
+  if (!program.measured().local()) return false;
+  thread_local bool noted = false;
+  if (const bool own = stream == CU_STREAM_PER_THREAD && !noted; own || !program.on_first_device()) {
+    const Call call;
+    if (own) program.measured().note_thread_stream();
+    noted = noted || own;
+    if (program.on_other_device()) program.note_other_device();
+  }
+  return true;
+}
+
 // Behind the real call that writes these bytes. Whether constants were among them, which now go to the other parts.
 bool note(Program& program, const void* to, const void* from, std::size_t bytes, CUstream stream) {
   Gpu& gpu = *program.gpu_if_made();
@@ -79,6 +92,9 @@ bool is_pageable(const Gpu& gpu, const void* memory) {
 // A copy in the order of a stream. `from` is null where it does not matter.
 template <class Real>
 CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
+  const InFlight here(Program::get());
+  if (waits) Program::get().measured().note_wait();
+  if (needs_nothing(Program::get(), stream)) return real();
   return guarded("copy", [&] {
     bool by_parts = false, pageable = false;
     {
@@ -112,6 +128,9 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
 // A call that writes from there on, somehow. `waits`: until it has, as the driver's does.
 template <class Real>
 CUresult write(const void* to, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
+  const InFlight here(Program::get());
+  if (waits) Program::get().measured().note_wait();
+  if (needs_nothing(Program::get(), stream)) return real();
   return guarded("fill", [&] {
     return after(real(), stream, [&](Program& program) {
       const bool constants = note(program, to, nullptr, bytes, stream);
@@ -120,8 +139,18 @@ CUresult write(const void* to, std::size_t bytes, CUstream stream, bool waits, R
   });
 }
 
+// One that reads alone.
+template <class Real>
+CUresult read(CUstream stream, Real&& real) {
+  const InFlight here(Program::get());
+  static_cast<void>(needs_nothing(Program::get(), stream));
+  return real();
+}
+
 template <class Real>
 CUresult fill(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream, Real&& real) {
+  const InFlight here(Program::get());
+  if (needs_nothing(Program::get(), stream)) return real();
   return guarded("fill", [&] {
     {
       Call call;
@@ -147,7 +176,7 @@ template <class Copy2D, class Real>
 CUresult copy_rows(const Copy2D* copy, CUstream stream, bool waits, Real&& real) {
   const bool to_memory =
       copy && (copy->dstMemoryType == CU_MEMORYTYPE_DEVICE || copy->dstMemoryType == CU_MEMORYTYPE_UNIFIED);
-  if (!to_memory) return real();
+  if (!to_memory) return read(stream, std::forward<Real>(real));
   const CUdeviceptr to = copy->dstDevice + copy->dstY * copy->dstPitch + copy->dstXInBytes;
   return write(pointer(to), extent_of(copy->dstPitch, copy->WidthInBytes, copy->Height), stream, waits,
                std::forward<Real>(real));
@@ -157,7 +186,7 @@ template <class Copy3D, class Real>
 CUresult copy_planes(const Copy3D* copy, CUstream stream, bool waits, Real&& real) {
   const bool to_memory =
       copy && (copy->dstMemoryType == CU_MEMORYTYPE_DEVICE || copy->dstMemoryType == CU_MEMORYTYPE_UNIFIED);
-  if (!to_memory) return real();
+  if (!to_memory) return read(stream, std::forward<Real>(real));
   const std::size_t plane = copy->dstPitch * copy->dstHeight;
   const CUdeviceptr to = copy->dstDevice + copy->dstZ * plane + copy->dstY * copy->dstPitch + copy->dstXInBytes;
   const std::size_t bytes =
@@ -168,6 +197,8 @@ CUresult copy_planes(const Copy3D* copy, CUstream stream, bool waits, Real&& rea
 // Calls that write wherever they are told to.
 template <class Real>
 CUresult write_anything(CUstream stream, Real&& real) {
+  const InFlight here(Program::get());
+  if (needs_nothing(Program::get(), stream)) return real();
   return guarded("copy", [&] {
     return after(real(), stream, [&](Program& program) {
       program.gpu()->note_all_written(program.stream(stream));
@@ -233,6 +264,8 @@ DCGN_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER* its, CUstream s
           { return copy_planes(its, meant(own_thread, stream), false, [&] { return real(its, stream); }); })
 DCGN_BOTH(cuMemcpyAtoD_v2, _ptds, (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
           { return write(pointer(to), bytes, none(own_thread), true, [&] { return real(to, from, offset, bytes); }); })
+DCGN_BOTH(cuMemcpyDtoA_v2, _ptds, (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
+          { return read(none(own_thread), [&] { return real(to, offset, from, bytes); }); })
 DCGN_BOTH(cuMemcpyBatchAsync_v2, _ptsz,
           (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count, CUmemcpyAttributes* attributes,
            size_t* indices, size_t attribute_count, CUstream stream),

@@ -62,12 +62,19 @@ void write_report() {
     copied_bytes = gpu->statistics.copied_bytes;
     // What kernels of the other GPUs have printed.
     for (const int device : program.parts()) {
-      if (device == program.first_device()) continue;
+      if (device == program.first_device() || !gpu->awake()) continue;
       const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
       static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
     }
   }
   program.report().write(program, copies, copied_bytes);
+}
+
+CUresult keep_stream(CUresult result, const CUstream* stream) {
+  if (result != CUDA_SUCCESS) return result;
+  Call call(Call::Lightly{});
+  call.program().measured().add_stream(*stream);
+  return result;
 }
 
 // The first error of those that `call` returns in the contexts of the other devices.
@@ -86,6 +93,7 @@ CUresult in_other_contexts(const Program& program, const Real& call) {
 }
 
 CUresult synchronize_others() {
+  if (Program::get().measured().local()) return CUDA_SUCCESS;  // they have nothing to do
   return guarded("cuCtxSynchronize", [&] {
     {
       Call call;
@@ -182,11 +190,26 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return keeps_context(device) ? cuCtxSynchronize() : DCGN_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 
+CUresult cuStreamSynchronize(CUstream stream) {
+  Program::get().measured().note_wait();
+  return DCGN_REAL(cuStreamSynchronize)(stream);
+}
+CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+  Program::get().measured().note_wait();
+  return DCGN_REAL_AS(decltype(cuStreamSynchronize), "cuStreamSynchronize_ptsz")(stream);
+}
+CUresult cuEventSynchronize(CUevent event) {
+  Program::get().measured().note_wait();
+  return DCGN_REAL(cuEventSynchronize)(event);
+}
+
 CUresult cuCtxSynchronize() {
+  Program::get().measured().note_wait();
   const CUresult result = DCGN_REAL(cuCtxSynchronize)();
   return result == CUDA_SUCCESS ? synchronize_others() : result;
 }
 CUresult cuCtxSynchronize_v2(CUcontext context) {
+  Program::get().measured().note_wait();
   const CUresult result = DCGN_REAL(cuCtxSynchronize_v2)(context);
   return result == CUDA_SUCCESS ? synchronize_others() : result;
 }
@@ -197,10 +220,24 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   if (result != CUDA_SUCCESS) return result;
   return guarded("cuCtxSetLimit", [&] {
     Call call;
-    const Program& program = call.program();
+    Program& program = call.program();
     if (!program.on_first_device()) return CUDA_SUCCESS;
+    if (program.measured().on()) {
+      program.set_limit(limit, value);
+      return CUDA_SUCCESS;
+    }
     return in_other_contexts(program, [&] { return DCGN_REAL(cuCtxSetLimit)(limit, value); });
   });
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return keep_stream(DCGN_REAL(cuStreamCreate)(stream, flags), stream);
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return keep_stream(DCGN_REAL(cuStreamCreateWithPriority)(stream, flags, priority), stream);
+}
+CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx context, unsigned flags, int priority) {
+  return keep_stream(DCGN_REAL(cuGreenCtxStreamCreate)(stream, context, flags, priority), stream);
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {

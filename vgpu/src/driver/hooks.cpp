@@ -29,6 +29,7 @@ decltype(cuMemcpy3DBatchAsync) cuMemcpy3DBatchAsync_ptsz;
 CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 CUresult cuCtxCreate_v3(CUcontext*, CUexecAffinityParam*, int, unsigned, CUdevice);
 decltype(cuLaunchKernel) cuLaunchKernel_ptsz;
+decltype(cuStreamSynchronize) cuStreamSynchronize_ptsz;
 decltype(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
 decltype(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
 decltype(cuGraphLaunch) cuGraphLaunch_ptsz;
@@ -56,6 +57,7 @@ decltype(cuMemcpy3DAsync_v2) cuMemcpy3DAsync_v2_ptsz;
 decltype(cuMemcpy3DPeer) cuMemcpy3DPeer_ptds;
 decltype(cuMemcpy3DPeerAsync) cuMemcpy3DPeerAsync_ptsz;
 decltype(cuMemcpyAtoD_v2) cuMemcpyAtoD_v2_ptds;
+decltype(cuMemcpyDtoA_v2) cuMemcpyDtoA_v2_ptds;
 decltype(cuMemcpyBatchAsync_v2) cuMemcpyBatchAsync_v2_ptsz;
 decltype(cuMemcpy3DBatchAsync_v2) cuMemcpy3DBatchAsync_v2_ptsz;
 decltype(cuStreamWriteValue32_v2) cuStreamWriteValue32_v2_ptsz;
@@ -118,7 +120,12 @@ const Hook hooks[] = {
     hook("cuCtxSynchronize", 2000, &cuCtxSynchronize),
     hook("cuCtxSynchronize", 13000, &cuCtxSynchronize_v2),
     hook("cuCtxSetLimit", 3010, &cuCtxSetLimit),
+    hook("cuStreamCreate", 2000, &cuStreamCreate),
+    hook("cuStreamCreateWithPriority", 5050, &cuStreamCreateWithPriority),
+    hook("cuGreenCtxStreamCreate", 12050, &cuGreenCtxStreamCreate),
     hook("cuStreamDestroy", 4000, &cuStreamDestroy_v2),
+    hook("cuStreamSynchronize", 2000, &cuStreamSynchronize, &cuStreamSynchronize_ptsz),
+    hook("cuEventSynchronize", 2000, &cuEventSynchronize),
     hook("cuStreamBeginCapture", 10010, &cuStreamBeginCapture_v2, &cuStreamBeginCapture_v2_ptsz),
     hook("cuStreamBeginCaptureToGraph", 12030, &cuStreamBeginCaptureToGraph, &cuStreamBeginCaptureToGraph_ptsz),
     hook("cuStreamEndCapture", 10000, &cuStreamEndCapture, &cuStreamEndCapture_ptsz),
@@ -163,6 +170,7 @@ const Hook hooks[] = {
     hook("cuMemAllocFromPoolAsync", 11020, &cuMemAllocFromPoolAsync, &cuMemAllocFromPoolAsync_ptsz),
     hook("cuMemAllocManaged", 6000, &cuMemAllocManaged),
     hook("cuMemPoolCreate", 11020, &cuMemPoolCreate),
+    hook("cuMemPoolDestroy", 11020, &cuMemPoolDestroy),
     hook("cuMemPoolImportFromShareableHandle", 11020, &cuMemPoolImportFromShareableHandle),
     hook("cuMemFree", 3020, &cuMemFree_v2),
     hook("cuMemFreeAsync", 11020, &cuMemFreeAsync, &cuMemFreeAsync_ptsz),
@@ -173,6 +181,7 @@ const Hook hooks[] = {
     hook("cuGraphicsResourceGetMappedPointer", 3020, &cuGraphicsResourceGetMappedPointer_v2),
     hook("cuGraphAddMemAllocNode", 11040, &cuGraphAddMemAllocNode),
     hook("cuMemGetAddressRange", 3020, &cuMemGetAddressRange_v2),
+    hook("cuMemGetHandleForAddressRange", 11070, &cuMemGetHandleForAddressRange),
     hook("cuMemGetInfo", 3020, &cuMemGetInfo_v2),
     hook("cuMemHostAlloc", 2020, &cuMemHostAlloc),
     hook("cuMemAllocHost", 3020, &cuMemAllocHost_v2),
@@ -200,6 +209,7 @@ const Hook hooks[] = {
     hook("cuMemcpy3DPeer", 4000, &cuMemcpy3DPeer, &cuMemcpy3DPeer_ptds),
     hook("cuMemcpy3DPeerAsync", 4000, &cuMemcpy3DPeerAsync, &cuMemcpy3DPeerAsync_ptsz),
     hook("cuMemcpyAtoD", 3020, &cuMemcpyAtoD_v2, &cuMemcpyAtoD_v2_ptds),
+    hook("cuMemcpyDtoA", 3020, &cuMemcpyDtoA_v2, &cuMemcpyDtoA_v2_ptds),
     hook("cuMemcpyBatchAsync", 12080, &cuMemcpyBatchAsync, &cuMemcpyBatchAsync_ptsz),
     hook("cuMemcpy3DBatchAsync", 12080, &cuMemcpy3DBatchAsync, &cuMemcpy3DBatchAsync_ptsz),
     hook("cuMemcpyBatchAsync", 13000, &cuMemcpyBatchAsync_v2, &cuMemcpyBatchAsync_v2_ptsz),

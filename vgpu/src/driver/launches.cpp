@@ -4,9 +4,11 @@
 
 #include <dcgn/error.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -119,24 +121,108 @@ CUresult check(Program& program, ProgramKernel& kernel, const Request& request, 
   return result;
 }
 
+// On buffers that are over all GPUs: split where `split` and nothing stands against it, else the program's own launch.
+// Whether it was split; why not, where that is not just what was asked for.
+template <class Real>
+CUresult launch_spread(Program& program, ProgramKernel& kernel, const Request& request, Real&& real, bool& split,
+                       std::string& why) {
+  Gpu& gpu = *program.gpu();
+  Stream& stream = program.stream(request.stream);
+  const Kernel* const taken = taken_kernel(program, kernel);
+  const auto arguments = taken ? arguments_of(taken->info(), request) : std::nullopt;
+  if (!arguments) {
+    split = false;
+    gpu.note_all_written(stream);
+    return real(request.function);
+  }
+  if (split && !kernel.code->is_ready()) {
+    split = false;
+    why = kernel.code->why_left();  // where it cannot be loaded
+    if (why.empty()) program.measured().want_code();
+  }
+  if (split) {
+    why = why_whole(request, kernel, *arguments, program);
+    split = why.empty();
+  }
+  if (split) {
+    try {
+      gpu.launch_beside(stream, *taken, request.launch, *arguments);
+      return CUDA_SUCCESS;
+    } catch (const dcgn::Error& error) {
+      if (error.code() != dcgn::Code::unsupported) throw;
+      why = error.what();
+      split = false;
+    }
+  }
+  gpu.prepare_whole(stream, *taken, request.launch, *arguments);
+  return real(request.function);
+}
+
+// As its times speak for. While all buffers are on the first GPU, it is what the program has made itself.
+template <class Real>
+CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& request, Real&& real) {
+  using Form = dcgn::virtual_gpu::SplitPolicy::Form;
+  Program& program = call.program();
+  Measured& measured = program.measured();
+  if (request.stream == CU_STREAM_PER_THREAD) measured.note_thread_stream();
+  const dcgn::Dim3 grid = request.launch.grid, block = request.launch.block;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const bool may_be_split = request.whole.empty() && blocks >= program.parts().size();
+  Measured::Entry& entry = measured.entry(kernel, blocks, std::uint64_t{block.x} * block.y * block.z, may_be_split);
+  if (entry.why.empty() && !may_be_split) entry.why = request.whole.empty() ? "fewer blocks than GPUs" : request.whole;
+  if (measured.wants_to_move()) {
+    call.enter();
+    measured.move(program);
+  }
+  const auto [asked_to_split, asked_to_time] = measured.next(program, kernel, entry, blocks);
+  const bool is_local = measured.local();
+  if (!is_local || asked_to_time) {
+    call.enter();
+    measured.collect();
+  }
+  const bool timed = asked_to_time && !captures(request.stream) && measured.timer().begin(request.stream);
+  bool split = asked_to_split && !is_local;
+  std::string why;
+  CUresult result = CUDA_SUCCESS;
+  try {
+    result = is_local ? real(request.function) : launch_spread(program, kernel, request, real, split, why);
+  } catch (const dcgn::Error&) {
+    if (timed) measured.timer().cancel();
+    throw;
+  }
+  if (result == CUDA_SUCCESS && !why.empty() && !captures(request.stream)) measured.note_whole(entry, why);
+  const Form form = is_local ? Form::local : split ? Form::split : Form::spread;
+  if (timed && result == CUDA_SUCCESS)
+    measured.timer().end(request.stream, *entry.kind, form, static_cast<double>(blocks));
+  else if (timed)
+    measured.timer().cancel();
+  if (result == CUDA_SUCCESS) ++(split ? entry.split : entry.whole);
+  return result;
+}
+
 // `real(function)` is the call that the program has made, of a function that may be another.
 template <class Real>
 CUresult launch(const Request& request, Real&& real) {
-  Call call;
+  Call call(Call::Lightly{});
   Program& program = call.program();
   CodeTable& table = CodeTable::get();
   ProgramKernel* const kernel = table.kernel(request.function);
+  if (program.measured().on() && kernel && program.on_first_device())
+    return launch_measured(call, *kernel, request, std::forward<Real>(real));
+  call.enter();
   const auto left = [&](const std::string& name, const std::string& why) {
-    // What it writes is not known.
+    // What it writes is not known, nor what it allocates.
+    const bool local = program.measured().local();
     Gpu* const gpu = program.on_first_device() ? program.gpu_if_made() : nullptr;
-    if (gpu) gpu->note_all_written(program.stream(request.stream));
-    if (gpu) note_left(program, kernel);
+    if (gpu && !local) gpu->note_all_written(program.stream(request.stream));
+    if (gpu || local) note_left(program, kernel);
     const CUresult result = real(request.function);
     if (result == CUDA_SUCCESS) program.report().note_whole(name, why);
     return result;
   };
   if (program.parts().size() == 1) return left(kernel ? kernel->name : "another's", "there is one GPU alone");
   if (!program.on_first_device()) {
+    if (program.on_other_device()) program.measured().stop();
     if (program.gpu_if_made()) program.note_other_device();
     return left(kernel ? kernel->name : "another's", "the program runs it on a GPU that it has chosen itself");
   }
@@ -238,7 +324,9 @@ void use_taken(Parameters& parameters) {
     Call call;
     ProgramKernel* const kernel = CodeTable::get().kernel(handle);
     if (!kernel || !call.program().on_first_device()) return CUDA_SUCCESS;
-    if (const Kernel* const taken = taken_kernel(call.program(), *kernel)) {
+    if (call.program().measured().on())  // it stays the program's own
+      call.program().measured().use_code(call.program(), kernel->code);
+    else if (const Kernel* const taken = taken_kernel(call.program(), *kernel)) {
       note_heap(call.program(), taken->info());
       parameters.func = whole_function(call.program(), *kernel);
       parameters.kern = nullptr;
@@ -272,7 +360,8 @@ CUresult launch_graph(CUgraphExec graph, CUstream stream, decltype(cuGraphLaunch
   return guarded("cuGraphLaunch", [&] {
     Call call;
     const CUresult result = real(graph, stream);
-    Gpu* const gpu = call.program().gpu_if_made();
+    if (stream == CU_STREAM_PER_THREAD) call.program().measured().note_thread_stream();
+    Gpu* const gpu = call.program().measured().local() ? nullptr : call.program().gpu_if_made();
     if (result != CUDA_SUCCESS || !gpu || !call.program().on_first_device()) return result;
     gpu->note_all_written(call.program().stream(stream));  // what it writes is not known
     if (!captures(stream)) call.program().repeat_all_constants(stream);

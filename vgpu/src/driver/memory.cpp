@@ -21,6 +21,20 @@ constexpr std::size_t pitch_alignment = 512;
 
 CUstream per_thread(CUstream stream) { return stream ? stream : CU_STREAM_PER_THREAD; }
 
+// Where the first GPU has none, there is that of the others.
+void* allocate_in_last_room(Program& program, std::size_t bytes) {
+  Gpu& gpu = *program.gpu();
+  if (!program.measured().local()) return gpu.allocate(bytes, program.placement());
+  try {
+    return gpu.allocate(bytes, program.placement());
+  } catch (const dcgn::Error&) {
+    program.wake();
+    void* const memory = gpu.allocate(bytes, program.spread_placement());
+    program.measured().overflow(program);
+    return memory;
+  }
+}
+
 // A buffer of all GPUs is made of whole pages, so what is smaller than one stays on the first, where the others reach
 // it. Null where `bytes` are to be the driver's own.
 void* allocate(Program& program, std::size_t bytes) {
@@ -36,18 +50,21 @@ void* allocate(Program& program, std::size_t bytes) {
   try {
     memory = gpu->allocate(bytes, program.placement());
   } catch (const dcgn::Error&) {
-    if (!program.free_dying(true)) throw;
-    memory = gpu->allocate(bytes, program.placement());
+    if (!program.free_dying(true) && !program.measured().local()) throw;
+    memory = allocate_in_last_room(program, bytes);
   }
+  program.measured().set_bytes(gpu->buffer_bytes());
   program.report().note_buffer(bytes);
   return memory;
 }
 
+// `stream`: in whose order; null where it is in none.
 template <class Real>
-CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, Real&& real) {
+CUresult allocate(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
   return guarded(name, [&] {
     Call call;
-    void* const memory = address ? allocate(call.program(), bytes) : nullptr;
+    void* memory = address && stream ? call.program().take_dying(stream, bytes) : nullptr;
+    if (!memory && address) memory = allocate(call.program(), bytes);
     if (!memory) {
       const CUresult result = real();
       if (result == CUDA_SUCCESS && call.program().checks())
@@ -84,7 +101,8 @@ void drop_other(void* memory) {
 // Memory that a graph allocates is the graph's.
 template <class Real>
 CUresult allocate_in_order(const char* name, CUdeviceptr* address, std::size_t bytes, CUstream stream, Real&& real) {
-  if (!captures(stream)) return allocate(name, address, bytes, std::forward<Real>(real));
+  if (!captures(stream))
+    return allocate(name, address, bytes, stream ? stream : CU_STREAM_LEGACY, std::forward<Real>(real));
   note_alone("memory that a graph allocates");
   return real();
 }
@@ -102,6 +120,13 @@ const Buffer* find(Program& program, CUdeviceptr address, CUdeviceptr& begin) {
 bool begins_there(Program& program, CUdeviceptr address) {
   CUdeviceptr begin = 0;
   return find(program, address, begin) && begin == address;
+}
+
+// Behind a wait for all that the program's GPU was given.
+void give_back(Program& program, const std::vector<void*>& all) {
+  if (!program.measured().local()) program.gpu()->synchronize_all();
+  for (void* const memory : all) program.gpu()->retire(memory);
+  program.measured().set_bytes(program.gpu()->buffer_bytes());
 }
 
 CUresult free_in_order(CUdeviceptr address, CUstream stream, decltype(cuMemFreeAsync)* real) {
@@ -138,13 +163,13 @@ void correct(Program& program, CUpointer_attribute attribute, void* value, CUdev
 extern "C" {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return allocate("cuMemAlloc", address, bytes, [&] { return DCGN_REAL(cuMemAlloc_v2)(address, bytes); });
+  return allocate("cuMemAlloc", address, bytes, nullptr, [&] { return DCGN_REAL(cuMemAlloc_v2)(address, bytes); });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
   const std::size_t row = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
   bool ours = pitch != nullptr && (height == 0 || row <= SIZE_MAX / height);
-  const CUresult result = allocate("cuMemAllocPitch", ours ? address : nullptr, row * height, [&] {
+  const CUresult result = allocate("cuMemAllocPitch", ours ? address : nullptr, row * height, nullptr, [&] {
     ours = false;
     return DCGN_REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element);
   });
@@ -197,7 +222,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return guarded("cuMemPoolCreate", [&] {
     Call call;
     if (!call.program().gpu()) return CUDA_SUCCESS;
-    if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) share_pool(call.program(), *pool);
+    if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) call.program().share_pool(*pool);
     if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
         properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
       call.program().add_special_pool(*pool);
@@ -212,9 +237,17 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle, CU
   if (result != CUDA_SUCCESS) return result;
   return guarded("cuMemPoolImportFromShareableHandle", [&] {
     Call call;
-    if (call.program().gpu()) share_pool(call.program(), *pool);
+    if (call.program().gpu()) call.program().share_pool(*pool);
     return CUDA_SUCCESS;
   });
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  {
+    Call call;
+    call.program().forget_pool(pool);
+  }
+  return DCGN_REAL(cuMemPoolDestroy)(pool);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
@@ -239,8 +272,8 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     // thread may have to let that go.
     static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
     Call call;
-    for (void* const earlier : kept) call.program().gpu()->free_unused(earlier);
-    call.program().gpu()->free(memory);
+    kept.push_back(memory);
+    give_back(call.program(), kept);
     return CUDA_SUCCESS;
   });
 }
@@ -310,6 +343,16 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphN
   return DCGN_REAL(cuGraphAddMemAllocNode)(node, graph, before, count, parameters);
 }
 
+// What has a file's number stays where it is.
+CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t bytes, CUmemRangeHandleType type,
+                                       unsigned long long flags) {
+  const CUresult result = DCGN_REAL(cuMemGetHandleForAddressRange)(handle, address, bytes, type, flags);
+  if (result != CUDA_SUCCESS) return result;
+  Call call(Call::Lightly{});
+  call.program().measured().stop();
+  return result;
+}
+
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {
   return guarded("cuMemGetAddressRange", [&] {
     Call call;
@@ -377,6 +420,11 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     for (const int device : call.program().parts()) {
       if (std::find(seen.begin(), seen.end(), device) != seen.end()) continue;
       seen.push_back(device);
+      if (device != call.program().first_device() && !call.program().awake()) {  // nothing of it is used
+        std::size_t all = 0;
+        if (DCGN_REAL(cuDeviceTotalMem_v2)(&all, device) == CUDA_SUCCESS) sum_free += all, sum_total += all;
+        continue;
+      }
       const dcgn::device::CurrentContext current(dcgn::device::context_of(device));
       std::size_t its_free = 0, its_total = 0;
       const CUresult result = DCGN_REAL(cuMemGetInfo_v2)(&its_free, &its_total);
@@ -384,7 +432,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
       sum_free += its_free;
       sum_total += its_total;
     }
-    *free = sum_free;
+    *free = sum_free + gpu->spare_bytes();
     *total = sum_total;
     return CUDA_SUCCESS;
   });

@@ -25,18 +25,19 @@ AssemblerOptions options_of(unsigned count, const CUjit_option* options, void* c
   return all;
 }
 
-void keep(void* container, const void* image, const AssemblerOptions& options = {}, bool kept = false) {
+void keep(void* container, const void* image, const AssemblerOptions& options = {}, bool kept = false,
+          bool is_library = false) {
   static_cast<void>(guarded("load", [&] {
     const Call call;
-    CodeTable::get().add(container, std::make_shared<Code>(image, kept, options));
+    CodeTable::get().add(container, std::make_shared<Code>(image, kept, options, container, is_library));
     return CUDA_SUCCESS;
   }));
 }
 
-void keep_file(void* container, const char* path, const AssemblerOptions& options = {}) {
+void keep_file(void* container, const char* path, const AssemblerOptions& options = {}, bool is_library = false) {
   std::ifstream file(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(file), {}};  // ends with a zero, as PTX has to
-  if (file) keep(container, content.c_str(), options);
+  if (file) keep(container, content.c_str(), options, false, is_library);
 }
 
 void forget(void* container) {
@@ -61,7 +62,14 @@ CUresult find_variable(CUdeviceptr* address, std::size_t* bytes, void* container
   if (result != CUDA_SUCCESS) return result;
   return guarded("variable", [&] {
     Call call;
-    Code* const code = call.program().on_first_device() ? CodeTable::get().code(container) : nullptr;
+    const auto code = call.program().on_first_device() ? CodeTable::get().code(container) : nullptr;
+    if (code && call.program().measured().on()) {
+      code->note_variable(call.program(), name, reinterpret_cast<void*>(its_address), its_bytes);
+      call.program().measured().use_code(call.program(), code);
+      if (address) *address = its_address;
+      if (bytes) *bytes = its_bytes;
+      return CUDA_SUCCESS;
+    }
     void* const ours = code ? code->variable(call.program(), name, its_bytes) : nullptr;
     if (!ours) call.program().note_alone("a variable of a module that is left whole");
     if (address) *address = ours ? reinterpret_cast<CUdeviceptr>(ours) : its_address;
@@ -142,7 +150,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* 
   bool kept = false;
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED) kept = !values || values[i];
-  keep(*library, image, asked_for, kept);
+  keep(*library, image, asked_for, kept, true);
   return result;
 }
 
@@ -151,7 +159,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
   const AssemblerOptions asked_for = options_of(jits, jit, jit_values);
   const CUresult result =
       DCGN_REAL(cuLibraryLoadFromFile)(library, path, jit, jit_values, jits, options, values, count);
-  if (result == CUDA_SUCCESS) keep_file(*library, path, asked_for);
+  if (result == CUDA_SUCCESS) keep_file(*library, path, asked_for, true);
   return result;
 }
 

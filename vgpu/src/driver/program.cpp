@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace dcgn::virtual_gpu::driver {
 
@@ -35,6 +36,11 @@ Placement placement_asked_for() {
   return text && std::string(text) == "interleaved" ? Placement::interleaved() : Placement::chunked();
 }
 
+bool is_measured(const std::vector<int>& parts) {
+  const char* const text = std::getenv("DCGN_VGPU_SPLIT");
+  return parts.size() > 1 && !(text && std::string(text) == "always") && check_asked_for() == 0;
+}
+
 }  // namespace
 
 Program& Program::get() {
@@ -42,7 +48,11 @@ Program& Program::get() {
   return program;
 }
 
-Program::Program() : parts_(parts_asked_for()), placement_(placement_asked_for()), check_every_(check_asked_for()) {}
+Program::Program()
+    : parts_(parts_asked_for()),
+      placement_(placement_asked_for()),
+      check_every_(check_asked_for()),
+      measured_(is_measured(parts_)) {}
 
 void Program::make_gpu() {
   tried_ = true;
@@ -55,14 +65,21 @@ void Program::make_gpu() {
     for (const int part : parts_) devices.emplace_back(part);
     Options options;
     options.deadline_s = std::max(options.deadline_s, least_deadline_s);
-    gpu_ = std::make_shared<Gpu>(devices, options);
+    gpu_ = std::make_shared<Gpu>(devices, options, measured_.on());
     // What the program allocates from the default pool of its GPU, the others reach as well.
     CUmemoryPool pool = nullptr;
-    if (DCGN_REAL(cuDeviceGetDefaultMemPool)(&pool, first_device()) == CUDA_SUCCESS) share_pool(*this, pool);
+    if (DCGN_REAL(cuDeviceGetDefaultMemPool)(&pool, first_device()) == CUDA_SUCCESS) share_pool(pool);
   } catch (const Error& error) {
     gpu_.reset();
     report_.note_whole_program(error.what());
   }
+}
+
+void Program::wake() {
+  if (!gpu() || awake()) return;
+  gpu_->wake();
+  for (const CUmemoryPool pool : std::exchange(pools_, {})) share_pool(pool);
+  for (const auto& [limit, value] : std::exchange(limits_, {})) set_limit(limit, value);
 }
 
 Gpu* Program::gpu() {
@@ -70,10 +87,49 @@ Gpu* Program::gpu() {
   return gpu_.get();
 }
 
+void Program::share_pool(CUmemoryPool pool) {
+  if (!awake()) return pools_.push_back(pool);
+  std::vector<CUmemAccessDesc> access;
+  for (const int device : parts_)
+    if (device != first_device()) {
+      CUmemAccessDesc one{};
+      one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      one.location.id = device;
+      one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      access.push_back(one);
+    }
+  if (!access.empty() && DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()) != CUDA_SUCCESS)
+    note_alone("memory of a pool that the other GPUs were not given");
+}
+
+// What it gave lives on.
+void Program::forget_pool(CUmemoryPool pool) {
+  special_pools_.erase(pool);
+  if (std::erase(pools_, pool) != 0) note_alone("memory of a pool that the other GPUs were not given");
+}
+
+void Program::set_limit(CUlimit limit, std::size_t value) {
+  if (measured_.on() && !awake()) {
+    limits_[limit] = value;
+    return;
+  }
+  for (const int device : parts_) {
+    if (device == first_device()) continue;
+    const device::CurrentContext current(device::context_of(device));
+    static_cast<void>(DCGN_REAL(cuCtxSetLimit)(limit, value));
+  }
+}
+
 bool Program::on_first_device() const {
   CUcontext current = nullptr;
-  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current &&
-         current == device::context_of(first_device());
+  if (DCGN_REAL(cuCtxGetCurrent)(&current) != CUDA_SUCCESS || !current) return false;
+  static const CUcontext first = device::context_of(first_device());
+  return current == first;
+}
+
+bool Program::on_other_device() const {
+  CUcontext current = nullptr;
+  return DCGN_REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current && !on_first_device();
 }
 
 Program::StreamKey Program::key_of(CUstream native) {
@@ -96,6 +152,17 @@ bool Program::any_captures() {
 
 void Program::forget_stream(CUstream native) {
   end_capture(native);
+  measured_.drop_stream(native);
+  if (!gpu_) return;
+  for (Dying& dying : dying_)  // another stream may get its handle
+    if (dying.stream == native) dying.stream = nullptr;
+  // Whether its work is done has to be known before buffers are moved.
+  if (measured_.local() && on_first_device() && !captures(native) &&
+      DCGN_REAL(cuStreamQuery)(native) == CUDA_ERROR_NOT_READY) {
+    std::erase_if(ends_, [](const std::unique_ptr<Marker>& end) { return end->done(); });
+    ends_.push_back(gpu_->machine().make_marker(0));
+    ends_.back()->record_native(native);
+  }
   const auto found = streams_.find({native, std::thread::id()});
   if (found == streams_.end()) return;
   // The driver does not wait for what it was given, either.
@@ -105,6 +172,13 @@ void Program::forget_stream(CUstream native) {
     ended_.push_back(std::move(found->second));
   }
   streams_.erase(found);
+}
+
+bool Program::ended_are_idle() {
+  free_dying(false);
+  std::erase_if(ended_, [](const std::unique_ptr<Stream>& stream) { return stream->idle(); });
+  std::erase_if(ends_, [](const std::unique_ptr<Marker>& end) { return end->done(); });
+  return ended_.empty() && ends_.empty() && dying_.empty();
 }
 
 void Program::drop_reached(std::uintptr_t begin, std::size_t bytes) {
@@ -124,14 +198,19 @@ std::vector<Gpu::OtherMemory> Program::others() const {
 }
 
 void Program::note_other_device() {
+  measured_.stop();
   if (gpu_->options.copies == 0) return;
   gpu_->options.copies = 0;
   report_.note_remark("work that the program gives to another GPU itself: no copies were made by themselves after it");
 }
 
 void Program::free_behind(CUstream its_stream, void* memory) {
-  Dying dying{memory, gpu_->machine().make_marker(0)};
-  gpu_->mark(stream(its_stream), *dying.last_use);
+  Dying dying{memory, gpu_->machine().make_marker(0), its_stream ? its_stream : CU_STREAM_LEGACY,
+              std::this_thread::get_id()};
+  if (measured_.local())
+    dying.last_use->record_native(dying.stream);
+  else
+    gpu_->mark(stream(its_stream), *dying.last_use);
   dying_.push_back(std::move(dying));
 }
 
@@ -140,11 +219,22 @@ bool Program::is_dying(const void* memory) const {
          std::any_of(dying_.begin(), dying_.end(), [&](const Dying& dying) { return dying.memory == memory; });
 }
 
+void* Program::take_dying(CUstream its_stream, std::size_t bytes) {
+  const auto found = std::find_if(dying_.begin(), dying_.end(), [&](const Dying& dying) {
+    return dying.stream == its_stream && dying.thread == std::this_thread::get_id() &&
+           gpu_->buffer_at("allocate", dying.memory).bytes == bytes;
+  });
+  if (found == dying_.end()) return nullptr;
+  void* const memory = found->memory;
+  dying_.erase(found);
+  return memory;
+}
+
 bool Program::free_dying(bool wait) {
   bool any = false;
   if (wait && !kept_.empty() && !any_captures() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS)
     for (void* const memory : take_kept()) {
-      gpu_->free_unused(memory);
+      gpu_->retire(memory);
       any = true;
     }
   const std::size_t before = dying_.size();
@@ -156,7 +246,7 @@ bool Program::free_dying(bool wait) {
     }
     void* const memory = dying_[i].memory;
     dying_.erase(dying_.begin() + static_cast<std::ptrdiff_t>(i));
-    gpu_->free_unused(memory);
+    gpu_->retire(memory);
   }
   return any || dying_.size() != before;
 }
@@ -191,12 +281,22 @@ void Program::repeat_all_constants(CUstream its_stream) {
   if (!constants_.empty()) gpu_->note_constants(stream(its_stream));
 }
 
-Call::Call() : program_(Program::get()), lock_(program_.mutex_) {
+void Program::refresh_constants() {
+  for (const auto& [first, constant] : constants_) gpu_->refresh_constants(constant.module);
+}
+
+Call::Call() : Call(Lightly{}) { enter(); }
+Call::Call(Lightly) : program_(Program::get()), lock_(program_.mutex_) {}
+
+void Call::enter() {
+  if (entered_) return;
+  entered_ = true;
   static_cast<void>(DCGN_REAL(cuCtxGetCurrent)(&context_));
   static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode_));
 }
 
 Call::~Call() {
+  if (!entered_) return;
   static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode_));
   CUcontext now = nullptr;
   if (DCGN_REAL(cuCtxGetCurrent)(&now) == CUDA_SUCCESS && now != context_)
@@ -209,22 +309,9 @@ bool captures(CUstream stream) {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void share_pool(Program& program, CUmemoryPool pool) {
-  std::vector<CUmemAccessDesc> access;
-  for (const int device : program.parts())
-    if (device != program.first_device()) {
-      CUmemAccessDesc one{};
-      one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-      one.location.id = device;
-      one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-      access.push_back(one);
-    }
-  if (!access.empty() && DCGN_REAL(cuMemPoolSetAccess)(pool, access.data(), access.size()) != CUDA_SUCCESS)
-    program.note_alone("memory of a pool that the other GPUs were not given");
-}
-
 CUresult result_of(const Error& error) {
   if (const auto* const of_driver = dynamic_cast<const device::DriverError*>(&error)) return of_driver->result();
+  using Code = dcgn::Code;  // not the program's
   switch (error.code()) {
     case Code::ok: return CUDA_SUCCESS;
     case Code::configuration:

@@ -2,6 +2,7 @@
 // for a single one.
 #pragma once
 
+#include "vgpu/src/driver/measured.hpp"
 #include "vgpu/src/driver/report.hpp"
 #include "vgpu/src/gpu.hpp"
 
@@ -36,12 +37,25 @@ class Program {
   Gpu* gpu();
   // Null unless it was made already.
   Gpu* gpu_if_made() { return gpu_.get(); }
+  // Has the other GPUs take part: they have contexts from then on, which takes a while. Throws what making a Gpu does.
+  void wake();
+  bool awake() const { return gpu_ && gpu_->awake(); }
+  // What the other GPUs get once they are awake, at once if they are: a limit of contexts, the reach of a pool's
+  // memory, which is noted as alone where that fails.
+  void set_limit(CUlimit limit, std::size_t value);
+  void share_pool(CUmemoryPool pool);
+  void forget_pool(CUmemoryPool pool);
   // Whether the calling thread works on the one GPU that the program is to see.
   bool on_first_device() const;
+  bool on_other_device() const;
   // The program's stream, over all parts. Null is the legacy default stream, as the driver has it.
   Stream& stream(CUstream native);
   void forget_stream(CUstream native);
-  Placement placement() const { return placement_; }
+  // Of new buffers; and of all, once they are over all parts.
+  Placement placement() const { return measured_.local() ? Placement::owner(0) : placement_; }
+  Placement spread_placement() const { return placement_; }
+  Measured& measured() { return measured_; }
+  const Measured& measured() const { return measured_; }
   Report& report() { return report_; }
 
   // Memory of the first GPU that the others reach although the driver does not say so: mapped, and given to them too.
@@ -66,6 +80,8 @@ class Program {
   // Memory that is freed when its stream gets there: without waiting, a launch or a copy being under way.
   void free_behind(CUstream stream, void* memory);
   bool is_dying(const void* memory) const;
+  // Memory of as many bytes that was freed in this stream's order, for new use in the same; null where there is none.
+  void* take_dying(CUstream stream, std::size_t bytes);
   // What may be freed by now, or all, waiting for it. Whether that was anything.
   bool free_dying(bool wait);
   // While a stream records a graph, nothing may wait for the context: what is freed then is kept until one does.
@@ -90,6 +106,10 @@ class Program {
   // After the real call of `stream` that writes these bytes. Whether there was a constant among them.
   bool repeat_constants(CUstream stream, const void* written, std::size_t bytes);
   void repeat_all_constants(CUstream stream);
+  // The same while nothing is under way, of all modules.
+  void refresh_constants();
+  // Whether the streams that the program has destroyed have done their work, and memory is freed.
+  bool ended_are_idle();
 
  private:
   friend class Call;
@@ -107,6 +127,9 @@ class Program {
   std::map<StreamKey, std::unique_ptr<Stream>> streams_;
   std::set<StreamKey> captures_;
   std::vector<std::unique_ptr<Stream>> ended_;  // which the program has destroyed
+  std::vector<std::unique_ptr<Marker>> ends_;   // of those that other GPUs had no part in
+  std::map<CUlimit, std::size_t> limits_;
+  std::vector<CUmemoryPool> pools_;
   std::map<std::uintptr_t, std::size_t> reached_;
   const std::uint64_t check_every_;
   std::uint64_t checkable_ = 0;
@@ -114,6 +137,8 @@ class Program {
   struct Dying {
     void* memory;
     std::unique_ptr<Marker> last_use;
+    CUstream stream;
+    std::thread::id thread;
   };
   std::vector<Dying> dying_;
   std::vector<void*> kept_;
@@ -127,6 +152,7 @@ class Program {
   };
   void repeat(CUstream stream, const Constant& constant, std::size_t offset, std::size_t bytes);
   std::map<const void*, Constant> constants_;  // by part 0's place
+  Measured measured_;
   Report report_;
 };
 
@@ -135,6 +161,10 @@ class Program {
 class Call {
  public:
   Call();
+  // Keeps others out, but is for the driver's calls only after enter().
+  struct Lightly {};
+  explicit Call(Lightly);
+  void enter();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
@@ -144,12 +174,10 @@ class Call {
  private:
   Program& program_;
   const std::unique_lock<std::mutex> lock_;
+  bool entered_ = false;
   CUcontext context_ = nullptr;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // what was in force before, meanwhile
 };
-
-// Memory from this pool of the program's GPU is reached by the others, too, or else noted as alone.
-void share_pool(Program& program, CUmemoryPool pool);
 
 // Whether the stream's work is recorded into a graph. True, too, where that cannot be told as another stream's is.
 bool captures(CUstream stream);

@@ -1,6 +1,8 @@
 // What became of a program's launches and buffers, for `dcgn vgpu run` to tell in the end.
 #pragma once
 
+#include "vgpu/src/driver/measured.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,7 +38,11 @@ class Report {
     std::uint64_t split = 0, checked = 0;
     std::map<std::string, std::uint64_t> differences;
     std::map<std::string, std::uint64_t> whole;  // launches by reason
+    double whole_us = 0, split_us = 0;           // of those of one size that took most time; 0: not known
   };
+  // Of launches that are made by what they take.
+  static Kernel count(const SplitPolicy& policy, const Measured::OfKernel& measured);
+
   std::string why_whole_;
   std::map<std::string, Kernel> kernels_;
   std::map<std::string, std::uint64_t> remarks_;

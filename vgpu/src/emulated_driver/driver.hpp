@@ -81,6 +81,7 @@ struct Stream {
   std::deque<Item> queue;
   Capture* capture = nullptr;
   std::vector<Node*> tail;  // while it is captured: what its next work stands behind
+  std::atomic<Clock::duration> simulated{Clock::duration::zero()};  // that its kernels have taken: simulates_time()
 };
 
 // A piece of memory that is known.
@@ -113,6 +114,9 @@ struct State {
 };
 State& state();
 void count(const std::string& what);
+// For tests: events have no other time than what kernels take, DCGN_TEST_EMULATED_US of a block, of those that are made
+// to be split DCGN_TEST_EMULATED_SPLIT_US.
+bool simulates_time();
 // One line on stderr: of a device, or of all where that is -1.
 void complain(int device, const std::string& text);
 
@@ -169,8 +173,9 @@ struct Function {
 struct Module {
   int device = 0;
   Library* library = nullptr;
-  unsigned registers = 32;  // a thread's, of all kernels
-  int architecture = 90;    // that its PTX is for
+  unsigned registers = 32;       // a thread's, of all kernels
+  int architecture = 90;         // that its PTX is for
+  Clock::duration block_time{};  // simulates_time()
   std::unique_ptr<interpreter::Code> code;
   std::map<std::string, std::unique_ptr<Function>> functions;
   std::vector<std::uintptr_t> variables;

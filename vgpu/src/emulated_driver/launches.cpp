@@ -143,7 +143,11 @@ CUresult launch(CUfunction handle, const Launch& its_launch, CUstream stream, vo
     Node& node = record_node(its, CU_GRAPH_NODE_TYPE_KERNEL, {});
     node.kernel = std::move(made);  // with what `places` points to
   } else {
-    give(its, [made = std::move(made)] { made.run(); });
+    give(its, [&its, made = std::move(made)] {
+      const dcgn::Dim3 grid = made.launch.grid;
+      its.simulated = its.simulated.load() + std::int64_t{grid.x} * grid.y * grid.z * made.function->module->block_time;
+      made.run();
+    });
   }
   return CUDA_SUCCESS;
 }

@@ -83,6 +83,13 @@ unsigned registers_unasked() {
   return text ? static_cast<unsigned>(std::atoi(text)) : 32;
 }
 
+Clock::duration block_time_of(const std::string& text) {
+  if (!simulates_time()) return {};
+  const bool is_split = text.find("dcgn_first_") != std::string::npos;
+  const char* const us = std::getenv(is_split ? "DCGN_TEST_EMULATED_SPLIT_US" : "DCGN_TEST_EMULATED_US");
+  return std::chrono::microseconds(us ? std::atoi(us) : 0);
+}
+
 // Those of the call, which come first, and of the fat binary. 0: neither says.
 unsigned registers_of(const FatEntry& entry, unsigned count, CUjit_option* options, void** values) {
   unsigned registers = 0;
@@ -115,6 +122,7 @@ CUresult load(std::unique_ptr<Module>& module, int device, const FatEntry& entry
   made->device = device;
   made->registers = registers ? registers : registers_unasked();
   made->architecture = target_of(entry.text);
+  made->block_time = block_time_of(entry.text);
   try {
     made->code = std::make_unique<interpreter::Code>("module", entry.text);
   } catch (const Error& error) {

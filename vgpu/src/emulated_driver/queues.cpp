@@ -69,6 +69,11 @@ void count(const std::string& what) {
   ++state().counts[what];
 }
 
+bool simulates_time() {
+  static const bool simulates = std::getenv("DCGN_TEST_EMULATED_US");
+  return simulates;
+}
+
 int devices() {
   static const int there = [] {
     const char* const text = std::getenv("DCGN_VGPU_EMULATED");
@@ -191,7 +196,8 @@ void record(Event& event, Stream& stream) {
   }
   event.capture = nullptr;
   event.recorded.clear();
-  give(stream, [&event] { event.time = Clock::now(); });
+  give(stream,
+       [&event, &stream] { event.time = simulates_time() ? Clock::time_point(stream.simulated) : Clock::now(); });
   event.moment = {&stream, stream.given};
 }
 
@@ -201,7 +207,10 @@ void wait(Stream& stream, Event& event) {
     for (Node* node : event.recorded)
       if (std::find(stream.tail.begin(), stream.tail.end(), node) == stream.tail.end()) stream.tail.push_back(node);
   } else if (event.moment.stream && event.moment.stream != &stream) {
-    give(stream, {}, {event.moment});
+    const auto catch_up = [&stream, other = event.moment.stream] {
+      stream.simulated = std::max(stream.simulated.load(), other->simulated.load());
+    };
+    give(stream, catch_up, {event.moment});
   }
 }
 

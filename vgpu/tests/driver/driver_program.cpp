@@ -283,6 +283,49 @@ std::uint64_t limits() {
   return sum(all);
 }
 
+// So many launches that it is found out which way they are faster. Constants change meanwhile, other streams and memory
+// come and go; some launches are cooperative. It takes a while, so by name alone.
+std::uint64_t many() {
+  unsigned factor[4] = {3, 5, 7, 11};
+  const CUdeviceptr constant = code.variable("factor", 16);
+  const Buffer<unsigned> data(large, value_at), from(large, value_at), through(large), to(large);
+  std::vector<unsigned> all = data.read(), expected(all.begin(), all.begin() + large / 8);
+  CUstream stream = nullptr;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const unsigned offset = 100;
+  CHECK(cuMemcpyHtoD(code.variable("offset", 4), &offset, 4));
+  for (int round = 0; round < 120; ++round) {
+    if (round % 50 == 49) {
+      factor[0] += 2;
+      CHECK(cuStreamSynchronize(stream));
+      CHECK(cuMemcpyHtoD(constant, factor, sizeof factor));
+    }
+    CUdeviceptr more = 0;
+    if (round % 7 == 0) {
+      CHECK(cuMemAllocAsync(&more, large, stream));
+      CHECK(cuMemsetD8Async(more, 1, large, stream));
+      CHECK(cuMemFreeAsync(more, stream));
+    }
+    launch(code.function("scale"), width / 256, height / 8, 256, stream, data.address, width);
+    scale_here(expected, factor, offset);
+    if (round % 40 == 5) {
+      unsigned count = 4096;
+      void* places[] = {const_cast<CUdeviceptr*>(&from.address), const_cast<CUdeviceptr*>(&through.address),
+                        const_cast<CUdeviceptr*>(&to.address), &count};
+      CHECK(cuLaunchCooperativeKernel(code.function("reverse"), 16, 1, 1, 256, 1, 1, 0, nullptr, places));
+    }
+    if (round % 3 == 0) CHECK(cuStreamSynchronize(stream));
+    if (round % 30 == 0) CHECK(cuCtxSynchronize());
+  }
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuStreamDestroy(stream));
+  all = data.read();
+  for (unsigned i = 0; i < large; ++i) expect(all[i] == (i < large / 8 ? expected[i] : value_at(i)), "many launches");
+  const unsigned before[4] = {3, 5, 7, 11};
+  CHECK(cuMemcpyHtoD(constant, before, sizeof before));
+  return sum(expected);
+}
+
 // What the program sees of the machine; not the same over several GPUs, so by name alone.
 std::uint64_t machine() {
   int count = 0;
@@ -316,6 +359,7 @@ int main(int argc, char** argv) {
                                                           {"small", &small},
                                                           {"addresses", &addresses},
                                                           {"limits", &limits},
+                                                          {"many", &many},
                                                           {"machine", &machine}};
   const auto read = [&](const char* end) {
     std::ifstream file(std::string(argv[1]) + end, std::ios::binary);
@@ -332,7 +376,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> steps(argv + 2, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all)
-      if (name != "machine") steps.push_back(name);
+      if (name != "machine" && name != "many") steps.push_back(name);
   for (const std::string& step : steps)
     if (step == "exit")
       return 17;

@@ -6,6 +6,7 @@ set -u
 dcgn=$1 nvcc=$2
 here=$(dirname "$(realpath "$0")")
 unset LD_PRELOAD LD_LIBRARY_PATH
+export DCGN_VGPU_SPLIT=always  # but where it is said
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -36,6 +37,10 @@ for gpus in 1 2 4; do
     [ -e "$work/first" ] || cp "$work/out" "$work/first"
     cmp -s "$work/out" "$work/first" || fail "$kind on $gpus: another result"
   done
+done
+for kind in static per_thread; do
+  emulate "$kind, measured" 0 "variables 880" --gpus 2 --split=measured -q "$work/$kind"
+  cmp -s "$work/out" "$work/first" || fail "$kind, measured: another result"
 done
 emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams

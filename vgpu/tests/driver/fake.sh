@@ -7,6 +7,7 @@ here=$(dirname "$(realpath "$0")")
 export LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 unset CUDA_VISIBLE_DEVICES LD_PRELOAD
 export DCGN_TEST_EMULATED_REGISTERS=128 # of a thread, unless something says less
+export DCGN_VGPU_SPLIT=always  # but where it is said
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -62,6 +63,30 @@ grep -q "limit 0 of 1 is 2048: 1" "$work/err" || fail "a limit that is set later
 grep -q "limit 0 of 0 is 2048: 1" "$work/err" || fail "a limit of the first GPU"
 expect "the machine" 0 "1 device of 2048 MiB, 2048 MiB in all" \
   "$dcgn" vgpu run --gpus 0,1 "$program" "$here/kernels" machine
+
+# Measured: whole and on the first GPU to begin with; split where that is faster, back where it is not. A launch takes
+# 200 us a block whole, so that it pays.
+for options in "--gpus 0,1" "--gpus 0,0" "--gpus 2 --placement interleaved"; do
+  expect "measured, $options" 0 . \
+    "$dcgn" vgpu run $options --split measured --report "$work/report" -- "$program" "$here/kernels"
+  cmp -s "$work/out" "$work/bare" || fail "measured, $options: another result"
+done
+DCGN_TEST_EMULATED_US=0 expect "short launches" 0 " 0 of 47 launches split" \
+  "$dcgn" vgpu run --gpus 0,1 --split measured "$program" "$here/kernels"
+"$program" "$here/kernels" many >"$work/many" || fail "many launches without dcgn vgpu run"
+measured() {
+  expect "many launches, $1 us" 0 "$2" env DCGN_TEST_EMULATED_US=200 DCGN_TEST_EMULATED_SPLIT_US=$1 \
+    "$dcgn" vgpu run --gpus $3 --split=measured "$program" "$here/kernels" many
+  cmp -s "$work/out" "$work/many" || fail "many launches, $1 us: another result"
+}
+for gpus in 0,1 0,0; do
+  measured 120 "buffers now over all GPUs; launches were tried split 1 times" $gpus
+  measured 500 "whole: 2.5 x faster than split" $gpus
+  grep -q "buffers now on the first GPU; launches were tried split 1 times" "$work/err" || fail "buffers that went back"
+done
+DCGN_VGPU_SPLIT=measured expect "measured by the environment" 0 '"splits": "measured"' \
+  "$dcgn" vgpu run --gpus 0,1 --json - "$program" "$here/kernels" vector_add
+expect "a way to split" 2 "--split" "$dcgn" vgpu run --split sometimes "$program"
 
 # Both ways.
 expect "a check" 0 "made split and whole: 38 launches, no memory differs" \

@@ -10,6 +10,7 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 if [ ! -x "$nvcc" ]; then echo "skipped: no nvcc here"; exit 77; fi
 if ! nvidia-smi -L >/dev/null 2>&1; then echo "skipped: no GPU here"; exit 77; fi
 gpus=${2:-$([ "$(nvidia-smi -L | wc -l)" -gt 1 ] && echo 0,1 || echo 0,0)}
+export DCGN_VGPU_SPLIT=always  # but where it is said
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0

@@ -83,6 +83,10 @@ void AddressRange::map(const std::vector<PhysicalMemory>& memory, const std::vec
                  devices.front());
     mapped_ += one.bytes();
   }
+  share(devices);
+}
+
+void AddressRange::share(const std::vector<int>& devices) {
   std::vector<CUmemAccessDesc> access;
   for (const int device : devices) {
     CUmemAccessDesc one{};

@@ -40,6 +40,8 @@ class AddressRange {
   void* address() const { return reinterpret_cast<void*>(address_); }
   // Gives memory an address, in the order in which it is to lie, until all has one; then `devices` may use it.
   void map(const std::vector<PhysicalMemory>& memory, const std::vector<int>& devices);
+  // They may use it, too, from now on.
+  void share(const std::vector<int>& devices);
   // Takes it off again. No kernel may use it.
   void unmap();
 

@@ -1,0 +1,192 @@
+#include "vgpu/src/driver/measured.hpp"
+
+#include "vgpu/src/driver/code.hpp"
+#include "vgpu/src/driver/program.hpp"
+#include "vgpu/src/driver/real.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <chrono>
+
+namespace dcgn::virtual_gpu::driver {
+
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// A kernel's code is rewritten once its launches have taken so many times as long as that will.
+constexpr double worth_a_look = 20;
+
+bool is_idle(CUstream stream) { return !captures(stream) && DCGN_REAL(cuStreamQuery)(stream) == CUDA_SUCCESS; }
+
+}  // namespace
+
+InFlight::InFlight(Program& program) : measured_(program.measured()) {
+  // Either this sees that pages are being moved, or who moves them sees this.
+  while (++measured_.in_flight_, measured_.moving_) {
+    --measured_.in_flight_;
+    const Call wait(Call::Lightly{});
+  }
+}
+
+Measured::Entry& Measured::entry(ProgramKernel& kernel, std::uint64_t blocks, std::uint64_t threads,
+                                 bool may_be_split) {
+  const int key =
+      2 * SplitPolicy::size_class(static_cast<double>(blocks) * static_cast<double>(threads)) + (may_be_split ? 1 : 0);
+  if (!kernel.measured) kernel.measured = &kernels_[kernel.name];
+  for (Entry& one : kernel.measured->entries)
+    if (one.key == key) return one;
+  Entry& made = kernel.measured->entries.emplace_back(Entry{key, &policy_.add_kind()});
+  made.kind->can_split = may_be_split && kernel.can_split;
+  return made;
+}
+
+SplitPolicy::Choice Measured::next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks) {
+  if (!kernel.looked_at) {
+    use_code(program, kernel.code);
+    if (!local_ || kernel.code->is_decided() || entry.kind->seconds > worth_a_look * kernel.code->price())
+      look_at(program, kernel);
+  }
+  return policy_.next(*entry.kind, static_cast<double>(blocks));
+}
+
+void Measured::look_at(Program& program, ProgramKernel& kernel) {
+  kernel.looked_at = true;
+  const Kernel* const taken = taken_kernel(program, kernel);
+  const KernelInfo* const info = taken ? &taken->info() : nullptr;
+  std::string& why = kernel.measured->why;
+  why = !info                    ? kernel.code->why_left()
+        : !info->reasons.empty() ? info->reasons.front()
+        : !info->remarks.empty() ? info->remarks.front()
+                                 : std::string();
+  kernel.can_split = why.empty();
+  for (Entry& one : kernel.measured->entries) one.kind->can_split = kernel.can_split && one.key % 2 == 1;
+  if (!kernel.can_split || kernel.code->is_ready() || kernel.code->is_candidate()) return;
+  kernel.code->set_candidate();
+  candidates_.push_back(kernel.code);
+  once_s_ += kernel.code->load_price();
+  policy_.set_once(once_s_);
+}
+
+void Measured::note_whole(Entry& entry, const std::string& why) {
+  if (entry.split == 0) policy_.note_whole(*entry.kind);
+  entry.why = why;
+}
+
+void Measured::use_code(Program& program, const std::shared_ptr<Code>& code) {
+  if (!local_) return look_at(program, *code);
+  if (code->is_noted()) return;
+  code->set_noted();
+  used_.push_back(code);
+}
+
+// What later launches that are split have to know of it.
+void Measured::look_at(Program& program, Code& code) {
+  const Module* const module = code.take(program);
+  if (!module) {
+    if (code.may_allocate()) program.note_alone("memory of malloc in kernels");
+    if (code.has_variables()) program.note_alone("a variable of a module that is left whole");
+    return;
+  }
+  for (const KernelInfo& kernel : module->kernels())
+    for (const std::string& remark : kernel.remarks)
+      if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
+}
+
+// Not while a graph is recorded, which a wait would spoil. Queries alone; when they have found nothing, what may be on
+// streams that nobody knows of is waited for.
+bool Measured::all_idle(Program& program) {
+  if (program.any_captures()) return false;
+  const auto own = std::this_thread::get_id();
+  for (const std::thread::id thread : threads_)
+    if (thread != own) return false;  // of another thread's own stream nobody can ask
+  if (!threads_.empty() && !is_idle(CU_STREAM_PER_THREAD)) return false;
+  if (!is_idle(CU_STREAM_LEGACY)) return false;
+  for (const CUstream stream : streams_)
+    if (!is_idle(stream)) return false;
+  return program.ended_are_idle() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS;
+}
+
+// At once where the program has waited for something; else ever more seldom, as asking costs.
+bool Measured::wants_to_move() {
+  if (!policy_.wants_idle() && !wants_code_) return false;
+  return waited_.exchange(false) || ++asked_ % every_ == 0;
+}
+
+void Measured::move(Program& program) {
+  if (!program.gpu()) return stop();
+  moving_ = true;
+  if (in_flight_ == 0 && all_idle(program)) {
+    collect();
+    const double begin = seconds_now();
+    const SplitPolicy::Move move = policy_.at_idle(begin);
+    try {
+      if (move == SplitPolicy::Move::spread) spread(program);
+      if (move == SplitPolicy::Move::gather) gather(program);
+      if (!local_ && wants_code_) load_candidates(program);
+    } catch (const Error& error) {
+      program.report().note_error("spread", error.what());
+      stop();
+    }
+    const double end = seconds_now();
+    if (local_ != policy_.local()) policy_.moved(move, end - begin, end);
+    every_ = 16;
+  } else if (every_ < 1024) {
+    every_ *= 2;
+  }
+  moving_ = false;
+}
+
+void Measured::look_at_used(Program& program) {
+  for (const auto& one : used_) {
+    if (const auto code = one.lock())
+      look_at(program, *code);
+    else  // whose kernels may have left memory of their own
+      program.note_alone("what code did that is not loaded any more");
+  }
+  used_.clear();
+}
+
+void Measured::load_candidates(Program& program) {
+  wants_code_ = false;
+  for (const auto& one : candidates_)
+    if (const auto code = one.lock()) code->make_ready(program);
+  candidates_.clear();
+  once_s_ = 0;
+  policy_.set_once(0);
+}
+
+void Measured::spread(Program& program) {
+  program.wake();
+  look_at_used(program);
+  load_candidates(program);
+  program.refresh_constants();
+  local_ = false;
+  if (!program.gpu()->place_all(program.spread_placement()))
+    program.report().note_remark("too little memory to move all buffers: some stayed on the first GPU");
+}
+
+void Measured::gather(Program& program) {
+  if (program.gpu()->place_all(Placement::owner(0))) {
+    local_ = true;
+    return;
+  }
+  program.report().note_remark("too little memory to move all buffers to the first GPU: they stayed on all");
+  static_cast<void>(program.gpu()->place_all(program.spread_placement()));
+  stop();
+}
+
+void Measured::overflow(Program& program) {
+  look_at_used(program);
+  wants_code_ = true;
+  // What is under way writes anything.
+  for (const CUstream stream : streams_) program.gpu()->note_all_written(program.stream(stream));
+  program.gpu()->note_all_written(program.stream(CU_STREAM_LEGACY));
+  local_ = false;
+  policy_.moved(SplitPolicy::Move::spread, 0, seconds_now());
+  stop();
+}
+
+}  // namespace dcgn::virtual_gpu::driver

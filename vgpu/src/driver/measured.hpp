@@ -1,0 +1,124 @@
+// Launches that are split where that is faster: what `dcgn vgpu run` does unless it is told --split=always.
+//
+// The program begins local, its buffers on the first GPU and its launches made as they are, by its own functions; some
+// are timed. When SplitPolicy asks for it, and nothing is under way on any stream, the buffers are spread over all GPUs
+// or moved back. Nothing here waits for work of the program.
+#pragma once
+
+#include "vgpu/src/driver/timer.hpp"
+#include "vgpu/src/split_policy.hpp"
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace dcgn::virtual_gpu::driver {
+
+class Code;
+class Program;
+struct ProgramKernel;
+
+class Measured {
+ public:
+  // Launches of one kernel that belong together.
+  struct Entry {
+    int key;
+    SplitPolicy::Kind* kind;
+    std::uint64_t split = 0, whole = 0;
+    std::string why{};  // it cannot be split, by the launch alone
+  };
+  using Entries = std::deque<Entry>;
+
+  explicit Measured(bool on) : local_(on), on_(on) {}
+  Measured(const Measured&) = delete;
+  Measured& operator=(const Measured&) = delete;
+
+  bool on() const { return on_; }
+  // Whether all buffers lie on the first GPU, so that nothing has to be known of what writes them. May be asked for
+  // without a Call by who is in one of the program's copies: InFlight.
+  bool local() const { return local_; }
+
+  // The program waits for work, behind which nothing may be under way. Without a Call.
+  void note_wait() { waited_ = true; }
+
+  // All below by the thread that holds a Call.
+  Entry& entry(ProgramKernel& kernel, std::uint64_t blocks, std::uint64_t threads, bool may_be_split);
+  // Before a launch: moves buffers where that is asked for and can be.
+  bool wants_to_move();
+  void move(Program& program);
+  SplitPolicy::Choice next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks);
+  void note_whole(Entry& entry, const std::string& why);
+  // The split form of its code has to be loaded first.
+  void want_code() { wants_code_ = true; }
+  Timer& timer() { return timer_; }
+  void collect() { timer_.collect(policy_); }
+
+  // What the program uses: code, of which something has to be known before launches are split; memory of buffers.
+  void use_code(Program& program, const std::shared_ptr<Code>& code);
+  void set_bytes(std::size_t bytes) { policy_.set_bytes(bytes); }
+  // A buffer has found no room on the first GPU, and lies on all: from now on, as if all did.
+  void overflow(Program& program);
+  // Something makes it impossible to know whether work is under way, or fixes pages: nothing is moved any more.
+  void stop() { policy_.stop(); }
+
+  // Streams that the program has made and not destroyed; and threads that have used their own default stream.
+  void add_stream(CUstream stream) { streams_.insert(stream); }
+  void drop_stream(CUstream stream) { streams_.erase(stream); }
+  void note_thread_stream() { threads_.insert(std::this_thread::get_id()); }
+
+  const SplitPolicy& policy() const { return policy_; }
+  struct OfKernel {
+    Entries entries;
+    std::string why{};  // it cannot be split
+  };
+  const std::map<std::string, OfKernel>& kernels() const { return kernels_; }
+
+ private:
+  friend class InFlight;
+
+  bool all_idle(Program& program);
+  void gather(Program& program);
+  void look_at(Program& program, Code& code);
+  void look_at(Program& program, ProgramKernel& kernel);
+  void look_at_used(Program& program);
+  void load_candidates(Program& program);
+  void spread(Program& program);
+
+  std::atomic<bool> local_;
+  const bool on_;
+  SplitPolicy policy_;
+  Timer timer_;
+  std::map<std::string, OfKernel> kernels_;
+  std::vector<std::weak_ptr<Code>> used_, candidates_;
+  double once_s_ = 0;
+  bool wants_code_ = false;
+  unsigned asked_ = 0, every_ = 16;
+  std::set<CUstream> streams_;
+  std::set<std::thread::id> threads_;
+  // Calls of the driver that are made without a Call and use buffers; none while pages are moved.
+  std::atomic<int> in_flight_ = 0;
+  std::atomic<bool> moving_ = false, waited_ = false;
+};
+
+// While one lives, no buffer's pages are moved. By a thread that holds no Call.
+class InFlight {
+ public:
+  explicit InFlight(Program& program);
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  ~InFlight() { --measured_.in_flight_; }
+
+ private:
+  Measured& measured_;
+};
+
+}  // namespace dcgn::virtual_gpu::driver

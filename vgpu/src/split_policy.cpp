@@ -10,7 +10,9 @@ namespace {
 
 // Launches that are timed: the first few but one, which loads code, then ever fewer.
 bool is_sampled(std::uint64_t number) {
-  return (number > 1 && number <= 4) || number % 64 == 0 || (number < 64 && (number & (number - 1)) == 0 && number > 1);
+  const std::uint64_t every = number < 4096 ? 64 : 512;
+  return (number > 1 && number <= 4) || number % every == 0 ||
+         (number < 64 && (number & (number - 1)) == 0 && number > 1);
 }
 
 constexpr double clearly_faster = 0.8;  // split, of the time on one part: whole on spread buffers is not tried then

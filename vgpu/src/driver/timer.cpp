@@ -19,18 +19,23 @@ Elapsed* elapsed() {
 
 }  // namespace
 
-bool Timer::begin(CUstream stream) {
-  if (free_.empty()) {
-    if (made_ == most) return false;
+// All at once, and early: to make one later may wait for a copy that another thread is in.
+void Timer::make() {
+  for (bool good = true; good && free_.size() < most;) {
     Pair pair;
-    if (DCGN_REAL(cuEventCreate)(&pair.begin, CU_EVENT_DEFAULT) != CUDA_SUCCESS) return false;
-    if (DCGN_REAL(cuEventCreate)(&pair.end, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+    good = DCGN_REAL(cuEventCreate)(&pair.begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
+    if (good && DCGN_REAL(cuEventCreate)(&pair.end, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
       static_cast<void>(DCGN_REAL(cuEventDestroy_v2)(pair.begin));
-      return false;
+      good = false;
     }
-    ++made_;
-    free_.push_back(pair);
+    if (good) free_.push_back(pair);
   }
+}
+
+bool Timer::begin(CUstream stream) {
+  if (!made_) make();
+  made_ = true;
+  if (free_.empty()) return false;
   if (DCGN_REAL(cuEventRecord)(free_.back().begin, stream) != CUDA_SUCCESS) return false;
   now_ = free_.back();
   free_.pop_back();

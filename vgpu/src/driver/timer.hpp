@@ -36,9 +36,11 @@ class Timer {
     SplitPolicy::Form form;
     double blocks;
   };
+  void make();
+
   std::vector<Pair> free_;
   Pair now_;
-  std::size_t made_ = 0;
+  bool made_ = false;
   std::deque<Timed> under_way_;
 };
 

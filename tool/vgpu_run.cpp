@@ -64,14 +64,17 @@ struct RunArguments {
 
 [[noreturn]] void refuse_run(Code code, const std::string& why) { throw Error(code, "vgpu", why); }
 
-// How many GPUs the management library sees, which tells at once; 0 where it cannot tell for the program.
-int count_managed_gpus() {
-  void* const library = std::getenv("CUDA_VISIBLE_DEVICES") ? nullptr : dlopen("libnvidia-ml.so.1", RTLD_NOW);
-  if (!library) return 0;
-  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-  const auto count = reinterpret_cast<int (*)(unsigned*)>(dlsym(library, "nvmlDeviceGetCount_v2"));
-  unsigned found = 0;
-  return init && count && init() == 0 && count(&found) == 0 ? static_cast<int>(found) : 0;
+// How many GPUs have a device file, /dev/nvidia0 and so on; 0 where that does not tell what the program will see.
+int count_device_files() {
+  if (std::getenv("CUDA_VISIBLE_DEVICES")) return 0;
+  int found = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/dev", ignored)) {
+    const std::string name = entry.path().filename();
+    found +=
+        name.starts_with("nvidia") && name.size() > 6 && name.find_first_not_of("0123456789", 6) == std::string::npos;
+  }
+  return found;
 }
 
 // How many GPUs the driver has here, which is what the program will need.
@@ -79,8 +82,9 @@ int count_gpus() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library)
     refuse_run(Code::unsupported, fmt::format("no CUDA driver on this machine ({}), expected one", dlerror()));
-  const bool emulated = !dlsym(library, "cuGetExportTable");                    // which only NVIDIA's has
-  if (const int managed = emulated ? 0 : count_managed_gpus()) return managed;  // the driver takes 0.1 s to begin
+  const bool emulated = !dlsym(library, "cuGetExportTable");  // which only NVIDIA's has
+  // The driver takes 0.1 s to begin.
+  if (const int files = emulated ? 0 : count_device_files()) return files;
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));
   int found = 0;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # No load is slower under `dcgn vgpu run` than without it: milliseconds of a step of pace_program.cu, both ways, the
-# better of two runs each, and of starting a program that does next to nothing.
+# best of four runs each, and of starting a program that does next to nothing.
 #   pace.sh DCGN [GPUS [SECONDS [LOAD...]]]      GPUs: 0,1, or 0,0 where there is one; seconds of a run [4]
 # Exit code 1 where a ratio is above 1.05 or a start takes 50 ms more, 77 where there is no GPU or no nvcc.
 set -u
@@ -17,28 +17,29 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 "$nvcc" -std=c++20 -O2 -arch=sm_90 -o "$work/program" "$here/pace_program.cu" || exit 1
 
-# best LOAD SECONDS command...: the least of two runs' milliseconds, to stdout; reports go to $work/report
-best() {
-  local load=$1 seconds=$2 least= ms
+# least FILE LOAD command...: runs it once, and keeps the least milliseconds in the file.
+least() {
+  local file=$1 load=$2 ms
   shift 2
-  for _ in 1 2; do
-    timeout 120 "$@" "$work/program" "$load" "$seconds" >"$work/out" 2>"$work/err" ||
-      { echo "FAILED  $load: $(head -c 300 "$work/out" "$work/err" | tr '\n' ' ')" >&2; return 1; }
-    ms=$(awk 'END { print $2 }' "$work/out")
-    least=$(awk -v a="${least:-$ms}" -v b="$ms" 'BEGIN { print a < b ? a : b }')
-  done
-  echo "$least"
+  timeout 120 "$@" "$work/program" "$load" "$seconds" >"$work/out" 2>"$work/err" ||
+    { echo "FAILED  $load: $(head -c 300 "$work/out" "$work/err" | tr '\n' ' ')" >&2; return 1; }
+  ms=$(awk 'END { print $2 }' "$work/out")
+  [ -e "$file" ] && ms=$(awk -v a="$ms" '{ print a < $1 ? a : $1 }' "$file")
+  echo "$ms" >"$file"
 }
 
 printf '%-20s %12s %12s %8s\n' "ms of a step" plain vgpu ratio
 for load in ${*:-$("$work/program" list)}; do
-  plain=$(best "$load" "$seconds") &&
-    vgpu=$(best "$load" "$seconds" "$dcgn" vgpu run --gpus "$gpus" --split measured --report "$work/report" --) ||
-    { failed=1; continue; }
-  ratio=$(awk -v a="$vgpu" -v b="$plain" 'BEGIN { printf "%.3f", a / b }')
+  rm -f "$work/plain" "$work/vgpu"
+  for _ in 1 2 3 4; do # by turns: a machine is not as fast at all times
+    least "$work/plain" "$load" &&
+      least "$work/vgpu" "$load" "$dcgn" vgpu run --gpus "$gpus" --split measured --report "$work/report" -- ||
+      { failed=1; continue 2; }
+  done
+  ratio=$(awk 'NR == 1 { plain = $1 } NR == 2 { printf "%.3f", $1 / plain }' "$work/plain" "$work/vgpu")
   mark=
   if awk -v r="$ratio" 'BEGIN { exit !(r > 1.05) }'; then mark="  slower"; failed=1; fi
-  printf '%-20s %12s %12s %8s%s\n' "$load" "$plain" "$vgpu" "$ratio" "$mark"
+  printf '%-20s %12s %12s %8s%s\n' "$load" "$(<"$work/plain")" "$(<"$work/vgpu")" "$ratio" "$mark"
   sed -n '2,$s/^/    /p' "$work/report" | grep -v "between GPUs\|buffers over"
 done
 

@@ -48,11 +48,6 @@ std::optional<std::vector<Argument>> arguments_of(const KernelInfo& kernel, cons
   return arguments;
 }
 
-void note_heap(Program& program, const KernelInfo& kernel) {
-  for (const std::string& remark : kernel.remarks)
-    if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
-}
-
 // Of a kernel whose module was left; null for another's.
 void note_left(Program& program, const ProgramKernel* kernel) {
   if (!kernel || kernel->code->may_allocate()) program.note_alone("memory of malloc in kernels");
@@ -71,7 +66,7 @@ std::string why_whole(const Request& request, const ProgramKernel& of_program, c
                       Program& program) {
   const Kernel& its_kernel = *of_program.kernel;
   const KernelInfo& kernel = its_kernel.info();
-  note_heap(program, kernel);
+  program.note_kernel(kernel);
   if (!kernel.reasons.empty()) return kernel.reasons.front();
   if (!kernel.remarks.empty()) return kernel.remarks.front();
   if (!request.whole.empty()) return request.whole;
@@ -327,7 +322,7 @@ void use_taken(Parameters& parameters) {
     if (call.program().measured().on())  // it stays the program's own
       call.program().measured().use_code(call.program(), kernel->code);
     else if (const Kernel* const taken = taken_kernel(call.program(), *kernel)) {
-      note_heap(call.program(), taken->info());
+      call.program().note_kernel(taken->info());
       parameters.func = whole_function(call.program(), *kernel);
       parameters.kern = nullptr;
       parameters.ctx = nullptr;

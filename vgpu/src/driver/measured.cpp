@@ -90,9 +90,7 @@ void Measured::look_at(Program& program, Code& code) {
     if (code.has_variables()) program.note_alone("a variable of a module that is left whole");
     return;
   }
-  for (const KernelInfo& kernel : module->kernels())
-    for (const std::string& remark : kernel.remarks)
-      if (remark.starts_with("malloc")) program.note_alone("memory of malloc in kernels");
+  for (const KernelInfo& kernel : module->kernels()) program.note_kernel(kernel);
 }
 
 // Not while a graph is recorded, which a wait would spoil. Queries alone; when they have found nothing, what may be on

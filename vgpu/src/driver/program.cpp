@@ -150,6 +150,13 @@ bool Program::any_captures() {
   return !captures_.empty();
 }
 
+void Program::note_kernel(const KernelInfo& kernel) {
+  for (const std::string& remark : kernel.remarks)
+    if (remark.starts_with("malloc")) note_alone("memory of malloc in kernels");
+  for (const std::string& reason : kernel.reasons)
+    if (reason.starts_with("addresses:")) note_alone("addresses of constants, which a kernel has stored");
+}
+
 void Program::forget_stream(CUstream native) {
   end_capture(native);
   measured_.drop_stream(native);

@@ -65,6 +65,8 @@ class Program {
   // There is memory that the first GPU alone reaches, to which pointers in memory may lead. Of several reasons the
   // first is kept.
   void note_alone(const char* what) { alone_ = alone_ ? alone_ : what; }
+  // What launches of this kernel leave of that.
+  void note_kernel(const KernelInfo& kernel);
   const char* alone() const { return alone_; }  // null where there is none
   // Pools whose memory is to be more than a GPU's: the host's, managed, for other processes.
   void add_special_pool(CUmemoryPool pool) { special_pools_.insert(pool); }

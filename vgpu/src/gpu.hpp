@@ -135,6 +135,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::size_t buffer_bytes() const { return buffer_bytes_; }
   // The CUfunction of part 0 that has the kernel's own parameters and grid.
   void* whole_function(const Kernel& kernel) const;
+  // LoadedCode::has_variables_alone()
+  static bool has_variables_alone(const Module& module);
   // Where a variable is: one place where it is shared, else several, part 0's first. Empty where there is none.
   std::vector<LoadedCode::PlaceOnPart> variable_at(const Module& module, const std::string& variable) const;
   // The same copy or fill, in the stream's order, beside what the program gives it itself.

@@ -75,6 +75,8 @@ bool Gpu::place_all(const Placement& placement) {
 
 void* Gpu::whole_function(const Kernel& kernel) const { return kernel.code_->whole_binary().native(kernel.index_, 0); }
 
+bool Gpu::has_variables_alone(const Module& module) { return module.code_->has_variables_alone(); }
+
 std::vector<LoadedCode::PlaceOnPart> Gpu::variable_at(const Module& module, const std::string& variable) const {
   if (!module.code_->has_variable(variable)) return {};
   return module.code_->places("address", variable, 0, 0);

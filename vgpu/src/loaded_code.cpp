@@ -51,6 +51,10 @@ LoadedCode::LoadedCode(std::shared_ptr<Gpu> gpu, std::string name, std::string t
   for (const ptx::KernelReport& report : rewritten.kernels) {
     kernels_.push_back({is_cooperative(report), report.static_shared, report.memory});
     infos_.push_back(info_of(report));
+    // Peers reach what cuMemAlloc() gives, and no module's variables.
+    if (of_another_ && report.changes.variables != 0)
+      infos_.back().reasons.emplace_back(
+          "variables: it uses device variables, which lie on the first GPU alone: --split=always shares them");
   }
   for (const ptx::VariableReport& variable : rewritten.variables) variables_.push_back(variable.name);
   for (const ptx::VariableReport& variable : rewritten.variables) {
@@ -270,6 +274,11 @@ std::size_t LoadedCode::find(const std::string& name) const {
 
 bool LoadedCode::is_function_table(const std::string& name) const {
   return std::find(function_tables_.begin(), function_tables_.end(), name) != function_tables_.end();
+}
+
+bool LoadedCode::has_variables_alone() const {
+  return std::any_of(own_variables_.begin(), own_variables_.end(),
+                     [](const ptx::VariableReport& variable) { return !variable.pointer.empty(); });
 }
 
 bool LoadedCode::has_variable(const std::string& name) const {

@@ -53,6 +53,8 @@ class LoadedCode {
   std::unique_ptr<Binary> make_counting() const;
 
   bool has_variable(const std::string& name) const;
+  // Whether it has any but constants, in a module that is another's: they lie on part 0, which alone reaches them.
+  bool has_variables_alone() const;
   // The places of `bytes` bytes of a variable from `offset` on: one where it is shared, else one on each part, and
   // one more on part 0 where whole_binary() was loaded.
   struct PlaceOnPart {

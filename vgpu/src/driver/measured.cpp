@@ -91,6 +91,8 @@ void Measured::look_at(Program& program, Code& code) {
     return;
   }
   for (const KernelInfo& kernel : module->kernels()) program.note_kernel(kernel);
+  if (Gpu::has_variables_alone(*module))
+    program.note_alone("device variables, whose addresses kernels may have stored");
 }
 
 // Not while a graph is recorded, which a wait would spoil. Queries alone; when they have found nothing, what may be on

@@ -144,6 +144,7 @@ CUresult load(std::unique_ptr<Module>& module, int device, const FatEntry& entry
     Piece piece;
     piece.bytes = bytes;
     piece.owner = device;
+    piece.reach = {device};  // no peer reaches a module's variables
     piece.kind = Piece::Kind::variable;
     made->variables.push_back(reinterpret_cast<std::uintptr_t>(address));
     const std::lock_guard guard(state().memory_mutex);

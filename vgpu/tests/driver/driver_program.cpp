@@ -294,6 +294,7 @@ std::uint64_t many() {
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   const unsigned offset = 100;
   CHECK(cuMemcpyHtoD(code.variable("offset", 4), &offset, 4));
+  const Buffer<unsigned> others(large, value_at);
   for (int round = 0; round < 120; ++round) {
     if (round % 50 == 49) {
       factor[0] += 2;
@@ -306,8 +307,10 @@ std::uint64_t many() {
       CHECK(cuMemsetD8Async(more, 1, large, stream));
       CHECK(cuMemFreeAsync(more, stream));
     }
-    launch(code.function("scale"), width / 256, height / 8, 256, stream, data.address, width);
+    launch(code.function("scale_by"), width / 256, height / 8, 256, stream, data.address, width, offset);
     scale_here(expected, factor, offset);
+    if (round % 4 == 0)  // which uses a variable
+      launch(code.function("scale"), width / 256, height / 8, 256, stream, others.address, width);
     if (round % 40 == 5) {
       unsigned count = 4096;
       void* places[] = {const_cast<CUdeviceptr*>(&from.address), const_cast<CUdeviceptr*>(&through.address),

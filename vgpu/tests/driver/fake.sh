@@ -78,10 +78,11 @@ measured() {
   expect "many launches, $1 us" 0 "$2" env DCGN_TEST_EMULATED_US=200 DCGN_TEST_EMULATED_SPLIT_US=$1 \
     "$dcgn" vgpu run --gpus $3 --split=measured "$program" "$here/kernels" many
   cmp -s "$work/out" "$work/many" || fail "many launches, $1 us: another result"
+  grep -q "^scale  .* variables: it uses device variables" "$work/err" || fail "what uses a variable, measured"
 }
 for gpus in 0,1 0,0; do
   measured 120 "buffers now over all GPUs; launches were tried split 1 times" $gpus
-  measured 500 "whole: 2.5 x faster than split" $gpus
+  measured 500 "whole: [0-9.]* x faster than split" $gpus
   grep -q "buffers now on the first GPU; launches were tried split 1 times" "$work/err" || fail "buffers that went back"
 done
 DCGN_VGPU_SPLIT=measured expect "measured by the environment" 0 '"splits": "measured"' \

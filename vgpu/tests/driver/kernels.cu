@@ -24,6 +24,12 @@ extern "C" __global__ void scale(unsigned* data, unsigned width) {
   data[y * width + x] = data[y * width + x] * factor[y & 3] + offset;
 }
 
+// The same without the variable.
+extern "C" __global__ void scale_by(unsigned* data, unsigned width, unsigned its_offset) {
+  const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+  data[y * width + x] = data[y * width + x] * factor[y & 3] + its_offset;
+}
+
 // Across the whole grid: cannot be split.
 extern "C" __global__ void reverse(const unsigned* from, unsigned* through, unsigned* to, unsigned n) {
   const auto grid = cooperative_groups::this_grid();

@@ -65,6 +65,8 @@ template <class To, class From>
 To rounded(From value, std::int64_t flags) {
   const auto rounding = static_cast<int>(flags & rounding_bits);
   if (rounding == FE_TONEAREST) return static_cast<To>(value);
+  if constexpr (std::is_integral_v<From>)
+    if (value == 0) return 0;  // of 64 bits, some compilers make it by a difference, which is -0 downwards
   std::fesetround(rounding);
   volatile From from = value;
   volatile To to = static_cast<To>(from);

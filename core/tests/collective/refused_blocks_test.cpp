@@ -32,7 +32,7 @@ struct CallsWhileOneReceives {
     } else if (me.rank() == 0) {
       if (first) {
         await(1);
-        const std::uint64_t end = now_ns() + 200'000'000;
+        const std::uint64_t end = now_ns() + 200'000'000ull * fewer;
         while (now_ns() < end) relax();  // until it waits long
       }
       const gpu::BlocksScope three = gpu::these_blocks(ctx, me, 0, 3);

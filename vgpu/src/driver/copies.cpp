@@ -95,7 +95,7 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
   const InFlight here(Program::get());
   if (waits) Program::get().measured().note_wait();
   if (needs_nothing(Program::get(), stream)) return real();
-  return guarded("copy", [&] {
+  const CUresult result = guarded("copy", [&] {
     bool by_parts = false, pageable = false;
     {
       Call call;
@@ -112,8 +112,8 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
         return waits && constants;
       });
     if (pageable) {
-      const CUresult result = DCGN_REAL(cuStreamSynchronize)(stream);
-      if (result != CUDA_SUCCESS) return result;
+      const CUresult before = DCGN_REAL(cuStreamSynchronize)(stream);
+      if (before != CUDA_SUCCESS) return before;
     }
     {
       Call call;
@@ -123,6 +123,7 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
     }
     return waits ? DCGN_REAL(cuStreamSynchronize)(stream) : CUDA_SUCCESS;
   });
+  return waits && result == CUDA_SUCCESS ? error_of_others() : result;
 }
 
 // A call that writes from there on, somehow. `waits`: until it has, as the driver's does.

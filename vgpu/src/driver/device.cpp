@@ -192,15 +192,18 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   Program::get().measured().note_wait();
-  return DCGN_REAL(cuStreamSynchronize)(stream);
+  const CUresult result = DCGN_REAL(cuStreamSynchronize)(stream);
+  return result == CUDA_SUCCESS ? error_of_others() : result;
 }
 CUresult cuStreamSynchronize_ptsz(CUstream stream) {
   Program::get().measured().note_wait();
-  return DCGN_REAL_AS(decltype(cuStreamSynchronize), "cuStreamSynchronize_ptsz")(stream);
+  const CUresult result = DCGN_REAL_AS(decltype(cuStreamSynchronize), "cuStreamSynchronize_ptsz")(stream);
+  return result == CUDA_SUCCESS ? error_of_others() : result;
 }
 CUresult cuEventSynchronize(CUevent event) {
   Program::get().measured().note_wait();
-  return DCGN_REAL(cuEventSynchronize)(event);
+  const CUresult result = DCGN_REAL(cuEventSynchronize)(event);
+  return result == CUDA_SUCCESS ? error_of_others() : result;
 }
 
 CUresult cuCtxSynchronize() {

@@ -316,6 +316,22 @@ bool captures(CUstream stream) {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+CUresult error_of_others() {
+  if (Program::get().measured().local()) return CUDA_SUCCESS;  // they have nothing to do
+  return guarded("wait", [] {
+    Call call;
+    const Program& program = call.program();
+    if (!call.program().gpu_if_made() || !program.on_first_device()) return CUDA_SUCCESS;
+    for (const int device : program.parts()) {
+      if (device == program.first_device()) continue;
+      const device::CurrentContext current(device::context_of(device));
+      const CUresult state = DCGN_REAL(cuStreamQuery)(CU_STREAM_LEGACY);
+      if (state != CUDA_SUCCESS && state != CUDA_ERROR_NOT_READY) return state;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult result_of(const Error& error) {
   if (const auto* const of_driver = dynamic_cast<const device::DriverError*>(&error)) return of_driver->result();
   using Code = dcgn::Code;  // not the program's

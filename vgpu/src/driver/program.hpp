@@ -184,6 +184,10 @@ class Call {
 // Whether the stream's work is recorded into a graph. True, too, where that cannot be told as another stream's is.
 bool captures(CUstream stream);
 
+// Behind a wait that the driver has ended well: what it says of the other GPUs, whose faults its wait for the first one
+// does not tell.
+CUresult error_of_others();
+
 // What the driver has said, or would have said.
 CUresult result_of(const Error& error);
 

@@ -3,6 +3,7 @@
 #include "vgpu/src/interpreter/operations.hpp"
 
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <string_view>
 #include <type_traits>
@@ -165,6 +166,27 @@ void compare_small(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
+// set of them: 1.0 of 16 bits or all ones, for each.
+template <Small kind>
+void set_small(Warp& warp, const Op& op, Mask mask) {
+  Word* const d = warp.row(op.d);
+  const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
+  const auto relation = static_cast<Relation>(op.offset & 0xff);
+  const bool two = (op.offset & 0x100) != 0, flushes = (op.offset & 0x200) != 0;
+  for_lanes(mask, [&](int lane) {
+    const bool with = ((c[lane] & 1) != 0) != op.negated_predicate;
+    Word result = 0;
+    for (int shift = 0; shift <= (two ? 16 : 0); shift += 16) {
+      const auto part = [&](Word word) {
+        const double value = from_small(kind, static_cast<std::uint16_t>(word >> shift));
+        return flushes ? without_subnormals(kind, value) : value;
+      };
+      if (combined(op, holds(relation, part(a[lane]), part(b[lane])), with)) result |= Word{op.target} << shift;
+    }
+    d[lane] = result;
+  });
+}
+
 void select(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
@@ -205,15 +227,27 @@ Op::Run find_comparison(const Qualified& q, Op& op) {
                                                        : Combination::none);
   const auto which = static_cast<Relation>(relation);
   const Type type = q.type(predicate ? 0 : 1);
+  const bool of_half = type == Type::f16 || type == Type::f16x2;
+  const bool small = of_half || type == Type::bf16 || type == Type::bf16x2;
+  if (!predicate && small) {
+    const Type to = q.type(0);
+    const bool two = type == Type::f16x2 || type == Type::bf16x2;
+    const bool as_point = to == Type::f16 || to == Type::f16x2 || to == Type::bf16 || to == Type::bf16x2;
+    if (!as_point && bytes_of(to) != 2 && to != Type::u32 && to != Type::s32) return nullptr;
+    op.offset = relation | (two ? 0x100 : 0) | (q.has(".ftz") ? 0x200 : 0);
+    op.target = as_point                   ? to_small(of_half ? Small::half : Small::bfloat, 1, FE_TONEAREST)
+                : two || bytes_of(to) == 2 ? 0xffffu
+                                           : ~std::uint32_t{0};
+    return of_half ? &set_small<Small::half> : &set_small<Small::bfloat>;
+  }
   if (!predicate) {
     if (q.type(0) != Type::u32 && q.type(0) != Type::s32 && q.type(0) != Type::f32) return nullptr;
     op.offset = q.type(0) == Type::f32;
   }
-  if (type == Type::f16 || type == Type::f16x2 || type == Type::bf16 || type == Type::bf16x2) {
-    if (!predicate) return nullptr;
+  if (small) {
     const bool two = type == Type::f16x2 || type == Type::bf16x2;
     op.offset = relation | (two ? 0x100 : 0) | (q.has(".ftz") ? 0x200 : 0);
-    return type == Type::f16 || type == Type::f16x2 ? &compare_small<Small::half> : &compare_small<Small::bfloat>;
+    return of_half ? &compare_small<Small::half> : &compare_small<Small::bfloat>;
   }
   if (type == Type::f32 && q.has(".ftz")) {
     op.target = static_cast<std::uint32_t>(relation);

@@ -177,7 +177,8 @@ void mad_wide(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
-// add.cc, addc and so on: a + b, or a - b, or a * b + c, with the carry of before and after.
+// add.cc, addc and so on: a + b, or a - b, or a * b + c, with the carry of before and after. A difference is a + ~b +
+// 1, so that its carry is what a borrow is not: compilers look at it by addc.
 constexpr std::int64_t takes_carry = 1, gives_carry = 2, subtracts = 4, multiplies_low = 8, multiplies_high = 16,
                        multiplies_high_signed = 32,
                        multiplies = multiplies_low | multiplies_high | multiplies_high_signed;
@@ -198,8 +199,10 @@ void with_carry(Warp& warp, const Op& op, Mask mask) {
         x = static_cast<T>(high<S>(product(static_cast<S>(x), static_cast<S>(y))));
       y = get<T>(c[lane]);
     }
-    const T in = (op.offset & takes_carry) != 0 ? carry : 0;
-    const Wide<T> wide = (op.offset & subtracts) != 0 ? Wide<T>{x} - y - in : Wide<T>{x} + y + in;
+    const bool difference = (op.offset & subtracts) != 0;
+    if (difference) y = static_cast<T>(~y);
+    const T in = (op.offset & takes_carry) != 0 ? carry : difference ? 1 : 0;
+    const Wide<T> wide = Wide<T>{x} + y + in;
     if ((op.offset & gives_carry) != 0) carry = static_cast<std::uint8_t>(wide >> (8 * sizeof(T)) & 1);
     d[lane] = put(low<T>(wide));
   });

@@ -123,6 +123,21 @@ TEST_P(InterpreterHalf, comparisons_of_one_and_of_two) {
                    });
 }
 
+TEST_P(InterpreterHalf, comparisons_give_ones) {
+  const auto all = values(GetParam());
+  const U one = GetParam() ? 0x3f80 : 0x3c00;
+  expect_binary<U>("set.lt." + type() + "." + type() + " %d, %a, %b;", all, all,
+                   [&](H a, H b) { return value(a) < value(b) ? one : 0; });
+  expect_binary<U>("set.nan.u32." + type() + " %d, %a, %b;", all, all,
+                   [&](H a, H b) { return std::isnan(value(a)) || std::isnan(value(b)) ? ~U{0} : 0; });
+  expect_binary<U>("set.ge." + type() + "x2." + type() + "x2 %d, %a, %b;", pairs(), pairs(), [&](U a, U b) {
+    const auto holds = [&](int shift) {
+      return value(static_cast<H>(a >> shift)) >= value(static_cast<H>(b >> shift)) ? one << shift : 0;
+    };
+    return holds(0) | holds(16);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(, InterpreterHalf, testing::Bool(),
                          [](const auto& kind) { return kind.param ? "bfloat" : "half"; });
 

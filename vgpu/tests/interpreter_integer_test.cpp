@@ -162,6 +162,8 @@ TEST(InterpreterInteger, carries_go_from_one_instruction_to_the_next) {
                    carry_of);
   expect_binary<U>("sub.cc.u64 %x0, %a, %b; subc.u64 %d, 0, 0;", all, all,
                    [](U a, U b) { return a < b ? ~U{0} : U{0}; });
+  // As a carry, a borrow is what there is where there is none.
+  expect_binary<U>("sub.cc.u64 %x0, %a, %b; addc.u64 %d, 0, 0;", all, all, [](U a, U b) { return U{a >= b}; });
   // (a_low * b_low + c) of 64 bits.
   expect_all<U>(
       "mov.b64 {%r0, %r1}, %a; mov.b64 {%r2, %r3}, %b; mov.b64 {%r1, %r3}, %c;"

@@ -46,6 +46,7 @@ emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams
 emulate "a check" 0 "no memory differs" --check "$work/shared" streams
 emulate "memory that is not there" 0 "emulated GPU [01]: out_of_bounds: address 0x" "$work/static" fault
+emulate "a fault of another GPU" 0 "emulated GPU 1: out_of_bounds_at_last: address 0x" "$work/static" far_fault
 emulate "a trap" 0 "emulated GPU [01]: fail_if: trap" "$work/shared" trap
 emulate "a call that is not emulated" 0 "cudaMallocArray is not emulated" "$work/static" configurations
 strip -o "$work/stripped" "$work/static"

@@ -373,6 +373,20 @@ static unsigned fault() {
   expect(cudaMalloc(reinterpret_cast<void**>(const_cast<int**>(&to)), 4) == cudaErrorIllegalAddress, "an error that lasts");
   return 1;
 }
+// By the last block, which another GPU may run.
+__global__ void out_of_bounds_at_last(int* to) {
+  if (blockIdx.x == gridDim.x - 1) to[std::size_t{1} << 28] = 1;
+}
+static unsigned far_fault() {
+  int* const to = device<int>(n);
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  out_of_bounds_at_last<<<blocks, 256, 0, stream>>>(to);
+  expect(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress, "a wait for a stream");
+  int found = 0;
+  expect(cudaMemcpy(&found, to, 4, cudaMemcpyDeviceToHost) == cudaErrorIllegalAddress, "a copy that waits");
+  return 1;
+}
 static unsigned trap() {
   fail_if<<<4, 32>>>(true);
   expect(cudaDeviceSynchronize() == cudaErrorLaunchFailure, "a trap");
@@ -383,11 +397,11 @@ static unsigned trap() {
 int main(int argc, char** argv) {
   const std::map<std::string, unsigned (*)()> all = {
       STEP(memory_kinds), STEP(managed), STEP(variables), STEP(atomics), STEP(blocks_alone), STEP(cooperative),    STEP(streams),
-      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(fault), STEP(trap)};
+      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(fault), STEP(far_fault), STEP(trap)};
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all)
-      if (name != "fault" && name != "trap") steps.push_back(name);
+      if (name != "fault" && name != "far_fault" && name != "trap") steps.push_back(name);
   for (const std::string& step : steps) std::printf("%s %u\n", step.c_str(), all.at(step)());
   return 0;
 }

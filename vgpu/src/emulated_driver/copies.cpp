@@ -175,6 +175,13 @@ CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned elemen
 
 constexpr CUmemorytype any = CU_MEMORYTYPE_UNIFIED, of_host = CU_MEMORYTYPE_HOST, of_device = CU_MEMORYTYPE_DEVICE;
 
+// A copy between devices comes behind what both were given.
+void finish_both(CUcontext one, CUcontext other) {
+  Guard guard(state().mutex);
+  for (const CUcontext context : {one, other})
+    if (context) finish_device(guard, reinterpret_cast<Context*>(context)->device);
+}
+
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming): the driver's names
@@ -204,7 +211,8 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t n) {
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
   return copy(of_device, host(to), of_device, host(from), n, s, false);
 }
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n) {
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t n) {
+  finish_both(to_context, from_context);
   return copy(of_device, host(to), of_device, host(from), n, nullptr, true);
 }
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n, CUstream s) {
@@ -215,7 +223,10 @@ CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* its) { return copy(rows_of(
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* its, CUstream s) { return copy(rows_of(*its), s, false); }
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* its) { return copy(*its, nullptr, true); }
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* its, CUstream s) { return copy(*its, s, false); }
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* its) { return copy(planes_of(*its), nullptr, true); }
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* its) {
+  finish_both(its->dstContext, its->srcContext);
+  return copy(planes_of(*its), nullptr, true);
+}
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* its, CUstream s) { return copy(planes_of(*its), s, false); }
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes, size_t n, CUmemcpyAttributes*,
                                size_t*, size_t, CUstream s) {

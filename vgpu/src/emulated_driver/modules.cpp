@@ -115,7 +115,9 @@ void count_options(int device, unsigned count, const CUjit_option* options, void
 
 CUresult load(std::unique_ptr<Module>& module, int device, const FatEntry& entry, unsigned registers) {
   if (entry.text.empty()) {
-    complain(device, "a module without PTX, expected it: compile with -gencode arch=compute_90,code=compute_90");
+    complain(device,
+             "a module without PTX of compute capability 9.0 or less, expected it: compile with -gencode "
+             "arch=compute_90,code=compute_90, and without -rdc=true");
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   auto made = std::make_unique<Module>();

@@ -131,8 +131,12 @@ DCGN_BOTH(cudaMemcpy, _ptds, (void* to, const void* from, size_t bytes, cudaMemc
           { return copy_and_wait(to, from, bytes, kind, own); })
 DCGN_BOTH(cudaMemcpyAsync, _ptsz, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
           { return copy(to, from, bytes, kind, meant(own, stream)); })
-cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-  return copy(to, from, bytes, cudaMemcpyDefault, CU_STREAM_LEGACY);
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  CUcontext to_context = nullptr, from_context = nullptr;
+  cudaError_t wrong = DCGN_CALL(cuDevicePrimaryCtxRetain, &to_context, to_device);
+  if (wrong == cudaSuccess) wrong = DCGN_CALL(cuDevicePrimaryCtxRetain, &from_context, from_device);
+  if (wrong != cudaSuccess || bytes == 0) return wrong;
+  return DCGN_CALL(cuMemcpyPeer, address_of(to), to_context, address_of(from), from_context, bytes);
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
   return copy(to, from, bytes, cudaMemcpyDefault, meant(false, stream));

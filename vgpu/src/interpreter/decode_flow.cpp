@@ -14,10 +14,9 @@ void trap(Warp& warp, const Op& op, Mask mask) { warp.fail(op, __builtin_ctz(mas
 
 // What orders or prefetches memory that is in order and near already.
 bool does_nothing(const Qualified& q) {
-  constexpr std::array<std::string_view, 11> opcodes = {"membar",     "fence",         "prefetch", "prefetchu",
-                                                        "discard",    "applypriority", "pmevent",  "griddepcontrol",
-                                                        "setmaxnreg", "cp_async_wait", "brkpt"};
-  if (q.is("brkpt")) return false;
+  constexpr std::array<std::string_view, 9> opcodes = {"membar",    "fence",          "prefetch",
+                                                       "prefetchu", "discard",        "applypriority",
+                                                       "pmevent",   "griddepcontrol", "setmaxnreg"};
   return std::find(opcodes.begin(), opcodes.end(), q.instruction.opcode) != opcodes.end();
 }
 
@@ -106,7 +105,6 @@ void Decoder::call(Op op) {
   if (const std::optional<Row> pointer = names_.find_register(callee.name, at_->scope)) {
     op.offset = 1;
     op.a = *pointer;
-    code_.calls_any = true;
   } else {
     const auto found = program_.function_numbers.find(callee.name);
     if (found == program_.function_numbers.end()) fail("a call of " + std::string(callee.name));

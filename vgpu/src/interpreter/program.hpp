@@ -121,7 +121,6 @@ struct FunctionCode {
   bool defined = false;
   std::string unsupported;
   std::vector<std::uint32_t> callees;
-  bool calls_any = false;  // through a pointer
 };
 
 // The arguments and results of a call.

@@ -93,7 +93,6 @@ class Warp {
   // Runs until it has done so many steps, waits or has ended. Returns the steps.
   unsigned run(unsigned most);
   bool ended() const { return live_ == 0; }
-  Mask live() const { return live_; }
 
   // For instructions: of the threads that run at the moment, which are all in frames of one depth.
   Word* row(Row row) { return bases_[row.where] + std::size_t{row.number} * lanes; }

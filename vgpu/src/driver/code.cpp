@@ -108,8 +108,6 @@ Code::Code(const void* image, bool kept, const AssemblerOptions& options, void* 
 }
 
 Code::~Code() {
-  for (const auto& [name, variable] : variables_)
-    Program::get().drop_reached(reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
   for (const void* constant : constants_) Program::get().drop_constant(constant);
 }
 
@@ -189,9 +187,7 @@ void* Code::variable(Program& program, const char* name, std::size_t bytes) {
 
 void Code::note_variable(Program& program, const char* name, void* address, std::size_t bytes) {
   const auto [entry, is_new] = variables_.insert({name, {address, bytes}});
-  if (!is_new) return;
-  program.add_reached(reinterpret_cast<std::uintptr_t>(address), bytes);
-  if (ready_) add_constant(program, name, entry->second);
+  if (is_new && ready_) add_constant(program, name, entry->second);
 }
 
 void Code::add_constant(Program& program, const std::string& name, const OwnVariable& variable) {

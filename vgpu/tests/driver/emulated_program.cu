@@ -373,6 +373,27 @@ static unsigned fault() {
   expect(cudaMalloc(reinterpret_cast<void**>(const_cast<int**>(&to)), 4) == cudaErrorIllegalAddress, "an error that lasts");
   return 1;
 }
+// A variable's address as an argument, beside a kernel that is split in time.
+__device__ unsigned given_total;
+__global__ void add_index(unsigned* to, unsigned* total) {
+  to[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+  if (total && threadIdx.x == 0) atomicAdd(total, 1);
+}
+static unsigned variable_given() {
+  constexpr unsigned its_blocks = 1024, rounds = 60;
+  unsigned *const to = device<unsigned>(2 << 20), *total = nullptr, found = 0;
+  CHECK(cudaMemset(to, 0, 8 << 20));
+  CHECK(cudaGetSymbolAddress(reinterpret_cast<void**>(&total), given_total));
+  for (unsigned round = 0; round < rounds; ++round) {
+    add_index<<<its_blocks, 64>>>(to, round % 2 == 0 ? nullptr : total);
+    CHECK(cudaDeviceSynchronize());
+  }
+  CHECK(cudaMemcpyFromSymbol(&found, given_total, sizeof found));
+  expect(found == its_blocks * rounds / 2, "a variable by its address");
+  CHECK(cudaMemcpy(&found, to + its_blocks * 64 - 1, sizeof found, cudaMemcpyDeviceToHost));
+  expect(found == rounds, "what is beside it");
+  return found;
+}
 // By the last block, which another GPU may run.
 __global__ void out_of_bounds_at_last(int* to) {
   if (blockIdx.x == gridDim.x - 1) to[std::size_t{1} << 28] = 1;
@@ -397,7 +418,7 @@ static unsigned trap() {
 int main(int argc, char** argv) {
   const std::map<std::string, unsigned (*)()> all = {
       STEP(memory_kinds), STEP(managed), STEP(variables), STEP(atomics), STEP(blocks_alone), STEP(cooperative),    STEP(streams),
-      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(fault), STEP(far_fault), STEP(trap)};
+      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(variable_given), STEP(fault), STEP(far_fault), STEP(trap)};
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all)

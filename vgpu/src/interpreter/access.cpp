@@ -183,19 +183,19 @@ template <class T>
 struct Decrement {
   static T of(T old, T x, T) { return old == 0 || old > x ? x : static_cast<T>(old - 1); }
 };
-template <Small kind>
+template <Small Kind>
 std::uint16_t add_small(std::uint16_t a, std::uint16_t b) {
-  return to_small(kind, from_small(kind, a) + from_small(kind, b), FE_TONEAREST);
+  return to_small(Kind, from_small(Kind, a) + from_small(Kind, b), FE_TONEAREST);
 }
-template <Small kind>
+template <Small Kind>
 struct AddSmall {
-  static std::uint16_t of(std::uint16_t old, std::uint16_t x, std::uint16_t) { return add_small<kind>(old, x); }
+  static std::uint16_t of(std::uint16_t old, std::uint16_t x, std::uint16_t) { return add_small<Kind>(old, x); }
 };
-template <Small kind>
+template <Small Kind>
 struct AddTwoSmall {
   static std::uint32_t of(std::uint32_t old, std::uint32_t x, std::uint32_t) {
-    const auto low = add_small<kind>(static_cast<std::uint16_t>(old), static_cast<std::uint16_t>(x));
-    const auto high = add_small<kind>(static_cast<std::uint16_t>(old >> 16), static_cast<std::uint16_t>(x >> 16));
+    const auto low = add_small<Kind>(static_cast<std::uint16_t>(old), static_cast<std::uint16_t>(x));
+    const auto high = add_small<Kind>(static_cast<std::uint16_t>(old >> 16), static_cast<std::uint16_t>(x >> 16));
     return low | static_cast<std::uint32_t>(high) << 16;
   }
 };

@@ -53,19 +53,19 @@ struct Reverse {
   }
 };
 // The highest bit that is not the sign.
-template <class T, bool as_shift>
+template <class T, bool AsShift>
 struct FindHighest {
   static std::uint32_t of(T a) {
     using U = std::make_unsigned_t<T>;
     const U bits = static_cast<U>(std::is_signed_v<T> && a < 0 ? ~a : a);
     if (bits == 0) return ~std::uint32_t{0};
     const auto highest = static_cast<std::uint32_t>(63 - __builtin_clzll(bits));
-    return as_shift ? static_cast<std::uint32_t>(8 * sizeof(T) - 1) - highest : highest;
+    return AsShift ? static_cast<std::uint32_t>(8 * sizeof(T) - 1) - highest : highest;
   }
 };
 
 // By a number of 32 bits.
-template <class T, bool left>
+template <class T, bool Left>
 void shift(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b);
@@ -73,7 +73,7 @@ void shift(Warp& warp, const Op& op, Mask mask) {
     const auto by = static_cast<std::uint32_t>(b[lane]);
     const T value = get<T>(a[lane]);
     constexpr std::uint32_t bits = 8 * sizeof(T);
-    if constexpr (left)
+    if constexpr (Left)
       d[lane] =
           put(static_cast<T>(by < bits ? static_cast<T>(static_cast<std::make_unsigned_t<T>>(value) << by) : T{0}));
     else
@@ -81,7 +81,7 @@ void shift(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
-template <bool left, bool wraps>
+template <bool Left, bool Wraps>
 void funnel_shift(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
@@ -89,8 +89,8 @@ void funnel_shift(Warp& warp, const Op& op, Mask mask) {
     const std::uint64_t both =
         static_cast<std::uint32_t>(a[lane]) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(b[lane])) << 32;
     const auto given = static_cast<std::uint32_t>(c[lane]);
-    const std::uint32_t by = wraps ? given & 31 : std::min<std::uint32_t>(given, 32);
-    d[lane] = static_cast<std::uint32_t>(left ? both << by >> 32 : both >> by);
+    const std::uint32_t by = Wraps ? given & 31 : std::min<std::uint32_t>(given, 32);
+    d[lane] = static_cast<std::uint32_t>(Left ? both << by >> 32 : both >> by);
   });
 }
 
@@ -209,15 +209,15 @@ void dot(Warp& warp, const Op& op, Mask mask) {
 }
 
 // vabsdiff4: of bytes, how far they are apart; or the sum of that, and c.
-template <class T, bool adds>
+template <class T, bool Adds>
 void differ(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
   for_lanes(mask, [&](int lane) {
-    auto result = adds ? static_cast<std::uint32_t>(c[lane]) : 0;
+    auto result = Adds ? static_cast<std::uint32_t>(c[lane]) : 0;
     for (int shift = 0; shift < 32; shift += 8) {
       const int apart = std::abs(static_cast<T>(a[lane] >> shift) - static_cast<T>(b[lane] >> shift));
-      result += static_cast<std::uint32_t>(apart) << (adds ? 0 : shift);
+      result += static_cast<std::uint32_t>(apart) << (Adds ? 0 : shift);
     }
     d[lane] = result;
   });

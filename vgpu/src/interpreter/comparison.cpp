@@ -53,14 +53,14 @@ bool combined(const Op& op, bool value, bool with) {
 }
 
 // setp p|q, a, b, c: p is (a op b) with c, q is !(a op b) with c.
-template <class T, Relation relation>
+template <class T, Relation Relation>
 void set_predicate(Warp& warp, const Op& op, Mask mask) {
   Word *const d = warp.row(op.d), *const p = warp.row(op.p);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
   if (op.count == 0 && op.p.number == 0)
-    return for_lanes(mask, [&](int lane) { d[lane] = holds(relation, get<T>(a[lane]), get<T>(b[lane])); });
+    return for_lanes(mask, [&](int lane) { d[lane] = holds(Relation, get<T>(a[lane]), get<T>(b[lane])); });
   for_lanes(mask, [&](int lane) {
-    const bool value = holds(relation, get<T>(a[lane]), get<T>(b[lane]));
+    const bool value = holds(Relation, get<T>(a[lane]), get<T>(b[lane]));
     const bool with = ((c[lane] & 1) != 0) != op.negated_predicate;
     d[lane] = combined(op, value, with);
     p[lane] = combined(op, !value, with);
@@ -68,13 +68,13 @@ void set_predicate(Warp& warp, const Op& op, Mask mask) {
 }
 
 // set.CmpOp.dtype.stype: all ones or 1.0.
-template <class T, Relation relation>
+template <class T, Relation Relation>
 void set_value(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
   for_lanes(mask, [&](int lane) {
     const bool with = ((c[lane] & 1) != 0) != op.negated_predicate;
-    const bool value = combined(op, holds(relation, get<T>(a[lane]), get<T>(b[lane])), with);
+    const bool value = combined(op, holds(Relation, get<T>(a[lane]), get<T>(b[lane])), with);
     d[lane] = !value ? 0 : op.offset != 0 ? put(1.0F) : Word{~std::uint32_t{0}};
   });
 }
@@ -84,7 +84,7 @@ float flushed(Word word) {
   const auto value = get<float>(word);
   return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
 }
-template <bool predicate>
+template <bool Predicate>
 void compare_flushed(Warp& warp, const Op& op, Mask mask) {
   Word *const d = warp.row(op.d), *const p = warp.row(op.p);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
@@ -92,7 +92,7 @@ void compare_flushed(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     const bool value = holds(relation, flushed(a[lane]), flushed(b[lane]));
     const bool with = ((c[lane] & 1) != 0) != op.negated_predicate, result = combined(op, value, with);
-    if (predicate) {
+    if (Predicate) {
       d[lane] = result;
       p[lane] = combined(op, !value, with);
     } else {
@@ -101,9 +101,9 @@ void compare_flushed(Warp& warp, const Op& op, Mask mask) {
   });
 }
 
-template <class T, Relation relation>
+template <class T, Relation Relation>
 Op::Run with_relation(bool predicate) {
-  return predicate ? &set_predicate<T, relation> : &set_value<T, relation>;
+  return predicate ? &set_predicate<T, Relation> : &set_value<T, Relation>;
 }
 
 template <class T>
@@ -147,7 +147,7 @@ Op::Run find_relation(Relation relation, bool predicate) {
 }
 
 // Of 16 bits, one or two at a time; two give p and q.
-template <Small kind>
+template <Small Kind>
 void compare_small(Warp& warp, const Op& op, Mask mask) {
   Word *const d = warp.row(op.d), *const p = warp.row(op.p);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
@@ -155,8 +155,8 @@ void compare_small(Warp& warp, const Op& op, Mask mask) {
   const bool two = (op.offset & 0x100) != 0, flushes = (op.offset & 0x200) != 0;
   for_lanes(mask, [&](int lane) {
     const auto part = [&](Word word, int shift) {
-      const double value = from_small(kind, static_cast<std::uint16_t>(word >> shift));
-      return flushes ? without_subnormals(kind, value) : value;
+      const double value = from_small(Kind, static_cast<std::uint16_t>(word >> shift));
+      return flushes ? without_subnormals(Kind, value) : value;
     };
     const bool with = ((c[lane] & 1) != 0) != op.negated_predicate;
     const bool first = holds(relation, part(a[lane], 0), part(b[lane], 0));
@@ -167,7 +167,7 @@ void compare_small(Warp& warp, const Op& op, Mask mask) {
 }
 
 // set of them: 1.0 of 16 bits or all ones, for each.
-template <Small kind>
+template <Small Kind>
 void set_small(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
@@ -178,8 +178,8 @@ void set_small(Warp& warp, const Op& op, Mask mask) {
     Word result = 0;
     for (int shift = 0; shift <= (two ? 16 : 0); shift += 16) {
       const auto part = [&](Word word) {
-        const double value = from_small(kind, static_cast<std::uint16_t>(word >> shift));
-        return flushes ? without_subnormals(kind, value) : value;
+        const double value = from_small(Kind, static_cast<std::uint16_t>(word >> shift));
+        return flushes ? without_subnormals(Kind, value) : value;
       };
       if (combined(op, holds(relation, part(a[lane]), part(b[lane])), with)) result |= Word{op.target} << shift;
     }

@@ -30,14 +30,17 @@ void cut(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) { d[lane] = extended(static_cast<D>(get<S>(a[lane]))); });
 }
 
+template <class T>
+using Longest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+
 template <class S, class D>
 void clamp_whole(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word* const a = warp.row(op.a);
   for_lanes(mask, [&](int lane) {
-    const auto value = static_cast<Int128>(get<S>(a[lane]));
-    const auto least = static_cast<Int128>(std::numeric_limits<D>::min());
-    const auto most = static_cast<Int128>(std::numeric_limits<D>::max());
+    const auto value = Int128{Longest<S>{get<S>(a[lane])}};
+    const auto least = Int128{Longest<D>{std::numeric_limits<D>::min()}};
+    const auto most = Int128{Longest<D>{std::numeric_limits<D>::max()}};
     d[lane] = extended(static_cast<D>(std::clamp(value, least, most)));
   });
 }

@@ -49,11 +49,11 @@ void is_shared(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) { d[lane] = (a[lane] - base < warp.block.shared_bytes) != (op.offset != 0); });
 }
 
-template <bool gives_nanoseconds>
+template <bool GivesNanoseconds>
 void read_clock(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
-  const auto now = gives_nanoseconds ? std::chrono::system_clock::now().time_since_epoch()
-                                     : std::chrono::steady_clock::now().time_since_epoch();
+  const auto now = GivesNanoseconds ? std::chrono::system_clock::now().time_since_epoch()
+                                    : std::chrono::steady_clock::now().time_since_epoch();
   const auto count = static_cast<Word>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   for_lanes(mask, [&](int lane) { d[lane] = op.offset != 0 ? count >> 32 : count; });
 }

@@ -71,22 +71,22 @@ struct CopySign {
   static T of(T a, T b) { return std::copysign(b, a); }
 };
 // The number where one is none; of zeros the one with the sign.
-template <class T, bool keeps_nan>
+template <class T, bool KeepsNan>
 struct Min {
   static T of(T a, T b) {
     if (std::isnan(a) || std::isnan(b)) {
-      if (keeps_nan) return std::numeric_limits<T>::quiet_NaN();
+      if (KeepsNan) return std::numeric_limits<T>::quiet_NaN();
       return std::isnan(a) ? b : a;
     }
     if (a == b) return std::signbit(a) ? a : b;
     return a < b ? a : b;
   }
 };
-template <class T, bool keeps_nan>
+template <class T, bool KeepsNan>
 struct Max {
   static T of(T a, T b) {
     if (std::isnan(a) || std::isnan(b)) {
-      if (keeps_nan) return std::numeric_limits<T>::quiet_NaN();
+      if (KeepsNan) return std::numeric_limits<T>::quiet_NaN();
       return std::isnan(a) ? b : a;
     }
     if (a == b) return std::signbit(a) ? b : a;

@@ -36,7 +36,6 @@ Grid::Grid(const Program& its_program, std::uint32_t kernel_number, const Launch
       number(++launches) {
   if (!details.unsupported.empty()) throw Fault(Fault::Kind::unsupported, details.name + ": " + details.unsupported);
 }
-Grid::~Grid() = default;
 
 Dim3 Grid::index_of(std::uint64_t block) const {
   const Dim3 shape = launch.grid;

@@ -69,23 +69,23 @@ namespace {
 
 // a op b, and with c; of two values in one word where the type has two.
 using Compute = double (*)(double, double, double);
-template <Small kind, Compute compute, bool two>
+template <Small Kind, Compute Compute, bool Two>
 void calculate(Warp& warp, const Op& op, Mask mask) {
   Word* const d = warp.row(op.d);
   const Word *const a = warp.row(op.a), *const b = warp.row(op.b), *const c = warp.row(op.c);
   for_lanes(mask, [&](int lane) {
     Word result = 0;
-    for (int shift = 0; shift <= (two ? 16 : 0); shift += 16) {
+    for (int shift = 0; shift <= (Two ? 16 : 0); shift += 16) {
       const bool flushes = (op.offset & 4) != 0;
       const auto part = [&](Word word) {
-        const double value = from_small(kind, static_cast<std::uint16_t>(word >> shift));
-        return flushes ? without_subnormals(kind, value) : value;
+        const double value = from_small(Kind, static_cast<std::uint16_t>(word >> shift));
+        return flushes ? without_subnormals(Kind, value) : value;
       };
-      double value = compute(part(a[lane]), part(b[lane]), part(c[lane]));
+      double value = Compute(part(a[lane]), part(b[lane]), part(c[lane]));
       if ((op.offset & 1) != 0) value = value > 0 ? std::min(value, 1.0) : 0;  // .sat
       if ((op.offset & 2) != 0 && value <= 0) value = 0;                       // .relu
-      std::uint16_t bits = to_small(kind, value, FE_TONEAREST);
-      if (flushes) bits = to_small(kind, without_subnormals(kind, from_small(kind, bits)), FE_TONEAREST);
+      std::uint16_t bits = to_small(Kind, value, FE_TONEAREST);
+      if (flushes) bits = to_small(Kind, without_subnormals(Kind, from_small(Kind, bits)), FE_TONEAREST);
       result |= Word{bits} << shift;
     }
     d[lane] = result;
@@ -117,18 +117,18 @@ double max_of(double a, double b, double) {
 double min_or_nan(double a, double b, double c) { return std::isnan(a) || std::isnan(b) ? a + b : min_of(a, b, c); }
 double max_or_nan(double a, double b, double c) { return std::isnan(a) || std::isnan(b) ? a + b : max_of(a, b, c); }
 
-template <Small kind, bool two>
+template <Small Kind, bool Two>
 Op::Run find_of(const Qualified& q) {
-  if (q.is("add")) return &calculate<kind, sum_of, two>;
-  if (q.is("sub")) return &calculate<kind, difference_of, two>;
-  if (q.is("mul")) return &calculate<kind, product_of, two>;
-  if (q.is("fma")) return &calculate<kind, fma_of, two>;
-  if (q.is("neg")) return &calculate<kind, negative_of, two>;
-  if (q.is("abs")) return &calculate<kind, size_of, two>;
-  if (q.is("min")) return q.has(".NaN") ? &calculate<kind, min_or_nan, two> : &calculate<kind, min_of, two>;
-  if (q.is("max")) return q.has(".NaN") ? &calculate<kind, max_or_nan, two> : &calculate<kind, max_of, two>;
-  if (q.is("ex2")) return &calculate<kind, power_of, two>;
-  if (q.is("tanh")) return &calculate<kind, tangent_of, two>;
+  if (q.is("add")) return &calculate<Kind, sum_of, Two>;
+  if (q.is("sub")) return &calculate<Kind, difference_of, Two>;
+  if (q.is("mul")) return &calculate<Kind, product_of, Two>;
+  if (q.is("fma")) return &calculate<Kind, fma_of, Two>;
+  if (q.is("neg")) return &calculate<Kind, negative_of, Two>;
+  if (q.is("abs")) return &calculate<Kind, size_of, Two>;
+  if (q.is("min")) return q.has(".NaN") ? &calculate<Kind, min_or_nan, Two> : &calculate<Kind, min_of, Two>;
+  if (q.is("max")) return q.has(".NaN") ? &calculate<Kind, max_or_nan, Two> : &calculate<Kind, max_of, Two>;
+  if (q.is("ex2")) return &calculate<Kind, power_of, Two>;
+  if (q.is("tanh")) return &calculate<Kind, tangent_of, Two>;
   return nullptr;
 }
 

@@ -20,7 +20,6 @@ class Grid {
        const Memory* memory);
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
-  ~Grid();
 
   void run();
 
@@ -95,8 +94,7 @@ class Warp {
   bool ended() const { return live_ == 0; }
 
   // For instructions: of the threads that run at the moment, which are all in frames of one depth.
-  Word* row(Row row) { return bases_[row.where] + std::size_t{row.number} * lanes; }
-  Word* frame_row(std::uint32_t number) { return bases_[Row::frame] + std::size_t{number} * lanes; }
+  Word* row(Row place) { return bases_[place.where] + std::size_t{place.number} * lanes; }
   std::byte* frame_bytes(int lane) { return frame_bytes_ + static_cast<std::size_t>(lane) * frame_stride_; }
   // Where `bytes` bytes are that a thread means. Throws Fault where it may not touch them.
   std::byte* at(const Op& op, int lane, const Word* base, std::size_t bytes) {

@@ -53,7 +53,7 @@ void vote(Warp& warp, const Op& op, Mask mask) {
   for_lanes(mask, [&](int lane) { d[lane] = result; });
 }
 
-template <class T, bool all_alike>
+template <class T, bool AllAlike>
 void match(Warp& warp, const Op& op, Mask mask) {
   Word *const d = warp.row(op.d), *const p = warp.row(op.p);
   std::array<Word, lanes> given{};
@@ -65,8 +65,8 @@ void match(Warp& warp, const Op& op, Mask mask) {
                                 get<T>(given[static_cast<std::size_t>(lane)]))
               << other;
     });
-    d[lane] = all_alike && same != mask ? 0 : same;
-    if (all_alike) p[lane] = same == mask;
+    d[lane] = AllAlike && same != mask ? 0 : same;
+    if (AllAlike) p[lane] = same == mask;
   });
 }
 
@@ -105,9 +105,9 @@ void active(Warp& warp, const Op& op, Mask mask) {
 }
 
 // The number of the one of `names` that the instruction has, -1 for none.
-template <std::size_t n>
-std::int64_t which(const Qualified& q, const std::array<std::string_view, n>& names) {
-  for (std::size_t i = 0; i < n; ++i)
+template <std::size_t N>
+std::int64_t which(const Qualified& q, const std::array<std::string_view, N>& names) {
+  for (std::size_t i = 0; i < N; ++i)
     if (q.has(names[i])) return static_cast<std::int64_t>(i);
   return -1;
 }

@@ -93,6 +93,7 @@ class CudaParts final : public Parts {
   }
 
   void order() override {
+    if (streams_.size() == 2) return order_two();
     gather();
     if (news_[0] == News::none) return;
     if (streams_.size() > 1) {
@@ -126,6 +127,13 @@ class CudaParts final : public Parts {
   }
 
  private:
+  // Each waits for the other itself, which takes 2 us of both; one after the other, by way of part 0, 10 us.
+  void order_two() {
+    begin_together();
+    order_part(0);
+    order_part(1);
+  }
+
   CUstream stream(std::size_t part) const { return static_cast<CUstream>(streams_[part].native()); }
 
   // The event behind all that the part was given. Two in turn: while threads still have their parts wait for one, its

@@ -25,6 +25,15 @@ std::uint64_t blocks_of_a_page(std::uint64_t blocks, int parts, std::size_t byte
   return blocks / step >= 32 * static_cast<std::uint64_t>(parts) ? step : 1;
 }
 
+std::uint64_t step_of_slices(const ptx::GridShape& grid, int parts, std::uint64_t step) {
+  const std::uint64_t row = grid.x, slice = grid.z > 1 ? row * grid.y : row;
+  const std::uint64_t slices = grid.z > 1 ? grid.z : grid.y, n = static_cast<std::uint64_t>(parts);
+  const std::uint64_t at_a_time = std::max<std::uint64_t>(1, (step + slice / 2) / slice);
+  const std::uint64_t steps = (slices + at_a_time - 1) / at_a_time;
+  const std::uint64_t most = (steps + n - 1) / n * at_a_time;  // slices of a part
+  return 32 * most * n <= 33 * slices ? at_a_time * slice : step;
+}
+
 StealingQueue::StealingQueue(std::vector<Chunk> chunks, std::uint64_t least)
     : left_(std::move(chunks)), least_(std::max<std::uint64_t>(least, 1)) {}
 

@@ -2,6 +2,8 @@
 // paper, section III.B).
 #pragma once
 
+#include "vgpu/src/ptx/block_index.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +25,10 @@ std::vector<Chunk> split_evenly(std::uint64_t blocks, int parts, std::uint64_t s
 // How many blocks use a page of a buffer of `bytes` bytes, if blocks use it in their order: chunks of multiples of that
 // begin where pages do. 1 where no whole number of blocks does, and where chunks would be uneven by more than 1/32.
 std::uint64_t blocks_of_a_page(std::uint64_t blocks, int parts, std::size_t bytes, std::size_t page_bytes);
+
+// A step near `step` with which chunks are whole planes of a grid, or whole rows of one plane (ptx::launch_shape()).
+// `step` itself where chunks would be uneven by more than 1/32.
+std::uint64_t step_of_slices(const ptx::GridShape& grid, int parts, std::uint64_t step);
 
 // The blocks of one launch, given out piece by piece: a part that has none left takes from the end of what the part
 // with most has left (the paper's CTA stealing).

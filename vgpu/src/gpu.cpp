@@ -177,8 +177,8 @@ void Gpu::check_arguments(const KernelInfo& kernel, const std::vector<Argument>&
                       " bytes, expected " + std::to_string(kernel.parameters[i].bytes));
 }
 
-// Chunks begin where pages of the largest chunked buffer do that is an argument.
-std::uint64_t Gpu::step_for(std::uint64_t blocks, const std::vector<Argument>& arguments) const {
+// Chunks begin where pages of the largest chunked buffer do that is an argument, and are whole slices of the grid.
+std::uint64_t Gpu::step_for(const Launch& launch, const std::vector<Argument>& arguments) const {
   std::size_t most = 0;
   for (const Argument& argument : arguments) {
     if (argument.bytes != sizeof(void*)) continue;
@@ -188,7 +188,9 @@ std::uint64_t Gpu::step_for(std::uint64_t blocks, const std::vector<Argument>& a
     const Buffer* buffer = buffer_with(address, begin);
     if (buffer && address == begin && buffer->kind == Placement::Kind::chunked) most = std::max(most, buffer->bytes);
   }
-  return most == 0 ? 1 : blocks_of_a_page(blocks, parts(), most, machine_->page_bytes());
+  const ptx::GridShape grid{launch.grid.x, launch.grid.y, launch.grid.z};
+  const std::uint64_t step = most == 0 ? 1 : blocks_of_a_page(grid.blocks(), parts(), most, machine_->page_bytes());
+  return step_of_slices(grid, parts(), step);
 }
 
 Gpu::Checked Gpu::check_launch(const Kernel& kernel, const Launch& launch,
@@ -226,7 +228,7 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
     return;
   }
   const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, std::move(local));
-  run_chunks(streams, blocks, step_for(blocks, arguments),
+  run_chunks(streams, blocks, step_for(launch, arguments),
              [split, its_code = kernel.code_, index = kernel.index_](int part, const Chunk& piece, dcgn::Stream& its) {
                split->run(its_code->binary(), index, part, piece, its);
              });

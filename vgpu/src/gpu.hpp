@@ -207,7 +207,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   };
   Checked check_launch(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) const;
   void check_arguments(const KernelInfo& kernel, const std::vector<Argument>& arguments) const;
-  std::uint64_t step_for(std::uint64_t blocks, const std::vector<Argument>& arguments) const;
+  std::uint64_t step_for(const Launch& launch, const std::vector<Argument>& arguments) const;
 
   std::unique_ptr<Machine> machine_;
   bool native_atomics_ = true;

@@ -75,7 +75,7 @@ std::vector<Placement> Gpu::sample(const std::vector<void*>& memory, std::uint64
   const auto parts_here = static_cast<std::uint64_t>(parts());
   const std::uint64_t of_each = (blocks + parts_here - 1) / parts_here;
   std::vector<std::vector<Chunk>> chosen;
-  for (const Chunk& chunk : split_evenly(all, parts(), step_for(all, arguments)))
+  for (const Chunk& chunk : split_evenly(all, parts(), step_for(launch, arguments)))
     chosen.push_back(chosen_blocks(chunk, of_each));
   const SplitLaunch split(*this, launch, arguments, {});
   const std::vector<Saved> saved = save();

@@ -62,7 +62,8 @@ void SplitLaunch::run(Binary& binary, std::size_t kernel, int part, const Chunk&
        {&split.first.x, &split.first.y, &split.first.z, &split.grid.x, &split.grid.y, &split.grid.z})
     arguments.places.push_back(word);
   Launch of_piece = launch_;
-  of_piece.grid = static_cast<unsigned>(piece.count);
+  const ptx::GridShape shape = ptx::launch_shape(grid_, piece.first, piece.count);
+  of_piece.grid = Dim3(shape.x, shape.y, shape.z);
   binary.launch(kernel, part, stream, of_piece, false, arguments.places);
 }
 

@@ -21,7 +21,7 @@ namespace {
 using Values = std::map<std::string, std::uint64_t, std::less<>>;
 
 // Runs a kernel of straight code with branches forward. `inputs` has what is read but not written: [parameter] and
-// %ctaid.x.
+// %ctaid.
 class Evaluator {
  public:
   explicit Evaluator(const std::string& prologue)
@@ -95,20 +95,22 @@ class Grids {
   std::mt19937_64 random_{seed_};
 };
 
-Values split_inputs(const SplitArguments& a, std::uint32_t number) {
+Values split_inputs(const SplitArguments& a, BlockIndex within) {
   return {{"[dcgn_first_x]", a.first.x}, {"[dcgn_first_y]", a.first.y}, {"[dcgn_first_z]", a.first.z},
           {"[dcgn_grid_x]", a.grid.x},   {"[dcgn_grid_y]", a.grid.y},   {"[dcgn_grid_z]", a.grid.z},
-          {"%ctaid.x", number}};
+          {"%ctaid.x", within.x},        {"%ctaid.y", within.y},        {"%ctaid.z", within.z}};
 }
 
-void expect_split(const Evaluator& kernel, const SplitArguments& a, std::uint32_t number) {
+// Of the chunk's block `number`, launched as a grid of this shape.
+void expect_split(const Evaluator& kernel, const SplitArguments& a, const GridShape& shape, std::uint32_t number) {
+  const BlockIndex within = shape.index_of(number);
   // The definition: x fastest.
   const std::uint64_t whole = a.grid.number_of(a.first) + number;
   const BlockIndex expected = {static_cast<std::uint32_t>(whole % a.grid.x),
                                static_cast<std::uint32_t>(whole / a.grid.x % a.grid.y),
                                static_cast<std::uint32_t>(whole / (static_cast<std::uint64_t>(a.grid.x) * a.grid.y))};
-  ASSERT_EQ(split_index(a, number), expected);
-  const Values values = kernel.run(split_inputs(a, number));
+  ASSERT_EQ(split_index(a, within), expected);
+  const Values values = kernel.run(split_inputs(a, within));
   ASSERT_EQ(values.at("%dcgn_ctaid_x"), expected.x);
   ASSERT_EQ(values.at("%dcgn_ctaid_y"), expected.y);
   ASSERT_EQ(values.at("%dcgn_ctaid_z"), expected.z);
@@ -127,12 +129,15 @@ TEST(BlockIndex, chunks_cover_each_block_of_a_grid_once) {
     const GridShape grid = grids.small();
     std::map<std::uint64_t, int> seen;
     for (std::uint64_t first = 0; first < grid.blocks();) {
-      const std::uint64_t count = std::min(1 + grids.number(std::uint64_t{40}), grid.blocks() - first);
+      const std::uint64_t unit = round % 3 == 0 ? 1 : round % 3 == 1 ? grid.x : std::uint64_t{grid.x} * grid.y;
+      const std::uint64_t count = std::min(unit * (1 + grids.number(std::uint64_t{40})), grid.blocks() - first);
+      const GridShape shape = launch_shape(grid, first, count);
+      ASSERT_EQ(shape.blocks(), count);
       for (std::uint32_t number = 0; number < count; ++number) {
         const SplitArguments arguments{grid.index_of(first), grid};
-        expect_split(kernel, arguments, number);
+        expect_split(kernel, arguments, shape, number);
         if (HasFatalFailure()) return;
-        const BlockIndex index = split_index(arguments, number);
+        const BlockIndex index = split_index(arguments, shape.index_of(number));
         ASSERT_TRUE(index.x < grid.x && index.y < grid.y && index.z < grid.z);
         ++seen[grid.number_of(index)];
       }
@@ -141,6 +146,22 @@ TEST(BlockIndex, chunks_cover_each_block_of_a_grid_once) {
     ASSERT_EQ(seen.size(), grid.blocks());
     for (const auto& [block, times] : seen) ASSERT_EQ(times, 1) << block;
   }
+}
+
+TEST(BlockIndex, chunks_of_planes_and_rows_are_launched_as_such) {
+  const auto expect_shape = [](GridShape grid, std::uint64_t first, std::uint64_t count, GridShape expected) {
+    const GridShape shape = launch_shape(grid, first, count);
+    EXPECT_EQ(shape.x, expected.x);
+    EXPECT_EQ(shape.y, expected.y);
+    EXPECT_EQ(shape.z, expected.z);
+  };
+  expect_shape({4, 3, 10}, 24, 36, {4, 3, 3});
+  expect_shape({4, 3, 10}, 16, 8, {4, 2, 1});
+  expect_shape({4, 3, 10}, 20, 8, {8, 1, 1});  // rows of two planes
+  expect_shape({4, 3, 10}, 1, 2, {2, 1, 1});
+  expect_shape({4, 3, 10}, 3, 2, {2, 1, 1});
+  expect_shape({1, 65535, 1}, 32768, 32767, {1, 32767, 1});
+  expect_shape({1 << 30, 1, 1}, 5, 1 << 29, {1 << 29, 1, 1});
 }
 
 TEST(BlockIndex, is_right_in_the_largest_grids) {
@@ -152,7 +173,7 @@ TEST(BlockIndex, is_right_in_the_largest_grids) {
     const std::uint64_t first = grids.number(grid.blocks());
     const std::uint64_t most = std::min<std::uint64_t>(grid.blocks() - first, 0x7fffffffU);
     const auto number = static_cast<std::uint32_t>(round % 3 == 0 ? most - 1 : grids.number(most));
-    expect_split(kernel, {grid.index_of(first), grid}, number);
+    expect_split(kernel, {grid.index_of(first), grid}, launch_shape(grid, first, most), number);
     if (HasFatalFailure()) return;
   }
 }

@@ -38,6 +38,15 @@ TEST(Chunks, are_a_run_each_that_covers_the_grid_evenly) {
   EXPECT_EQ(split_evenly(1, 8)[0].count, 1U);
 }
 
+TEST(Chunks, are_whole_slices_of_a_grid_if_that_costs_little) {
+  EXPECT_EQ(step_of_slices({8, 128, 1022}, 2, 1), 1024U) << "planes";
+  EXPECT_EQ(step_of_slices({64, 500, 1}, 2, 1), 64U) << "rows";
+  EXPECT_EQ(step_of_slices({64, 500, 1}, 2, 200), 192U) << "rows, near what was asked for";
+  EXPECT_EQ(step_of_slices({64, 500, 2}, 2, 1), 32000U) << "as many planes as parts";
+  EXPECT_EQ(step_of_slices({64, 500, 3}, 2, 7), 7U) << "an odd plane";
+  EXPECT_EQ(step_of_slices({1000, 1, 1}, 2, 7), 7U) << "one row";
+}
+
 TEST(Chunks, begin_where_pages_do_if_that_costs_little) {
   constexpr std::size_t page = 4096;
   // Four blocks a page, 400 pages.

@@ -18,11 +18,23 @@ std::uint64_t GridShape::number_of(BlockIndex index) const {
   return (static_cast<std::uint64_t>(index.z) * y + index.y) * x + index.x;
 }
 
-// Nothing overflows: first.x and number are both below 2^31, and first.y + x / grid.x is below 2^31 + 2^16.
-BlockIndex split_index(const SplitArguments& arguments, std::uint32_t number) {
+GridShape launch_shape(const GridShape& grid, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t row = grid.x, plane = row * grid.y;
+  const auto in_numbers_of = [](std::uint64_t blocks) { return static_cast<std::uint32_t>(blocks); };
+  if (first % plane == 0 && count % plane == 0) return {grid.x, grid.y, in_numbers_of(count / plane)};
+  if (first % row == 0 && count % row == 0 && first % plane + count <= plane)
+    return {grid.x, in_numbers_of(count / row), 1};
+  return {in_numbers_of(count), 1, 1};
+}
+
+// Nothing overflows: first.x and within.x are both below 2^31, and first.y + x / grid.x is below 2^31 + 2^16; where
+// within.y or within.z is not 0, no sum reaches the grid's size.
+BlockIndex split_index(const SplitArguments& arguments, BlockIndex within) {
   BlockIndex index = arguments.first;
   const GridShape& grid = arguments.grid;
-  index.x += number;
+  index.x += within.x;
+  index.y += within.y;
+  index.z += within.z;
   if (index.x < grid.x) return index;
   const std::uint32_t rows = index.x / grid.x;
   index.x -= rows * grid.x;
@@ -45,6 +57,10 @@ std::string split_prologue() {
 	ld.param.u32 %dcgn_nctaid_z, [dcgn_grid_z];
 	mov.u32 %dcgn_t0, %ctaid.x;
 	add.u32 %dcgn_ctaid_x, %dcgn_ctaid_x, %dcgn_t0;
+	mov.u32 %dcgn_t0, %ctaid.y;
+	add.u32 %dcgn_ctaid_y, %dcgn_ctaid_y, %dcgn_t0;
+	mov.u32 %dcgn_t0, %ctaid.z;
+	add.u32 %dcgn_ctaid_z, %dcgn_ctaid_z, %dcgn_t0;
 	setp.lt.u32 %dcgn_p, %dcgn_ctaid_x, %dcgn_nctaid_x;
 	@%dcgn_p bra $dcgn_index;
 	div.u32 %dcgn_t0, %dcgn_ctaid_x, %dcgn_nctaid_x;

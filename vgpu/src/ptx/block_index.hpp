@@ -1,8 +1,10 @@
 // The index of a block within the whole grid, from its number within a chunk: as numbers on the host, and as PTX.
 //
-// A grid's blocks are numbered with x fastest (the 2014 paper, section III.B). A chunk is a run of these numbers, and
-// its kernel is launched as a grid of one dimension with as many blocks. It is given where the chunk begins as an index
-// rather than as a number: so 32 bits do, and two divisions, which a grid of one dimension skips.
+// A grid's blocks are numbered with x fastest (the 2014 paper, section III.B), and a chunk is a run of these numbers. A
+// chunk of whole planes, of whole rows of a plane, or of a piece of a row is launched as a grid of the same shape: to
+// have a block's index, its kernel adds. Any other is launched as a grid of one dimension, and its kernel divides,
+// which a stencil's blocks notice (1.28 times as long on H200). A kernel is given where the chunk begins as an index
+// rather than as a number, so that 32 bits do.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +40,11 @@ struct EarlyExitArguments {
 };
 static_assert(sizeof(EarlyExitArguments) == 16);
 
-// The index of the chunk's block `number`, below 2^31 - 1, by the arithmetic that a kernel does.
-BlockIndex split_index(const SplitArguments& arguments, std::uint32_t number);
+// The grid that a chunk is launched as, of less than 2^31 blocks, which are in this order those of the chunk.
+GridShape launch_shape(const GridShape& grid, std::uint64_t first, std::uint64_t count);
+
+// The index of a block in the whole grid, from its index in what launch_shape() says, by the arithmetic of a kernel.
+BlockIndex split_index(const SplitArguments& arguments, BlockIndex within);
 
 // PTX for the beginning of a kernel, which reads the parameters above:
 // leaves the index in %dcgn_ctaid_x, _y, _z and the grid in %dcgn_nctaid_x, _y, _z;

@@ -86,7 +86,8 @@ Module Gpu::load(const std::string& name, const std::string& text, const Assembl
   return Module(std::make_shared<LoadedCode>(shared_from_this(), name, text, its_options, std::move(own)));
 }
 
-void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch) {
+void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch,
+                     bool first_last) {
   ++statistics.launches;
   const bool alone = options.schedule == Schedule::part_0;
   std::vector<Chunk> chunks = split_evenly(blocks, alone ? 1 : parts(), step);
@@ -105,8 +106,11 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
     }
   };
   if (alone || !machine_->gains_by_threads()) {
-    streams.order();
-    for (int part = 0; part < parts(); ++part) give(part);
+    if (first_last)
+      streams.order_first_last();
+    else
+      streams.order();
+    for (int part = parts(); part-- > 0;) give(part);
     return;
   }
   if (!crew_) crew_ = std::make_unique<Crew>(parts() - 1);
@@ -218,7 +222,7 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
 
   Parts& streams = *stream.parts_;
   const bool split_now = !whole && options.schedule != Schedule::part_0;
-  std::vector<LocalWord> local = look_at_memory(streams, launch, info, traits.memory, arguments, split_now);
+  const std::vector<LocalWord> local = look_at_memory(streams, launch, info, traits.memory, arguments, split_now);
   if (whole) {
     ++statistics.launches;
     ++statistics.whole;
@@ -227,11 +231,16 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
                                PartArguments(*this, arguments, local, 0).places);
     return;
   }
-  const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, std::move(local));
-  run_chunks(streams, blocks, step_for(launch, arguments),
-             [split, its_code = kernel.code_, index = kernel.index_](int part, const Chunk& piece, dcgn::Stream& its) {
-               split->run(its_code->binary(), index, part, piece, its);
-             });
+  const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, local);
+  // The last block reads what all have written, which is mostly small, and so on part 0.
+  const bool first_last = traits.memory.hands_over;
+  run_chunks(
+      streams, blocks, step_for(launch, arguments),
+      [split, its_code = kernel.code_, index = kernel.index_](int part, const Chunk& piece, dcgn::Stream& its) {
+        split->run(its_code->binary(), index, part, piece, its);
+      },
+      first_last);
+  join_reduced(streams, local);
 }
 
 void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_of) {

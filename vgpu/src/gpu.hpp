@@ -31,6 +31,7 @@ struct Buffer {
   Placement::Kind kind = Placement::Kind::chunked;
   std::vector<std::unique_ptr<Range>> copies;  // of a replicated one: for parts 1, 2, ...
   LocalCopies local{};                         // made by themselves
+  ReducedCopies reduced{};
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
@@ -182,13 +183,25 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::vector<Buffer*> buffers_near(std::uintptr_t address);
   // What was copied of all buffers is no more what they hold.
   void all_written(const Parts* by);
-  bool make_local(Parts& streams, Buffer& buffer);
+  bool make_local(Parts& streams, Buffer& buffer, bool at_once);
   bool reserve_local(Buffer& buffer);
+  RangesOfParts reserve_copies(const Buffer& buffer);
+  bool fits_local(std::size_t bytes) const;
+  // gpu_reductions.cpp: what a launch only reduces into. Adds the words of its arguments for which some parts get the
+  // address of a copy, which join_reduced() adds to the buffer behind the launch.
+  void reduce_apart(Parts& streams, const KernelInfo& kernel, const ptx::MemoryUse& memory,
+                    const std::vector<Argument>& arguments, std::vector<LocalWord>& words);
+  bool use_reduced(Parts& streams, Buffer& buffer, const ptx::Reduction& reduction);
+  void join_reduced(Parts& streams, const std::vector<LocalWord>& words);
+  Binary& joining_code(const ptx::Reduction& reduction);
+  void drop_reduced(Buffer& buffer);
   // While all parts are idle; and of all buffers, waiting for the parts.
   void drop_local(Buffer& buffer);
   void drop_local(bool current_too);
-  // Runs all blocks of a launch, a chunk on each part or as they are stolen.
-  void run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch);
+  // Runs all blocks of a launch, a chunk on each part or as they are stolen. `first_last`: part 0's had better end
+  // last.
+  void run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch,
+                  bool first_last = false);
   void steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch);
   // All buffers as they are.
   struct Saved {
@@ -221,6 +234,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::unique_ptr<Range> spare(const PageMap& pages, Placement::Kind kind);
   void drop_spare();
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
+  std::map<ptx::Reduction, std::unique_ptr<Binary>> joining_code_;
   std::unique_ptr<Stream> own_stream_;
   std::unique_ptr<Crew> crew_;                                      // since a launch gained by it
   std::vector<std::vector<std::unique_ptr<Marker>>> idle_markers_;  // by part, for stealing

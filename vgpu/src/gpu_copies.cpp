@@ -19,6 +19,11 @@ struct Pointer {
   const ptx::PointerUse* use;
 };
 
+// A buffer of no more bytes, which so many blocks read, is copied for its first launch: that takes a part 4 us and it
+// waits for no other, while each of the blocks would wait for a link.
+constexpr std::size_t small_bytes = std::size_t{1} << 20;
+constexpr std::uint64_t many_blocks = 1024;
+
 }  // namespace
 
 Buffer* Gpu::buffer_with(const void* address) {
@@ -51,7 +56,14 @@ void Gpu::all_written(const Parts* by) {
 
 void Gpu::strike(Parts& parts) {
   std::erase(streams_, &parts);
-  for (auto& [address, buffer] : buffers_) std::erase(buffer.local.writers, &parts);
+  for (auto& [address, buffer] : buffers_) {
+    std::erase(buffer.local.writers, &parts);
+    if (LocalCopies& local = buffer.local; local.made_by == &parts) {
+      local.current = local.current && local.made && local.made->done();
+      local.made_by = nullptr;
+    }
+    if (buffer.reduced.by == &parts) buffer.reduced.by = nullptr;
+  }
 }
 
 void Gpu::keep_single(const void* memory) {
@@ -59,6 +71,7 @@ void Gpu::keep_single(const void* memory) {
 }
 
 void Gpu::drop_local(Buffer& buffer) {
+  drop_reduced(buffer);
   LocalCopies& local = buffer.local;
   if (!local.ranges.empty()) local_bytes_ -= buffer.pages.bytes();
   LocalCopies none;
@@ -71,7 +84,7 @@ void Gpu::drop_local(Buffer& buffer) {
 void Gpu::drop_local(bool current_too) {
   synchronize_all();
   for (auto& [address, buffer] : buffers_)
-    if (current_too || !buffer.local.current) drop_local(buffer);
+    if (current_too || (!buffer.local.current && buffer.reduced.ranges.empty())) drop_local(buffer);
 }
 
 std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch, const KernelInfo& kernel,
@@ -114,52 +127,66 @@ std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch,
     return {};
   }
   if (!split || options.copies <= 0) return {};
+  const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   const auto may_be_copied = [&](const Buffer* buffer) {
     return std::find(not_copied.begin(), not_copied.end(), buffer) == not_copied.end();
   };
   std::vector<LocalWord> words;
   for (const Pointer& pointer : pointers) {
     Buffer& buffer = *pointer.buffer;
-    if (!may_be_copied(&buffer) || !pointer.use->read_by_all(launch.grid.y, launch.grid.z)) continue;
+    const bool small = buffer.bytes <= small_bytes && blocks >= many_blocks;
+    const bool read_by_all = pointer.use->read_by_all(launch.grid.y, launch.grid.z);
+    if (!may_be_copied(&buffer) || (!read_by_all && !(small && buffer.pages.extents().size() == 1))) continue;
     // Whether its copies serve is asked once for each launch.
-    if (std::none_of(words.begin(), words.end(), [&](const LocalWord& w) { return w.copies == &buffer.local; }) &&
-        !make_local(streams, buffer)) {
+    const RangesOfParts* const ranges = &buffer.local.ranges;
+    if (std::none_of(words.begin(), words.end(), [&](const LocalWord& w) { return w.ranges == ranges; }) &&
+        !make_local(streams, buffer, small)) {
       not_copied.push_back(&buffer);
       continue;
     }
-    words.push_back(
-        {pointer.argument, pointer.offset, static_cast<const std::byte*>(buffer.range->address()), &buffer.local});
+    words.push_back({pointer.argument, pointer.offset, static_cast<const std::byte*>(buffer.range->address()), ranges});
   }
+  reduce_apart(streams, kernel, memory, arguments, words);
   return words;
 }
 
-bool Gpu::make_local(Parts& streams, Buffer& buffer) {
+// `at_once`: by the part's own stream, before what the launch has it do, so that no other part waits for it.
+bool Gpu::make_local(Parts& streams, Buffer& buffer, bool at_once) {
   LocalCopies& local = buffer.local;
   if (!local.possible || buffer.kind == Placement::Kind::replicated) return false;
   ++local.reads;
   if (local.current) {
     ++local.uses;
-    if (local.made && local.made_by != &streams) {
-      if (local.made->done())
-        local.made.reset();
-      else
-        local.made->hold(streams.use(0));
-    }
+    if (!local.made_by || local.made_by == &streams) return true;
+    if (local.made ? local.made->done() : local.made_by->idle())
+      local.made_by = nullptr;
+    else if (!local.made)
+      return false;
+    else
+      local.made->hold(streams.use(0));
     return true;
   }
-  if (local.reads < local.enough || !local.settled(&streams) || !reserve_local(buffer)) return false;
+  if ((!at_once && local.reads < local.enough) || !local.settled(&streams) || !reserve_local(buffer)) return false;
   streams.order();
   const auto* const from = static_cast<const std::byte*>(buffer.range->address());
-  for (int part = 0; part < parts(); ++part)
+  for (int part = 0; part < parts(); ++part) {
+    const Range* const range = local.ranges[static_cast<std::size_t>(part)].get();
     for (const Extent& extent : buffer.pages.extents()) {
-      auto* const to = static_cast<std::byte*>(local.ranges[static_cast<std::size_t>(part)]->address());
-      device(part).copy(streams.use(part), to + extent.offset, from + extent.offset, extent.bytes);
-      if (extent.part != part) statistics.copied_bytes += extent.bytes;
+      if (!range) continue;
+      const std::size_t bytes = std::min(extent.bytes, buffer.bytes - extent.offset);
+      device(part).copy(at_once ? streams.use_beside(part) : streams.use(part),
+                        static_cast<std::byte*>(range->address()) + extent.offset, from + extent.offset, bytes);
+      if (extent.part != part) statistics.copied_bytes += bytes;
     }
+  }
   ++statistics.copies;
-  streams.gather();
-  if (!local.made) local.made = machine_->make_marker(0);
-  local.made->record(streams.first());
+  if (at_once) {
+    local.made.reset();
+  } else {
+    streams.gather();
+    if (!local.made) local.made = machine_->make_marker(0);
+    local.made->record(streams.first());
+  }
   local.made_by = &streams;
   local.current = true;
   local.uses = 1;
@@ -170,26 +197,35 @@ bool Gpu::make_local(Parts& streams, Buffer& buffer) {
 bool Gpu::reserve_local(Buffer& buffer) {
   LocalCopies& local = buffer.local;
   if (!local.ranges.empty()) return true;
+  const std::size_t bytes = buffer.pages.bytes();
+  if (!fits_local(bytes)) drop_local(false);
+  local.possible = fits_local(bytes);
+  if (local.possible) local.ranges = reserve_copies(buffer);
+  local.possible = !local.ranges.empty();
+  if (local.possible) local_bytes_ += bytes;
+  return local.possible;
+}
+
+bool Gpu::fits_local(std::size_t bytes) const {
   std::size_t smallest = device(0).properties().memory_bytes;
   for (int part = 1; part < parts(); ++part) smallest = std::min(smallest, device(part).properties().memory_bytes);
-  const std::size_t bytes = buffer.pages.bytes();
-  const auto fits = [&] {
-    return static_cast<double>(local_bytes_ + bytes) <= options.copies * static_cast<double>(smallest);
-  };
-  if (!fits()) drop_local(false);
-  local.possible = fits();
-  if (!local.possible) return false;
+  return static_cast<double>(local_bytes_ + bytes) <= options.copies * static_cast<double>(smallest);
+}
+
+// Empty where there is not enough memory.
+RangesOfParts Gpu::reserve_copies(const Buffer& buffer) {
+  const std::vector<Extent>& extents = buffer.pages.extents();
+  RangesOfParts ranges;
   try {
     for (int part = 0; part < parts(); ++part)
-      local.ranges.push_back(
-          machine_->reserve(PageMap(Placement::owner(part), bytes, buffer.pages.page_bytes(), parts())));
-  } catch (const Error&) {  // not enough memory: it stays as it is
-    local.ranges.clear();
-    local.possible = false;
-    return false;
+      ranges.push_back(extents.size() == 1 && extents.front().part == part
+                           ? nullptr
+                           : machine_->reserve(PageMap(Placement::owner(part), buffer.pages.bytes(),
+                                                       buffer.pages.page_bytes(), parts())));
+  } catch (const Error&) {
+    ranges.clear();
   }
-  local_bytes_ += bytes;
-  return true;
+  return ranges;
 }
 
 }  // namespace dcgn::virtual_gpu

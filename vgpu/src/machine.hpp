@@ -67,10 +67,15 @@ class Parts {
     return streams_[static_cast<std::size_t>(part)];
   }
 
+  // The same for work that is behind it when use() has been called again: nobody waits for this by itself.
+  dcgn::Stream& use_beside(int part) { return streams_[static_cast<std::size_t>(part)]; }
+
   // Part 0's stream goes on when all parts have done what they were given.
   virtual void gather() = 0;
   // So do all.
   virtual void order() = 0;
+  // The same, and part 0 goes on some microseconds behind the others, where that can be had.
+  virtual void order_first_last() { order(); }
   // The same by a thread for each part: after one has called begin_together(), each calls order_part() for its own,
   // gives it work, and calls end_part().
   virtual void begin_together() { order(); }

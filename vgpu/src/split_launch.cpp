@@ -24,8 +24,9 @@ PartArguments::PartArguments(const Gpu& gpu, const std::vector<Argument>& argume
         if (own != address) change(arguments[n], n, at, own);
       }
   for (const LocalWord& word : local) {
-    const auto* const own =
-        static_cast<const std::byte*>(word.copies->ranges[static_cast<std::size_t>(part)]->address());
+    const Range* const range = (*word.ranges)[static_cast<std::size_t>(part)].get();
+    if (!range) continue;
+    const auto* const own = static_cast<const std::byte*>(range->address());
     const auto* const given = static_cast<const std::byte*>(pointer_at(word.argument, word.offset));
     change(arguments[word.argument], word.argument, word.offset, own + (given - word.begin));
   }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -71,6 +72,20 @@ extern "C" __global__ void gather(const int* table, const int* index, int* out) 
   out[i] = table[index[i]];
 }
 extern "C" __global__ void add_to(int** where, int value) { (*where)[blockIdx.x * blockDim.x + threadIdx.x] += value; }
+extern "C" __global__ void reduce(int* sum, float* floats, int* least, unsigned long long* most, unsigned* bits,
+                                  double* doubles) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(sum + i % 3, i);
+  atomicAdd(floats + i % 3, 0.5f);
+  atomicMin(least + i % 3, -i);
+  atomicMax(most + i % 3, 10ull * i);
+  atomicOr(bits, 1u << i % 32);
+  atomicAdd(doubles, -0.25);
+}
+extern "C" __global__ void count_and_read(unsigned* count, const unsigned* seen, unsigned* out) {
+  atomicAdd(count, 1u);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = *seen;
+}
 template <typename T, int N> __global__ void fill(T* out, T value) {
   for (int i = 0; i < N; ++i) out[(blockIdx.x * blockDim.x + threadIdx.x) * N + i] = value;
 }
@@ -219,6 +234,70 @@ TEST_F(KernelsOfVirtualGpu, what_launches_only_read_is_copied_by_itself_and_neve
   gpu.copy(table, content.data(), n * 4);
   expect(100);
   EXPECT_EQ(gpu.statistics().copies, copies);
+}
+
+TEST_F(KernelsOfVirtualGpu, parts_reduce_into_copies_and_join_them) {
+  VirtualGpu gpu = of_parts(3);
+  const Module module = gpu.load_source("helpers.cu", helpers);
+  const Kernel reduce = module.kernel("reduce");
+  constexpr int blocks = 40, threads = 64, all = blocks * threads;
+  // What is there before counts, and so does what a thread behind another reduces.
+  std::vector<int> sum{100, 200, 300}, least{5, -100000, 5};
+  std::vector<float> floats{1, 2, 3};
+  std::vector<unsigned long long> most{1, 2, 1ull << 60};
+  unsigned bits = 0;
+  double double_sum = 1000;
+  const auto upload = [&](const auto& values) {
+    auto* to = gpu.allocate(values.size() * sizeof values[0]);
+    gpu.copy(to, values.data(), values.size() * sizeof values[0]);
+    return to;
+  };
+  auto* const its_sum = static_cast<int*>(upload(sum));
+  auto* const its_floats = static_cast<float*>(upload(floats));
+  auto* const its_least = static_cast<int*>(upload(least));
+  auto* const its_most = static_cast<unsigned long long*>(upload(most));
+  auto* const its_bits = static_cast<unsigned*>(upload(std::vector<unsigned>{0}));
+  auto* const its_doubles = static_cast<double*>(upload(std::vector<double>{double_sum}));
+  constexpr int rounds = 3;
+  for (int round = 0; round < rounds; ++round)
+    gpu.launch(reduce, {.grid = blocks, .block = threads}, its_sum, its_floats, its_least, its_most, its_bits,
+               its_doubles);
+  EXPECT_EQ(gpu.statistics().reductions, 6u * rounds);
+  for (int i = 0; i < all; ++i) {
+    const auto at = static_cast<std::size_t>(i % 3);
+    sum[at] += rounds * i;
+    floats[at] += rounds * 0.5f;
+    least[at] = std::min(least[at], -i);
+    most[at] = std::max(most[at], 10ull * static_cast<unsigned>(i));
+    bits |= 1u << i % 32;
+    double_sum -= rounds * 0.25;
+  }
+  const auto expect = [&](const auto* found, const auto& expected) {
+    auto values = expected;
+    gpu.copy(values.data(), found, values.size() * sizeof values[0]);
+    EXPECT_EQ(values, expected);
+  };
+  expect(its_sum, sum);
+  expect(its_floats, floats);
+  expect(its_least, least);
+  expect(its_most, most);
+  expect(its_bits, std::vector<unsigned>{bits});
+  expect(its_doubles, std::vector<double>{double_sum});
+
+  // Pages that move to another part take no copies with them, and so does other use of the copies.
+  gpu.place(its_sum, Placement::owner(2));
+  gpu.launch(reduce, {.grid = blocks, .block = threads}, its_sum, its_floats, its_least, its_most, its_bits,
+             its_doubles);
+  for (int i = 0; i < all; ++i) sum[static_cast<std::size_t>(i % 3)] += i;
+  expect(its_sum, sum);
+  // Who reads the buffer besides reads all that was added.
+  const std::uint64_t before = gpu.statistics().reductions;
+  auto* const out = static_cast<unsigned*>(gpu.allocate(all * sizeof(unsigned)));
+  gpu.launch(module.kernel("count_and_read"), {.grid = blocks, .block = threads}, its_bits, its_bits, out);
+  EXPECT_EQ(gpu.statistics().reductions, before);
+  gpu.launch(module.kernel("count_and_read"), {.grid = blocks, .block = threads}, its_bits, its_least, out);
+  EXPECT_EQ(gpu.statistics().reductions, before + 1);
+  expect(its_bits, std::vector<unsigned>{bits + 2u * all});
 }
 
 TEST_F(KernelsOfVirtualGpu, pages_move_and_keep_address_and_content) {

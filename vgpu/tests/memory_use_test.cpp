@@ -66,7 +66,50 @@ std::string accesses_of_body(const std::string& body, const std::string& before 
   return accesses_of(parse("x.ptx", kernel_of(body, before)), "k");
 }
 
+// What is reduced into, word by word: "add.u32 - -".
+std::string reductions_of(const Module& module, const std::string& kernel) {
+  const MemoryUse memory = use_in(module, kernel);
+  std::string words;
+  for (const ParameterReport& p : layout_of(module.find_function(kernel)->parameters)) {
+    const PointerUse* use = memory.at(p.offset);
+    words += words.empty() ? "" : " ";
+    words += use && use->reduced ? use->reduced->operation + "." + use->reduced->type : "-";
+  }
+  return words;
+}
+std::string reductions_of_body(const std::string& body, const std::string& before = "") {
+  return reductions_of(parse("x.ptx", kernel_of(body, before)), "k");
+}
+
 }  // namespace
+
+TEST(MemoryUse, finds_what_is_only_reduced_into) {
+  const auto corpus = [](const std::string& file, const std::string& kernel) {
+    return reductions_of(parse(file, corpus_text(file)), kernel);
+  };
+  EXPECT_EQ(corpus("k_means.ptx", "k_means"), "- - - - add.f32 add.u32");
+  EXPECT_EQ(corpus("histogram.ptx", "histogram"), "- - add.u32");
+  EXPECT_EQ(corpus("histogram.ptx", "largest"), "- - -") << "a loop of compare-and-swap";
+  EXPECT_EQ(corpus("histogram.ptx", "work_queue"), "- - -") << "whose results are used";
+  EXPECT_EQ(corpus("breadth_first.ptx", "bfs_level"), "- - - - - - - -");
+
+  const std::string add = "red.global.add.u32 [%a], 1;";
+  EXPECT_EQ(reductions_of_body(add), "add.u32 - -");
+  EXPECT_EQ(reductions_of_body(add + "add.s64 %d0, %a, 8; atom.global.gpu.add.u32 %r1, [%d0+4], %r0;"), "add.u32 - -");
+  EXPECT_EQ(reductions_of_body(add + "red.relaxed.sys.global.min.s64 [%b], %n;"), "add.u32 min.s64 -");
+  EXPECT_EQ(reductions_of_body("selp.b64 %d0, %a, %b, %p0; red.global.xor.b32 [%d0], 5;"), "xor.b32 xor.b32 -");
+  EXPECT_EQ(reductions_of_body("atom.global.inc.u32 %r0, [%a], -1;"), "add.u32 - -");
+  for (const char* other :
+       {"ld.global.u32 %r0, [%a];", "st.global.u32 [%a], 1;", "red.global.add.f32 [%a], 0f3f800000;",
+        "red.global.max.u32 [%a], 1;", "atom.global.add.u32 %r0, [%a], 1; mov.u32 %r1, %r0;",
+        "atom.global.exch.b32 %r0, [%a], 1;", "st.global.u64 [%b], %a;", "setp.eq.u64 %p0, %a, %b;",
+        "red.release.gpu.global.add.u32 [%a], 1;", "prefetch.global.L2 [%a];",
+        "mov.u64 %d0, a; ld.param.u32 %r1, [%d0];"})
+    EXPECT_EQ(reductions_of_body(add + other).substr(0, 1), "-") << other;
+  for (const char* alone : {"atom.global.inc.u32 %r0, [%a], 7;", "atom.global.dec.u32 %r0, [%a], -1;",
+                            "red.global.v2.f32.add [%a], {%r0, %r1};", "red.global.add.noftz.f16x2 [%a], %r0;"})
+    EXPECT_EQ(reductions_of_body(alone).substr(0, 1), "-") << alone;
+}
 
 TEST(MemoryUse, of_the_workloads_is_what_their_source_says) {
   EXPECT_EQ(corpus_words("vector_add.ptx", "vector_add"), "rrw-");

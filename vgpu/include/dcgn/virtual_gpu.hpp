@@ -55,8 +55,10 @@ struct Options {
   // Of each device's memory, what may hold copies that are made by themselves, a part's own of a buffer that launches
   // only read: of kernels from PTX or source whose blocks, on whichever part, may read the same of it. They are made
   // for the second such launch since the buffer was written by a launch, copy() or fill(), later where that did not
-  // pay, and hold what the buffer does. 0: none are made. Who writes buffers by other means than this virtual GPU's
-  // calls must have none.
+  // pay, and hold what the buffer does; of a buffer of at most 1 MiB that 1,024 blocks or more read, for the first. A
+  // buffer of at most 256 KiB into which a launch only reduces, by atomics whose results it does not use, has copies to
+  // reduce into; they are added to the buffer behind the launch, floats in no order, as atomics add. 0: none are made.
+  // Who writes buffers by other means than this virtual GPU's calls must have none.
   double copies = 0.25;
   // Seconds that a launch waits for a device: to take its blocks, where that is done by threads; to end a piece of
   // blocks, where they are stolen. It throws Error(deadline) then. DCGN_DEADLINE
@@ -68,6 +70,8 @@ struct Statistics {
   std::uint64_t launches = 0, whole = 0;  // of the launches those that were not split
   std::uint64_t stolen_blocks = 0;
   std::uint64_t copies = 0, copied_bytes = 0;  // that were made by themselves: of how many buffers, bytes over links
+  std::uint64_t reductions =
+      0;  // into copies of the parts' own, joined behind a launch: so many buffers of all launches
 };
 
 // An argument of a kernel: so many bytes, which are copied by the launch.

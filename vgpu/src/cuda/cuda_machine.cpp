@@ -103,6 +103,14 @@ class CudaParts final : public Parts {
     news_[0] = News::none;
   }
 
+  void order_first_last() override {
+    order();
+    if (streams_.size() != 2) return;
+    news_[1] = News::there;
+    wait(0, record(1));  // behind what part 1 itself waits for
+    news_[1] = News::none;
+  }
+
   // Each part waits for each other one: more calls than by way of part 0, but its own thread makes them, and what it
   // waits for was mostly recorded by the threads of the launch before.
   void begin_together() override {

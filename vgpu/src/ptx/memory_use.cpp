@@ -1,6 +1,8 @@
 #include "vgpu/src/ptx/memory_use.hpp"
 
 #include "vgpu/src/ptx/data_flow.hpp"
+#include "vgpu/src/ptx/global_access.hpp"
+#include "vgpu/src/ptx/memory_facts.hpp"
 #include "vgpu/src/ptx/opcodes.hpp"
 #include "vgpu/src/ptx/survey.hpp"
 #include "vgpu/src/ptx/token_stream.hpp"
@@ -11,7 +13,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace dcgn::virtual_gpu::ptx {
@@ -22,49 +23,6 @@ template <std::size_t N>
 bool is_any(std::string_view text, const std::array<std::string_view, N>& words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
-
-bool has_shape(const Instruction& i, std::string_view with) {
-  return std::any_of(i.qualifiers.begin(), i.qualifiers.end(),
-                     [&](std::string_view q) { return q.substr(0, with.size()) == with; });
-}
-
-// What an address may follow from. The first three are those of PointerUse::dimensions.
-enum Origin : unsigned { index_x = 1, index_y = 2, index_z = 4, grid_size = 8, memory = 16, stride = 32 };
-constexpr unsigned any_index = index_x | index_y | index_z;
-
-unsigned origin_of(const Operand& name) {
-  if (name.name == "%nctaid") return grid_size;
-  if (name.name != "%ctaid") return 0;
-  if (name.selector == ".x" || name.selector == ".r") return index_x;
-  if (name.selector == ".y" || name.selector == ".g") return index_y;
-  if (name.selector == ".z" || name.selector == ".b") return index_z;
-  return any_index;
-}
-
-// What a register may hold: a pointer that one of these words of the parameters leads to, one into a variable or the
-// stack, one of unknown origin.
-struct Facts {
-  std::set<std::uint64_t> words;
-  // Words that it may be a pointer of all the same, by other ways than `words` allows; those of which it may be a half.
-  std::set<std::uint64_t> traces, halves;
-  bool variable = false, unknown = false;
-  unsigned origins = 0;
-
-  // Whether that was news.
-  bool join(const Facts& other) {
-    const auto state = [&] {
-      return std::tuple(words.size(), traces.size(), halves.size(), variable, unknown, origins);
-    };
-    const auto before = state();
-    words.insert(other.words.begin(), other.words.end());
-    traces.insert(other.traces.begin(), other.traces.end());
-    halves.insert(other.halves.begin(), other.halves.end());
-    variable = variable || other.variable;
-    unknown = unknown || other.unknown;
-    origins |= other.origins;
-    return before != state();
-  }
-};
 
 class MemoryAnalysis {
  public:
@@ -90,6 +48,9 @@ class MemoryAnalysis {
     settle();
     for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) judge(i);
     look_at_callees();
+    for (const std::uint64_t word : not_reduced_) use(word).reduced.reset();
+    result_.stores_what_it_loads =
+        std::any_of(stored_.begin(), stored_.end(), [&](std::uint64_t place) { return loaded_.count(place) != 0; });
     for (const auto& [offset, use] : uses_)
       if (!use.only_read || use.address || use.written || read_.count(offset) != 0) result_.pointers.push_back(use);
     return std::move(result_);
@@ -111,10 +72,25 @@ class MemoryAnalysis {
   }
   // The words that bytes of the parameters lie in are not, or not only, pointers to what is read.
   void give_up(std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) use(word).only_read = false;
+    for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) give_up_word(word);
   }
   void give_up(const Facts& facts) {
-    for (const std::uint64_t word : facts.words) use(word).only_read = false;
+    for (const std::uint64_t word : facts.words) give_up_word(word);
+  }
+  void give_up_word(std::uint64_t word) {
+    use(word).only_read = false;
+    not_reduced_.insert(word);
+  }
+  // All that is known of an address is that it is one of these words and something, which are reduced into.
+  void reduce(const Facts& address, const Reduction& reduction) {
+    for (const std::uint64_t word : address.words) {
+      PointerUse& its = use(word);
+      its.only_read = false;
+      if (!its.reduced)
+        its.reduced = reduction;
+      else if (*its.reduced != reduction)
+        not_reduced_.insert(word);
+    }
   }
   // What may be done at these words' memory.
   void note(const std::set<std::uint64_t>& words, bool address, bool written) {
@@ -126,11 +102,13 @@ class MemoryAnalysis {
   void note(const Facts& facts, bool address, bool written) {
     note(facts.words, address, written);
     note(facts.traces, address, written);
+    not_reduced_.insert(facts.traces.begin(), facts.traces.end());
   }
   void note_all(std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t word = begin / 8 * 8; word < end; word += 8) {
       note({word}, true, true);
       use(word).in_pieces = true;
+      not_reduced_.insert(word);
     }
   }
 
@@ -309,8 +287,20 @@ class MemoryAnalysis {
     const bool load = i.opcode == "ld" || i.opcode == "ldu";
     const bool ordered = i.has(".volatile") || i.has(".relaxed") || i.has(".acquire") || i.has(".mmio");
     if (copy || (load && is_global(i) && !ordered) || i.opcode == "prefetch") return read(address);
-    give_up(address);
+    if (const auto reduction = reduction_of(i, result_used(number)))
+      reduce(address, *reduction);
+    else
+      give_up(address);
     if (may_write_elsewhere(i, address)) result_.writes_elsewhere = true;
+  }
+
+  // Whether a register that this instruction writes is named by any other.
+  bool result_used(std::size_t number) const {
+    const auto& written = flows_[number].writes;
+    return std::any_of(written.begin(), written.end(), [&](std::string_view name) {
+      const std::vector<std::size_t>& users = users_.at(name);
+      return std::any_of(users.begin(), users.end(), [&](std::size_t user) { return user != number; });
+    });
   }
 
   // It may do anything with memory.
@@ -334,6 +324,7 @@ class MemoryAnalysis {
       if (operand.kind == Operand::Kind::address) {
         if (places[o] || i.has(".const")) note(facts, true, !read && !(is_plain_copy(i) && behind));
         if (places[o] && is_unknown(facts) && i.opcode != "prefetch") result_.follows_pointers = true;
+        if (places[o]) note_plain(i, facts, read || (is_plain_copy(i) && behind));
         behind = true;
       } else if (behind && !read) {
         note(facts, i.has(".param"), true);
@@ -342,13 +333,17 @@ class MemoryAnalysis {
     }
     // A descriptor holds the address.
     if (i.has(".tensor")) result_.follows_pointers = true;
-    if (is_atomic(i)) note_atomic(is_unknown(facts_of(i.operands[address_at(i)])));
+    if (is_global_atomic(i)) note_atomic(is_unknown(facts_of(i.operands[address_at(i)])));
   }
 
-  // Whatever the scope, but that of one block, whose atomics no other GPU meets.
-  static bool is_atomic(const Instruction& i) {
-    return (i.opcode == "atom" || i.opcode == "red") && is_global(i) && !i.has(".cta") &&
-           address_at(i) != i.operands.size();
+  // What is loaded and what is stored, other than by atomics.
+  void note_plain(const Instruction& i, const Facts& address, bool is_read) {
+    if (i.opcode == "atom" || i.opcode == "red" || i.opcode.substr(0, 8) == "prefetch") return;
+    std::set<std::uint64_t>& places = is_read ? loaded_ : stored_;
+    places.insert(address.words.begin(), address.words.end());
+    places.insert(address.traces.begin(), address.traces.end());
+    if (address.variable) places.insert(any_variable);
+    if (is_unknown(address)) places.insert(unknown_place);
   }
   void note_atomic(bool unknown) {
     result_.atomics = true;
@@ -357,22 +352,6 @@ class MemoryAnalysis {
 
   static bool is_unknown(const Facts& address) {
     return address.unknown || (address.words.empty() && address.traces.empty() && !address.variable);
-  }
-
-  // By operand: whether it is an address that may be in global memory.
-  static std::vector<bool> global_addresses(const Instruction& i) {
-    std::vector<bool> global;
-    std::vector<bool> spaces;  // of a copy, in the order of its addresses
-    for (const std::string_view q : i.qualifiers)
-      if (q == ".global" || q.substr(0, 7) == ".shared") spaces.push_back(q == ".global");
-    std::size_t addresses = 0;
-    for (const Operand& operand : i.operands) {
-      const bool address = operand.kind == Operand::Kind::address;
-      const bool told = i.opcode == "cp" && !spaces.empty();
-      global.push_back(address && (told ? addresses < spaces.size() && spaces[addresses] : is_global(i)));
-      if (address) ++addresses;
-    }
-    return global;
   }
 
   static bool may_write_elsewhere(const Instruction& i, const Facts& address) {
@@ -403,16 +382,11 @@ class MemoryAnalysis {
   void read(const Facts& address) {
     for (const std::uint64_t word : address.words) {
       read_.insert(word);
+      not_reduced_.insert(word);
       PointerUse& its = use(word);
       its.anywhere = its.anywhere || (address.origins & (memory | stride)) != 0;
       its.dimensions &= address.origins;
     }
-  }
-
-  // From global memory to shared, thread by thread: cp.async.ca.shared.global [to], [from], 16.
-  static bool is_plain_copy(const Instruction& i) {
-    return i.opcode == "cp" && i.has(".async") && i.has(".global") && has_shape(i, ".shared") && !i.has(".bulk") &&
-           i.operands.size() > 1 && i.operands[1].kind == Operand::Kind::address;
   }
 
   // Variables are no memory that arguments point to, and the stack is none.
@@ -437,8 +411,10 @@ class MemoryAnalysis {
         const std::size_t at = address_at(i);
         if (f == number_ || at == i.operands.size()) continue;
         if (may_write_elsewhere(i, named_in(f, i.operands[at]))) result_.writes_elsewhere = true;
-        if (is_atomic(i)) note_atomic(is_unknown(named_in(f, i.operands[at])));
+        if (is_global_atomic(i)) note_atomic(is_unknown(named_in(f, i.operands[at])));
         const std::vector<bool> places = global_addresses(i);
+        for (std::size_t o = 0; o < i.operands.size(); ++o)
+          if (places[o]) note_plain(i, named_in(f, i.operands[o]), i.opcode == "ld" || i.opcode == "ldu");
         for (std::size_t o = 0; o < i.operands.size(); ++o)
           if ((places[o] && is_unknown(named_in(f, i.operands[o]))) || i.has(".tensor"))
             result_.follows_pointers = true;
@@ -462,7 +438,10 @@ class MemoryAnalysis {
   std::map<std::string_view, std::vector<std::size_t>> users_;  // instructions that name it
   std::map<std::string_view, Facts> registers_;
   std::map<std::uint64_t, PointerUse> uses_;
-  std::set<std::uint64_t> read_;  // words that a read's address follows from
+  std::set<std::uint64_t> read_;             // words that a read's address follows from
+  std::set<std::uint64_t> loaded_, stored_;  // words, and the two below
+  static constexpr std::uint64_t any_variable = ~std::uint64_t{0}, unknown_place = any_variable - 1;
+  std::set<std::uint64_t> not_reduced_;  // words to which other things are done than one reduction
   MemoryUse result_;
 };
 

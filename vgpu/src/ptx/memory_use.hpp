@@ -3,9 +3,11 @@
 
 #include "vgpu/src/ptx/call_graph.hpp"
 #include "vgpu/src/ptx/module.hpp"
+#include "vgpu/src/ptx/reduction.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace dcgn::virtual_gpu::ptx {
@@ -29,6 +31,9 @@ struct PointerUse {
   bool written = false;
   // It is loaded by less than eight bytes, or by other eight: a pointer of a packed struct may begin anywhere in it.
   bool in_pieces = false;
+  // All that is done to its memory, by addresses that are the pointer and what is added to it, is this, and nobody sees
+  // what a value was meanwhile.
+  std::optional<Reduction> reduced{};
 
   // Whether blocks far from each other in a grid of this shape, numbered with x fastest, may read the same memory.
   bool read_by_all(std::uint32_t y, std::uint32_t z) const {
@@ -48,6 +53,11 @@ struct MemoryUse {
   // Has atomics, of more than a block's scope, on memory that may be global; and such at an address that was read from
   // memory or is of unknown origin.
   bool atomics = false, follows_atomics = false;
+
+  // Loads memory, other than by atomics, that it may store as well: blocks may read what others have written.
+  bool stores_what_it_loads = false;
+  // That, and the result of an atomic decides what a block does: the last block may go on with what others have stored.
+  bool hands_over = false;
 
   const PointerUse* at(std::uint64_t offset) const;
   // Whether a pointer whose first byte this is may be accessed, or go where it is not followed.

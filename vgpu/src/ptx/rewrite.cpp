@@ -1,6 +1,7 @@
 #include "vgpu/src/ptx/rewrite.hpp"
 
 #include "vgpu/src/ptx/edits.hpp"
+#include "vgpu/src/ptx/hand_over.hpp"
 #include "vgpu/src/ptx/page_touches.hpp"
 #include "vgpu/src/ptx/shared_variables.hpp"
 #include "vgpu/src/ptx/survey.hpp"
@@ -46,6 +47,8 @@ class Rewriter {
         result.kernels.push_back(survey_.report(f));
         if (result.kernels.back().split()) split_.insert(module_.functions[f].name);
       }
+    for (std::size_t k = 0; k < kernels_.size(); ++k)
+      if (result.kernels[k].split() && result.kernels[k].memory.hands_over) note_unfenced(kernels_[k]);
     if (survey_.has_record()) edits_.insert(module_.after_head, record_declaration());
     if (options_.count_touches) edits_.insert(module_.after_head, touch_counter_declaration());
     variables_.declare(edits_);
@@ -59,6 +62,13 @@ class Rewriter {
 
  private:
   bool is_split(const Function& f) const { return f.entry && split_.count(f.name) != 0; }
+
+  // Its blocks hand over to the last one without a fence.
+  void note_unfenced(std::size_t kernel) {
+    const std::vector<std::size_t> functions = survey_.calls().reach(kernel);
+    if (std::none_of(functions.begin(), functions.end(), [&](auto f) { return has_fence(module_.functions[f]); }))
+      unfenced_.insert(functions.begin(), functions.end());
+  }
 
   Changes rewrite_function(std::size_t number) {
     const Function& f = module_.functions[number];
@@ -78,6 +88,8 @@ class Rewriter {
       changes.variables += variables_.replace(f, instruction, edits_);
       if (index && reads_index(instruction)) replace_index(instruction, changes, read);
     }
+    if (unfenced_.count(number) != 0)
+      for (const std::size_t atomic : deciding_atomics(f)) fence_around(module_, f.instructions[atomic], edits_);
     edits_.insert(*f.body, f.entry ? kernel_prologue(number, !read.empty()) : function_prologue(read));
     return changes;
   }
@@ -195,7 +207,8 @@ class Rewriter {
   Edits edits_;
   std::vector<std::size_t> kernels_;
   std::set<std::string_view> split_;
-  std::vector<Changes> changes_;  // by function
+  std::set<std::size_t> unfenced_;  // functions
+  std::vector<Changes> changes_;    // by function
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "vgpu/src/ptx/survey.hpp"
 
+#include "vgpu/src/ptx/hand_over.hpp"
 #include "vgpu/src/ptx/refusals.hpp"
 #include "vgpu/src/ptx/spin_wait.hpp"
 
@@ -277,6 +278,10 @@ KernelReport Survey::report(std::size_t function) const {
   report.added = added_parameters(report.parameters, options_.mode);
   report.memory = memory_use(module_, calls_, function);
   const std::vector<std::size_t> reached = calls_.reach(function);
+  report.memory.hands_over =
+      report.memory.stores_what_it_loads && std::any_of(reached.begin(), reached.end(), [&](std::size_t f) {
+        return !deciding_atomics(module_.functions[f]).empty();
+      });
   for (const std::size_t f : reached)
     report.reasons.insert(report.reasons.end(), reasons_[f].begin(), reasons_[f].end());
   if (calls_.address_taken(kernel.name))

@@ -88,7 +88,9 @@ class Histogram final : public Program {
   Histogram(VirtualGpu& gpu, int scale)
       : Program(gpu, "histogram"),
         n_(scaled(scale, std::size_t{16} << 20, 1 << 16)),
-        blocks_(scale == 0 ? 16 : 1024),
+        // Blocks grow with the data: 1,024 of them fill one GPU, and their threads, each of which waits for a byte at a
+        // time, would not end sooner on two.
+        blocks_(scale == 0 ? 16 : 64 * static_cast<unsigned>(scale)),
         items_(scale == 0 ? 48 : 4096),
         count_(kernel("histogram")),
         largest_(kernel("largest")),

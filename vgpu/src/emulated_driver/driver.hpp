@@ -91,6 +91,7 @@ struct Piece {
   int owner = -1;         // -1: the host
   enum class Kind { device, host, registered, managed, mapped, variable } kind = Kind::device;
   unsigned flags = 0;
+  bool of_graph = false;  // stays when it is freed: the graph that allocates it may be launched again
 };
 
 struct Device {
@@ -147,6 +148,7 @@ void wait(Stream& stream, Event& event);
 // Memory. Each takes the lock that it needs.
 CUresult allocate(CUdeviceptr* address, std::size_t bytes, int owner, Piece::Kind kind, unsigned flags = 0);
 CUresult release(CUdeviceptr address);
+void leave_to_graph(CUdeviceptr address);
 bool find_piece(CUdeviceptr address, CUdeviceptr& begin, Piece& piece);
 bool is_pageable(const void* memory);
 

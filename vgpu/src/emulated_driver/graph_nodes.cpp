@@ -56,6 +56,7 @@ CUresult set(Node& node, CUgraphNodeParams& p) {
       const int device = p.alloc.poolProps.location.id;
       if (!is_device(device)) return CUDA_ERROR_INVALID_VALUE;
       const CUresult result = allocate(&node.memory.dptr, p.alloc.bytesize, device, Piece::Kind::device);
+      if (result == CUDA_SUCCESS) leave_to_graph(node.memory.dptr);
       return p.alloc.dptr = node.memory.dptr, result;
     }
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return node.memory.dptr = p.free.dptr, CUDA_SUCCESS;

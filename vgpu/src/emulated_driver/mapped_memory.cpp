@@ -49,6 +49,7 @@ CUresult allocate_from(CUdeviceptr* address, std::size_t bytes, Pool& pool, CUst
     Node& node = record_node(*its, CU_GRAPH_NODE_TYPE_MEM_ALLOC, {});
     node.memory.dptr = *address;
     node.memory.bytesize = bytes;
+    leave_to_graph(*address);
   }
   return CUDA_SUCCESS;
 }

@@ -63,11 +63,17 @@ CUresult release(CUdeviceptr address) {
   if (found == state().memory.end()) return CUDA_ERROR_INVALID_VALUE;
   const Piece& piece = found->second;
   if (piece.kind == Piece::Kind::mapped || piece.kind == Piece::Kind::variable) return CUDA_ERROR_INVALID_VALUE;
+  if (piece.of_graph) return CUDA_SUCCESS;
   if (takes_space(piece)) device_at(piece.owner).used -= (piece.bytes + 511) / 512 * 512;
   const bool ours = piece.kind != Piece::Kind::registered;
   state().memory.erase(found);
   if (ours) std::free(pointer(address));
   return CUDA_SUCCESS;
+}
+
+void leave_to_graph(CUdeviceptr address) {
+  const std::lock_guard guard(state().memory_mutex);
+  state().memory[address].of_graph = true;
 }
 
 bool find_piece(CUdeviceptr address, CUdeviceptr& begin, Piece& piece) {

@@ -146,7 +146,7 @@ std::string libraries(bool emulate) {
   return all;
 #else
   static_cast<void>(emulate);
-  refuse_run(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
+  refuse_run(Code::unsupported, "this dcgn was built where no CUDA 13 toolkit was found, expected one: its headers are enough");
 #endif
 }
 

@@ -50,6 +50,7 @@ for kind in static per_thread; do
 done
 DCGN_TEST_EMULATED_US=200 DCGN_TEST_EMULATED_SPLIT_US=100 emulate "a variable given, measured" 0 \
   "argument 2 leads to memory that the first GPU alone" --gpus 2 --split=measured "$work/static" variable_given
+emulate "GPUs that the program knows, measured" 0 "^two_devices 2" --gpus 2 --split=measured -q "$work/static" two_devices
 emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams
 emulate "a check" 0 "no memory differs" --check "$work/shared" streams

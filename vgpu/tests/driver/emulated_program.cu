@@ -254,6 +254,38 @@ static unsigned threads() {
   return 7;
 }
 
+// A copy between GPUs waits for both, and both wait for it. Where there is one, nothing is done.
+static unsigned two_devices() {
+  int count = 0;
+  CHECK(cudaGetDeviceCount(&count));
+  if (count < 2) return 2;
+  int *memory[2], *other = nullptr;
+  cudaStream_t stream[2];
+  for (const int its : {1, 0}) {
+    CHECK(cudaSetDevice(its));
+    memory[its] = device<int>(n);
+    if (its == 0) other = device<int>(n);
+    stream[its] = own_stream();
+    CHECK(cudaDeviceSynchronize());
+  }
+  for (const cudaMemcpyKind kind : {cudaMemcpyDeviceToDevice, cudaMemcpyDefault}) {
+    for (const int its : {1, 0}) {
+      CHECK(cudaSetDevice(its));
+      CHECK(cudaMemsetAsync(memory[its], 0, n * sizeof(int), stream[its]));
+      add_number<<<blocks, 256, 0, stream[its]>>>(memory[its], 5 + its);
+    }
+    CHECK(cudaMemcpy(other, memory[1], n * sizeof(int), kind));
+    CHECK(cudaMemcpy(memory[1], memory[0], n * sizeof(int), kind));
+    CHECK(cudaSetDevice(1));
+    add_number<<<blocks, 256, 0, stream[1]>>>(memory[1], 0);
+    CHECK(cudaStreamSynchronize(stream[1]));
+    expect_all(memory[1], 5, 2, "a copy from the current GPU");
+    CHECK(cudaSetDevice(0));
+    expect_all(other, 6, 1, "a copy from another GPU");
+  }
+  return 2;
+}
+
 static unsigned graphs() {
   const cudaStream_t stream = own_stream();
   int *from = device<int>(n), *to = device<int>(n), *within = nullptr, more = 2;
@@ -418,7 +450,7 @@ static unsigned trap() {
 int main(int argc, char** argv) {
   const std::map<std::string, unsigned (*)()> all = {
       STEP(memory_kinds), STEP(managed), STEP(variables), STEP(atomics), STEP(blocks_alone), STEP(cooperative),    STEP(streams),
-      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(variable_given), STEP(fault), STEP(far_fault), STEP(trap)};
+      STEP(threads),      STEP(two_devices), STEP(graphs),    STEP(objects), STEP(configurations), STEP(variable_given), STEP(fault), STEP(far_fault), STEP(trap)};
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all)

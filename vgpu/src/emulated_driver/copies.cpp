@@ -132,7 +132,7 @@ CUresult copy(const CUDA_MEMCPY3D& c, CUstream stream, bool waits) {
     waits = true;
   }
   if (its.capture) {
-    if (waits) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (waits) return spoil(*its.capture);
     record_node(its, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work)).copy = c;
     return CUDA_SUCCESS;
   }

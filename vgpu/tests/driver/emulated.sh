@@ -30,9 +30,9 @@ emulate() { expect "$1" "$2" "$3" "$dcgn" vgpu run --emulate "${@:4}"; }
 # Of PTX alone, but for one program: ptxas takes half of the time.
 ptx='-gencode arch=compute_90,code=compute_90'
 build() { "$nvcc" -std=c++17 -O1 -o "$work/$1" "${@:2}" >"$work/$1.log" 2>&1; }
-compile() { for name in program managed; do build $name.o $ptx -c "$here/emulated_$name.cu" || return; done; }
-{ compile && build static -cudart static "$work"/{program,managed}.o && build shared -cudart shared "$work"/{program,managed}.o; } &
-build per_thread -arch=sm_90 -cudart static --default-stream per-thread "$here"/emulated_{program,managed}.cu &
+compile() { for name in program errors managed; do build $name.o $ptx -c "$here/emulated_$name.cu" || return; done; }
+{ compile && build static -cudart static "$work"/{program,errors,managed}.o && build shared -cudart shared "$work"/{program,errors,managed}.o; } &
+build per_thread -arch=sm_90 -cudart static --default-stream per-thread "$here"/emulated_{program,errors,managed}.cu &
 wait
 # Arrays of two pages.
 build whole $ptx -cudart static -DDCGN_TEST_WORDS='(1 << 20)' -maxrregcount=64 "$here"/whole_{program,addresses,captures,left,waits}.cu &
@@ -55,7 +55,12 @@ emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams
 emulate "a check" 0 "no memory differs" --check "$work/shared" streams
 emulate "memory that is not there" 0 "emulated GPU [01]: out_of_bounds: address 0x" "$work/static" fault
-emulate "a fault of another GPU" 0 "emulated GPU 1: out_of_bounds_at_last: address 0x" "$work/static" far_fault
+emulate "a fault of another GPU" 0 "emulated GPU 1: out_of_bounds_at_last: address 0x.* in block (255,0,0), thread" "$work/static" far_fault
+for gpus in 1 2; do
+  for step in fault_by_stream fault_by_event fault_by_free; do
+    emulate "$step on $gpus" 0 "^$step 1" --gpus $gpus "$work/static" $step
+  done
+done
 emulate "a trap" 0 "emulated GPU [01]: fail_if: trap" "$work/shared" trap
 emulate "a call that is not emulated" 0 "cudaMallocArray is not emulated" "$work/static" configurations
 strip -o "$work/stripped" "$work/static"

@@ -146,7 +146,8 @@ std::string libraries(bool emulate) {
   return all;
 #else
   static_cast<void>(emulate);
-  refuse_run(Code::unsupported, "this dcgn was built without CUDA 13, expected a build with -DDCGN_CUDA=ON");
+  refuse_run(Code::unsupported,
+             "this dcgn was built where no CUDA 13 toolkit was found, expected one: its headers are enough");
 #endif
 }
 
@@ -255,13 +256,34 @@ bool differs(const nlohmann::ordered_json& processes) {
   return false;
 }
 
-int run(RunArguments& a, std::vector<std::string> command) {
+// Where there is none. The last option may have taken it for its value.
+[[noreturn]] void refuse_no_program(const CLI::App& app) {
+  const auto& given = app.parse_order();
+  const std::string name = given.empty() ? "" : given.back()->get_name();
+  const std::string value = given.empty() || given.back()->results().empty() ? "" : given.back()->results().back();
+  const bool odd = value.find_first_not_of("0123456789,") != std::string::npos;  // for a number, or several
+  if ((name != "--json" && name != "--report" && name != "--gpus") || value.empty() || (name == "--gpus" && !odd))
+    refuse_run(Code::configuration, "no program: expected its name and arguments behind the options");
+  refuse_run(Code::configuration,
+             fmt::format("no program: {} took {} for its value, expected a program's name and arguments behind that",
+                         name, value));
+}
+
+// What an option was given must not be empty: a script's variable may be.
+void expect_value(const CLI::App& app, const char* option, const std::string& value, const char* expected) {
+  if (value.empty() && app.count(option) > 0)
+    refuse_run(Code::configuration, fmt::format("{} \"\": nothing, expected {}", option, expected));
+}
+
+int run(RunArguments& a, const CLI::App& app) {
+  std::vector<std::string> command = app.remaining();
   if (!command.empty() && command.front() == "--")
     command.erase(command.begin());
   else if (!command.empty() && command.front().front() == '-')
     refuse_run(Code::configuration, fmt::format("{}: expected an option of dcgn vgpu run", command.front()));
-  if (command.empty())
-    refuse_run(Code::configuration, "no program: expected its name and arguments behind the options");
+  if (command.empty()) refuse_no_program(app);
+  expect_value(app, "--gpus", a.gpus, "how many GPUs, or their numbers: 0,1");
+  expect_value(app, "--report", a.report, "a file");
   const bool number = a.check.find_first_not_of("0123456789") == std::string::npos;
   if (!a.check.empty() && (!number || a.check.find_first_not_of('0') == std::string::npos))
     refuse_run(Code::configuration, fmt::format("--check={}: expected every how many launches, at least 1", a.check));
@@ -333,7 +355,7 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
               "  the program's; 128 and the signal's number where a signal ended it\n"
               "  1     --check has found memory that differs, and the program's is 0\n"
               "  2, 3  it was not run, and stderr says why\n");
-  app->callback([a, app, &chosen] { chosen = [a, app] { return run(*a, app->remaining()); }; });
+  app->callback([a, app, &chosen] { chosen = [a, app] { return run(*a, *app); }; });
 }
 
 }  // namespace dcgn::tool

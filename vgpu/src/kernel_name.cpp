@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 namespace dcgn::virtual_gpu {
 
@@ -16,6 +17,9 @@ std::string plain_name(const std::string& name) {
   std::string plain = found.get();
   // Templates have their result before them; a parenthesis within <> is no parameter list.
   if (plain.rfind("void ", 0) == 0) plain.erase(0, 5);
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (std::size_t at = plain.find(unnamed); at != std::string::npos; at = plain.find(unnamed, at))
+    plain.erase(at, unnamed.size());
   int depth = 0;
   for (std::size_t at = 0; at < plain.size(); ++at) {
     depth += plain[at] == '<' ? 1 : plain[at] == '>' ? -1 : 0;

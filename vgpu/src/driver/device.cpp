@@ -205,6 +205,19 @@ CUresult cuEventSynchronize(CUevent event) {
   const CUresult result = DCGN_REAL(cuEventSynchronize)(event);
   return result == CUDA_SUCCESS ? error_of_others() : result;
 }
+// What another GPU's part has done wrong, these tell as well.
+CUresult cuStreamQuery(CUstream stream) {
+  const CUresult result = DCGN_REAL(cuStreamQuery)(stream);
+  return result == CUDA_SUCCESS ? error_of_others() : result;
+}
+CUresult cuStreamQuery_ptsz(CUstream stream) {
+  const CUresult result = DCGN_REAL_AS(decltype(cuStreamQuery), "cuStreamQuery_ptsz")(stream);
+  return result == CUDA_SUCCESS ? error_of_others() : result;
+}
+CUresult cuEventQuery(CUevent event) {
+  const CUresult result = DCGN_REAL(cuEventQuery)(event);
+  return result == CUDA_SUCCESS ? error_of_others() : result;
+}
 
 CUresult cuCtxSynchronize() {
   Program::get().measured().note_wait();

@@ -30,6 +30,7 @@ CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 CUresult cuCtxCreate_v3(CUcontext*, CUexecAffinityParam*, int, unsigned, CUdevice);
 decltype(cuLaunchKernel) cuLaunchKernel_ptsz;
 decltype(cuStreamSynchronize) cuStreamSynchronize_ptsz;
+decltype(cuStreamQuery) cuStreamQuery_ptsz;
 decltype(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
 decltype(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
 decltype(cuGraphLaunch) cuGraphLaunch_ptsz;
@@ -126,6 +127,8 @@ const Hook hooks[] = {
     hook("cuStreamDestroy", 4000, &cuStreamDestroy_v2),
     hook("cuStreamSynchronize", 2000, &cuStreamSynchronize, &cuStreamSynchronize_ptsz),
     hook("cuEventSynchronize", 2000, &cuEventSynchronize),
+    hook("cuStreamQuery", 2000, &cuStreamQuery, &cuStreamQuery_ptsz),
+    hook("cuEventQuery", 2000, &cuEventQuery),
     hook("cuStreamBeginCapture", 10010, &cuStreamBeginCapture_v2, &cuStreamBeginCapture_v2_ptsz),
     hook("cuStreamBeginCaptureToGraph", 12030, &cuStreamBeginCaptureToGraph, &cuStreamBeginCaptureToGraph_ptsz),
     hook("cuStreamEndCapture", 10000, &cuStreamEndCapture, &cuStreamEndCapture_ptsz),

@@ -251,7 +251,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return guarded("cuMemFree", [&] {
+  const CUresult result = guarded("cuMemFree", [&] {
     void* const memory = reinterpret_cast<void*>(address);
     bool ours = false;
     std::vector<void*> kept;
@@ -270,12 +270,17 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     if (!ours) return DCGN_REAL(cuMemFree_v2)(address);
     // As the driver does: what was given to streams of which this library knows nothing, too. Without a Call: another
     // thread may have to let that go.
-    static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
+    const CUresult waited = DCGN_REAL(cuCtxSynchronize)();
+    // A capture may keep it from waiting; what else it tells is what a kernel has done.
+    const bool captured =
+        waited >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && waited <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (waited != CUDA_SUCCESS && !captured) return waited;
     Call call;
     kept.push_back(memory);
     give_back(call.program(), kept);
     return CUDA_SUCCESS;
   });
+  return result == CUDA_SUCCESS && address != 0 ? error_of_others() : result;
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {

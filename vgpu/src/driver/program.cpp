@@ -206,7 +206,7 @@ std::vector<Gpu::OtherMemory> Program::others() const {
 
 void Program::note_other_device() {
   measured_.stop();
-  if (gpu_->options.copies == 0) return;
+  if (!gpu_ || gpu_->options.copies == 0) return;
   gpu_->options.copies = 0;
   report_.note_remark("work that the program gives to another GPU itself: no copies were made by themselves after it");
 }

@@ -104,16 +104,35 @@ bool touches_pageable(const CUDA_MEMCPY3D& c) {
   return is(c.dstMemoryType, c.dstHost, c.dstDevice) || is(c.srcMemoryType, c.srcHost, c.srcDevice);
 }
 
+// Of a copy's two sides; the same twice unless both are of devices.
+std::pair<int, int> owners(const CUDA_MEMCPY3D& c) {
+  const auto owner = [](CUmemorytype type, const void* its, CUdeviceptr device) {
+    CUdeviceptr begin = 0;
+    Piece piece;
+    return find_piece(type == CU_MEMORYTYPE_HOST ? reinterpret_cast<CUdeviceptr>(its) : device, begin, piece)
+               ? piece.owner
+               : -1;
+  };
+  const int to = owner(c.dstMemoryType, c.dstHost, c.dstDevice), from = owner(c.srcMemoryType, c.srcHost, c.srcDevice);
+  return to < 0 || from < 0 ? std::pair(-1, -1) : std::pair(to, from);
+}
+
 // Memory that is not pinned may change or be gone when the call is over, so the copy is made before.
 CUresult copy(const CUDA_MEMCPY3D& c, CUstream stream, bool waits) {
   if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   Work work;
   if (const CUresult wrong = make_copy(work, c); wrong != CUDA_SUCCESS) return wrong;
   const bool pageable = touches_pageable(c);
+  const std::pair<int, int> both = owners(c);
   Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
+  // Between devices the legacy default stream's copy comes behind what both were given, and before what they get next.
+  if (both.first != both.second && &its == &device_at(its.device).legacy) {
+    for (const int device : {both.first, both.second}) finish_device(guard, device);
+    waits = true;
+  }
   if (its.capture) {
-    if (waits) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (waits) return spoil(*its.capture);
     record_node(its, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work)).copy = c;
     return CUDA_SUCCESS;
   }

@@ -1,5 +1,6 @@
 // The driver's calls about devices and contexts.
 #include "vgpu/src/emulated_driver/driver.hpp"
+#include "vgpu/src/emulated_driver/graph.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -88,8 +89,13 @@ CUresult make_context(CUcontext* context, unsigned flags, CUdevice device) {
 
 CUresult synchronize(int device) {
   Guard guard(state().mutex);
-  for (const Stream* stream : state().streams)
-    if (stream->capture && stream->device == device) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  bool captured = false;
+  for (const Stream* stream : state().streams) {
+    if (!stream->capture || stream->device != device) continue;
+    static_cast<void>(spoil(*stream->capture));
+    captured = true;
+  }
+  if (captured) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   finish_device(guard, device);
   return static_cast<CUresult>(device_at(device).error.load());
 }

@@ -80,7 +80,8 @@ struct Stream {
   };
   std::deque<Item> queue;
   Capture* capture = nullptr;
-  std::vector<Node*> tail;  // while it is captured: what its next work stands behind
+  std::atomic<bool> spoiled{false};  // its capture: until that ends, it takes nothing more
+  std::vector<Node*> tail;           // while it is captured: what its next work stands behind
   std::atomic<Clock::duration> simulated{Clock::duration::zero()};  // that its kernels have taken: simulates_time()
 };
 

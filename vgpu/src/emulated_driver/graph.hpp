@@ -36,10 +36,13 @@ struct Capture {
   Graph* graph = nullptr;
   Stream* origin = nullptr;
   unsigned long long id = 0;
+  bool spoiled = false;
 };
 
 // With state().mutex held.
 Node& add_node(Graph& graph, CUgraphNodeType type, std::vector<Node*> after);
+// A capture that was waited for, or asked about, gives no graph. What the call returns that has done so.
+CUresult spoil(Capture& capture);
 // What the stream is given while it is captured.
 Node& record_node(Stream& stream, CUgraphNodeType type, Work run);
 

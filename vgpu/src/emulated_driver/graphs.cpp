@@ -16,6 +16,13 @@ Node& add_node(Graph& graph, CUgraphNodeType type, std::vector<Node*> after) {
   return node;
 }
 
+CUresult spoil(Capture& capture) {
+  capture.spoiled = true;
+  for (Stream* stream : state().streams)
+    if (stream->capture == &capture) stream->spoiled = true;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
 Node& record_node(Stream& stream, CUgraphNodeType type, Work run) {
   Node& node = add_node(*stream.capture->graph, type, stream.tail);
   node.run = std::move(run);
@@ -83,6 +90,11 @@ CUresult begin_capture(CUstream stream, Graph* graph, std::vector<Node*> after) 
   return CUDA_SUCCESS;
 }
 
+CUstreamCaptureStatus status_of(const Stream& stream) {
+  if (!stream.capture) return CU_STREAM_CAPTURE_STATUS_NONE;
+  return stream.capture->spoiled ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 template <class Handles>
 CUresult list(const std::vector<Node*>& nodes, Handles* handles, std::size_t* count) {
   if (!count) return CUDA_ERROR_INVALID_VALUE;
@@ -125,26 +137,28 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   if (graph) *graph = nullptr;
   if (!capture || capture->origin != &its)
     return capture ? CUDA_ERROR_STREAM_CAPTURE_UNMATCHED : CUDA_ERROR_ILLEGAL_STATE;
+  for (Stream* other : state().streams) {
+    if (other->capture != capture) continue;
+    other->capture = nullptr;
+    other->spoiled = false;
+    other->tail.clear();
+  }
+  if (capture->spoiled) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (graph) *graph = reinterpret_cast<CUgraph>(capture->graph);
-  for (Stream* other : state().streams)
-    if (other->capture == capture) other->capture = nullptr, other->tail.clear();
-  its.capture = nullptr;
-  its.tail.clear();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
-  *status = stream_of(stream)->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
+  return *status = status_of(*stream_of(stream)), CUDA_SUCCESS;
 }
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
                                    const CUgraphNode** after, const CUgraphEdgeData** edges, size_t* count) {
   if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
   const Guard guard(state().mutex);
   const Stream& its = *stream_of(stream);
-  *status = its.capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  if (!its.capture) return CUDA_SUCCESS;
+  *status = status_of(its);
+  if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
   if (id) *id = its.capture->id;
   if (graph) *graph = reinterpret_cast<CUgraph>(its.capture->graph);
   if (after) *after = reinterpret_cast<const CUgraphNode*>(its.tail.data());

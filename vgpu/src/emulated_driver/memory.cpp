@@ -144,6 +144,13 @@ CUresult attribute_of(void* value, CUpointer_attribute attribute, CUdeviceptr ad
   return CUDA_SUCCESS;
 }
 
+// What frees waits for the device, and tells what has failed there.
+CUresult finish(int device) {
+  Guard guard(state().mutex);
+  finish_device(guard, device);
+  return static_cast<CUresult>(device_at(device).error.load());
+}
+
 CUresult allocate_on_host(void** memory, std::size_t bytes, unsigned flags) {
   if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
   CUdeviceptr address = 0;
@@ -172,11 +179,8 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   CUdeviceptr begin = 0;
   Piece piece;
   if (!find_piece(address, begin, piece) || begin != address) return CUDA_ERROR_INVALID_VALUE;
-  {
-    Guard guard(state().mutex);
-    finish_device(guard, piece.owner < 0 ? current()->device : piece.owner);
-  }
-  return release(address);
+  const CUresult wrong = finish(piece.owner < 0 ? current()->device : piece.owner);
+  return wrong == CUDA_SUCCESS ? release(address) : wrong;
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
@@ -187,11 +191,8 @@ CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) { return al
 CUresult cuMemAllocHost_v2(void** memory, size_t bytes) { return allocate_on_host(memory, bytes, 0); }
 CUresult cuMemFreeHost(void* memory) {
   if (const CUresult wrong = standing(); wrong != CUDA_SUCCESS) return wrong;
-  {
-    Guard guard(state().mutex);
-    finish_device(guard, current()->device);
-  }
-  return release(reinterpret_cast<CUdeviceptr>(memory));
+  const CUresult wrong = finish(current()->device);
+  return wrong == CUDA_SUCCESS ? release(reinterpret_cast<CUdeviceptr>(memory)) : wrong;
 }
 CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
   if (!memory || bytes == 0) return CUDA_ERROR_INVALID_VALUE;

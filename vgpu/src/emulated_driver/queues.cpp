@@ -111,6 +111,7 @@ CUresult standing() {
 
 CUresult standing(CUstream stream) {
   if (is_default(stream)) return standing();
+  if (reinterpret_cast<Stream*>(stream)->spoiled) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   return static_cast<CUresult>(device_at(reinterpret_cast<Stream*>(stream)->device).error.load());
 }
 
@@ -204,6 +205,7 @@ void record(Event& event, Stream& stream) {
 void wait(Stream& stream, Event& event) {
   if (event.capture) {  // the stream joins
     stream.capture = event.capture;
+    stream.spoiled = event.capture->spoiled;
     for (Node* node : event.recorded)
       if (std::find(stream.tail.begin(), stream.tail.end(), node) == stream.tail.end()) stream.tail.push_back(node);
   } else if (event.moment.stream && event.moment.stream != &stream) {

@@ -18,10 +18,18 @@ Event& event_of(CUevent event) { return *reinterpret_cast<Event*>(event); }
 
 // What is asked for is soon done: who asks will ask again.
 CUresult ask(Stream& stream, std::uint64_t number) {
-  if (stream.done >= number) return static_cast<CUresult>(device_at(stream.device).error.load());
+  const auto error = static_cast<CUresult>(device_at(stream.device).error.load());
+  if (error != CUDA_SUCCESS || stream.done >= number) return error;
   stream.wanted = true;
   state().changed.notify_all();
   return CUDA_ERROR_NOT_READY;
+}
+
+// An event of a capture, which is never passed: who asks spoils the capture.
+CUresult captured(const Event& event) {
+  if (!event.capture) return CUDA_SUCCESS;
+  static_cast<void>(spoil(*event.capture));
+  return CUDA_ERROR_CAPTURED_EVENT;
 }
 
 void call(Stream& stream, const CUDA_HOST_NODE_PARAMS& host) {
@@ -93,6 +101,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   Stream& its = *stream_of(stream);
   its.ended = its.wanted = true;
   its.capture = nullptr;
+  its.spoiled = false;
   state().changed.notify_all();
   return CUDA_SUCCESS;
 }
@@ -100,7 +109,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
   if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
-  if (its.capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (its.capture) return spoil(*its.capture);
   finish(guard, its, its.given);
   return standing(stream);
 }
@@ -108,7 +117,7 @@ CUresult cuStreamQuery(CUstream stream) {
   if (const CUresult wrong = standing(stream); wrong != CUDA_SUCCESS) return wrong;
   const Guard guard(state().mutex);
   Stream& its = *stream_of(stream);
-  return its.capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : ask(its, its.given);
+  return its.capture ? spoil(*its.capture) : ask(its, its.given);
 }
 CUresult cuStreamGetPriority(CUstream stream, int* priority) {
   if (!current() && is_default(stream)) return CUDA_ERROR_INVALID_CONTEXT;
@@ -170,12 +179,14 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) { retu
 CUresult cuEventQuery(CUevent event) {
   if (!event) return CUDA_ERROR_INVALID_HANDLE;
   const Guard guard(state().mutex);
+  if (const CUresult wrong = captured(event_of(event)); wrong != CUDA_SUCCESS) return wrong;
   const Moment& moment = event_of(event).moment;
   return moment.stream ? ask(*moment.stream, moment.number) : CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent event) {
   if (!event) return CUDA_ERROR_INVALID_HANDLE;
   Guard guard(state().mutex);
+  if (const CUresult wrong = captured(event_of(event)); wrong != CUDA_SUCCESS) return wrong;
   const Moment moment = event_of(event).moment;
   if (!moment.stream) return CUDA_SUCCESS;
   finish(guard, *moment.stream, moment.number);

@@ -92,6 +92,7 @@ cudaError_t cudaGetLastError() {
   if (!is_lasting(error)) last_error = cudaSuccess;
   return error;
 }
+int dcgn_keep_error(int error) { return keep(static_cast<cudaError_t>(error)); }  // of what is not here
 cudaError_t cudaPeekAtLastError() { return last_error; }
 const char* cudaGetErrorName(cudaError_t error) {
   for (const auto& one : dcgn::virtual_gpu::names_of_runtime_errors)

@@ -1,8 +1,10 @@
 // Blocks of a launch, which take turns.
 #include "vgpu/src/interpreter/warp.hpp"
+#include "vgpu/src/ptx/block_index.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -41,6 +43,14 @@ Dim3 Grid::index_of(std::uint64_t block) const {
   const Dim3 shape = launch.grid;
   return {static_cast<unsigned>(block % shape.x), static_cast<unsigned>(block / shape.x % shape.y),
           static_cast<unsigned>(block / shape.x / shape.y)};
+}
+
+Dim3 Grid::index_in_whole(Dim3 index) const {
+  if (!details.split_arguments) return index;
+  ptx::SplitArguments arguments{};
+  std::memcpy(&arguments, parameters + *details.split_arguments, sizeof arguments);
+  const ptx::BlockIndex whole = ptx::split_index(arguments, index.x);
+  return {whole.x, whole.y, whole.z};
 }
 
 // As many blocks at a time as the emulated GPU has room for; the next begins where one has ended.
@@ -145,8 +155,9 @@ void Block::stuck() const {
   for (const auto& warp : warps_)
     if (const std::string one = warp->describe(); !one.empty() && who.size() < 500)
       who += (who.empty() ? "" : "; ") + one;
-  throw Fault(Fault::Kind::deadlock, grid.details.name + ": all threads of block (" + std::to_string(index_.x) + "," +
-                                         std::to_string(index_.y) + "," + std::to_string(index_.z) +
+  const Dim3 index = grid.index_in_whole(index_);
+  throw Fault(Fault::Kind::deadlock, grid.details.name + ": all threads of block (" + std::to_string(index.x) + "," +
+                                         std::to_string(index.y) + "," + std::to_string(index.z) +
                                          ") wait for each other: " + who);
 }
 

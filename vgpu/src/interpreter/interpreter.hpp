@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,9 @@ struct KernelDetails {
   std::size_t constant_bytes = 0;  // of the module
   std::size_t local_bytes = 0;     // a thread's
   unsigned most_threads = 1024;    // of a block
-  std::string unsupported;         // the first construct that cannot be interpreted, with its line; or empty
+  // Where dcgn_first_x lies among its parameters, of a kernel that is a part of a split launch (ptx/block_index.hpp).
+  std::optional<std::size_t> split_arguments;
+  std::string unsupported;  // the first construct that cannot be interpreted, with its line; or empty
 };
 
 // What an emulated GPU has.

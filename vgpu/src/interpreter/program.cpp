@@ -78,6 +78,8 @@ Program::Program(const std::string& name, const std::string& text) : module(ptx:
       details.parameters.push_back({parameter.offset, parameter.bytes});
       details.parameter_bytes = std::size_t{parameter.offset} + parameter.bytes;
     }
+    for (std::size_t i = 0; i < code.source->parameters.size(); ++i)
+      if (code.source->parameters[i].name == "dcgn_first_x") details.split_arguments = code.parameters[i].offset;
     details.shared_bytes = code.shared_bytes;
     details.local_bytes = code.frame_bytes;
     details.most_threads = most_threads(*code.source);

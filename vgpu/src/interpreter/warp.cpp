@@ -424,7 +424,8 @@ void Warp::find_extent(const Op& op, int lane, std::uintptr_t address, std::size
 }
 
 void Warp::fail(const Op& op, int lane, Fault::Kind kind, const std::string& what) const {
-  throw Fault(kind, block.grid.details.name + ": " + what + ", in block " + to_string(block.index()) + ", thread " +
+  throw Fault(kind, block.grid.details.name + ": " + what + ", in block " +
+                        to_string(block.grid.index_in_whole(block.index())) + ", thread " +
                         to_string(thread_index(lane)) + " at " + block.grid.program.where(op));
 }
 

@@ -32,6 +32,9 @@ class Grid {
   const std::uint64_t number;                // of launches of this process
   alignas(16) std::byte workspace[64] = {};  // of cooperative groups: where %envreg1 and 2 lead
 
+  // For messages: of a split launch, of which this is a part, the block's index in the whole.
+  Dim3 index_in_whole(Dim3 index) const;
+
  private:
   Dim3 index_of(std::uint64_t number) const;
 };

@@ -1,9 +1,10 @@
 #!/bin/bash
-# Programs of CUDA's runtime under dcgn vgpu run --emulate, the runtime static, shared, and with a default stream for each
-# thread: results are the same on one, two and four GPUs; and what goes wrong says so.
-#   emulated.sh DCGN NVCC
+# Programs under dcgn vgpu run --emulate. Of CUDA's runtime, which is static, shared, or has a default stream for each thread:
+# results are the same on one, two and four GPUs, what goes wrong says so, and what a split launch may get wrong is right. Of
+# the driver: the 13 workloads.
+#   emulated.sh DCGN NVCC WORKLOADS
 set -u
-dcgn=$1 nvcc=$2
+dcgn=$1 nvcc=$2 workloads=$3
 here=$(dirname "$(realpath "$0")")
 unset LD_PRELOAD LD_LIBRARY_PATH
 export DCGN_VGPU_SPLIT=always  # but where it is said
@@ -26,10 +27,15 @@ expect() {
 }
 emulate() { expect "$1" "$2" "$3" "$dcgn" vgpu run --emulate "${@:4}"; }
 
-build() { "$nvcc" -std=c++17 -O1 -arch=sm_90 -o "$work/$1" "${@:2}" "$here"/emulated_{program,managed}.cu >"$work/err" 2>&1 || fail "$1 is not built"; }
-build static -cudart static & build shared -cudart shared & wait
-build per_thread -cudart static --default-stream per-thread
-
+# Of PTX alone, but for one program: ptxas takes half of the time.
+ptx='-gencode arch=compute_90,code=compute_90'
+build() { "$nvcc" -std=c++17 -O1 -o "$work/$1" "${@:2}" >"$work/$1.log" 2>&1; }
+compile() { for name in program errors managed; do build $name.o $ptx -c "$here/emulated_$name.cu" || return; done; }
+{ compile && build static -cudart static "$work"/{program,errors,managed}.o && build shared -cudart shared "$work"/{program,errors,managed}.o; } &
+build per_thread -arch=sm_90 -cudart static --default-stream per-thread "$here"/emulated_{program,errors,managed}.cu &
+wait
+# Arrays of two pages.
+build whole $ptx -cudart static -DDCGN_TEST_WORDS='(1 << 20)' -maxrregcount=64 "$here"/whole_{program,addresses,captures,left,waits}.cu &
 for gpus in 1 2 4; do
   for kind in static shared per_thread; do
     [ $kind$gpus = per_thread4 ] && continue
@@ -44,16 +50,43 @@ for kind in static per_thread; do
 done
 DCGN_TEST_EMULATED_US=200 DCGN_TEST_EMULATED_SPLIT_US=100 emulate "a variable given, measured" 0 \
   "argument 2 leads to memory that the first GPU alone" --gpus 2 --split=measured "$work/static" variable_given
+emulate "GPUs that the program knows, measured" 0 "^two_devices 2" --gpus 2 --split=measured -q "$work/static" two_devices
 emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams
 emulate "a check" 0 "no memory differs" --check "$work/shared" streams
 emulate "memory that is not there" 0 "emulated GPU [01]: out_of_bounds: address 0x" "$work/static" fault
-emulate "a fault of another GPU" 0 "emulated GPU 1: out_of_bounds_at_last: address 0x" "$work/static" far_fault
+emulate "a fault of another GPU" 0 "emulated GPU 1: out_of_bounds_at_last: address 0x.* in block (255,0,0), thread" "$work/static" far_fault
+for gpus in 1 2; do
+  for step in fault_by_stream fault_by_event fault_by_free; do
+    emulate "$step on $gpus" 0 "^$step 1" --gpus $gpus "$work/static" $step
+  done
+done
 emulate "a trap" 0 "emulated GPU [01]: fail_if: trap" "$work/shared" trap
 emulate "a call that is not emulated" 0 "cudaMallocArray is not emulated" "$work/static" configurations
 strip -o "$work/stripped" "$work/static"
 emulate "no symbols" 2 "no symbols: link it with -cudart shared, or do not strip it" "$work/stripped"
 emulate "too many GPUs" 2 "--gpus 17: 17, expected" --gpus 17 "$work/static"
 emulate "a program without GPUs" 0 "^hello$" echo hello
+
+# Results of one GPU from two.
+emulate "workloads" 0 "^13 workloads, 0 failed" --gpus 2 "$workloads"
+grep -q "8[0-9] of 89 launches split" "$work/err" || fail "workloads are not split"
+# Of those whose atomics leave the same memory in whatever order.
+ordered="vector-add back-propagation scan fourier srad finite-difference rays coulomb"
+emulate "workloads, checked" 0 "made split and whole: [0-9]* launches, no memory differs" --gpus 2 --check "$workloads" $ordered
+
+wait
+steps=$("$work/whole" list | grep -v thread_streams) # which takes longest: run.sh has it
+emulate "what may go wrong" 0 "GPUs as one" --gpus 2 --json "$work/json" "$work/whole" $steps
+for step in $steps; do grep -q "^$step is right" "$work/out" || fail "$step"; done
+split=$(grep -m1 -o '"split": [0-9]*' "$work/json" | grep -o '[0-9]*$')
+[ "${split:-0}" -gt 400 ] || fail "what may go wrong: ${split:-no} launches split"
+for why in "spin-wait: a loop" "addresses: of " "malloc: each GPU" "functions: called through" "atomics on memory of the host"; do
+  grep -q "$why" "$work/err" || fail "what may go wrong: no launch is whole for $why"
+done
+for step in address_in_constant mapped memory_of_host registers; do
+  emulate "$step, checked" 0 "made split and whole: .* no memory differs" --gpus 2 --check "$work/whole" $step
+done
+emulate "clocks, checked" 1 "differs, split and whole: clocks" --gpus 2 --check "$work/whole" clocks
 [ $failed = 0 ] && echo "all as expected"
 exit $failed

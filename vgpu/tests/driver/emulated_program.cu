@@ -1,55 +1,14 @@
 // A program of CUDA's runtime for emulated GPUs: little work of many kinds. Each step checks its results and prints what
 // they sum to. Arguments: steps; all without.
+#include "emulated_program.hpp"
+
 #include <cooperative_groups.h>
-#include <cuda_runtime.h>
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <map>
-#include <string>
 #include <thread>
-#include <vector>
 
-#define CHECK(call)                                                                                     \
-  do {                                                                                                  \
-    const cudaError_t result = (call);                                                                    \
-    if (result != cudaSuccess) std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(result)), std::exit(1); \
-  } while (0)
-
-static void expect(bool right, const char* what) {
-  if (!right) std::printf("wrong: %s\n", what), std::exit(1);
-}
-
-constexpr int n = 1 << 16, blocks = n / 256;
-
-template <class T>
-T* device(int count) {
-  T* memory = nullptr;
-  CHECK(cudaMalloc(&memory, count * sizeof(T)));
-  CHECK(cudaMemset(memory, 0, count * sizeof(T)));
-  return memory;
-}
-template <class T>
-std::vector<T> read(const T* memory, int count) {
-  std::vector<T> all(count);
-  CHECK(cudaMemcpy(all.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
-  return all;
-}
-static cudaStream_t own_stream() {
-  cudaStream_t stream;
-  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return stream;
-}
-static void expect_all(const int* memory, int first, int step, const char* what) {
-  const std::vector<int> all = read(memory, n);
-  for (int i = 0; i < n; ++i) expect(all[i] == first + step * i, what);
-}
-
-__device__ int thread_number() { return blockIdx.x * blockDim.x + threadIdx.x; }
-__global__ void add_number(int* to, int more) { to[thread_number()] += thread_number() + more; }
 __global__ void twice(const int* from, int* to) { to[thread_number()] = 2 * from[thread_number()]; }
 
 static unsigned memory_kinds() {
@@ -254,6 +213,42 @@ static unsigned threads() {
   return 7;
 }
 
+// A copy between GPUs waits for both, and both wait for it. Nothing is done where there is one, or where a thread has a
+// default stream of its own, which waits for no other.
+static unsigned two_devices() {
+  int count = 0;
+  CHECK(cudaGetDeviceCount(&count));
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+  count = 1;
+#endif
+  if (count < 2) return 2;
+  int *memory[2], *other = nullptr;
+  cudaStream_t stream[2];
+  for (const int its : {1, 0}) {
+    CHECK(cudaSetDevice(its));
+    memory[its] = device<int>(n);
+    if (its == 0) other = device<int>(n);
+    stream[its] = own_stream();
+    CHECK(cudaDeviceSynchronize());
+  }
+  for (const cudaMemcpyKind kind : {cudaMemcpyDeviceToDevice, cudaMemcpyDefault}) {
+    for (const int its : {1, 0}) {
+      CHECK(cudaSetDevice(its));
+      CHECK(cudaMemsetAsync(memory[its], 0, n * sizeof(int), stream[its]));
+      add_number<<<blocks, 256, 0, stream[its]>>>(memory[its], 5 + its);
+    }
+    CHECK(cudaMemcpy(other, memory[1], n * sizeof(int), kind));
+    CHECK(cudaMemcpy(memory[1], memory[0], n * sizeof(int), kind));
+    CHECK(cudaSetDevice(1));
+    add_number<<<blocks, 256, 0, stream[1]>>>(memory[1], 0);
+    CHECK(cudaStreamSynchronize(stream[1]));
+    expect_all(memory[1], 5, 2, "a copy from the current GPU");
+    CHECK(cudaSetDevice(0));
+    expect_all(other, 6, 1, "a copy from another GPU");
+  }
+  return 2;
+}
+
 static unsigned graphs() {
   const cudaStream_t stream = own_stream();
   int *from = device<int>(n), *to = device<int>(n), *within = nullptr, more = 2;
@@ -309,6 +304,7 @@ static unsigned graphs() {
   return more;
 }
 
+
 __device__ int* lists[64];
 __global__ void make_lists() {
   if (threadIdx.x == 0) lists[blockIdx.x] = static_cast<int*>(malloc(32 * sizeof(int)));
@@ -350,34 +346,6 @@ static unsigned objects() {
 
 unsigned managed();  // in emulated_managed.cu: modules that have managed variables are not split
 
-// Errors. Those of kernels last: the context is of no more use.
-__global__ void out_of_bounds(int* to) { to[thread_number() + (1 << 24)] = 1; }
-__global__ void fail_if(bool fails) {
-  if (fails) __trap();
-}
-static unsigned configurations() {
-  int* const to = device<int>(n);
-  add_number<<<1, 2048>>>(to, 0);
-  expect(cudaPeekAtLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaErrorInvalidConfiguration,
-         "too many threads");
-  expect(cudaMemcpy(to, to, 4 * n + 4, cudaMemcpyDeviceToDevice) == cudaErrorInvalidValue, "a copy that is too long");
-  expect(cudaFree(to + 1) == cudaErrorInvalidValue, "an address that was not given");
-  cudaArray_t array;
-  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
-  expect(cudaMallocArray(&array, &format, 4, 4) == cudaErrorNotSupported, "what is not emulated");
-  void* much = nullptr;
-  expect(cudaMalloc(&much, size_t{1} << 40) == cudaErrorMemoryAllocation, "too much memory");
-  static_cast<void>(cudaGetLastError());
-  CHECK(cudaFree(to));
-  return 1;
-}
-static unsigned fault() {
-  int* const to = device<int>(n);
-  out_of_bounds<<<blocks, 256>>>(to);
-  expect(cudaDeviceSynchronize() == cudaErrorIllegalAddress, "memory that is not there");
-  expect(cudaMalloc(reinterpret_cast<void**>(const_cast<int**>(&to)), 4) == cudaErrorIllegalAddress, "an error that lasts");
-  return 1;
-}
 // A variable's address as an argument, beside a kernel that is split in time.
 __device__ unsigned given_total;
 __global__ void add_index(unsigned* to, unsigned* total) {
@@ -399,35 +367,14 @@ static unsigned variable_given() {
   expect(found == rounds, "what is beside it");
   return found;
 }
-// By the last block, which another GPU may run.
-__global__ void out_of_bounds_at_last(int* to) {
-  if (blockIdx.x == gridDim.x - 1) to[std::size_t{1} << 28] = 1;
-}
-static unsigned far_fault() {
-  int* const to = device<int>(n);
-  cudaStream_t stream;
-  CHECK(cudaStreamCreate(&stream));
-  out_of_bounds_at_last<<<blocks, 256, 0, stream>>>(to);
-  expect(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress, "a wait for a stream");
-  int found = 0;
-  expect(cudaMemcpy(&found, to, 4, cudaMemcpyDeviceToHost) == cudaErrorIllegalAddress, "a copy that waits");
-  return 1;
-}
-static unsigned trap() {
-  fail_if<<<4, 32>>>(true);
-  expect(cudaDeviceSynchronize() == cudaErrorLaunchFailure, "a trap");
-  return 1;
-}
-
-#define STEP(name) {#name, &name}
 int main(int argc, char** argv) {
-  const std::map<std::string, unsigned (*)()> all = {
-      STEP(memory_kinds), STEP(managed), STEP(variables), STEP(atomics), STEP(blocks_alone), STEP(cooperative),    STEP(streams),
-      STEP(threads),      STEP(graphs),    STEP(objects), STEP(configurations), STEP(variable_given), STEP(fault), STEP(far_fault), STEP(trap)};
+  Steps all = {STEP(memory_kinds), STEP(managed), STEP(variables), STEP(atomics), STEP(blocks_alone), STEP(cooperative),
+               STEP(streams),      STEP(threads), STEP(two_devices), STEP(graphs), STEP(objects), STEP(variable_given)};
+  all.merge(steps_of_errors());
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all)
-      if (name != "fault" && name != "far_fault" && name != "trap") steps.push_back(name);
+      if (name.find("fault") == std::string::npos && name != "trap") steps.push_back(name);
   for (const std::string& step : steps) std::printf("%s %u\n", step.c_str(), all.at(step)());
   return 0;
 }

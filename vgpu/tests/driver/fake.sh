@@ -115,6 +115,12 @@ expect "options of the program" 0 "^-q --gpus$" "$dcgn" vgpu run -q echo -q --gp
 
 # Bad input.
 expect "no program" 2 "no program: expected its name" "$dcgn" vgpu run --gpus 2
+for option in --json --report --gpus; do
+  expect "a program that $option takes" 2 "no program: $option took ./program for its value, expected a program's name" \
+    "$dcgn" vgpu run $option ./program
+done
+expect "an empty --gpus" 2 '--gpus "": nothing, expected how many GPUs' "$dcgn" vgpu run --gpus "" "$program"
+expect "an empty --report" 2 '--report "": nothing, expected a file' "$dcgn" vgpu run --report "" "$program"
 expect "an unknown option" 2 "--nonsense: expected an option" "$dcgn" vgpu run --nonsense "$program"
 expect "an unknown program" 3 "/no/such/program: No such file" "$dcgn" vgpu run /no/such/program
 expect "no such GPU" 2 "--gpus 0,7: 7, expected numbers of GPUs from 0 to 1" "$dcgn" vgpu run --gpus 0,7 "$program"

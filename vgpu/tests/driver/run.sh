@@ -48,7 +48,7 @@ build static -cudart static "$here/runtime_program.cu"
 build shared -cudart shared "$here/runtime_program.cu"
 build per_thread -cudart static --default-stream per-thread "$here/runtime_program.cu"
 build thrust "$here/thrust_program.cu"
-whole=("$here"/whole_{program,addresses,captures,left}.cu)
+whole=("$here"/whole_{program,addresses,captures,left,waits}.cu)
 build whole -cudart static -maxrregcount=64 "${whole[@]}"
 build whole_per_thread -cudart shared --default-stream per-thread "${whole[@]}"
 build driver "$here/driver_code.cpp" "$here/driver_program.cpp" -lcuda
@@ -83,6 +83,8 @@ for kind in whole whole_per_thread; do
       heap_of_left) why="follows pointers that lie in memory, where there is memory of malloc in kernels" ;;
       heap) why="malloc: each GPU has a heap of its own" ;;
       virtual_functions | function_pointers) why="functions: called through a pointer" ;;
+      flags_of_grid) why="spin-wait: a loop that ends by what another block writes" ;;
+      flag_of_stream) least=1 why="spin-wait: a loop that ends by what another block writes" ;;
       of_graph) why="leads to memory that the first GPU alone is known to reach" ;;
       all_shared_memory) why="shared memory: split, a block takes" ;;
       atomics_on_host | system_atomics | atomics_in_packed) why="atomics on memory of the host, by argument 1" ;;

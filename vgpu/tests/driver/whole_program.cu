@@ -445,6 +445,7 @@ int main(int argc, char** argv) {
                STEP(clocks)};
   all.merge(steps_of_addresses());
   all.merge(steps_of_captures());
+  all.merge(steps_of_waits());
   std::vector<std::string> steps(argv + 1, argv + argc);
   if (steps.empty())
     for (const auto& [name, step] : all) steps.push_back(name);

@@ -15,6 +15,7 @@ using Steps = std::map<std::string, void (*)()>;
   { #name, &name }
 Steps steps_of_addresses();  // whole_addresses.cu
 Steps steps_of_captures();   // whole_captures.cu
+Steps steps_of_waits();      // whole_waits.cu
 // whole_left.cu: lists[i] = {i, i + 1, ...}, in memory of malloc in a kernel.
 void make_left_lists(int** lists, int count, int n);
 
@@ -33,7 +34,11 @@ inline void expect(bool right, const char* what) {
   std::exit(1);
 }
 
-constexpr int large = 4 << 20, blocks = large / 256;
+// Of several pages. Less for emulated GPUs: see emulated.sh.
+#ifndef DCGN_TEST_WORDS
+#define DCGN_TEST_WORDS (4 << 20)
+#endif
+constexpr int large = DCGN_TEST_WORDS, blocks = large / 256;
 
 template <class T>
 T* allocate(std::size_t count) {

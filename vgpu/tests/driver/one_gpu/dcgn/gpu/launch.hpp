@@ -1,0 +1,4 @@
+// In place of the core's: see ../virtual_gpu.hpp.
+#pragma once
+
+#include <dcgn/launch.hpp>

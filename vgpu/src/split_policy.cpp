@@ -8,11 +8,15 @@ namespace dcgn::virtual_gpu {
 
 namespace {
 
-// Launches that are timed: the first few but one, which loads code, then ever fewer.
-bool is_sampled(std::uint64_t number) {
+bool is_power_of_two(std::uint64_t number) { return (number & (number - 1)) == 0; }
+
+// Launches that are timed: the first few but one, which loads code, then ever fewer. To time one costs some
+// microseconds, so of those that are short and known to be, few are.
+bool is_sampled(std::uint64_t number, bool is_short) {
+  if (number < 2) return false;
+  if (is_short) return number >= 64 && is_power_of_two(number);
   const std::uint64_t every = number < 4096 ? 64 : 512;
-  return (number > 1 && number <= 4) || number % every == 0 ||
-         (number < 64 && (number & (number - 1)) == 0 && number > 1);
+  return number % every == 0 || (number < 64 && is_power_of_two(number));
 }
 
 constexpr double clearly_faster = 0.8;  // split, of the time on one part: whole on spread buffers is not tried then
@@ -32,6 +36,8 @@ void SplitPolicy::Times::add(double per_block) {
   std::nth_element(sorted.begin(), middle, end);
   middle_ = *middle;
 }
+
+bool SplitPolicy::may_be_timed(const Kind& kind) { return is_sampled(kind.recent + 1, false); }
 
 int SplitPolicy::size_class(double threads) { return threads < 1 ? 0 : std::ilogb(threads) / 2; }
 
@@ -62,11 +68,11 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     if (may_gain(kind)) candidates_s_ += seconds;
     if (is_new(kind)) new_s_ += seconds;
     if (!wants_idle_) look_locally();
-    return {false, is_sampled(kind.recent)};
+    return {false, is_sampled(kind.recent, local.count() != 0 && local.middle() * blocks < settings_.shortest_s)};
   }
   if (local.count() == 0) unknown_s_ += seconds;
   if (!wants_idle_ && (kind.recent < 8 || kind.recent % 8 == 0)) look_spread();
-  if (!may_gain(kind)) return {false, is_sampled(kind.recent)};
+  if (!may_gain(kind)) return {false, is_sampled(kind.recent, false)};
   if (!kind.settled) {
     if (split.count() < tries) return {true, kind.recent > 1};
     const bool clear = local.count() != 0 && split.middle() <= clearly_faster * local.middle();
@@ -74,7 +80,7 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     kind.stays_whole = !clear && spread.middle() < split.middle();
     kind.settled = true;
   }
-  return {!kind.stays_whole, is_sampled(kind.recent)};
+  return {!kind.stays_whole, is_sampled(kind.recent, false)};
 }
 
 void SplitPolicy::note_time(Kind& kind, Form form, double blocks, double seconds) {

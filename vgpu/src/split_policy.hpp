@@ -82,6 +82,8 @@ class SplitPolicy {
   // The same number for grids that belong together.
   static int size_class(double threads);
 
+  // Whether next() may ask for a time; what is known by then of earlier launches should have been noted.
+  static bool may_be_timed(const Kind& kind);
   // A launch that is about to be made, and what it took once it is known.
   Choice next(Kind& kind, double blocks);
   void note_time(Kind& kind, Form form, double blocks, double seconds);

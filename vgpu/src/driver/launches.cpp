@@ -169,6 +169,10 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
     call.enter();
     measured.move(program);
   }
+  if (measured.timer().waits() && dcgn::virtual_gpu::SplitPolicy::may_be_timed(*entry.kind)) {
+    call.enter();
+    measured.collect();
+  }
   const auto [asked_to_split, asked_to_time] = measured.next(program, kernel, entry, blocks);
   const bool is_local = measured.local();
   if (!is_local || asked_to_time) {

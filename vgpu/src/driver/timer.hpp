@@ -22,6 +22,8 @@ class Timer {
   bool begin(CUstream stream);
   void end(CUstream stream, SplitPolicy::Kind& kind, SplitPolicy::Form form, double blocks);
   void cancel();
+  // Whether a time may be known that was not handed on.
+  bool waits() const { return !under_way_.empty(); }
   // Hands on what is known by now, without waiting.
   void collect(SplitPolicy& policy);
 

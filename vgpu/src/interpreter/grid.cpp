@@ -49,7 +49,7 @@ Dim3 Grid::index_in_whole(Dim3 index) const {
   if (!details.split_arguments) return index;
   ptx::SplitArguments arguments{};
   std::memcpy(&arguments, parameters + *details.split_arguments, sizeof arguments);
-  const ptx::BlockIndex whole = ptx::split_index(arguments, index.x);
+  const ptx::BlockIndex whole = ptx::split_index(arguments, {index.x, index.y, index.z});
   return {whole.x, whole.y, whole.z};
 }
 

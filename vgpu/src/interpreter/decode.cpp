@@ -289,6 +289,7 @@ Row Decoder::source(const Operand& operand, Type type, Op* op) {
   if (named->name.front() == '%') {
     const std::optional<Special> special = Names::find_special(named->name, named->selector);
     if (!special) fail(std::string(operand.text));
+    if (*special >= Special::reserved_begin && *special <= Special::reserved_cap) program_.uses_reserved_shared = true;
     return {Row::special, static_cast<std::uint32_t>(*special)};
   }
   const std::optional<Symbol> symbol = names_.find_symbol(named->name, at_->scope);

@@ -159,6 +159,7 @@ void Decoder::calculation(const Qualified& q) {
   op.run = find_half(q, op);
   if (!op.run) op.run = find_float(q, op);
   if (!op.run) op.run = find_conversion(q, op);
+  if (!op.run) op.run = find_eight(q, op);
   if (!op.run) op.run = find_comparison(q, op);
   if (!op.run && !is_float(q.type())) op.run = find_bits(q, op);
   if (!op.run && !is_float(q.type())) op.run = find_integer(q, op);

@@ -19,6 +19,7 @@ Op::Run find_bits(const Qualified& q, Op& op);
 Op::Run find_float(const Qualified& q, Op& op);
 Op::Run find_half(const Qualified& q, Op& op);
 Op::Run find_conversion(const Qualified& q, Op& op);
+Op::Run find_eight(const Qualified& q, Op& op);  // conversions of 8 bits with a point
 Op::Run find_comparison(const Qualified& q, Op& op);
 Op::Run find_warp_wide(const Qualified& q, Op& op);
 Op::Run find_access(const Qualified& q, Op& op);  // ld, st, atom, red: op has its address

@@ -234,7 +234,7 @@ TEST(InterpreterFaults, what_is_not_interpreted_keeps_only_its_kernels_from_runn
   EXPECT_THROW(code.run(1, one_thread, nullptr), Fault);
   // No instruction is taken for another that is like it.
   for (const std::string instruction :
-       {"mov.b128 %rd1, {%rd2, %rd3};", "cvt.rn.satfinite.e4m3x2.f32 %r1, %f1, %f2;",
+       {"mov.b128 %rd1, {%rd2, %rd3};", "cvt.rn.satfinite.e2m1x2.f32 %r1, %f1, %f2;",
         "min.xorsign.abs.f32 %f1, %f2, %f3;", "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 0x3f, %p2;",
         "redux.sync.min.f32 %f1, %f2, -1;", "cvt.rna.tf32.f32 %r1, %f1;", "mul.s16x2 %r1, %r2, %r3;",
         ".local .b8 a[16]; ld.local.u32 %r1, [a+16];", "ld.param.u32 %r1, [kernel_out+8];",

@@ -78,14 +78,15 @@ std::string process_text(const Json& p) {
   const auto number = [](const Json& value) { return value.get<double>(); };
   std::string text = kernels_text(p.at("kernels")) + checks_text(p.at("kernels"));
   if (p.contains("why_whole")) text += fmt::format("nothing was split: {}\n", p.at("why_whole").get<std::string>());
+  std::string where = "over all GPUs";
   if (p.contains("measured")) {
     const Json& measured = p.at("measured");
-    text += fmt::format("buffers now {}; launches were tried split {} times, which cost {:.1f} ms\n",
-                        measured.at("buffers").get<std::string>(), measured.at("trials").get<std::uint64_t>(),
-                        1e3 * measured.at("seconds_lost").get<double>());
+    where = measured.at("buffers").get<std::string>();
+    text += fmt::format("buffers now {}; launches were tried split {} times, which cost {:.1f} ms\n", where,
+                        measured.at("trials").get<std::uint64_t>(), 1e3 * measured.at("seconds_lost").get<double>());
   }
   const Json &buffers = p.at("buffers"), &small = p.at("small_buffers"), &links = p.at("link_bytes");
-  text += fmt::format("buffers over all GPUs: {}, {}; smaller than a page, on the first: {}, {}\n",
+  text += fmt::format("buffers {}: {}, {}; smaller than a page, on the first: {}, {}\n", where,
                       buffers.at("count").get<std::uint64_t>(), bytes_text(number(buffers.at("bytes"))),
                       small.at("count").get<std::uint64_t>(), bytes_text(number(small.at("bytes"))));
   text += fmt::format(

@@ -232,3 +232,66 @@ TEST(InterpreterConversion, to_16_bits) {
                               std::vector<std::uint16_t>{0x3800, 0x3e00, 0x4100, 0xbe00, 0xb800},
                               [&](std::uint16_t a) { return half.nearest(std::nearbyint(half.value(a))); });
 }
+
+// Numbers of 8 bits, in pairs. All that there are, and the nearest of them.
+namespace {
+
+struct Eight {
+  const char* name;
+  int fraction_bits, bias, largest;
+  double value(int code) const {
+    const int exponent = code >> fraction_bits & ((1 << (7 - fraction_bits)) - 1);
+    const double fraction = (code & ((1 << fraction_bits) - 1)) / std::exp2(fraction_bits);
+    const double size = exponent == 0 ? std::exp2(1 - bias) * fraction : std::exp2(exponent - bias) * (1 + fraction);
+    const bool infinite = largest == 0x7b && (code & 0x7f) == 0x7c;
+    if ((code & 0x7f) > largest && !infinite) return NAN;
+    return (code < 0x80 ? 1 : -1) * (infinite ? INFINITY : size);
+  }
+  std::uint32_t nearest(float a) const {
+    if (std::isnan(a)) return 0x7f;
+    const double size = std::fabs(static_cast<double>(a));
+    int best = 0;
+    for (int code = 1; code <= largest; ++code) {
+      const double now = std::fabs(value(code) - size), least = std::fabs(value(best) - size);
+      if (now < least || (now == least && code % 2 == 0) || size >= value(largest)) best = code;
+    }
+    return static_cast<std::uint32_t>(best) | (std::signbit(a) ? 0x80U : 0U);
+  }
+};
+
+}  // namespace
+
+TEST(InterpreterConversion, pairs_of_8_bits) {
+  std::vector<std::uint16_t> pairs;
+  for (unsigned code = 0; code < 256; ++code) pairs.push_back(static_cast<std::uint16_t>(code << 8 | (255 - code)));
+  for (const Eight& eight : {Eight{"e4m3x2", 3, 7, 0x7e}, Eight{"e5m2x2", 2, 15, 0x7b}}) {
+    const std::string type = std::string(".") + eight.name;
+    const SmallFloats halves(false);
+    expect_unary<std::uint32_t>("cvt.rn.f16x2" + type + " %d, %a;", pairs, [&](std::uint16_t a) {
+      const auto half = [&](int code) { return std::uint32_t{halves.nearest(eight.value(code))}; };
+      return half(a >> 8) << 16 | half(a & 255);
+    });
+    std::vector<float> all = edges<float>();
+    for (int code = 0; code <= eight.largest; ++code)
+      for (const double between : {0.0, 0.25, 0.5, 0.75}) {
+        const double next = code < eight.largest ? eight.value(code + 1) : 2 * eight.value(code);
+        all.push_back(static_cast<float>(eight.value(code) * (1 - between) + next * between));
+        all.push_back(-all.back());
+      }
+    expect_binary<std::uint16_t>(
+        "cvt.rn.satfinite" + type + ".f32 %d, %a, %b;", all, std::vector<float>{1, -INFINITY},
+        [&](float a, float b) { return static_cast<std::uint16_t>(eight.nearest(a) << 8 | eight.nearest(b)); });
+    expect_unary<std::uint16_t>("cvt.rn.satfinite.relu" + type + ".f32 %d, %a, %a;", all, [&](float a) {
+      const std::uint32_t code = eight.nearest(a <= 0 ? 0 : a);
+      return static_cast<std::uint16_t>(code << 8 | code);
+    });
+    expect_unary<std::uint16_t>(
+        "cvt.rn.satfinite" + type + ".f16x2 %d, %a;",
+        std::vector<std::uint32_t>{0x3c00bc00, 0x7c00fc00, 0x00018001, 0x4e005bff, 0x7e003555}, [&](std::uint32_t a) {
+          const auto code = [&](std::uint32_t half) {
+            return eight.nearest(static_cast<float>(halves.value(static_cast<std::uint16_t>(half))));
+          };
+          return static_cast<std::uint16_t>(code(a >> 16) << 8 | code(a));
+        });
+  }
+}

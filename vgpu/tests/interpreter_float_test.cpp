@@ -170,6 +170,27 @@ TEST(InterpreterFloat, extremes_of_what_may_be_no_number) {
                        [](float a, float b) { return std::isnan(a) || std::isnan(b) ? NAN : -least(-a, -b); });
 }
 
+// Of 32 bits there is one result that is no number; of 64 an operand's bits are kept.
+TEST(InterpreterFloat, what_is_no_number_is_always_the_same) {
+  const std::vector<std::uint32_t> none{0x7fc00000, 0x7fabcdef, 0xffc12345, 0x7fffffff};
+  const auto one = [](std::uint32_t, std::uint32_t) { return 0x7fffffffU; };
+  for (const char* op : {"add.f32", "sub.rn.f32", "mul.rz.f32", "div.rn.f32", "div.full.f32", "min.f32", "max.f32",
+                         "min.NaN.f32", "add.ftz.f32"})
+    expect_binary<std::uint32_t>(std::string(op) + " %d, %a, %b;", none, none, one);
+  expect_binary<std::uint32_t>("fma.rn.f32 %d, %a, %b, %a;", none, none, one);
+  for (const char* op : {"rcp.rn.f32", "rcp.approx.ftz.f32", "sqrt.rn.f32", "rsqrt.approx.f32", "sin.approx.f32",
+                         "lg2.approx.f32", "ex2.approx.f32", "tanh.approx.f32", "cvt.rni.f32.f32"})
+    expect_unary<std::uint32_t>(std::string(op) + " %d, %a;", none, [](std::uint32_t) { return 0x7fffffffU; });
+  const std::vector<std::uint32_t> infinite{0x7f800000};
+  expect_binary<std::uint32_t>("sub.f32 %d, %a, %b;", infinite, infinite, one);
+  const std::vector<std::uint64_t> wide{0x7ff8000000abcdef, 0xfff8000000000001};
+  expect_unary<std::uint32_t>("cvt.rn.f32.f64 %d, %a;", wide, [](std::uint64_t) { return 0x7fffffffU; });
+  expect_unary<std::uint64_t>("add.f64 %d, %a, 0d3FF0000000000000;", wide, [](std::uint64_t a) { return a; });
+  for (const char* op : {"rcp.approx.ftz.f64", "rsqrt.approx.ftz.f64"})
+    expect_unary<std::uint64_t>(std::string(op) + " %d, %a;", wide,
+                                [](std::uint64_t) { return std::uint64_t{0x7fffffff} << 32; });
+}
+
 TEST(InterpreterFloat, properties) {
   check_properties<float>();
   check_properties<double>();

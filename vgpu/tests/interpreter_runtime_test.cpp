@@ -56,6 +56,28 @@ std::string text_variable(const std::string& name, const std::string& text) {
 
 }  // namespace
 
+// Shared memory that CUDA reserves, for barriers of cooperative groups: behind the block's own.
+TEST(InterpreterRuntime, reserved_shared_memory) {
+  const auto words = words_after(simple_kernel(R"(
+  mov.u32 %r1, %reserved_smem_offset_begin;
+  mov.u32 %r2, %reserved_smem_offset_1;
+  mov.u32 %r3, %reserved_smem_offset_end;
+  mov.u32 %r4, %reserved_smem_offset_cap;
+  st.shared.u32 [own+60], 7;
+  st.shared.u32 [%r1], 5;
+  atom.shared.add.u32 %r6, [%r2+284], 9;
+  ld.shared.u32 %r6, [own+60];
+  ld.shared.u32 %r7, [%r2+284];
+  st.global.u32 [%out], %r4;
+  st.global.u32 [%out+4], %r6;
+  st.global.u32 [%out+8], %r7;
+  sub.u32 %r3, %r3, %r1;
+  st.global.u32 [%out+12], %r3;)",
+                                               ".shared .align 4 .b8 own[64];"),
+                                 one_thread, 4);
+  EXPECT_EQ(words, (std::vector<U>{1024, 7, 9, 1024}));
+}
+
 TEST(InterpreterRuntime, printf) {
   const std::string kernel = simple_kernel(
       R"(
@@ -212,7 +234,7 @@ TEST(InterpreterFaults, what_is_not_interpreted_keeps_only_its_kernels_from_runn
   EXPECT_THROW(code.run(1, one_thread, nullptr), Fault);
   // No instruction is taken for another that is like it.
   for (const std::string instruction :
-       {"mov.b128 %rd1, {%rd2, %rd3};", "cvt.rn.satfinite.e4m3x2.f32 %r1, %f1, %f2;",
+       {"mov.b128 %rd1, {%rd2, %rd3};", "cvt.rn.satfinite.e2m1x2.f32 %r1, %f1, %f2;",
         "min.xorsign.abs.f32 %f1, %f2, %f3;", "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 0x3f, %p2;",
         "redux.sync.min.f32 %f1, %f2, -1;", "cvt.rna.tf32.f32 %r1, %f1;", "mul.s16x2 %r1, %r2, %r3;",
         ".local .b8 a[16]; ld.local.u32 %r1, [a+16];", "ld.param.u32 %r1, [kernel_out+8];",

@@ -31,7 +31,7 @@ Report::Kernel Report::count(const SplitPolicy& policy, const Measured::OfKernel
     all.split += entry.split;
     std::string why = !entry.why.empty() ? entry.why : measured.why;
     if (why.empty()) why = policy.why(kind);
-    if (why.empty()) why = "before it was known that split is faster";
+    if (why.empty()) why = entry.split != 0 ? "before it was split first, or to time it whole" : "not split yet";
     if (entry.whole != 0) all.whole[why] += entry.whole;
     if (kind.seconds <= most) continue;
     most = kind.seconds;

@@ -214,7 +214,8 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
     finish_device(guard, current()->device);
   }
   const std::lock_guard guard(state().memory_mutex);
-  mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  constexpr int anew = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  static_cast<void>(mmap(pointer(address), bytes, PROT_NONE, anew, -1, 0));
   std::erase_if(state().memory, [&](const auto& one) { return one.first >= address && one.first < address + bytes; });
   return CUDA_SUCCESS;
 }

@@ -75,6 +75,14 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   return DCGN_CALL(cuMemcpyAsync, address_of(to), address_of(from), bytes, stream);
 }
 
+cudaError_t copy_all(void* const* to, const void* const* from, const std::size_t* bytes, std::size_t n,
+                     CUstream stream) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (const cudaError_t wrong = copy(to[i], from[i], bytes[i], cudaMemcpyDefault, stream); wrong != cudaSuccess)
+      return wrong;
+  return cudaSuccess;
+}
+
 // As CUDA's, a call that does not name a stream waits, but for copies within devices.
 cudaError_t wait(cudaError_t result, CUstream stream) {
   return result == cudaSuccess ? DCGN_CALL(cuStreamSynchronize, stream) : result;
@@ -144,13 +152,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 DCGN_BOTH(cudaMemcpyBatchAsync, _ptsz,
           (void* const* to, const void* const* from, const size_t* bytes, size_t n, cudaMemcpyAttributes*, size_t*,
            size_t, cudaStream_t stream),
-          {
-            for (size_t i = 0; i < n; ++i) {
-              const cudaError_t wrong = copy(to[i], from[i], bytes[i], cudaMemcpyDefault, meant(own, stream));
-              if (wrong != cudaSuccess) return wrong;
-            }
-            return cudaSuccess;
-          })
+          { return copy_all(to, from, bytes, n, meant(own, stream)); })
 
 DCGN_BOTH(cudaMemcpy2D, _ptds,
           (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,

@@ -144,9 +144,32 @@ struct Add {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) + static_cast<std::make_unsigned_t<T>>(x));
     else
-      return old + x;
+      return one_nan<T>(old + x);
   }
 };
+// Of 32 bits in global memory: without subnormals, which shared memory has.
+float add_flushed(float old, float x) {
+  const auto flushed = [](float value) {
+    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.F, value) : value;
+  };
+  return flushed(one_nan(flushed(old) + flushed(x)));
+}
+struct AddFlushed {
+  static float of(float old, float x, float) { return add_flushed(old, x); }
+};
+// Where an address may be of either, it says which.
+void add_float(Warp& warp, const Op& op, Mask mask) {
+  Word* const d = warp.row(op.d);
+  const Word *const a = warp.row(op.a), *const b = warp.row(op.b);
+  const std::byte* const shared = warp.block.shared();
+  for_lanes(mask, [&](int lane) {
+    std::byte* const at = warp.at(op, lane, a, sizeof(float));
+    const bool is_shared = at >= shared && at < shared + warp.block.shared_bytes;
+    const auto x = get<float>(b[lane]);
+    d[lane] = put(
+        exchange<float>(at, [&](float old) { return is_shared ? Add<float>::of(old, x, x) : add_flushed(old, x); }));
+  });
+}
 template <class T>
 struct Exchange {
   static T of(T, T x, T) { return x; }
@@ -212,6 +235,7 @@ Op::Run find_atomic(const Qualified& q, const Op& op) {
     if (type == Type::bf16) return atomic_of<std::uint16_t, AddSmall<Small::bfloat>>(op);
     if (type == Type::f16x2) return atomic_of<std::uint32_t, AddTwoSmall<Small::half>>(op);
     if (type == Type::bf16x2) return atomic_of<std::uint32_t, AddTwoSmall<Small::bfloat>>(op);
+    if (type == Type::f32) return op.count == 1 ? &add_float : &atomic_vector<float, AddFlushed>;
     if (const Op::Run found =
             with_float(type, [&](auto t) -> Op::Run { return atomic_of<decltype(t), Add<decltype(t)>>(op); }))
       return found;

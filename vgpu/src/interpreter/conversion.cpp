@@ -111,7 +111,7 @@ void float_to_float(Warp& warp, const Op& op, Mask mask) {
     const S value = flushed(get<S>(a[lane]), op.offset);
     const D result = (op.offset & to_whole) != 0 ? static_cast<D>(round_whole(static_cast<double>(value), op.offset))
                                                  : rounded<D>(value, op.offset);
-    d[lane] = put(limited(result, op.offset));
+    d[lane] = put(one_nan(limited(result, op.offset)));
   });
 }
 
@@ -158,7 +158,7 @@ Word any_word(Type type, double value, std::int64_t flags) {
     case Type::f16x2: return to_small(Small::half, value, rounding);
     case Type::bf16:
     case Type::bf16x2: return to_small(Small::bfloat, value, rounding);
-    case Type::f32: return put(flushed(static_cast<float>(value), flags));
+    case Type::f32: return put(one_nan(flushed(static_cast<float>(value), flags)));
     case Type::f64: return put(value);
     case Type::b8:
     case Type::u8: return extended(to_integer<std::uint8_t>(value, flags));

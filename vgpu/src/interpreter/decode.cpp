@@ -159,6 +159,7 @@ void Decoder::calculation(const Qualified& q) {
   op.run = find_half(q, op);
   if (!op.run) op.run = find_float(q, op);
   if (!op.run) op.run = find_conversion(q, op);
+  if (!op.run) op.run = find_eight(q, op);
   if (!op.run) op.run = find_comparison(q, op);
   if (!op.run && !is_float(q.type())) op.run = find_bits(q, op);
   if (!op.run && !is_float(q.type())) op.run = find_integer(q, op);
@@ -289,6 +290,7 @@ Row Decoder::source(const Operand& operand, Type type, Op* op) {
   if (named->name.front() == '%') {
     const std::optional<Special> special = Names::find_special(named->name, named->selector);
     if (!special) fail(std::string(operand.text));
+    if (*special >= Special::reserved_begin && *special <= Special::reserved_cap) program_.uses_reserved_shared = true;
     return {Row::special, static_cast<std::uint32_t>(*special)};
   }
   const std::optional<Symbol> symbol = names_.find_symbol(named->name, at_->scope);

@@ -1,6 +1,7 @@
 // Numbers of 32 and 64 bits with a point.
 #include "vgpu/src/interpreter/operations.hpp"
 
+#include <bit>
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -12,51 +13,59 @@ namespace {
 
 template <class T>
 struct Add {
-  static T of(T a, T b) { return a + b; }
+  static T of(T a, T b) { return one_nan<T>(a + b); }
 };
 template <class T>
 struct Sub {
-  static T of(T a, T b) { return a - b; }
+  static T of(T a, T b) { return one_nan<T>(a - b); }
 };
 template <class T>
 struct Mul {
-  static T of(T a, T b) { return a * b; }
+  static T of(T a, T b) { return one_nan<T>(a * b); }
 };
 template <class T>
 struct Div {
-  static T of(T a, T b) { return a / b; }
+  static T of(T a, T b) { return one_nan<T>(a / b); }
 };
 template <class T>
 struct Fma {
-  static T of(T a, T b, T c) { return std::fma(a, b, c); }
+  static T of(T a, T b, T c) { return one_nan<T>(std::fma(a, b, c)); }
 };
 template <class T>
 struct Reciprocal {
-  static T of(T a) { return T{1} / a; }
+  static T of(T a) { return one_nan<T>(T{1} / a); }
 };
 template <class T>
 struct SquareRoot {
-  static T of(T a) { return std::sqrt(a); }
+  static T of(T a) { return one_nan<T>(std::sqrt(a)); }
 };
 // What a GPU approximates is computed with more bits and rounded.
 template <class T>
 struct ReciprocalRoot {
-  static T of(T a) { return static_cast<T>(1 / std::sqrt(static_cast<long double>(a))); }
+  static T of(T a) { return one_nan(static_cast<T>(1 / std::sqrt(static_cast<long double>(a)))); }
+};
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 know one that is no number, too.
+template <class F>
+struct OfUpperBits {
+  static double of(double a) {
+    const double result = F::of(a);
+    return result != result ? std::bit_cast<double>(Word{0x7fffffff} << 32) : result;
+  }
 };
 struct Sine {
-  static float of(float a) { return static_cast<float>(std::sin(static_cast<double>(a))); }
+  static float of(float a) { return one_nan(static_cast<float>(std::sin(static_cast<double>(a)))); }
 };
 struct Cosine {
-  static float of(float a) { return static_cast<float>(std::cos(static_cast<double>(a))); }
+  static float of(float a) { return one_nan(static_cast<float>(std::cos(static_cast<double>(a)))); }
 };
 struct Logarithm {
-  static float of(float a) { return static_cast<float>(std::log2(static_cast<double>(a))); }
+  static float of(float a) { return one_nan(static_cast<float>(std::log2(static_cast<double>(a)))); }
 };
 struct Power {
-  static float of(float a) { return static_cast<float>(std::exp2(static_cast<double>(a))); }
+  static float of(float a) { return one_nan(static_cast<float>(std::exp2(static_cast<double>(a)))); }
 };
 struct Tangent {
-  static float of(float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); }
+  static float of(float a) { return one_nan(static_cast<float>(std::tanh(static_cast<double>(a)))); }
 };
 template <class T>
 struct Abs {
@@ -75,8 +84,8 @@ template <class T, bool KeepsNan>
 struct Min {
   static T of(T a, T b) {
     if (std::isnan(a) || std::isnan(b)) {
-      if (KeepsNan) return std::numeric_limits<T>::quiet_NaN();
-      return std::isnan(a) ? b : a;
+      if (KeepsNan) return one_nan(std::numeric_limits<T>::quiet_NaN());
+      return one_nan(std::isnan(a) ? b : a);
     }
     if (a == b) return std::signbit(a) ? a : b;
     return a < b ? a : b;
@@ -86,8 +95,8 @@ template <class T, bool KeepsNan>
 struct Max {
   static T of(T a, T b) {
     if (std::isnan(a) || std::isnan(b)) {
-      if (KeepsNan) return std::numeric_limits<T>::quiet_NaN();
-      return std::isnan(a) ? b : a;
+      if (KeepsNan) return one_nan(std::numeric_limits<T>::quiet_NaN());
+      return one_nan(std::isnan(a) ? b : a);
     }
     if (a == b) return std::signbit(a) ? b : a;
     return a > b ? a : b;
@@ -213,6 +222,11 @@ Op::Run find_float(const Qualified& q, Op& op) {
     if (q.is("mul")) return binary_of<T, Mul<T>>(op);
     if (q.is("div")) return binary_of<T, Div<T>>(op);
     if (q.is("fma") || q.is("mad")) return ternary_of<T, Fma<T>>(op);
+    if constexpr (std::is_same_v<T, double>) {
+      const bool of_upper_bits = q.has(".approx") && q.has(".ftz");
+      if (of_upper_bits && q.is("rcp")) return unary_of<T, OfUpperBits<Reciprocal<T>>>(op);
+      if (of_upper_bits && q.is("rsqrt")) return unary_of<T, OfUpperBits<ReciprocalRoot<T>>>(op);
+    }
     if (q.is("rcp")) return unary_of<T, Reciprocal<T>>(op);
     if (q.is("sqrt")) return unary_of<T, SquareRoot<T>>(op);
     if (q.is("rsqrt")) return unary_of<T, ReciprocalRoot<T>>(op);

@@ -90,7 +90,9 @@ Block::Block(const Grid& its_grid, unsigned its_multiprocessor)
     : grid(its_grid),
       multiprocessor(its_multiprocessor),
       threads(static_cast<unsigned>(volume(grid.launch.block))),
-      shared_bytes(static_bytes(grid) + grid.launch.shared_bytes),
+      own_shared_bytes(static_bytes(grid) + grid.launch.shared_bytes),
+      shared_bytes(grid.program.uses_reserved_shared ? (own_shared_bytes + 15) / 16 * 16 + reserved_shared_bytes
+                                                     : own_shared_bytes),
       shared_(new (shared_alignment) std::byte[shared_bytes + 1]) {
   for (unsigned warp = 0; warp * lanes < threads; ++warp) warps_.push_back(std::make_unique<Warp>(*this, warp));
 }

@@ -136,6 +136,11 @@ std::optional<Special> Names::find_special(std::string_view name, std::string_vi
                                                    {"%lanemask_gt", Special::lanemask_gt},
                                                    {"%dynamic_smem_size", Special::dynamic_shared},
                                                    {"%total_smem_size", Special::total_shared},
+                                                   {"%reserved_smem_offset_begin", Special::reserved_begin},
+                                                   {"%reserved_smem_offset_0", Special::reserved_begin},
+                                                   {"%reserved_smem_offset_1", Special::reserved_half},
+                                                   {"%reserved_smem_offset_end", Special::reserved_end},
+                                                   {"%reserved_smem_offset_cap", Special::reserved_cap},
                                                    {"%envreg1", Special::workspace_high},
                                                    {"%envreg2", Special::workspace_low},
                                                    // A cluster is one block.

@@ -4,6 +4,7 @@
 #include "vgpu/src/interpreter/types.hpp"
 #include "vgpu/src/interpreter/warp.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -18,6 +19,7 @@ Op::Run find_bits(const Qualified& q, Op& op);
 Op::Run find_float(const Qualified& q, Op& op);
 Op::Run find_half(const Qualified& q, Op& op);
 Op::Run find_conversion(const Qualified& q, Op& op);
+Op::Run find_eight(const Qualified& q, Op& op);  // conversions of 8 bits with a point
 Op::Run find_comparison(const Qualified& q, Op& op);
 Op::Run find_warp_wide(const Qualified& q, Op& op);
 Op::Run find_access(const Qualified& q, Op& op);  // ld, st, atom, red: op has its address
@@ -29,6 +31,13 @@ Word extended(T value) {
     return static_cast<Word>(std::int64_t{value});
   else
     return value;
+}
+
+// What arithmetic gives for no number, as GPUs have it: of 32 bits always the same. Of 64 it keeps the operand's bits.
+template <class T>
+T one_nan(T value) {
+  if constexpr (std::is_same_v<T, float>) return value != value ? std::bit_cast<float>(0x7fffffffU) : value;
+  return value;
 }
 
 template <class T, class F>

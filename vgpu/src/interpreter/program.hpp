@@ -59,6 +59,10 @@ enum class Special : std::uint32_t {
   dynamic_begin,
   dynamic_shared,
   total_shared,
+  reserved_begin,
+  reserved_half,
+  reserved_end,
+  reserved_cap,
   workspace_low,
   workspace_high,
   zero,
@@ -154,6 +158,7 @@ class Program {
       shared_offsets;                               // of the module's, and of functions that are no kernels
   std::size_t shared_bytes = 0;                     // of all of them: a kernel's own are behind
   std::uint32_t callee_rows = 1, callee_bytes = 0;  // of a frame of any function but kernels
+  bool uses_reserved_shared = false;                // some function asks where that is
 
   Memory::Extent variable_memory() const {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get());

@@ -50,9 +50,13 @@ Warp::Warp(Block& its_block, unsigned its_number)
   set(Special::lanemask_lt, [](int lane) { return (Mask{1} << lane) - 1; });
   set(Special::lanemask_ge, [](int lane) { return ~((Mask{1} << lane) - 1); });
   set(Special::lanemask_gt, [](int lane) { return ~((Mask{2} << lane) - 1); });
-  set_all(Special::dynamic_begin, block.shared_bytes - grid.launch.shared_bytes);
+  set_all(Special::dynamic_begin, block.own_shared_bytes - grid.launch.shared_bytes);
   set_all(Special::dynamic_shared, grid.launch.shared_bytes);
-  set_all(Special::total_shared, block.shared_bytes);
+  set_all(Special::total_shared, block.own_shared_bytes);
+  set_all(Special::reserved_begin, block.shared_bytes - reserved_shared_bytes);
+  set_all(Special::reserved_half, block.shared_bytes - reserved_shared_bytes / 2);
+  set_all(Special::reserved_end, block.shared_bytes);
+  set_all(Special::reserved_cap, reserved_shared_bytes);
   const auto workspace = reinterpret_cast<std::uintptr_t>(grid.workspace);
   set_all(Special::workspace_low, workspace & 0xffffffff);
   set_all(Special::workspace_high, workspace >> 32);

@@ -39,6 +39,9 @@ class Grid {
   Dim3 index_of(std::uint64_t number) const;
 };
 
+// Of a block's shared memory for CUDA's own use: cooperative groups of several warps have their barriers there.
+inline constexpr std::size_t reserved_shared_bytes = 1024;
+
 struct Barrier {
   unsigned arrived = 0, expected = 0;  // threads; 0: all that have not ended
   unsigned trues = 0, falses = 0;      // of a reduction
@@ -66,7 +69,8 @@ class Block {
   const Grid& grid;
   const unsigned multiprocessor;
   const unsigned threads;
-  const std::size_t shared_bytes;
+  const std::size_t own_shared_bytes;  // static and dynamic
+  const std::size_t shared_bytes;      // and behind them what CUDA reserves, where the module uses it
 
  private:
   void open_if_full(unsigned barrier);

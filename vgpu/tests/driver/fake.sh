@@ -82,8 +82,11 @@ measured() {
 }
 for gpus in 0,1 0,0; do
   measured 120 "buffers now over all GPUs; launches were tried split 1 times" $gpus
+  grep -q "^buffers over all GPUs: [1-9]" "$work/err" || fail "where buffers are that stay spread"
+  grep -q " before it was split first, or to time it whole" "$work/err" || fail "why launches were whole at first"
   measured 500 "whole: [0-9.]* x faster than split" $gpus
   grep -q "buffers now on the first GPU; launches were tried split 1 times" "$work/err" || fail "buffers that went back"
+  grep -q "^buffers on the first GPU: [1-9]" "$work/err" || fail "where buffers are that went back"
 done
 DCGN_VGPU_SPLIT=measured expect "measured by the environment" 0 '"splits": "measured"' \
   "$dcgn" vgpu run --gpus 0,1 --json - "$program" "$here/kernels" vector_add

@@ -10,15 +10,6 @@ namespace {
 
 bool is_power_of_two(std::uint64_t number) { return (number & (number - 1)) == 0; }
 
-// Launches that are timed: the first few but one, which loads code, then ever fewer. To time one costs some
-// microseconds, so of those that are short and known to be, few are.
-bool is_sampled(std::uint64_t number, bool is_short) {
-  if (number < 2) return false;
-  if (is_short) return number >= 64 && is_power_of_two(number);
-  const std::uint64_t every = number < 4096 ? 64 : 512;
-  return number % every == 0 || (number < 64 && is_power_of_two(number));
-}
-
 constexpr double clearly_faster = 0.8;  // split, of the time on one part: whole on spread buffers is not tried then
 constexpr double far_slower = 1.5;      // a trial is broken off
 constexpr double grown = 4;             // a launch of a kind takes so many times as long: it is another kind
@@ -37,15 +28,32 @@ void SplitPolicy::Times::add(double per_block) {
   middle_ = *middle;
 }
 
-bool SplitPolicy::may_be_timed(const Kind& kind) { return is_sampled(kind.recent + 1, false); }
+// Launches that are timed: the second, since the first loads code, and then ever fewer. To time one costs some
+// microseconds, so of those that are short few are, and none while the first time is not known yet.
+bool SplitPolicy::is_timed(const Kind& kind, std::uint64_t number) const {
+  if (number == 2) return true;
+  if (number < (is_short(kind) ? 64 : kind.of(Form::local).count() == 0 && local_ ? 8 : 3)) return false;
+  if (is_short(kind)) return is_power_of_two(number);
+  // A trial is short, as is the time before it, and decides for long: all that takes long is timed.
+  const bool decides = begun_ >= 0 && phase_ != Phase::kept;
+  if (decides && kind.of(Form::local).middle() * kind.last_blocks >= 4 * settings_.shortest_s) return true;
+  const std::uint64_t every = number < 4096 ? 64 : 512;
+  return number % every == 0 || (number < 64 && is_power_of_two(number));
+}
+
+bool SplitPolicy::may_be_timed(const Kind& kind) {
+  const std::uint64_t number = kind.recent + 1;
+  return is_power_of_two(number) || number % 64 == 0;
+}
+
+bool SplitPolicy::is_short(const Kind& kind) const {
+  const Times& local = kind.of(Form::local);
+  return local.count() != 0 && local.middle() * kind.last_blocks < settings_.shortest_s;
+}
 
 int SplitPolicy::size_class(double threads) { return threads < 1 ? 0 : std::ilogb(threads) / 2; }
 
-bool SplitPolicy::may_gain(const Kind& kind) const {
-  if (!kind.can_split) return false;
-  const Times& local = kind.of(Form::local);
-  return local.count() == 0 || local.middle() * kind.last_blocks >= settings_.shortest_s;
-}
+bool SplitPolicy::may_gain(const Kind& kind) const { return kind.can_split && !is_short(kind); }
 
 bool SplitPolicy::is_new(const Kind& kind) const {
   return !kind.decided || kind.of(Form::local).middle() >= grown * kind.decided_per_block;
@@ -68,11 +76,11 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     if (may_gain(kind)) candidates_s_ += seconds;
     if (is_new(kind)) new_s_ += seconds;
     if (!wants_idle_) look_locally();
-    return {false, is_sampled(kind.recent, local.count() != 0 && local.middle() * blocks < settings_.shortest_s)};
+    return {false, is_timed(kind, kind.recent)};
   }
   if (local.count() == 0) unknown_s_ += seconds;
   if (!wants_idle_ && (kind.recent < 8 || kind.recent % 8 == 0)) look_spread();
-  if (!may_gain(kind)) return {false, is_sampled(kind.recent, false)};
+  if (!may_gain(kind)) return {false, is_timed(kind, kind.recent)};
   if (!kind.settled) {
     if (split.count() < tries) return {true, kind.recent > 1};
     const bool clear = local.count() != 0 && split.middle() <= clearly_faster * local.middle();
@@ -80,7 +88,7 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     kind.stays_whole = !clear && spread.middle() < split.middle();
     kind.settled = true;
   }
-  return {!kind.stays_whole, is_sampled(kind.recent, false)};
+  return {!kind.stays_whole, is_timed(kind, kind.recent)};
 }
 
 void SplitPolicy::note_time(Kind& kind, Form form, double blocks, double seconds) {

@@ -26,7 +26,7 @@ class SplitPolicy {
     double least_share = 0.3;      // of the time, that has to be in kernels that may be split
     double gain = 0.95;            // split, the mix takes this much of its time or less, to begin with
     double keep = 0.98;            // the same, to stay so
-    double first_budget = 0.10;    // of the time so far, what a first trial may cost
+    double first_budget = 0.04;    // of the time so far, what a first trial may cost
     double later_budget = 0.03;    // the same, of all trials together
     double window_s = 10e-3;       // a trial is as long at least, in time on one part,
     double longest_s = 0.5;        // and no longer than that
@@ -45,7 +45,7 @@ class SplitPolicy {
     double middle() const { return middle_; }
 
    private:
-    static constexpr std::size_t kept = 7;
+    static constexpr std::size_t kept = 15;
     std::array<double, kept> last_{};
     std::uint64_t count_ = 0;
     double middle_ = 0;
@@ -93,6 +93,8 @@ class SplitPolicy {
   // All buffers together; and what a trial costs once, besides.
   void set_bytes(std::size_t bytes) { bytes_ = bytes; }
   void set_once(double seconds) { once_s_ = seconds; }
+  // Known to take so little that it is not worth splitting.
+  bool is_short(const Kind& kind) const;
   // No trials any more.
   void stop() { stopped_ = true, wants_idle_ = false; }
 
@@ -116,6 +118,7 @@ class SplitPolicy {
     return scale_ * (settings_.fixed_cost_s + settings_.cost_per_byte * static_cast<double>(bytes_));
   }
   bool may_gain(const Kind& kind) const;
+  bool is_timed(const Kind& kind, std::uint64_t number) const;
   bool is_new(const Kind& kind) const;
   void look_locally();
   void look_spread();

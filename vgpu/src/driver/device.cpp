@@ -67,6 +67,7 @@ void write_report() {
       static_cast<void>(DCGN_REAL(cuCtxSynchronize)());
     }
   }
+  program.measured().end();
   program.report().write(program, copies, copied_bytes);
 }
 

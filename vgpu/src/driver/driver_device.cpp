@@ -279,13 +279,23 @@ const Driver& driver() {
 
 // The one that the program's runtime uses, too. It is kept until the process ends.
 CUcontext context_of(int device) {
+  struct Context {
+    std::mutex mutex;
+    CUcontext made = nullptr;
+  };
   static std::mutex mutex;
-  static auto& known = *new std::map<int, CUcontext>();  // the program may call the driver to its very end
-  const std::lock_guard lock(mutex);
-  CUcontext& context = known[device];
-  if (!context)
-    check(DCGN_REAL(cuDevicePrimaryCtxRetain)(&context, device), "VirtualGpu", "cuDevicePrimaryCtxRetain", device);
-  return context;
+  static auto& known = *new std::map<int, Context>();  // the program may call the driver to its very end
+  Context* context = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    context = &known[device];
+  }
+  // To make one takes a tenth of a second, in which others are asked for.
+  const std::lock_guard lock(context->mutex);
+  if (!context->made)
+    check(DCGN_REAL(cuDevicePrimaryCtxRetain)(&context->made, device), "VirtualGpu", "cuDevicePrimaryCtxRetain",
+          device);
+  return context->made;
 }
 
 CudaEvent::CudaEvent(int device) : device_(device) {

@@ -165,7 +165,7 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
   const bool may_be_split = request.whole.empty() && blocks >= program.parts().size();
   Measured::Entry& entry = measured.entry(kernel, blocks, std::uint64_t{block.x} * block.y * block.z, may_be_split);
   if (entry.why.empty() && !may_be_split) entry.why = request.whole.empty() ? "fewer blocks than GPUs" : request.whole;
-  if (measured.wants_to_move()) {
+  if (measured.wants_to_move(program)) {
     call.enter();
     measured.move(program);
   }

@@ -1,5 +1,6 @@
 #include "vgpu/src/driver/measured.hpp"
 
+#include "device/cuda/cuda_driver.hpp"
 #include "vgpu/src/driver/code.hpp"
 #include "vgpu/src/driver/program.hpp"
 #include "vgpu/src/driver/real.hpp"
@@ -17,7 +18,7 @@ double seconds_now() {
 }
 
 // A kernel's code is rewritten once its launches have taken so many times as long as that will.
-constexpr double worth_a_look = 20;
+constexpr double worth_a_look = 50;
 
 bool is_idle(CUstream stream) { return !captures(stream) && DCGN_REAL(cuStreamQuery)(stream) == CUDA_SUCCESS; }
 
@@ -46,7 +47,8 @@ Measured::Entry& Measured::entry(ProgramKernel& kernel, std::uint64_t blocks, st
 SplitPolicy::Choice Measured::next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks) {
   if (!kernel.looked_at) {
     use_code(program, kernel.code);
-    if (!local_ || kernel.code->is_decided() || entry.kind->seconds > worth_a_look * kernel.code->price())
+    if (!local_ || kernel.code->is_decided() ||
+        (!policy_.is_short(*entry.kind) && entry.kind->seconds > worth_a_look * kernel.code->price()))
       look_at(program, kernel);
   }
   return policy_.next(*entry.kind, static_cast<double>(blocks));
@@ -109,9 +111,31 @@ bool Measured::all_idle(Program& program) {
   return program.ended_are_idle() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS;
 }
 
+// Has another thread make them, when they are asked for first.
+bool Measured::has_contexts(const Program& program) {
+  if (contexts_ == Contexts::none) {
+    contexts_ = Contexts::being_made;
+    maker_ = std::thread([this, devices = program.parts()] {
+      try {
+        for (const int device : devices) device::context_of(device);
+        contexts_ = Contexts::there;
+      } catch (const Error&) {
+        contexts_ = Contexts::failed;
+      }
+    });
+  }
+  if (contexts_ == Contexts::failed) stop();
+  return contexts_ == Contexts::there;
+}
+
+void Measured::end() {
+  if (maker_.joinable()) maker_.join();
+}
+
 // At once where the program has waited for something; else ever more seldom, as asking costs.
-bool Measured::wants_to_move() {
+bool Measured::wants_to_move(const Program& program) {
   if (!policy_.wants_idle() && !wants_code_) return false;
+  if (local_ && !has_contexts(program)) return false;
   return waited_.exchange(false) || ++asked_ % every_ == 0;
 }
 

@@ -49,11 +49,13 @@ class Measured {
 
   // The program waits for work, behind which nothing may be under way. Without a Call.
   void note_wait() { waited_ = true; }
+  // The process ends: waits for the thread that makes contexts.
+  void end();
 
   // All below by the thread that holds a Call.
   Entry& entry(ProgramKernel& kernel, std::uint64_t blocks, std::uint64_t threads, bool may_be_split);
   // Before a launch: moves buffers where that is asked for and can be.
-  bool wants_to_move();
+  bool wants_to_move(const Program& program);
   void move(Program& program);
   SplitPolicy::Choice next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks);
   void note_whole(Entry& entry, const std::string& why);
@@ -85,6 +87,7 @@ class Measured {
  private:
   friend class InFlight;
 
+  bool has_contexts(const Program& program);
   bool all_idle(Program& program);
   void gather(Program& program);
   void look_at(Program& program, Code& code);
@@ -104,6 +107,10 @@ class Measured {
   unsigned asked_ = 0, every_ = 16;
   std::set<CUstream> streams_;
   std::set<std::thread::id> threads_;
+  // The other GPUs' contexts take a tenth of a second to make, which no launch is to wait for.
+  std::thread maker_;
+  enum class Contexts { none, being_made, there, failed };
+  std::atomic<Contexts> contexts_ = Contexts::none;
   // Calls of the driver that are made without a Call and use buffers; none while pages are moved.
   std::atomic<int> in_flight_ = 0;
   std::atomic<bool> moving_ = false, waited_ = false;

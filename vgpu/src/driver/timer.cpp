@@ -20,7 +20,8 @@ Elapsed* elapsed() {
 }  // namespace
 
 // All at once, and early: to make one later may wait for a copy that another thread is in.
-void Timer::make() {
+void Timer::prepare() {
+  if (std::exchange(made_, true)) return;
   for (bool good = true; good && free_.size() < most;) {
     Pair pair;
     good = DCGN_REAL(cuEventCreate)(&pair.begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
@@ -33,8 +34,7 @@ void Timer::make() {
 }
 
 bool Timer::begin(CUstream stream) {
-  if (!made_) make();
-  made_ = true;
+  prepare();
   if (free_.empty()) return false;
   if (DCGN_REAL(cuEventRecord)(free_.back().begin, stream) != CUDA_SUCCESS) return false;
   now_ = free_.back();

@@ -18,6 +18,8 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
+  // Makes the events: for who has time for that, with the program's context. begin() does where none has.
+  void prepare();
   // Before the work; false where that is not timed. Then end() or cancel() follows, before the next begin().
   bool begin(CUstream stream);
   void end(CUstream stream, SplitPolicy::Kind& kind, SplitPolicy::Form form, double blocks);
@@ -28,7 +30,7 @@ class Timer {
   void collect(SplitPolicy& policy);
 
  private:
-  static constexpr std::size_t most = 64;  // under way
+  static constexpr std::size_t most = 16;  // under way
   struct Pair {
     CUevent begin = nullptr, end = nullptr;  // to the end of the process
   };
@@ -38,8 +40,6 @@ class Timer {
     SplitPolicy::Form form;
     double blocks;
   };
-  void make();
-
   std::vector<Pair> free_;
   Pair now_;
   bool made_ = false;

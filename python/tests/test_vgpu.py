@@ -13,7 +13,7 @@ from dcgn import plot, vgpu
 from dcgn.results import USAGE, Document, Failure, load
 
 HERE = importlib.util.find_spec("matplotlib") is not None
-RESULT = Path(__file__).parents[2] / "bench/results/vgpu-h100-two-gpus.json"
+RESULT = Path(__file__).parents[2] / "bench/results/vgpu-h200-two-gpus.json"
 
 
 def row(measure: str, workload: str, parts: int, speedup: float, **more: Any) -> dict[str, Any]:

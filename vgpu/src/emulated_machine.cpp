@@ -26,11 +26,16 @@ class EmulatedParts final : public Parts {
   using Parts::Parts;
 
   void gather() override {
-    for (std::size_t part = 0; part < streams_.size(); ++part)
-      if (news_[part] != News::none) streams_[part].synchronize();
+    for (std::size_t part = 0; part < streams_.size(); ++part) try {
+        if (news_[part] != News::none) streams_[part].synchronize();
+      } catch (...) {
+        ++failures_;
+        throw;
+      }
     news_.assign(news_.size(), News::none);
   }
   void order() override { gather(); }
+  dcgn::Stream& use_beside(int part) override { return use(part); }  // markers are of streams that are idle
 };
 
 // Passed when its stream has nothing left to do, which may be later than it should be. Streams are idle when events are

@@ -30,7 +30,8 @@ struct Buffer {
   std::unique_ptr<Range> range;
   Placement::Kind kind = Placement::Kind::chunked;
   std::vector<std::unique_ptr<Range>> copies;  // of a replicated one: for parts 1, 2, ...
-  LocalCopies local{};                         // made by themselves
+  bool single = false;                         // reached by other ways than arguments: no copies are made by themselves
+  LocalCopies local{};
   ReducedCopies reduced{};
 };
 

@@ -19,6 +19,15 @@ struct Pointer {
   const ptx::PointerUse* use;
 };
 
+// Where a kernel has failed, nobody knows.
+bool is_done(const Marker& marker) noexcept {
+  try {
+    return marker.done();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // A buffer of no more bytes, which so many blocks read, is copied for its first launch: that takes a part 4 us and it
 // waits for no other, while each of the blocks would wait for a link.
 constexpr std::size_t small_bytes = std::size_t{1} << 20;
@@ -59,15 +68,18 @@ void Gpu::strike(Parts& parts) {
   for (auto& [address, buffer] : buffers_) {
     std::erase(buffer.local.writers, &parts);
     if (LocalCopies& local = buffer.local; local.made_by == &parts) {
-      local.current = local.current && local.made && local.made->done();
+      local.current = local.current && local.made && is_done(*local.made);
       local.made_by = nullptr;
     }
-    if (buffer.reduced.by == &parts) buffer.reduced.by = nullptr;
+    if (buffer.reduced.by == &parts) {
+      buffer.reduced.by = nullptr;
+      buffer.reduced.of.reset();
+    }
   }
 }
 
 void Gpu::keep_single(const void* memory) {
-  if (Buffer* buffer = buffer_with(memory)) buffer->local.possible = false;
+  if (Buffer* buffer = buffer_with(memory)) buffer->single = true;
 }
 
 void Gpu::drop_local(Buffer& buffer) {
@@ -153,7 +165,7 @@ std::vector<LocalWord> Gpu::look_at_memory(Parts& streams, const Launch& launch,
 // `at_once`: by the part's own stream, before what the launch has it do, so that no other part waits for it.
 bool Gpu::make_local(Parts& streams, Buffer& buffer, bool at_once) {
   LocalCopies& local = buffer.local;
-  if (!local.possible || buffer.kind == Placement::Kind::replicated) return false;
+  if (buffer.single || !local.possible || buffer.kind == Placement::Kind::replicated) return false;
   ++local.reads;
   if (local.current) {
     ++local.uses;

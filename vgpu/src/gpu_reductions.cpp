@@ -23,7 +23,7 @@ Launch shape_for(std::uint64_t values) {
 
 void Gpu::reduce_apart(Parts& streams, const KernelInfo& kernel, const ptx::MemoryUse& memory,
                        const std::vector<Argument>& arguments, std::vector<LocalWord>& words) {
-  if (memory.follows_pointers ||
+  if (memory.follows_pointers || !native_atomics_ ||
       std::none_of(memory.pointers.begin(), memory.pointers.end(), [](const auto& use) { return use.reduced; }))
     return;
   // Words of the arguments that may lead to memory, and what is done there where it is one reduction.
@@ -41,6 +41,10 @@ void Gpu::reduce_apart(Parts& streams, const KernelInfo& kernel, const ptx::Memo
       if (!use && (whole_word || !memory.may_be_pointer(offset))) continue;
       std::uintptr_t address = 0;
       std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
+      // Through an address in no memory, as that of an array's element 0, the kernel may reach any buffer.
+      if (address != 0 && use && use->address && buffers_near(address).empty() &&
+          machine_->memory_at(address) == MemoryKind::none)
+        return;
       all.push_back({a, at, address, use && use->reduced ? &*use->reduced : nullptr});
     }
   for (const Word& word : all) {
@@ -51,7 +55,9 @@ void Gpu::reduce_apart(Parts& streams, const KernelInfo& kernel, const ptx::Memo
       return std::find(near.begin(), near.end(), buffer) == near.end() ||
              (other.reduction && *other.reduction == *word.reduction);
     });
-    if (alone && use_reduced(streams, *buffer, *word.reduction))
+    const bool used = std::any_of(words.begin(), words.end(),
+                                  [&](const LocalWord& other) { return other.ranges == &buffer->reduced.ranges; });
+    if (used || (alone && use_reduced(streams, *buffer, *word.reduction)))
       words.push_back({word.argument, word.offset, static_cast<const std::byte*>(buffer->range->address()),
                        &buffer->reduced.ranges});
   }
@@ -59,7 +65,8 @@ void Gpu::reduce_apart(Parts& streams, const KernelInfo& kernel, const ptx::Memo
 
 bool Gpu::use_reduced(Parts& streams, Buffer& buffer, const ptx::Reduction& reduction) {
   ReducedCopies& reduced = buffer.reduced;
-  if (!reduced.possible || buffer.kind == Placement::Kind::replicated || buffer.bytes > ReducedCopies::most_bytes ||
+  if (buffer.single || !reduced.possible || buffer.kind == Placement::Kind::replicated ||
+      buffer.bytes > ReducedCopies::most_bytes || buffer.bytes < reduction.bytes() ||
       (reduced.by && reduced.by != &streams && !reduced.by->idle()))
     return false;
   if (reduced.ranges.empty()) {
@@ -69,8 +76,7 @@ bool Gpu::use_reduced(Parts& streams, Buffer& buffer, const ptx::Reduction& redu
     if (!reduced.possible) return false;
     local_bytes_ += bytes;
   }
-  reduced.by = &streams;
-  if (reduced.of != reduction) {
+  if (reduced.of != reduction || reduced.by->failures() != reduced.failures) {
     const std::uint64_t count = buffer.pages.bytes() / reduction.bytes();
     for (int part = 0; part < parts(); ++part)
       if (const Range* const range = reduced.ranges[static_cast<std::size_t>(part)].get()) {
@@ -78,8 +84,11 @@ bool Gpu::use_reduced(Parts& streams, Buffer& buffer, const ptx::Reduction& redu
         joining_code(reduction).launch(clear_kernel, part, streams.use_beside(part), shape_for(count), false,
                                        {&to, &count});
       }
-    reduced.of = reduction;
   }
+  reduced.by = &streams;
+  reduced.failures = streams.failures();
+  reduced.used_for = reduction;
+  reduced.of.reset();  // until they are joined
   return true;
 }
 
@@ -91,7 +100,7 @@ void Gpu::join_reduced(Parts& streams, const std::vector<LocalWord>& words) {
     if (word.ranges != &ranges || std::find(joined.begin(), joined.end(), &ranges) != joined.end()) continue;
     joined.push_back(&ranges);
     ++statistics.reductions;
-    const ptx::Reduction& reduction = *buffer.reduced.of;
+    const ptx::Reduction& reduction = *buffer.reduced.used_for;
     const std::uint64_t count = buffer.bytes / reduction.bytes();
     void* const to = buffer.range->address();
     for (int part = 0; part < parts(); ++part)
@@ -100,6 +109,7 @@ void Gpu::join_reduced(Parts& streams, const std::vector<LocalWord>& words) {
         joining_code(reduction).launch(join_kernel, part, streams.use(part), shape_for(count), false,
                                        {&to, &from, &count});
       }
+    buffer.reduced.of = reduction;
   }
 }
 

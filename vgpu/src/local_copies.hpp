@@ -52,7 +52,9 @@ struct LocalCopies {
 // Sums of a buffer's that other parts than the buffer's own keep while a launch runs, and add to it in the end.
 struct ReducedCopies {
   RangesOfParts ranges;
-  std::optional<ptx::Reduction> of;  // whose identity they hold between launches
+  std::optional<ptx::Reduction> of{};        // whose identity they hold, if no work of `by` has failed since
+  std::optional<ptx::Reduction> used_for{};  // what the launch does that uses them
+  unsigned failures = 0;                     // of `by`, when it used them
   // Whose work may be using them: no other stream does meanwhile, or it might be done before what it reduced is joined.
   const Parts* by = nullptr;
   bool possible = true;  // false: there is no room

@@ -68,7 +68,7 @@ class Parts {
   }
 
   // The same for work that is behind it when use() has been called again: nobody waits for this by itself.
-  dcgn::Stream& use_beside(int part) { return streams_[static_cast<std::size_t>(part)]; }
+  virtual dcgn::Stream& use_beside(int part) { return streams_[static_cast<std::size_t>(part)]; }
 
   // Part 0's stream goes on when all parts have done what they were given.
   virtual void gather() = 0;
@@ -84,7 +84,12 @@ class Parts {
 
   void synchronize() {
     if (end_) return end_->synchronize();
-    synchronize_streams();
+    try {
+      synchronize_streams();
+    } catch (...) {
+      ++failures_;
+      throw;
+    }
     news_.assign(news_.size(), News::none);
   }
   bool idle() const {
@@ -95,6 +100,8 @@ class Parts {
   }
   // Of part 0 alone, which has done what gather() says.
   dcgn::Stream& first() { return streams_.front(); }
+  // How often it was found that its work has failed.
+  unsigned failures() const { return failures_; }
   // Whoever made part 0's stream ends it: nothing is given any more, and all that was is behind `marker`.
   void end(std::unique_ptr<Marker> marker) { end_ = std::move(marker); }
 
@@ -108,6 +115,7 @@ class Parts {
 
   std::vector<dcgn::Stream> streams_;
   std::vector<News> news_;
+  unsigned failures_ = 0;
 
  private:
   std::unique_ptr<Marker> end_;

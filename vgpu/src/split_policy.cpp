@@ -33,7 +33,7 @@ void SplitPolicy::Times::add(double per_block) {
 bool SplitPolicy::is_timed(const Kind& kind, std::uint64_t number) const {
   if (number == 2) return true;
   if (number < (is_short(kind) ? 64 : kind.of(Form::local).count() == 0 && local_ ? 8 : 3)) return false;
-  if (is_short(kind)) return is_power_of_two(number);
+  if (is_short(kind)) return is_power_of_two(number) || number % 512 == 0;
   // A trial is short, as is the time before it, and decides for long: all that takes long is timed.
   const bool decides = begun_ >= 0 && phase_ != Phase::kept;
   if (decides && kind.of(Form::local).middle() * kind.last_blocks >= 4 * settings_.shortest_s) return true;
@@ -94,7 +94,10 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
 void SplitPolicy::note_time(Kind& kind, Form form, double blocks, double seconds) {
   if (blocks <= 0 || !(seconds >= 0)) return;
   if ((form == Form::local) != local_) return;  // of before the buffers were moved
-  kind.times[static_cast<std::size_t>(form)].add(seconds / blocks);
+  Times& times = kind.times[static_cast<std::size_t>(form)];
+  // Short kernels are timed too seldom for the middle to tell soon that they have grown.
+  if (form == Form::local && is_short(kind) && seconds >= grown * times.middle() * blocks) times.clear();
+  times.add(seconds / blocks);
   if (!local_ && !wants_idle_) look_spread();
 }
 

@@ -63,6 +63,48 @@ TEST(HandOver, gets_fences_where_it_has_none) {
                "@!%p1 fence.acq_rel.sys; @!%p1 atom.sys.global.add.u32 %r2, [%b], 1; @!%p1 fence.acq_rel.sys;"));
 }
 
+TEST(HandOver, is_found_whichever_way_the_result_goes) {
+  const auto gets_fences = [](const std::string& way) {
+    return contains(
+        rewritten("st.global.u32 [%a], %r1; atom.global.add.u32 %r2, [%b], 1;" + way + " ld.global.u32 %r4, [%a];"),
+        "fence.acq_rel.sys; atom.sys.global");
+  };
+  EXPECT_FALSE(gets_fences(""));
+  EXPECT_TRUE(gets_fences("st.shared.u32 [flag], %r2;"));
+  EXPECT_TRUE(gets_fences("st.shared::cta.u32 [flag], %r2;"));
+  EXPECT_TRUE(gets_fences("atom.shared.max.u32 %r3, [flag], %r2;"));
+  EXPECT_TRUE(gets_fences("add.u32 %r3, %r2, 1; st.u32 [%n], %r3;"));
+  EXPECT_TRUE(gets_fences("st.local.u32 [%n], %r2;"));
+  EXPECT_FALSE(gets_fences("st.global.u32 [%n], %r2;"));
+  EXPECT_FALSE(gets_fences("mul.wide.u32 %n, %r2, 4; st.shared.u32 [%n], 1;")) << "it says where";
+  // A sum by atomics is handed over as well as what is stored.
+  EXPECT_TRUE(contains(rewritten("red.global.add.f32 [%a], 0f3f800000; atom.global.inc.u32 %r2, [%b], %r3;"
+                                 "setp.ne.u32 %p0, %r2, %r3; @%p0 ret; ld.volatile.global.u32 %r4, [%a];"),
+                       "fence.acq_rel.sys; atom"));
+  // The value that a loop of compare-and-swap begins with is not.
+  EXPECT_FALSE(contains(rewritten("ld.global.u32 %r1, [%a]; atom.global.cas.b32 %r2, [%a], %r1, %r3;"
+                                  "setp.ne.u32 %p0, %r1, %r2; @%p0 ret;"),
+                        "fence"));
+}
+
+TEST(HandOver, is_found_in_functions) {
+  const std::string function = R"(
+.func (.param .b32 result) take(.param .b64 count) {
+  .reg .b64 %c; .reg .b32 %t;
+  ld.param.u64 %c, [count];
+  atom.global.add.u32 %t, [%c], 1;
+  st.param.b32 [result], %t;
+  ret;
+}
+)";
+  const std::string text = kernel_of(
+      "st.global.u32 [%a], %r1; { .param .b64 p; .param .b32 q; st.param.b64 [p], %b; call.uni (q), take, (p);"
+      "ld.param.b32 %r2, [q]; } setp.ne.u32 %p0, %r2, 7; @%p0 ret; ld.global.u32 %r4, [%a];");
+  const std::size_t at = text.find(".entry");
+  EXPECT_TRUE(contains(rewrite(parse("x.ptx", text.substr(0, at) + function + text.substr(at)), {}).text,
+                       "fence.acq_rel.sys; atom.sys.global.add.u32 %t"));
+}
+
 TEST(HandOver, is_left_as_it_is_where_nothing_is_handed_over) {
   const std::string text = last_block;
   const auto with = [&](const std::string& what, const std::string& by) {

@@ -82,6 +82,21 @@ extern "C" __global__ void reduce(int* sum, float* floats, int* least, unsigned 
   atomicOr(bits, 1u << i % 32);
   atomicAdd(doubles, -0.25);
 }
+__device__ unsigned total[4];
+__device__ unsigned blocks_done, seen;
+extern "C" __global__ void add_and_look(unsigned* its_total) {
+  if (threadIdx.x != 0) return;
+  atomicAdd(its_total, 1u);
+  __threadfence();
+  if (atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1) seen = *(volatile unsigned*)&total[0];
+}
+extern "C" __global__ void add_long(unsigned long long* maybe, const unsigned* c) {
+  if (*c > 1000) atomicAdd(maybe, 1ull);
+}
+extern "C" __global__ void count_but(unsigned* count, int bad) {
+  atomicAdd(count, 1u);
+  if (blockIdx.x == bad) *static_cast<volatile int*>(nullptr) = 1;
+}
 extern "C" __global__ void count_and_read(unsigned* count, const unsigned* seen, unsigned* out) {
   atomicAdd(count, 1u);
   out[blockIdx.x * blockDim.x + threadIdx.x] = *seen;
@@ -298,6 +313,57 @@ TEST_F(KernelsOfVirtualGpu, parts_reduce_into_copies_and_join_them) {
   gpu.launch(module.kernel("count_and_read"), {.grid = blocks, .block = threads}, its_bits, its_least, out);
   EXPECT_EQ(gpu.statistics().reductions, before + 1);
   expect(its_bits, std::vector<unsigned>{bits + 2u * all});
+}
+
+// A variable that an argument leads to is reached by its name as well.
+TEST_F(KernelsOfVirtualGpu, variables_are_not_reduced_apart) {
+  VirtualGpu gpu = of_parts(3);
+  const Module module = gpu.load_source("helpers.cu", helpers);
+  for (unsigned round = 1; round <= 4; ++round) {
+    gpu.launch(module.kernel("add_and_look"), {.grid = 64, .block = 32},
+               static_cast<unsigned*>(const_cast<void*>(module.address("total"))));
+    gpu.synchronize();
+    unsigned seen = 0;
+    module.read("seen", &seen, sizeof seen);
+    ASSERT_EQ(seen, 64 * round);
+  }
+}
+
+TEST_F(KernelsOfVirtualGpu, buffers_smaller_than_what_is_reduced_are_left) {
+  VirtualGpu gpu = of_parts(3);
+  auto* const small = static_cast<unsigned long long*>(gpu.allocate(4));
+  auto* const none = static_cast<unsigned*>(gpu.allocate(4));
+  gpu.fill(none, 0, 4);
+  gpu.launch(gpu.load_source("helpers.cu", helpers).kernel("add_long"), {.grid = 30, .block = 32}, small, none);
+  gpu.synchronize();
+  EXPECT_EQ(gpu.statistics().reductions, 0U);
+}
+
+TEST_F(KernelsOfVirtualGpu, what_a_failed_kernel_reduced_is_not_added_later) {
+  if (Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "a GPU's context ends with such a fault";
+  VirtualGpu gpu = of_parts(3);
+  const Kernel count_but = gpu.load_source("helpers.cu", helpers).kernel("count_but");
+  auto* const count = static_cast<unsigned*>(gpu.allocate(4));
+  unsigned found = 0;
+  for (const int bad : {-1, 29, -1}) {
+    gpu.fill(count, 0, 4);
+    gpu.launch(count_but, {.grid = 30, .block = 32}, count, bad);
+    if (bad >= 0) {
+      EXPECT_THROW(gpu.synchronize(), Error);
+      continue;
+    }
+    gpu.copy(&found, count, 4);
+    EXPECT_EQ(found, 30U * 32);
+  }
+  // Streams end all the same where copies were made, too.
+  auto *const table = static_cast<int*>(gpu.allocate(40 * 4)), *out = static_cast<int*>(gpu.allocate(960 * 4));
+  auto* const index = static_cast<int*>(gpu.allocate(960 * 4));
+  gpu.fill(table, 0, 40 * 4);
+  gpu.fill(index, 0, 960 * 4);
+  const Kernel gather = gpu.load_source("helpers.cu", helpers).kernel("gather");
+  for (int i = 0; i < 3; ++i) gpu.launch(gather, {.grid = 30, .block = 32}, table, index, out);
+  gpu.launch(count_but, {.grid = 30, .block = 32}, count, 29);
+  EXPECT_THROW(gpu.synchronize(), Error);
 }
 
 TEST_F(KernelsOfVirtualGpu, pages_move_and_keep_address_and_content) {

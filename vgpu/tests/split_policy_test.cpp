@@ -250,6 +250,22 @@ TEST(SplitPolicy, does_nothing_while_work_is_always_under_way) {
   EXPECT_TRUE(policy.local());
 }
 
+TEST(SplitPolicy, notices_soon_that_short_launches_have_grown) {
+  for (const int launches : {100, 1000, 20000}) {
+    SplitPolicy policy;
+    SplitPolicy::Kind& kind = policy.add_kind();
+    kind.can_split = true;
+    const auto launch = [&](double seconds) {
+      if (policy.next(kind, 100).timed) policy.note_time(kind, Form::local, 100, seconds);
+    };
+    for (int i = 0; i < launches; ++i) launch(10e-6);
+    EXPECT_TRUE(policy.is_short(kind));
+    int more = 0;
+    for (; more < 5000 && policy.is_short(kind); ++more) launch(2e-3);
+    EXPECT_LE(more, 512) << launches;
+  }
+}
+
 TEST(SplitPolicy, stops_for_good) {
   Program program({{1e-3, 2e-3, 0.55e-3}});
   program.policy.stop();

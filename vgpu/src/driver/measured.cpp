@@ -8,6 +8,8 @@
 #include <dcgn/error.hpp>
 
 #include <chrono>
+#include <csignal>
+#include <system_error>
 
 namespace dcgn::virtual_gpu::driver {
 
@@ -115,14 +117,27 @@ bool Measured::all_idle(Program& program) {
 bool Measured::has_contexts(const Program& program) {
   if (contexts_ == Contexts::none) {
     contexts_ = Contexts::being_made;
-    maker_ = std::thread([this, devices = program.parts()] {
+    const auto make = [this, devices = program.parts()] {
+      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;  // no capture of the program's is to know of it
+      static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode));
       try {
         for (const int device : devices) device::context_of(device);
         contexts_ = Contexts::there;
       } catch (const Error&) {
         contexts_ = Contexts::failed;
       }
-    });
+      static_cast<void>(DCGN_REAL(cuThreadExchangeStreamCaptureMode)(&mode));
+    };
+    // Signals are for the program's own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      maker_ = std::thread(make);
+    } catch (const std::system_error&) {  // there is none to be had
+      contexts_ = Contexts::failed;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   if (contexts_ == Contexts::failed) stop();
   return contexts_ == Contexts::there;

@@ -66,7 +66,7 @@ void Program::make_gpu() {
     Options options;
     options.deadline_s = std::max(options.deadline_s, least_deadline_s);
     gpu_ = std::make_shared<Gpu>(devices, options, measured_.on());
-    if (measured_.on()) measured_.timer().prepare();
+    if (measured_.on() && on_first_device()) measured_.timer().prepare();
     // What the program allocates from the default pool of its GPU, the others reach as well.
     CUmemoryPool pool = nullptr;
     if (DCGN_REAL(cuDeviceGetDefaultMemPool)(&pool, first_device()) == CUDA_SUCCESS) share_pool(pool);

@@ -21,7 +21,7 @@ Elapsed* elapsed() {
 
 // All at once, and early: to make one later may wait for a copy that another thread is in.
 void Timer::prepare() {
-  if (std::exchange(made_, true)) return;
+  if (made_) return;
   for (bool good = true; good && free_.size() < most;) {
     Pair pair;
     good = DCGN_REAL(cuEventCreate)(&pair.begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
@@ -31,6 +31,7 @@ void Timer::prepare() {
     }
     if (good) free_.push_back(pair);
   }
+  made_ = !free_.empty();
 }
 
 bool Timer::begin(CUstream stream) {

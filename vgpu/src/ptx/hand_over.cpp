@@ -17,6 +17,8 @@ bool has_order(const Instruction& i) { return i.has(".acquire") || i.has(".relea
 
 bool is_access(const Instruction& i) { return i.opcode == "ld" || i.opcode == "atom" || i.opcode == "red"; }
 
+bool is_store(const Instruction& i) { return i.opcode == "st" || i.opcode == "atom" || i.opcode == "red"; }
+
 // Whether what `from` writes decides, by way of registers.
 bool decides(const Function& function, const std::vector<Flow>& flows, std::size_t from) {
   std::set<std::string_view> follows(flows[from].writes.begin(), flows[from].writes.end());
@@ -25,11 +27,18 @@ bool decides(const Function& function, const std::vector<Flow>& flows, std::size
     for (std::size_t n = 0; n < flows.size(); ++n) {
       const Instruction& i = function.instructions[n];
       if (!i.guard.empty() && follows.count(i.guard) != 0) return true;
-      if (n == from || std::none_of(flows[n].reads.begin(), flows[n].reads.end(),
-                                    [&](std::string_view name) { return follows.count(name) != 0; }))
-        continue;
-      if (i.opcode == "call" || (i.opcode == "st" && i.has(".shared"))) return true;
-      if (!is_access(i)) follows.insert(flows[n].writes.begin(), flows[n].writes.end());
+      if (n == from) continue;
+      // What it says where, as an index does, is not what it stores.
+      const std::size_t place = address_at(i);
+      bool value = false, any = false;
+      for (std::size_t o = 0; o < i.operands.size(); ++o)
+        for_each_name(i.operands[o], [&](const Operand& name) {
+          any = any || follows.count(name.name) != 0;
+          value = value || (o != place && follows.count(name.name) != 0);
+        });
+      // Into shared memory, the stack or a function's parameters or result, from where it may be read.
+      if (value && (i.opcode == "call" || (is_store(i) && !i.has(".global")))) return true;
+      if (any && !is_access(i)) follows.insert(flows[n].writes.begin(), flows[n].writes.end());
     }
   }
   return false;

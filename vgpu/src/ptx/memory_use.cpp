@@ -49,6 +49,8 @@ class MemoryAnalysis {
     for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) judge(i);
     look_at_callees();
     for (const std::uint64_t word : not_reduced_) use(word).reduced.reset();
+    // Of one place alone, it is that which a loop of compare-and-swap begins with.
+    if (changed_.size() > 1) stored_.insert(changed_.begin(), changed_.end());
     result_.stores_what_it_loads =
         std::any_of(stored_.begin(), stored_.end(), [&](std::uint64_t place) { return loaded_.count(place) != 0; });
     for (const auto& [offset, use] : uses_)
@@ -336,10 +338,11 @@ class MemoryAnalysis {
     if (is_global_atomic(i)) note_atomic(is_unknown(facts_of(i.operands[address_at(i)])));
   }
 
-  // What is loaded and what is stored, other than by atomics.
+  // What is loaded, stored, and changed by atomics.
   void note_plain(const Instruction& i, const Facts& address, bool is_read) {
-    if (i.opcode == "atom" || i.opcode == "red" || i.opcode.substr(0, 8) == "prefetch") return;
-    std::set<std::uint64_t>& places = is_read ? loaded_ : stored_;
+    if (i.opcode.substr(0, 8) == "prefetch") return;
+    const bool atomic = i.opcode == "atom" || i.opcode == "red";
+    std::set<std::uint64_t>& places = atomic ? changed_ : is_read ? loaded_ : stored_;
     places.insert(address.words.begin(), address.words.end());
     places.insert(address.traces.begin(), address.traces.end());
     if (address.variable) places.insert(any_variable);
@@ -438,8 +441,8 @@ class MemoryAnalysis {
   std::map<std::string_view, std::vector<std::size_t>> users_;  // instructions that name it
   std::map<std::string_view, Facts> registers_;
   std::map<std::uint64_t, PointerUse> uses_;
-  std::set<std::uint64_t> read_;             // words that a read's address follows from
-  std::set<std::uint64_t> loaded_, stored_;  // words, and the two below
+  std::set<std::uint64_t> read_;                       // words that a read's address follows from
+  std::set<std::uint64_t> loaded_, stored_, changed_;  // words, and the two below; changed_: by atomics
   static constexpr std::uint64_t any_variable = ~std::uint64_t{0}, unknown_place = any_variable - 1;
   std::set<std::uint64_t> not_reduced_;  // words to which other things are done than one reduction
   MemoryUse result_;

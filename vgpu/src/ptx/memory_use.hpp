@@ -54,7 +54,7 @@ struct MemoryUse {
   // memory or is of unknown origin.
   bool atomics = false, follows_atomics = false;
 
-  // Loads memory, other than by atomics, that it may store as well: blocks may read what others have written.
+  // Loads memory, other than by atomics, that it may change as well: blocks may read what others have written.
   bool stores_what_it_loads = false;
   // That, and the result of an atomic decides what a block does: the last block may go on with what others have stored.
   bool hands_over = false;

@@ -63,38 +63,22 @@ std::optional<Reduction> reduction_of(const Instruction& instruction, bool resul
 
 std::string joining_module(const Reduction& reduction) {
   std::string text = R"(.version 7.0
-.target sm_70
+.target sm_60
 .address_size 64
 .visible .entry dcgn_clear(.param .u64 to, .param .u64 count) {
-	.reg .b32 %r<5>; .reg .b64 %to, %count, %i, %step, %at; .reg .pred %p;
+	.reg .b64 %to;
 	ld.param.u64 %to, [to];
-	ld.param.u64 %count, [count];
-	mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %nctaid.x;
-	mad.lo.u32 %r2, %r0, %r1, %r2;
-	mul.lo.u32 %r3, %r3, %r1;
-	cvt.u64.u32 %i, %r2;
-	cvt.u64.u32 %step, %r3;
-$next:
-	setp.ge.u64 %p, %i, %count;
-	@%p ret;
+LOOP
 	mad.lo.u64 %at, %i, SIZE, %to;
 	st.global.BITS [%at], IDENTITY;
 	add.u64 %i, %i, %step;
 	bra $next;
 }
 .visible .entry dcgn_join(.param .u64 to, .param .u64 from, .param .u64 count) {
-	.reg .b32 %r<5>; .reg .b64 %to, %from, %count, %i, %step, %at; .reg .pred %p; .reg .BITS %v;
+	.reg .b64 %to, %from; .reg .BITS %v;
 	ld.param.u64 %to, [to];
 	ld.param.u64 %from, [from];
-	ld.param.u64 %count, [count];
-	mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %nctaid.x;
-	mad.lo.u32 %r2, %r0, %r1, %r2;
-	mul.lo.u32 %r3, %r3, %r1;
-	cvt.u64.u32 %i, %r2;
-	cvt.u64.u32 %step, %r3;
-$next:
-	setp.ge.u64 %p, %i, %count;
-	@%p ret;
+LOOP
 	mad.lo.u64 %at, %i, SIZE, %from;
 	ld.global.BITS %v, [%at];
 	setp.eq.BITS %p, %v, IDENTITY;
@@ -107,6 +91,17 @@ $same:
 	bra $next;
 }
 )";
+  // Each thread's values, as many apart as there are threads.
+  replace_all(text, "LOOP", R"(	.reg .b32 %r<4>; .reg .b64 %count, %i, %step, %at; .reg .pred %p;
+	ld.param.u64 %count, [count];
+	mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %nctaid.x;
+	mad.lo.u32 %r2, %r0, %r1, %r2;
+	mul.lo.u32 %r3, %r3, %r1;
+	cvt.u64.u32 %i, %r2;
+	cvt.u64.u32 %step, %r3;
+$next:
+	setp.ge.u64 %p, %i, %count;
+	@%p ret;)");
   replace_all(text, "SIZE", std::to_string(reduction.bytes()));
   replace_all(text, "BITS", reduction.bytes() == 8 ? "b64" : "b32");
   replace_all(text, "IDENTITY", std::to_string(reduction.identity()));

@@ -26,12 +26,10 @@ class EmulatedParts final : public Parts {
   using Parts::Parts;
 
   void gather() override {
-    for (std::size_t part = 0; part < streams_.size(); ++part) try {
+    counting_failures([&] {
+      for (std::size_t part = 0; part < streams_.size(); ++part)
         if (news_[part] != News::none) streams_[part].synchronize();
-      } catch (...) {
-        ++failures_;
-        throw;
-      }
+    });
     news_.assign(news_.size(), News::none);
   }
   void order() override { gather(); }

@@ -84,12 +84,7 @@ class Parts {
 
   void synchronize() {
     if (end_) return end_->synchronize();
-    try {
-      synchronize_streams();
-    } catch (...) {
-      ++failures_;
-      throw;
-    }
+    counting_failures([&] { synchronize_streams(); });
     news_.assign(news_.size(), News::none);
   }
   bool idle() const {
@@ -115,9 +110,20 @@ class Parts {
 
   std::vector<dcgn::Stream> streams_;
   std::vector<News> news_;
-  unsigned failures_ = 0;
+
+  // Of a wait, which throws where work has failed.
+  template <class Wait>
+  void counting_failures(const Wait& wait) {
+    try {
+      wait();
+    } catch (...) {
+      ++failures_;
+      throw;
+    }
+  }
 
  private:
+  unsigned failures_ = 0;
   std::unique_ptr<Marker> end_;
 };
 

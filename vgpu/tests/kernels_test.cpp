@@ -1,50 +1,22 @@
 // Kernels from PTX and source: modules, arguments, variables, placement, streams. On a machine with one GPU the parts
 // are all that GPU; without one they are emulated.
 #include "corpus.hpp"
+#include "kernels_fixture.hpp"
 
 #include <dcgn/virtual_gpu.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
 
 using namespace dcgn;
-using dcgn::test::corpus_text, dcgn::test::error_of, dcgn::test::ptx_module;
+using dcgn::test::corpus_text, dcgn::test::error_of, dcgn::test::KernelsOfVirtualGpu, dcgn::test::ptx_module;
 using dcgn::virtual_gpu::Kernel, dcgn::virtual_gpu::Module, dcgn::virtual_gpu::Placement, dcgn::virtual_gpu::Whole;
 
 namespace {
-
-class KernelsOfVirtualGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      of_parts(1).load_source("empty.cu", "");
-    } catch (const Error& error) {
-      if (error.code() == Code::unsupported) GTEST_SKIP() << error.what();
-    }
-  }
-  static VirtualGpu of_parts(int parts) {
-    std::vector<Device> devices;
-    devices.reserve(static_cast<std::size_t>(parts));
-    for (int part = 0; part < parts; ++part) devices.emplace_back(part % Device::count());
-    return VirtualGpu(devices);
-  }
-  static Module load(VirtualGpu& gpu, const std::string& name) { return gpu.load_ptx(name, corpus_text(name)); }
-  // The ints that one launch of a kernel, which writes them at its only argument, leaves there.
-  static std::vector<int> ints_of(VirtualGpu& gpu, const Kernel& kernel, const Launch& launch, std::size_t count) {
-    auto* out = static_cast<int*>(gpu.allocate(count * sizeof(int)));
-    gpu.fill(out, 0xff, count * sizeof(int));
-    gpu.launch(kernel, launch, out);
-    std::vector<int> found(count);
-    gpu.copy(found.data(), out, count * sizeof(int));
-    gpu.free(out);
-    return found;
-  }
-};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -72,35 +44,6 @@ extern "C" __global__ void gather(const int* table, const int* index, int* out) 
   out[i] = table[index[i]];
 }
 extern "C" __global__ void add_to(int** where, int value) { (*where)[blockIdx.x * blockDim.x + threadIdx.x] += value; }
-extern "C" __global__ void reduce(int* sum, float* floats, int* least, unsigned long long* most, unsigned* bits,
-                                  double* doubles) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  atomicAdd(sum + i % 3, i);
-  atomicAdd(floats + i % 3, 0.5f);
-  atomicMin(least + i % 3, -i);
-  atomicMax(most + i % 3, 10ull * i);
-  atomicOr(bits, 1u << i % 32);
-  atomicAdd(doubles, -0.25);
-}
-__device__ unsigned total[4];
-__device__ unsigned blocks_done, seen;
-extern "C" __global__ void add_and_look(unsigned* its_total) {
-  if (threadIdx.x != 0) return;
-  atomicAdd(its_total, 1u);
-  __threadfence();
-  if (atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1) seen = *(volatile unsigned*)&total[0];
-}
-extern "C" __global__ void add_long(unsigned long long* maybe, const unsigned* c) {
-  if (*c > 1000) atomicAdd(maybe, 1ull);
-}
-extern "C" __global__ void count_but(unsigned* count, int bad) {
-  atomicAdd(count, 1u);
-  if (blockIdx.x == bad) *static_cast<volatile int*>(nullptr) = 1;
-}
-extern "C" __global__ void count_and_read(unsigned* count, const unsigned* seen, unsigned* out) {
-  atomicAdd(count, 1u);
-  out[blockIdx.x * blockDim.x + threadIdx.x] = *seen;
-}
 template <typename T, int N> __global__ void fill(T* out, T value) {
   for (int i = 0; i < N; ++i) out[(blockIdx.x * blockDim.x + threadIdx.x) * N + i] = value;
 }
@@ -249,121 +192,6 @@ TEST_F(KernelsOfVirtualGpu, what_launches_only_read_is_copied_by_itself_and_neve
   gpu.copy(table, content.data(), n * 4);
   expect(100);
   EXPECT_EQ(gpu.statistics().copies, copies);
-}
-
-TEST_F(KernelsOfVirtualGpu, parts_reduce_into_copies_and_join_them) {
-  VirtualGpu gpu = of_parts(3);
-  const Module module = gpu.load_source("helpers.cu", helpers);
-  const Kernel reduce = module.kernel("reduce");
-  constexpr int blocks = 40, threads = 64, all = blocks * threads;
-  // What is there before counts, and so does what a thread behind another reduces.
-  std::vector<int> sum{100, 200, 300}, least{5, -100000, 5};
-  std::vector<float> floats{1, 2, 3};
-  std::vector<unsigned long long> most{1, 2, 1ull << 60};
-  unsigned bits = 0;
-  double double_sum = 1000;
-  const auto upload = [&](const auto& values) {
-    auto* to = gpu.allocate(values.size() * sizeof values[0]);
-    gpu.copy(to, values.data(), values.size() * sizeof values[0]);
-    return to;
-  };
-  auto* const its_sum = static_cast<int*>(upload(sum));
-  auto* const its_floats = static_cast<float*>(upload(floats));
-  auto* const its_least = static_cast<int*>(upload(least));
-  auto* const its_most = static_cast<unsigned long long*>(upload(most));
-  auto* const its_bits = static_cast<unsigned*>(upload(std::vector<unsigned>{0}));
-  auto* const its_doubles = static_cast<double*>(upload(std::vector<double>{double_sum}));
-  constexpr int rounds = 3;
-  for (int round = 0; round < rounds; ++round)
-    gpu.launch(reduce, {.grid = blocks, .block = threads}, its_sum, its_floats, its_least, its_most, its_bits,
-               its_doubles);
-  EXPECT_EQ(gpu.statistics().reductions, 6u * rounds);
-  for (int i = 0; i < all; ++i) {
-    const auto at = static_cast<std::size_t>(i % 3);
-    sum[at] += rounds * i;
-    floats[at] += rounds * 0.5f;
-    least[at] = std::min(least[at], -i);
-    most[at] = std::max(most[at], 10ull * static_cast<unsigned>(i));
-    bits |= 1u << i % 32;
-    double_sum -= rounds * 0.25;
-  }
-  const auto expect = [&](const auto* found, const auto& expected) {
-    auto values = expected;
-    gpu.copy(values.data(), found, values.size() * sizeof values[0]);
-    EXPECT_EQ(values, expected);
-  };
-  expect(its_sum, sum);
-  expect(its_floats, floats);
-  expect(its_least, least);
-  expect(its_most, most);
-  expect(its_bits, std::vector<unsigned>{bits});
-  expect(its_doubles, std::vector<double>{double_sum});
-
-  // Pages that move to another part take no copies with them, and so does other use of the copies.
-  gpu.place(its_sum, Placement::owner(2));
-  gpu.launch(reduce, {.grid = blocks, .block = threads}, its_sum, its_floats, its_least, its_most, its_bits,
-             its_doubles);
-  for (int i = 0; i < all; ++i) sum[static_cast<std::size_t>(i % 3)] += i;
-  expect(its_sum, sum);
-  // Who reads the buffer besides reads all that was added.
-  const std::uint64_t before = gpu.statistics().reductions;
-  auto* const out = static_cast<unsigned*>(gpu.allocate(all * sizeof(unsigned)));
-  gpu.launch(module.kernel("count_and_read"), {.grid = blocks, .block = threads}, its_bits, its_bits, out);
-  EXPECT_EQ(gpu.statistics().reductions, before);
-  gpu.launch(module.kernel("count_and_read"), {.grid = blocks, .block = threads}, its_bits, its_least, out);
-  EXPECT_EQ(gpu.statistics().reductions, before + 1);
-  expect(its_bits, std::vector<unsigned>{bits + 2u * all});
-}
-
-// A variable that an argument leads to is reached by its name as well.
-TEST_F(KernelsOfVirtualGpu, variables_are_not_reduced_apart) {
-  VirtualGpu gpu = of_parts(3);
-  const Module module = gpu.load_source("helpers.cu", helpers);
-  for (unsigned round = 1; round <= 4; ++round) {
-    gpu.launch(module.kernel("add_and_look"), {.grid = 64, .block = 32},
-               static_cast<unsigned*>(const_cast<void*>(module.address("total"))));
-    gpu.synchronize();
-    unsigned seen = 0;
-    module.read("seen", &seen, sizeof seen);
-    ASSERT_EQ(seen, 64 * round);
-  }
-}
-
-TEST_F(KernelsOfVirtualGpu, buffers_smaller_than_what_is_reduced_are_left) {
-  VirtualGpu gpu = of_parts(3);
-  auto* const small = static_cast<unsigned long long*>(gpu.allocate(4));
-  auto* const none = static_cast<unsigned*>(gpu.allocate(4));
-  gpu.fill(none, 0, 4);
-  gpu.launch(gpu.load_source("helpers.cu", helpers).kernel("add_long"), {.grid = 30, .block = 32}, small, none);
-  gpu.synchronize();
-  EXPECT_EQ(gpu.statistics().reductions, 0U);
-}
-
-TEST_F(KernelsOfVirtualGpu, what_a_failed_kernel_reduced_is_not_added_later) {
-  if (Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "a GPU's context ends with such a fault";
-  VirtualGpu gpu = of_parts(3);
-  const Kernel count_but = gpu.load_source("helpers.cu", helpers).kernel("count_but");
-  auto* const count = static_cast<unsigned*>(gpu.allocate(4));
-  unsigned found = 0;
-  for (const int bad : {-1, 29, -1}) {
-    gpu.fill(count, 0, 4);
-    gpu.launch(count_but, {.grid = 30, .block = 32}, count, bad);
-    if (bad >= 0) {
-      EXPECT_THROW(gpu.synchronize(), Error);
-      continue;
-    }
-    gpu.copy(&found, count, 4);
-    EXPECT_EQ(found, 30U * 32);
-  }
-  // Streams end all the same where copies were made, too.
-  auto *const table = static_cast<int*>(gpu.allocate(40 * 4)), *out = static_cast<int*>(gpu.allocate(960 * 4));
-  auto* const index = static_cast<int*>(gpu.allocate(960 * 4));
-  gpu.fill(table, 0, 40 * 4);
-  gpu.fill(index, 0, 960 * 4);
-  const Kernel gather = gpu.load_source("helpers.cu", helpers).kernel("gather");
-  for (int i = 0; i < 3; ++i) gpu.launch(gather, {.grid = 30, .block = 32}, table, index, out);
-  gpu.launch(count_but, {.grid = 30, .block = 32}, count, 29);
-  EXPECT_THROW(gpu.synchronize(), Error);
 }
 
 TEST_F(KernelsOfVirtualGpu, pages_move_and_keep_address_and_content) {

@@ -1,8 +1,7 @@
 #include "vgpu/src/ptx/reduction.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <initializer_list>
 
 namespace dcgn::virtual_gpu::ptx {
 

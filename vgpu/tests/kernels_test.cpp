@@ -13,7 +13,7 @@
 #include <vector>
 
 using namespace dcgn;
-using dcgn::test::corpus_text, dcgn::test::error_of, dcgn::test::KernelsOfVirtualGpu, dcgn::test::ptx_module;
+using dcgn::test::error_of, dcgn::test::KernelsOfVirtualGpu, dcgn::test::ptx_module;
 using dcgn::virtual_gpu::Kernel, dcgn::virtual_gpu::Module, dcgn::virtual_gpu::Placement, dcgn::virtual_gpu::Whole;
 
 namespace {

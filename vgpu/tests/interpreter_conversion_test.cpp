@@ -3,8 +3,7 @@
 
 #include <string>
 
-using dcgn::test::edges, dcgn::test::expect_all, dcgn::test::expect_binary, dcgn::test::expect_unary,
-    dcgn::test::SmallFloats;
+using dcgn::test::edges, dcgn::test::expect_binary, dcgn::test::expect_unary, dcgn::test::SmallFloats;
 
 namespace {
 
@@ -14,9 +13,13 @@ template <class T>
 std::string name_of() {
   return (std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "s" : "u") + std::to_string(8 * sizeof(T));
 }
+std::string conversion(const std::string& mode, const char* to, const std::string& from) {
+  return "cvt" + mode + to + from + " %d, %a;";
+}
 template <class T, class V>
 T clamped(V value) {
-  const auto low = static_cast<V>(std::numeric_limits<T>::min()), high = static_cast<V>(std::numeric_limits<T>::max());
+  const auto low = static_cast<V>(+std::numeric_limits<T>::min()),
+             high = static_cast<V>(+std::numeric_limits<T>::max());
   return value <= low    ? std::numeric_limits<T>::min()
          : value >= high ? std::numeric_limits<T>::max()
                          : static_cast<T>(value);
@@ -179,11 +182,11 @@ TEST(InterpreterConversion, all_numbers_of_16_bits) {
                         [&](std::uint16_t a) { return static_cast<float>(floats.value(a)); });
     expect_unary<double>("cvt.f64" + type + " %d, %a;", all, [&](std::uint16_t a) { return floats.value(a); });
     for (const std::string& mode : whole_modes) {
-      expect_unary<std::int32_t>("cvt" + mode + ".s32" + type + " %d, %a;", all, [&](std::uint16_t a) {
+      expect_unary<std::int32_t>(conversion(mode, ".s32", type), all, [&](std::uint16_t a) {
         const double value = floats.value(a);
         return std::isnan(value) ? 0 : clamped<std::int32_t>(whole(mode, value));
       });
-      expect_unary<std::uint16_t>("cvt" + mode + ".sat.u16" + type + " %d, %a;", all, [&](std::uint16_t a) {
+      expect_unary<std::uint16_t>(conversion(mode, ".sat.u16", type), all, [&](std::uint16_t a) {
         const double value = floats.value(a);
         return std::isnan(value) ? std::uint16_t{0} : clamped<std::uint16_t>(whole(mode, value));
       });

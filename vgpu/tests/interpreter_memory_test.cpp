@@ -160,13 +160,13 @@ TEST(InterpreterMemory, atomics_of_points) {
   const std::vector<std::uint16_t> halves{0, 0x3c00, 0xbc00, 0x0001, 0x7bff, 0x4248};
   for (const bool bfloat : {false, true}) {
     const SmallFloats small(bfloat);
-    const auto sum = [&](U a, U b) {
+    const auto sum_of = [&](U a, U b) {
       return small.nearest(small.value(static_cast<std::uint16_t>(a)) + small.value(static_cast<std::uint16_t>(b)));
     };
     const std::string type = bfloat ? "bf16" : "f16";
-    check_atomic<std::uint16_t>("add.noftz", "." + type, halves, [&](auto a, auto b, auto) { return sum(a, b); });
+    check_atomic<std::uint16_t>("add.noftz", "." + type, halves, [&](auto a, auto b, auto) { return sum_of(a, b); });
     check_atomic<U>("add.noftz", "." + type + "x2", {0x3c000001, 0x4248bc00, 0x00013c00},
-                    [&](U a, U b, U) { return sum(a, b) | U{sum(a >> 16, b >> 16)} << 16; });
+                    [&](U a, U b, U) { return sum_of(a, b) | U{sum_of(a >> 16, b >> 16)} << 16; });
   }
 }
 

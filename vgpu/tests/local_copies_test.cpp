@@ -28,6 +28,7 @@ class LocalCopiesOfEmulated : public testing::Test {
   void SetUp() override {
     if (Device::count() < 1 || Device(0).kind() != DeviceKind::emulated) GTEST_SKIP() << "GPUs here are real";
     std::vector<Device> devices;
+    devices.reserve(parts);
     for (int part = 0; part < parts; ++part) devices.emplace_back(part % Device::count());
     gpu_ = std::make_shared<Gpu>(devices, Options{});
     streams_ = gpu_->machine().make_parts();

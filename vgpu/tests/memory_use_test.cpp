@@ -289,9 +289,11 @@ TEST(MemoryUse, of_a_packed_struct_is_that_of_its_bytes) {
   for (int i = 0; i < 8; ++i) {
     const std::string n = std::to_string(i);
     body += "ld.param.u8 %d" + n + ", [s+" + std::to_string(i + 1) + "];";
-    if (i != 0)
-      body += "bfi.b64 %d1" + n + ", %d" + n + ", %d" + (i == 1 ? "0" : "1" + std::to_string(i - 1)) + ", " +
-              std::to_string(8 * i) + ", 8;";
+    if (i == 0) continue;
+    for (const std::string& piece :
+         {"bfi.b64 %d1" + n, ", %d" + n, ", %d" + (i == 1 ? "0" : "1" + std::to_string(i - 1)),
+          ", " + std::to_string(8 * i) + ", 8;"})
+      body += piece;
   }
   const MemoryUse use = use_in(parse("x.ptx", ptx_module(body + "st.global.u32 [%d17], 1; ret; }")), "k");
   for (const std::uint64_t word : {0u, 8u}) {

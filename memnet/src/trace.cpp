@@ -1,13 +1,10 @@
 #include "memnet/src/trace.hpp"
 
+#include "base/input_file.hpp"
 #include "base/output_file.hpp"
 
 #include <dcgn/error.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -67,18 +64,6 @@ std::optional<Fault> fault_of(const TraceRecord& record, std::uint32_t sources, 
   throw Error(Code::io, "memnet", path + ": offset " + std::to_string(offset) + ": " + text);
 }
 
-std::string bytes_of(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) throw Error(Code::io, "memnet", path + ": cannot be read: " + std::strerror(errno));
-  std::string content;
-  char part[65536];
-  std::size_t got = 0;
-  while ((got = std::fread(part, 1, sizeof part, file.get())) > 0) content.append(part, got);
-  if (std::ferror(file.get()) != 0)
-    fail_at(path, content.size(), std::string("cannot be read: ") + std::strerror(errno));
-  return content;
-}
-
 }  // namespace
 
 void write_trace(const std::string& path, const Trace& trace) {
@@ -110,7 +95,7 @@ void write_trace(base::OutputFile& file, const Trace& trace) {
 }
 
 Trace read_trace(const std::string& path) {
-  const std::string content = bytes_of(path);
+  const std::string content = base::read_file(path, "memnet");
   if (content.size() < header_bytes) {
     fail_at(path, content.size(), "the file ends, expected a header of " + std::to_string(header_bytes) + " bytes");
   }

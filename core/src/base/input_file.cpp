@@ -26,4 +26,16 @@ std::string read_configuration(const std::string& path, const std::string& name)
   return content;
 }
 
+std::string read_file(const std::string& path, const std::string& operation) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  std::string content;
+  std::array<char, 65536> piece;
+  if (file)
+    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file.get()))
+      content.append(piece.data(), got);
+  if (!file || std::ferror(file.get()))
+    throw Error(Code::io, operation, path + ": cannot be read: " + std::strerror(errno));
+  return content;
+}
+
 }  // namespace dcgn::base

@@ -117,6 +117,10 @@ bool Decoder::access(const Qualified& q) {
     if (atomics && q.has(".cas")) op.c = source(operand(3), q.type());
   }
   if (!(op.run = find_access(q, op)) || !fits(q, op)) fail(std::string(at_->text));
+  if (!q.has(".const") && !q.has(".param") && !q.has(".local")) {
+    op.access = loads ? Access::load : stores ? Access::store : Access::atomic;
+    op.access_bytes = static_cast<std::uint8_t>(bytes_of(q.type()));
+  }
   return emit(op), true;
 }
 
@@ -139,7 +143,12 @@ bool Decoder::asynchronous(const Qualified& q) {
     return emit(pause), true;
   }
   if (!q.is("cp")) return false;
-  if (q.has(".commit_group") || q.has(".wait_group") || q.has(".wait_all")) return true;
+  if (q.has(".commit_group")) return true;
+  if (q.has(".wait_group") || q.has(".wait_all")) {  // all are there; whoever records does not tell groups apart
+    Op op = begin(*at_);
+    op.access = Access::wait_for_copies;
+    return emit(op), true;
+  }
   if (!q.has(".async") || q.has(".tensor") || q.has(".mbarrier")) fail(std::string(at_->text));
   if (!q.has(".bulk")) {  // cp.async.cg.shared.global [a], [b], bytes{, bytes that are read}
     const Row from = whole_address(operand(1), false);
@@ -150,6 +159,7 @@ bool Decoder::asynchronous(const Qualified& q) {
     op.count = at_->operands.size() > 3;
     if (op.count != 0) op.e = source(operand(3), Type::u32);
     op.run = &copy_small;
+    op.access = Access::copy;
     return emit(op), true;
   }
   // cp.async.bulk.to.from [a], [b], bytes, [barrier]

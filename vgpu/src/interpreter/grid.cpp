@@ -64,9 +64,17 @@ void Grid::run() {
                               1, blocks_per_multiprocessor);
   std::vector<std::unique_ptr<Block>> resident(std::min<std::uint64_t>(blocks, each * multiprocessors));
   std::uint64_t begun = 0;
-  for (auto& block : resident) {
-    block = std::make_unique<Block>(*this, static_cast<unsigned>(begun % multiprocessors));
-    block->begin(index_of(begun++));
+  Recorder* const recorder = active_recorder();
+  base::LaunchTrace trace{details.name, launch.grid, launch.block, shared, {}};
+  std::vector<std::uint64_t> numbers(resident.size());  // of blocks, for the recorder
+  const auto begin = [&](std::size_t place) {
+    numbers[place] = begun;
+    resident[place]->record_with(recorder && recorder->keeps(begun, blocks) ? recorder : nullptr);
+    resident[place]->begin(index_of(begun++));
+  };
+  for (std::size_t i = 0; i < resident.size(); ++i) {
+    resident[i] = std::make_unique<Block>(*this, static_cast<unsigned>(begun % multiprocessors));
+    begin(i);
   }
   while (!resident.empty()) {
     bool waits = true;
@@ -76,14 +84,20 @@ void Grid::run() {
         continue;
       }
       waits = false;
+      if (recorder && recorder->keeps(numbers[i], blocks)) {
+        trace.blocks.push_back(resident[i]->take_trace());
+        trace.blocks.back().number = numbers[i];
+      }
       if (begun < blocks) {
-        resident[i]->begin(index_of(begun++));
+        begin(i);
       } else {
         resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
+        numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
     if (waits) std::this_thread::yield();  // they may wait for another launch, or for the host
   }
+  if (recorder) recorder->launched(std::move(trace));
 }
 
 Block::Block(const Grid& its_grid, unsigned its_multiprocessor)
@@ -115,6 +129,20 @@ bool Block::run(unsigned steps) {
     done += round;
   }
   return live_ != 0;
+}
+
+void Block::record_with(Recorder* recorder) {
+  for (const auto& warp : warps_)
+    if (!recorder)
+      warp->recorder.reset();
+    else if (!warp->recorder)
+      warp->recorder = std::make_unique<WarpRecorder>(*recorder);
+}
+
+base::BlockTrace Block::take_trace() {
+  base::BlockTrace trace;
+  for (const auto& warp : warps_) warp->recorder->finish(trace);
+  return trace;
 }
 
 void Block::arrive(Warp& warp, const Op& op, Mask mask) {

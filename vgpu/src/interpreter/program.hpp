@@ -89,12 +89,24 @@ inline constexpr std::int64_t reduce_any = 0, reduce_all = 1, reduce_count = 2;
 // How an address is meant.
 enum class Addressing : std::uint8_t { absolute, shared, frame, parameters };
 
+// What a recorder is told of an instruction.
+enum class Access : std::uint8_t {
+  none,
+  load,
+  store,
+  atomic,
+  copy,  // asynchronous, to shared memory: from b, c or e bytes
+  wait_for_copies
+};
+
 struct Op {
   using Run = void (*)(Warp& warp, const Op& op, Mask mask);
 
   Run run = nullptr;  // null: nothing to do
   Flow flow = Flow::plain;
   Addressing addressing = Addressing::absolute;
+  Access access = Access::none;
+  std::uint8_t access_bytes = 0;  // of an element
   bool guarded = false, negated_guard = false;
   bool negated_predicate = false;           // c
   std::uint8_t count = 1;                   // of elements of a vector; of a barrier, 0: the threads do not wait there

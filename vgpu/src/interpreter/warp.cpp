@@ -145,7 +145,7 @@ unsigned Warp::run(unsigned most) {
   unsigned steps = 0;
   while (steps < most && (select() || (at_collective_ != 0 && resolve()))) {
     if (group_ == 0) continue;
-    const unsigned done = run_group(most - steps);
+    const unsigned done = recorder ? run_group<true>(most - steps) : run_group<false>(most - steps);
     steps += std::max(done, 1u);
     turns_ = others_ ? turns_ + done : 0;
     group_ = 0;
@@ -153,6 +153,7 @@ unsigned Warp::run(unsigned most) {
   return steps;
 }
 
+template <bool Recorded>
 unsigned Warp::run_group(unsigned most) {
   if (others_) most = std::min(most, fair_steps);
   const Op* const ops = block.grid.program.ops.data();
@@ -163,6 +164,7 @@ unsigned Warp::run_group(unsigned most) {
     }
     const Op& op = ops[pc_];
     const Mask mask = op.guarded ? guarded(op, group_) : group_;
+    if constexpr (Recorded) recorder->step(*this, op, mask, depth_);
     if (op.flow == Flow::plain) {
       if (op.run && mask != 0) op.run(*this, op, mask);
       ++pc_;
@@ -318,6 +320,7 @@ bool Warp::leave(const Op& op) {
 
 void Warp::end(Mask mask) {
   live_ &= ~mask;
+  note_barrier();
   block.ended(static_cast<unsigned>(__builtin_popcount(mask)));
 }
 
@@ -394,6 +397,15 @@ void Warp::release(unsigned barrier, const Barrier& opened) {
 void Warp::wait(Mask mask, unsigned barrier) {
   at_barrier_ |= mask;
   for_lanes(mask, [&](int lane) { barriers_[static_cast<std::size_t>(lane)] = static_cast<std::uint8_t>(barrier); });
+  note_barrier();
+}
+
+bool Warp::is_local(std::uintptr_t address) const {
+  for (std::size_t depth = 0; depth < frames_.size(); ++depth) {
+    const std::size_t each = depth == 0 ? block.grid.kernel.frame_bytes : block.grid.program.callee_bytes;
+    if (address - reinterpret_cast<std::uintptr_t>(frames_[depth].bytes.get()) < each * lanes) return true;
+  }
+  return false;
 }
 
 void Warp::find_extent(const Op& op, int lane, std::uintptr_t address, std::size_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vgpu/src/interpreter/program.hpp"
+#include "vgpu/src/interpreter/recorder.hpp"
 
 #include <array>
 #include <cstring>
@@ -58,6 +59,10 @@ class Block {
   void begin(Dim3 index);
   // Gives its warps turns. False when all threads have ended.
   bool run(unsigned steps);
+  // From the next begin() on; null: not.
+  void record_with(Recorder* recorder);
+  // What was recorded of the block that has ended.
+  base::BlockTrace take_trace();
 
   // Threads `mask` of a warp come to a barrier.
   void arrive(Warp& warp, const Op& op, Mask mask);
@@ -130,10 +135,13 @@ class Warp {
   void release(unsigned barrier, const Barrier& opened);
   std::string describe() const;
   Dim3 thread_index(int lane) const;
+  // Of a thread's frames.
+  bool is_local(std::uintptr_t address) const;
 
   Block& block;
   const unsigned number;
   std::array<std::uint8_t, lanes> carry{};  // of add.cc and the like
+  std::unique_ptr<WarpRecorder> recorder;   // null: what it does is not recorded
 
  private:
   struct Frame {
@@ -152,7 +160,12 @@ class Warp {
       if ((mask >> lane & 1) != 0) pcs_[static_cast<std::size_t>(lane)] = pc;
   }
   Mask guarded(const Op& op, Mask mask);
+  template <bool Recorded>
   unsigned run_group(unsigned most);
+  // Whether all threads that are left wait at a barrier, for the recorder.
+  void note_barrier() {
+    if (recorder && live_ != 0 && (live_ & ~at_barrier_) == 0) recorder->barrier();
+  }
   // Each of them returns whether the group goes on at pc_.
   bool branch_table(const Op& op, Mask mask);
   bool call(const Op& op);

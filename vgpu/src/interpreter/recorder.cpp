@@ -1,0 +1,157 @@
+#include "vgpu/src/interpreter/recorder.hpp"
+
+#include "vgpu/src/interpreter/warp.hpp"
+#include "vgpu/src/kernel_name.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace dcgn::virtual_gpu::interpreter {
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096, line_bytes = 128, sector_bytes = 32;
+
+std::atomic<Recorder*> active{nullptr};
+
+using Kind = base::WarpEvent::Kind;
+
+}  // namespace
+
+void record_with(Recorder* recorder) { active.store(recorder, std::memory_order_release); }
+Recorder* active_recorder() { return active.load(std::memory_order_acquire); }
+
+void Recorder::copied(base::KernelStep::Kind kind, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (bytes != 0) trace_.steps.push_back({kind, bytes, {}});
+}
+void Recorder::launched(base::LaunchTrace&& launch) {
+  launch.kernel = plain_name(launch.kernel);
+  const std::scoped_lock lock(mutex_);
+  std::sort(launch.blocks.begin(), launch.blocks.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  trace_.steps.push_back({base::KernelStep::Kind::launch, 0, std::move(launch)});
+}
+base::KernelTrace Recorder::take() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(trace_, {});
+}
+std::uint64_t Recorder::number_of_page(std::uint64_t page) {
+  const std::scoped_lock lock(mutex_);
+  return pages_.try_emplace(page, pages_.size()).first->second;
+}
+
+void WarpRecorder::wait_for(std::uint32_t number) {
+  writer_.issue(std::exchange(issued_, 0));
+  writer_.use(loads_ - number + 1);
+  std::erase_if(pending_, [&](const Pending& one) { return one.number == number; });
+}
+void WarpRecorder::use(const Row& row, unsigned depth) {
+  if (row.where != Row::frame || row.number == 0) return;
+  for (const Pending& one : pending_)
+    if (one.row == row.number && one.depth == depth) {
+      wait_for(one.number);
+      return;
+    }
+}
+void WarpRecorder::use_all() {
+  while (!pending_.empty()) wait_for(pending_.back().number);
+}
+
+void WarpRecorder::touch(std::uintptr_t address, std::size_t bytes) {
+  for (std::uintptr_t at = address, end = address + bytes; at < end;) {
+    const std::uint64_t page = at / page_bytes;
+    Page& known = known_[page % known_.size()];
+    if (known.page != page) known = {page, recorder_.number_of_page(page)};
+    const std::uint64_t line = known.number * (page_bytes / line_bytes) + at % page_bytes / line_bytes;
+    const auto sector = static_cast<std::uint8_t>(1U << at % line_bytes / sector_bytes);
+    const auto found =
+        std::find_if(touches_.rbegin(), touches_.rend(), [&](const auto& one) { return one.line == line; });
+    if (found != touches_.rend())
+      found->sectors |= sector;
+    else
+      touches_.push_back({line, sector});
+    at = (at / sector_bytes + 1) * sector_bytes;
+  }
+}
+
+// Shared and local memory are the core's own, and constants have a cache of their own.
+void WarpRecorder::touch(Warp& warp, const Op& op, Mask mask) {
+  touches_.clear();
+  const bool copies = op.access == Access::copy;
+  const Word* const base = warp.row(copies ? op.b : op.a);
+  const Word* const sizes = copies ? warp.row(op.count != 0 ? op.e : op.c) : nullptr;
+  const auto shared = reinterpret_cast<std::uintptr_t>(warp.block.shared());
+  for_lanes(mask, [&](int lane) {
+    const std::uintptr_t address = base[lane] + (copies ? 0 : static_cast<Word>(op.offset));
+    if (address - shared < warp.block.shared_bytes || warp.is_local(address)) return;
+    touch(address, copies ? static_cast<std::uint32_t>(sizes[lane]) : std::size_t{op.access_bytes} * op.count);
+  });
+}
+
+void WarpRecorder::step(Warp& warp, const Op& op, Mask mask, unsigned depth) {
+  const Program& program = warp.block.grid.program;
+  const bool writes_list = op.access == Access::load && op.count > 1,
+             reads_list = op.access == Access::store && op.count > 1;
+  if (!pending_.empty()) {
+    if (op.flow == Flow::call || op.flow == Flow::ret) use_all();
+    for (const Row* const row : {&op.guard, &op.a, &op.b, &op.c, &op.e, &op.d, &op.p}) use(*row, depth);
+    if (writes_list || reads_list)
+      for (std::size_t i = 0; i < op.count; ++i) use(program.rows[op.list + i], depth);
+  }
+  if (op.access == Access::wait_for_copies) {
+    for (const std::uint32_t number : std::exchange(copies_, {})) {
+      writer_.issue(std::exchange(issued_, 0));
+      writer_.use(loads_ - number + 1);
+    }
+  }
+  ++issued_;
+  if (mask == 0 || op.access == Access::none || op.access == Access::wait_for_copies ||
+      op.addressing == Addressing::frame || op.addressing == Addressing::parameters ||
+      (op.addressing == Addressing::shared && op.access != Access::copy))
+    return;
+  touch(warp, op, mask);
+  if (touches_.empty()) return;
+  writer_.issue(std::exchange(issued_, 0) - 1);
+  const auto count = static_cast<std::uint32_t>(__builtin_popcount(mask));
+  switch (op.access) {
+    case Access::none:
+    case Access::wait_for_copies: break;
+    case Access::store: writer_.access(Kind::store, 0, touches_); break;
+    case Access::copy:
+      writer_.access(Kind::load, 0, touches_);
+      copies_.push_back(++loads_);
+      break;
+    case Access::load:
+    case Access::atomic: {
+      const bool is_load = op.access == Access::load;
+      writer_.access(is_load ? Kind::load : Kind::atomic, is_load ? 0 : count, touches_);
+      ++loads_;
+      if (writes_list) {
+        for (std::size_t i = 0; i < op.count; ++i)
+          pending_.push_back({program.rows[op.list + i].number, depth, loads_});
+      } else if (op.d.where == Row::frame && op.d.number != 0) {
+        pending_.push_back({op.d.number, depth, loads_});
+      }
+      break;
+    }
+  }
+}
+
+void WarpRecorder::barrier() {
+  writer_.issue(std::exchange(issued_, 0));
+  writer_.barrier();
+}
+
+void WarpRecorder::finish(base::BlockTrace& block) {
+  writer_.issue(std::exchange(issued_, 0));
+  block.bytes.insert(block.bytes.end(), writer_.bytes().begin(), writer_.bytes().end());
+  block.ends.push_back(static_cast<std::uint32_t>(block.bytes.size()));
+  writer_.clear();
+  pending_.clear();
+  copies_.clear();
+  loads_ = 0;
+}
+
+}  // namespace dcgn::virtual_gpu::interpreter

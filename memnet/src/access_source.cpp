@@ -24,8 +24,8 @@ class PatternAccesses : public AccessSource {
     walk_ = pattern_.start / pattern_.line_bytes;
   }
 
-  bool next(Access& access) override {
-    if (done_ == pattern_.count) return false;
+  Next next(Access& access) override {
+    if (done_ == pattern_.count) return Next::end;
     ++done_;
     // Reads and writes each walk on, half of memory apart: a kernel reads one array and writes another.
     access.write = random_.uniform() >= pattern_.read_share;
@@ -38,7 +38,7 @@ class PatternAccesses : public AccessSource {
     }
     access.address = line * pattern_.line_bytes;
     access.earliest = 0;
-    return true;
+    return Next::access;
   }
 
  private:
@@ -56,7 +56,7 @@ class TraceAccesses : public AccessSource {
  public:
   TraceAccesses(std::shared_ptr<const Trace> trace, std::uint32_t source) : trace_(std::move(trace)), source_(source) {}
 
-  bool next(Access& access) override {
+  Next next(Access& access) override {
     while (at_ < trace_->records.size()) {
       const TraceRecord& record = trace_->records[at_++];
       if (record.source != source_ || record.kind == TraceKind::packet) continue;
@@ -64,9 +64,9 @@ class TraceAccesses : public AccessSource {
                 .bytes = record.size,
                 .write = record.kind == TraceKind::write,
                 .earliest = static_cast<std::int64_t>(record.cycle)};
-      return true;
+      return Next::access;
     }
-    return false;
+    return Next::end;
   }
 
  private:

@@ -36,6 +36,7 @@ class System {
   struct Source {
     Access next;
     bool has_next = false;
+    bool ended = false;
     double ready = 0;  // when computing lets it ask again
     int outstanding = 0;
   };
@@ -167,11 +168,11 @@ void System::check(const MemorySystem& memory) const {
 
 void System::fetch(std::size_t index) {
   Source& source = sources_[index];
-  source.has_next = requesters_[index].source->next(source.next);
-  if (!source.has_next) {
-    if (exhausted_ < 0) exhausted_ = network_.now();
-    return;
-  }
+  const AccessSource::Next found = requesters_[index].source->next(source.next);
+  source.has_next = found == AccessSource::Next::access;
+  source.ended = found == AccessSource::Next::end;
+  if (source.ended && exhausted_ < 0) exhausted_ = network_.now();
+  if (!source.has_next) return;
   const std::uint32_t line = placements_.front().map().line_bytes;
   if (source.next.bytes < 1 || source.next.address % line + source.next.bytes > line) {
     fail("memnet", "an access of " + std::to_string(source.next.bytes) + " bytes at " +
@@ -303,6 +304,7 @@ void System::complete(const Delivery& delivery) {
   const std::uint64_t tag = delivery.packet.tag;
   const Request& request = requests_[tag];
   --sources_[request.requester].outstanding;
+  requesters_[request.requester].source->completed(request.access, delivery.delivered);
   done_[request.requester] = delivery.delivered;
   latencies_.push_back(delivery.delivered - request.issued);
   reply_cycles_.push_back(delivery.delivered);
@@ -316,6 +318,7 @@ std::int64_t System::next_cycle() const {
   std::int64_t next = Vault::never;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
+    if (!source.has_next && !source.ended) next = std::min(next, requesters_[i].source->next_cycle(network_.now()));
     if (!source.has_next || source.outstanding == requesters_[i].window) continue;
     next = std::min(next, std::max(source.next.earliest, static_cast<std::int64_t>(std::ceil(source.ready))));
   }
@@ -332,7 +335,11 @@ ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress) 
   constexpr std::size_t between = 1000;  // replies, from one report to the next
   std::size_t next_report = between;
   while (true) {
-    for (std::size_t i = 0; i < sources_.size(); ++i) issue(i);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      requesters_[i].source->advance(network_.now());
+      if (!sources_[i].has_next && !sources_[i].ended) fetch(i);
+      issue(i);
+    }
     serve_vaults();
     send_replies();
     const std::int64_t next = next_cycle();
@@ -397,6 +404,20 @@ ClosedLoopResult System::result(bool finished) {
 }
 
 }  // namespace
+
+// Flits grow with requests, slots with time; what is no flit is idle.
+Energy energy_of_all(const ClosedLoopResult& result, const Parameters& parameters, double requests, double cycles) {
+  const double bits = 8.0 * parameters.flit_bytes;
+  const double flits = result.energy.active_pj / (parameters.active_pj_per_bit * bits);
+  const double slots = flits + result.energy.idle_pj / (parameters.idle_pj_per_bit * bits);
+  const double all_flits = flits * requests / static_cast<double>(std::max<std::int64_t>(1, result.requests));
+  const double all_slots = slots * cycles / static_cast<double>(std::max<std::int64_t>(1, result.counters.cycles));
+  Energy energy;
+  energy.active_pj = all_flits * bits * parameters.active_pj_per_bit;
+  energy.idle_pj = std::max(0.0, all_slots - all_flits) * bits * parameters.idle_pj_per_bit;
+  energy.capacity_pj = energy.active_pj + energy.idle_pj;
+  return energy;
+}
 
 int request_flits(const Access& access, int flit_bytes) {
   return access.write ? 1 + (static_cast<int>(access.bytes) + flit_bytes - 1) / flit_bytes : 1;

@@ -21,14 +21,23 @@ struct Access {
   std::uint32_t bytes = 128;
   bool write = false;
   std::int64_t earliest = 0;  // the cycle before which it is not asked for
+  std::uint64_t tag = 0;      // the source's own
 };
 
 // What a requester asks for, one access after another.
 class AccessSource {
  public:
+  enum class Next { access, later, end };
+
   virtual ~AccessSource() = default;
-  // False: there are no more.
-  virtual bool next(Access& access) = 0;
+  // later: none now; it is asked again each cycle, after advance().
+  virtual Next next(Access& access) = 0;
+  // Once in each cycle in which anything happens.
+  virtual void advance(std::int64_t /*now*/) {}
+  // Whose reply has come.
+  virtual void completed(const Access& /*access*/, std::int64_t /*now*/) {}
+  // After `later`: the first cycle behind `now` at which it may have something by itself; INT64_MAX: never.
+  virtual std::int64_t next_cycle(std::int64_t /*now*/) const { return INT64_MAX; }
 };
 
 // The accesses of a traffic model: a walk line by line through a region of its own, mixed with random lines of all
@@ -90,6 +99,9 @@ struct ClosedLoopResult {
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                                  const std::vector<Requester>& requesters, std::int64_t max_cycles = 100000000,
                                  Trace* record = nullptr, const Progress& progress = {});
+
+// The energy of a run of so many requests and cycles, of which `result` is a sample.
+Energy energy_of_all(const ClosedLoopResult& result, const Parameters& parameters, double requests, double cycles);
 
 // Sends a trace's packets at their cycles and waits for all: the deliveries in order. Throws Error(configuration),
 // naming the record, where one does not fit the topology.

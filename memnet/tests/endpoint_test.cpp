@@ -50,9 +50,9 @@ std::vector<Requester> four(int window, std::int64_t count, double read_share) {
 class Once : public AccessSource {
  public:
   explicit Once(const Access& access) : access_(access) {}
-  bool next(Access& access) override {
+  Next next(Access& access) override {
     access = access_;
-    return !std::exchange(done_, true);
+    return std::exchange(done_, true) ? Next::end : Next::access;
   }
 
  private:

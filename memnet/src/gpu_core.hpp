@@ -1,0 +1,135 @@
+// A core of a GPU at work: resident blocks, whose warps issue instructions and access memory through the core's cache.
+#pragma once
+
+#include "base/kernel_trace.hpp"
+
+#include "memnet/src/cache.hpp"
+#include "memnet/src/gpu_cores.hpp"
+#include "memnet/src/kernel_run.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+namespace dcgn::memnet {
+
+inline constexpr int cached_line_bytes = 128;
+
+// From a core to the L2.
+struct L2Request {
+  std::int64_t cycle = 0;  // when it arrives
+  base::WarpEvent::Kind kind = base::WarpEvent::Kind::load;
+  std::uint64_t line = 0;
+  std::uint8_t sectors = 0;
+  int core = 0;
+  std::uint32_t warp = 0, load = 0;  // of an atomic
+};
+
+// What warps of a core wait for: `load`, by number, of warp `warp`.
+struct Waiter {
+  std::uint32_t warp = 0, load = 0;
+};
+
+// What a GPU's cores share. Times are cycles of the network.
+struct GpuState {
+  GpuState(KernelRun& its_run, std::size_t its_number, const GpuCores& its_model, double network_ghz,
+           KernelResult& its_result);
+  GpuState(const GpuState&) = delete;
+  GpuState& operator=(const GpuState&) = delete;
+  virtual ~GpuState() = default;
+
+  virtual void send(const L2Request& request) = 0;
+
+  const GpuCores model;
+  KernelRun& run;
+  const std::size_t number;
+  KernelResult& result;
+  const double slots_a_cycle;  // of a core, in a cycle of the network
+  const std::int64_t l1_cycles, crossbar_cycles;
+  const double issue_cycles;
+};
+
+class GpuCore {
+ public:
+  GpuCore(GpuState& gpu, int number);
+
+  void begin_launch();
+  void cycle(std::int64_t now);
+  bool idle() const { return resident_ == 0 && accesses_.empty() && writes_ == 0; }
+  // The next cycle at which it does anything by itself.
+  std::int64_t next_cycle(std::int64_t now) const;
+
+  void fill(std::uint64_t line, std::int64_t cycle) { fills_.push({cycle, line}); }
+  void atomic_done(Waiter waiter, std::int64_t cycle) { hits_late_.push({cycle, waiter}); }
+  void write_done() { --writes_; }
+
+ private:
+  struct Warp {
+    enum class State : std::uint8_t { none, ready, waits_for_load, at_barrier, ending };
+    base::WarpReader reader;
+    base::WarpEvent event;
+    State state = State::none;
+    std::uint32_t left = 0;  // instructions of the event
+    std::uint32_t needed = 0;
+    std::uint32_t outstanding = 0;
+    double ready_at = 0;               // not before this
+    std::vector<std::uint16_t> loads;  // lines that are still to come, by number
+    std::size_t block = 0;
+  };
+  struct Resident {
+    std::size_t first = 0, warps = 0;  // in warps_
+    std::size_t live = 0, waiting = 0;
+  };
+  struct AccessOfWarp {
+    std::uint32_t warp = 0, load = 0;
+    base::WarpEvent::Kind kind = base::WarpEvent::Kind::load;
+    std::vector<base::Touch> touches;
+    std::size_t at = 0;
+  };
+  struct Fill {
+    std::int64_t cycle;
+    std::uint64_t line;
+    bool operator>(const Fill& other) const { return cycle > other.cycle; }
+  };
+  struct Hit {
+    std::int64_t cycle;
+    Waiter waiter;
+    bool operator>(const Hit& other) const { return cycle > other.cycle; }
+  };
+
+  void place_blocks();
+  void settle(std::size_t index);
+  void set_ready(std::size_t index, bool ready) {
+    const std::uint64_t bit = std::uint64_t{1} << index % 64;
+    ready_[index / 64] = ready ? ready_[index / 64] | bit : ready_[index / 64] & ~bit;
+  }
+  void arrived(Waiter waiter);
+  void end(std::size_t index);
+  void open(Resident& block);
+  void issue(std::int64_t now);
+  bool issue_from(std::uint64_t warps, std::size_t first, std::int64_t now);
+  void access_cache(std::int64_t now);
+
+  GpuState& gpu_;
+  const int number_;
+  Cache l1_;
+  std::vector<Warp> warps_;
+  std::vector<std::uint64_t> ready_;  // a bit for each warp that has an instruction
+  std::vector<Resident> blocks_;
+  std::size_t resident_ = 0, warps_of_block_ = 0, next_ = 0;
+  bool room_ = false;  // for another block, which there may be
+  std::deque<AccessOfWarp> accesses_;
+  std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;
+  std::deque<Hit> hits_;
+  std::priority_queue<Hit, std::vector<Hit>, std::greater<>> hits_late_;
+  std::priority_queue<Fill, std::vector<Fill>, std::greater<>> fills_;
+  int writes_ = 0;
+  double slots_ = 0;
+  std::int64_t now_ = 0;
+};
+
+}  // namespace dcgn::memnet

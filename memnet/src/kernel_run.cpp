@@ -1,0 +1,98 @@
+#include "memnet/src/kernel_run.hpp"
+
+#include "memnet/src/fail.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace dcgn::memnet {
+
+namespace {
+
+constexpr int lanes = 32;
+
+int resident_blocks(const GpuCores& cores, const base::LaunchTrace& launch) {
+  const int threads = static_cast<int>(launch.block.volume() + lanes - 1) / lanes * lanes;
+  const auto shared = static_cast<std::int64_t>(launch.shared_bytes);
+  int most = std::min(cores.blocks_per_core, cores.threads_per_core / threads);
+  if (shared > 0) most = static_cast<int>(std::min<std::int64_t>(most, cores.shared_bytes_per_core / shared));
+  if (most < 1) {
+    fail("memnet", "kernel " + launch.kernel + ": a block has " + std::to_string(threads) + " threads and " +
+                       std::to_string(shared) + " bytes of shared memory, expected at most gpu.threads_per_core, " +
+                       std::to_string(cores.threads_per_core) + ", and gpu.shared_memory, " +
+                       std::to_string(cores.shared_bytes_per_core));
+  }
+  return most;
+}
+
+}  // namespace
+
+KernelRun::KernelRun(const base::KernelTrace& trace, std::size_t gpus, const GpuCores& cores, BlockSchedule schedule,
+                     const Progress& progress)
+    : cores_(cores), schedule_(schedule), progress_(progress), parts_(gpus) {
+  for (const base::KernelStep& step : trace.steps) {
+    if (step.kind != base::KernelStep::Kind::launch) continue;
+    if (step.launch.blocks.empty()) fail("memnet", "kernel " + step.launch.kernel + ": no block was recorded");
+    static_cast<void>(resident_blocks(cores, step.launch));
+    launches_.push_back(&step.launch);
+    blocks_ += step.launch.blocks.size();
+  }
+  if (launches_.empty()) fail("memnet", "a kernel trace without launches, expected one or more");
+  begin(0);
+}
+
+// The g-th of n parts of the grid's blocks is GPU g's.
+void KernelRun::begin(std::int64_t now) {
+  began_ = now;
+  ends_.clear();
+  const base::LaunchTrace* const its = launch();
+  if (!its) return;
+  resident_ = resident_blocks(cores_, *its);
+  simulated_ = its->blocks.size();
+  std::size_t next = 0;
+  for (std::size_t g = 0; g < parts_.size(); ++g) {
+    const std::uint64_t end = its->block_count() * (g + 1) / parts_.size();
+    parts_[g].next = next;
+    while (next < its->blocks.size() && its->blocks[next].number < end) ++next;
+    parts_[g].end = next;
+  }
+}
+
+const base::BlockTrace* KernelRun::take(std::size_t gpu) {
+  Part& own = parts_[gpu];
+  if (own.next < own.end) return &launch()->blocks[own.next++];
+  if (schedule_ == BlockSchedule::chunks) return nullptr;
+  Part& most = *std::max_element(parts_.begin(), parts_.end(),
+                                 [](const Part& a, const Part& b) { return a.end - a.next < b.end - b.next; });
+  return most.next < most.end ? &launch()->blocks[--most.end] : nullptr;
+}
+
+void KernelRun::ended(std::int64_t now) {
+  ends_.push_back(now - began_);
+  constexpr std::size_t between = 64;  // blocks, from one report to the next
+  if (++done_ % between == 0 && progress_) progress_(static_cast<double>(done_) / static_cast<double>(blocks_));
+}
+
+// What was not simulated goes at the pace at which blocks ended in the middle of the run, where that was long enough to
+// have a middle; else each filling of the cores takes as long as it did.
+double KernelRun::cycles_of_all(std::int64_t simulated) const {
+  const double all = static_cast<double>(launch()->block_count()), left = all - static_cast<double>(simulated_);
+  if (left <= 0) return static_cast<double>(simulated);
+  const double filling = static_cast<double>(parts_.size()) * cores_.cores * resident_;
+  const std::size_t first = simulated_ / 4, last = simulated_ * 3 / 4;
+  if (static_cast<double>(simulated_) < 3 * filling || ends_[last] <= ends_[first])
+    return static_cast<double>(simulated) * std::max(1.0, all / std::max(filling, static_cast<double>(simulated_)));
+  return static_cast<double>(simulated) +
+         left * static_cast<double>(ends_[last] - ends_[first]) / static_cast<double>(last - first);
+}
+
+void KernelRun::next_launch(std::int64_t now, std::int64_t requests) {
+  const base::LaunchTrace& its = *launch();
+  const double grown = static_cast<double>(its.block_count()) / static_cast<double>(simulated_);
+  results_.push_back({its.kernel, cycles_of_all(now - began_), now - began_, its.block_count(), simulated_,
+                      static_cast<double>(requests) * grown});
+  ++at_;
+  begin(now);
+}
+
+}  // namespace dcgn::memnet

@@ -34,6 +34,7 @@ void add_bench_ablation(CLI::App& parent, Action& chosen);
 void add_bench_gates(CLI::App& parent, Action& chosen);
 void add_bench_plot(CLI::App& parent, Action& chosen);
 void add_sim_run(CLI::App& parent, Action& chosen);
+void add_sim_record(CLI::App& parent, Action& chosen);  // where there is a virtual GPU, too
 void add_sim_sweep(CLI::App& parent, Action& chosen);
 void add_sim_topo(CLI::App& parent, Action& chosen);
 void add_sim_figure(CLI::App& parent, Action& chosen);

@@ -130,17 +130,22 @@ int run(int argc, char** argv) {
   add_missing(app, "bench", "DCGN_BUILD_BENCH=ON", chosen);
 #endif
 #if defined(DCGN_HAS_BENCH) && defined(DCGN_HAS_MEMNET)
-  CLI::App* sim = app.add_subcommand("sim", "The memory-network simulator: run, sweep, topo, figure, host, keys");
+  CLI::App* sim =
+      app.add_subcommand("sim", "The memory-network simulator: run, record, sweep, topo, figure, host, keys");
   sim->require_subcommand(1);
   sim->footer(
       "Examples:\n"
       "  dcgn sim run examples/sim/mesh_8x8.toml              latency, throughput, energy of one run\n"
       "  dcgn sim sweep examples/sim/mesh_8x8.toml --load 0.05:0.45:0.05 --plot sweep.png\n"
+      "  dcgn sim record k-means k-means.kernels              what a kernel does to memory, for run\n"
       "  dcgn sim topo sFBFLY:4 --svg sfbfly.svg              a topology's numbers, and a picture of it\n"
       "  dcgn sim figure 12                                   a figure of the 2014 paper, ours beside the paper's\n"
       "  dcgn sim host                                        8 GPUs on NVLink: the model beside the measurements\n"
       "  dcgn sim keys router                                 what a configuration may say\n");
   add_sim_run(*sim, chosen);
+#if defined(DCGN_HAS_VGPU)
+  add_sim_record(*sim, chosen);
+#endif
   add_sim_sweep(*sim, chosen);
   add_sim_topo(*sim, chosen);
   add_sim_figure(*sim, chosen);

@@ -136,12 +136,14 @@ struct Inputs {
   std::vector<memnet::Requester> requesters;  // of a closed loop
   std::unique_ptr<base::OutputFile> record;
   memnet::Trace packets;  // of a replay
+  base::KernelTrace kernels;
 };
 
 Inputs inputs_of(const Configuration& c) {
   Inputs inputs;
   if (c.kind == memnet::RunKind::closed_loop) inputs.requesters = c.requesters();
   if (c.kind == memnet::RunKind::replay) inputs.packets = c.packet_trace();
+  if (!c.kernels.trace.empty()) inputs.kernels = c.kernel_trace();
   if (c.plan.record.empty()) return inputs;
   try {
     inputs.record = std::make_unique<base::OutputFile>(c.plan.record);
@@ -156,6 +158,7 @@ std::string_view section_of(memnet::RunKind kind) {
   switch (kind) {
     case memnet::RunKind::open_loop: return "traffic";
     case memnet::RunKind::closed_loop: return "requests";
+    case memnet::RunKind::kernels: return "kernels";
     case memnet::RunKind::replay: return "replay";
     case memnet::RunKind::system: return "system";
   }
@@ -230,16 +233,85 @@ int run_replay(const Configuration& c, SimRunArguments& a, const Inputs& inputs)
   return document.finish();
 }
 
-int run_system(const Configuration& c, SimRunArguments& a) {
+// A row for each kernel: of launches one after the other with the same name, their sum.
+std::vector<std::pair<memnet::LaunchResult, int>> by_kernel(const std::vector<memnet::LaunchResult>& launches) {
+  std::vector<std::pair<memnet::LaunchResult, int>> all;
+  for (const memnet::LaunchResult& launch : launches) {
+    if (all.empty() || all.back().first.kernel != launch.kernel) {
+      all.emplace_back(launch, 1);
+      continue;
+    }
+    memnet::LaunchResult& sum = all.back().first;
+    sum.cycles += launch.cycles;
+    sum.simulated_cycles += launch.simulated_cycles;
+    sum.blocks += launch.blocks;
+    sum.simulated_blocks += launch.simulated_blocks;
+    sum.requests += launch.requests;
+    ++all.back().second;
+  }
+  return all;
+}
+
+std::string share_text(std::int64_t part, std::int64_t all) {
+  return all > 0 ? fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(all)) : "-";
+}
+
+void print(const Configuration& c, const base::KernelTrace& trace, const memnet::KernelResult& r) {
+  fmt::print("\n# {}: {} on {}, blocks by {}, {} routing, seed {}\n\n", c.title, trace.program,
+             memnet::counted(static_cast<int>(c.kernels.gpus.size()), "GPU"), memnet::to_string(c.kernels.schedule),
+             memnet::to_string(c.parameters.routing), c.parameters.seed);
+  Table table(
+      {{"kernel", Table::Align::left}, {"launches"}, {"blocks"}, {"simulated"}, {"cycles"}, {"us"}, {"requests"}});
+  for (const auto& [launch, count] : by_kernel(r.launches))
+    table.add({launch.kernel, fmt::to_string(count), fmt::to_string(launch.blocks),
+               fmt::to_string(launch.simulated_blocks), fmt::format("{:.0f}", launch.cycles),
+               fmt::format("{:.1f}", launch.cycles / c.parameters.clock_ghz / 1000), count_text(launch.requests)});
+  fmt::print("{}", table.text());
+  print_latency({{"request to reply", r.network.latency}}, 1 / c.parameters.clock_ghz);
+  fmt::print("time          {:.1f} us: {:.0f} cycles\n", r.cycles() / c.parameters.clock_ghz / 1000, r.cycles());
+  fmt::print("hits          L1 {}, L2 {} of the lines read\n", share_text(r.l1_hits, r.l1_reads),
+             share_text(r.l2_hits, r.l2_reads));
+  fmt::print("to memory     {} reads, {} writes, {} atomics\n", r.reads, r.writes, r.atomics);
+  fmt::print("hops          {:.3f} routers, there and back, mean\n", r.network.hops);
+  print_energy(r.energy.active_pj, r.energy.idle_pj);
+}
+
+int run_kernels(const Configuration& c, SimRunArguments& a, const base::KernelTrace& trace) {
+  memnet::KernelResult result;
+  {
+    Progress progress("simulating");
+    progress.update(0);
+    result = with_places(c, [&] {
+      return memnet::run_kernels(c.topology, c.parameters, c.memory, c.kernels.gpus, c.kernels.cores, trace,
+                                 c.kernels.schedule, [&](double share) { progress.update(share); });
+    });
+  }
+  BenchDocument document = document_of(c, a);
+  document["program"] = trace.program;
+  const memnet::ReportRow row = memnet::report_row(c, result);
+  document.add(to_json(row), 0);
+  nlohmann::ordered_json launches = nlohmann::ordered_json::array();
+  for (const memnet::LaunchResult& one : result.launches) launches.push_back(to_json(memnet::report_row(c, one)));
+  document["kernels"] = launches;
+  a.csv.write(memnet::to_csv({row}));
+  if (!document.quiet()) print(c, trace, result);
+  return document.finish();
+}
+
+int run_system(const Configuration& c, SimRunArguments& a, const base::KernelTrace& trace) {
   const memnet::SystemPlan& plan = c.system;
   Progress progress("simulating");
   std::vector<std::pair<std::string, memnet::Phase>> phases;
   progress.update(0, 3);
-  phases.emplace_back("copy in", copy_phase(plan.organisation, plan.model, plan.workload.copied_in, true));
+  const bool traced = !c.kernels.trace.empty();
+  const double in = traced ? memnet::copied(trace, base::KernelStep::Kind::to_gpu) : plan.workload.copied_in;
+  const double out = traced ? memnet::copied(trace, base::KernelStep::Kind::to_host) : plan.workload.copied_out;
+  phases.emplace_back("copy in", copy_phase(plan.organisation, plan.model, in, true));
   progress.update(1, 3);
-  phases.emplace_back("kernel", kernel_phase(plan.organisation, plan.model, plan.workload));
+  phases.emplace_back("kernel", traced ? kernel_phase(plan.organisation, plan.model, c.kernels.cores, trace).phase
+                                       : kernel_phase(plan.organisation, plan.model, plan.workload));
   progress.update(2, 3);
-  phases.emplace_back("copy out", copy_phase(plan.organisation, plan.model, plan.workload.copied_out, false));
+  phases.emplace_back("copy out", copy_phase(plan.organisation, plan.model, out, false));
   progress.update(3, 3);
   BenchDocument document = document_of(c, a);
   memnet::Phase total;
@@ -261,13 +333,16 @@ int run_system(const Configuration& c, SimRunArguments& a) {
                sampled ? fmt::format("{:.2f}", phase.sampled.hops) : "-",
                energy_text((phase.energy.active_pj + phase.energy.idle_pj) / 1000)});
   }
-  document["assumed"] = std::string(plan.workload.assumed);
+  if (!traced) document["assumed"] = std::string(plan.workload.assumed);
   a.csv.write(memnet::to_csv(rows));
   if (!document.quiet()) {
-    fmt::print("\n# {}: {} ({}) on {}, {} and a CPU; {} requests of each GPU simulated, the rest scaled\n", c.title,
-               plan.workload.name, plan.workload.problem, memnet::to_string(plan.organisation),
-               memnet::counted(plan.model.gpus, "GPU"), plan.model.sample_requests);
-    fmt::print("# assumed of the workload: {}\n\n{}", plan.workload.assumed, table.text());
+    fmt::print("\n# {}: {} on {}, {} and a CPU\n", c.title,
+               traced ? trace.program : fmt::format("{} ({})", plan.workload.name, plan.workload.problem),
+               memnet::to_string(plan.organisation), memnet::counted(plan.model.gpus, "GPU"));
+    if (!traced)
+      fmt::print("# {} requests of each GPU simulated, the rest scaled; assumed of the workload: {}\n",
+                 plan.model.sample_requests, plan.workload.assumed);
+    fmt::print("\n{}", table.text());
   }
   return document.finish();
 }
@@ -288,8 +363,9 @@ int run(SimRunArguments& a) {
   switch (c.kind) {
     case memnet::RunKind::open_loop: return run_open_loop(c, a);
     case memnet::RunKind::closed_loop: return run_closed_loop(c, a, inputs);
+    case memnet::RunKind::kernels: return run_kernels(c, a, inputs.kernels);
     case memnet::RunKind::replay: return run_replay(c, a, inputs);
-    case memnet::RunKind::system: return run_system(c, a);
+    case memnet::RunKind::system: return run_system(c, a, inputs.kernels);
   }
   return exit_job_failed;
 }
@@ -297,9 +373,11 @@ int run(SimRunArguments& a) {
 constexpr const char* sim_run_description =
     "One run of a network that a TOML file describes\n\n"
     "With [traffic], or none of these, an open loop: packets at a rate. With [requests] a closed loop: processors\n"
-    "that read and write memory, so many requests at once. With [replay] the packets of a trace. With [system] a "
-    "workload\n"
-    "of the paper on one of its organisations. Latencies are in cycles of the network's clock. `dcgn sim keys` "
+    "that read and write memory, so many requests at once. With [kernels] the blocks of a kernel trace, on the cores "
+    "of\n"
+    "GPUs with caches. With [replay] the packets of a trace. With [system] a workload of the paper, or a kernel "
+    "trace,\n"
+    "on one of its organisations. Latencies are in cycles of the network's clock. `dcgn sim keys` "
     "explains\n"
     "every key. The same seed gives the same result.";
 

@@ -1,4 +1,5 @@
 // dcgn vgpu run
+#include "base/kernel_trace.hpp"
 #include "base/output_file.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/values.hpp"
@@ -45,7 +46,8 @@ constexpr const char* vgpu_run_help =
     "With --emulate no GPU is needed, nor a driver: kernels are interpreted on the host, thousands of times slower, on "
     "GPUs of 1 GiB\n"
     "and compute capability 9.0. A kernel that touches memory out of bounds, or that its GPU does not reach, is told "
-    "with its name.";
+    "with its name. With\n"
+    "--record what kernels do to memory becomes a trace, which `dcgn sim run` runs on memory networks.";
 
 constexpr const char* vgpu_run_examples =
     "Examples:\n"
@@ -53,12 +55,14 @@ constexpr const char* vgpu_run_examples =
     "  dcgn vgpu run --gpus 0,2 --report what.txt -- ./program its arguments\n"
     "  dcgn vgpu run --gpus 0,0 ./program                   the same GPU twice, to try it\n"
     "  dcgn vgpu run --emulate --gpus 4 ./program           without a GPU, on four emulated ones\n"
+    "  dcgn vgpu run --emulate --record p.kernels ./program a kernel trace for dcgn sim run\n"
     "  dcgn vgpu inspect ./program                          what could be split, without running it\n\n";
 
 struct RunArguments {
   std::string gpus, placement = "chunked", split = "measured", report, none;
   bool quiet = false, emulate = false;
-  std::string check;
+  std::string check, record;
+  std::int64_t record_blocks = 0;
   JsonOption json;
 };
 
@@ -200,6 +204,10 @@ void set_up(const RunArguments& a, const std::vector<int>& gpus, const std::stri
   set_variable("DCGN_VGPU_SPLIT", a.split);
   set_variable("DCGN_VGPU_REPORT", folder);
   if (!a.check.empty()) set_variable("DCGN_VGPU_CHECK", a.check);
+  if (!a.record.empty()) {
+    set_variable("DCGN_VGPU_RECORD", folder);
+    set_variable("DCGN_VGPU_RECORD_BLOCKS", fmt::to_string(a.record_blocks));
+  }
   setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // the driver's default, which the library would change
   const char* const others = std::getenv("LD_PRELOAD");
   set_variable("LD_PRELOAD", others && *others ? library + ":" + others : library);
@@ -256,6 +264,22 @@ bool differs(const nlohmann::ordered_json& processes) {
   return false;
 }
 
+// --record: the trace that the program's process has left, under its name.
+void keep_trace(const std::string& folder, base::OutputFile& file, const std::vector<std::string>& command) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".kernels") found.push_back(entry.path().string());
+  if (found.size() != 1)
+    refuse_run(
+        Code::io,
+        found.empty()
+            ? fmt::format("--record {}: no process launched a kernel and ended by exit, expected one", file.path())
+            : fmt::format("--record {}: {} processes launched kernels, expected one", file.path(), found.size()));
+  base::KernelTrace trace = base::read_kernel_trace(found.front());
+  trace.program = fmt::format("{}", fmt::join(command, " "));
+  base::write_kernel_trace(file, trace);
+}
+
 // Where there is none. The last option may have taken it for its value.
 [[noreturn]] void refuse_no_program(const CLI::App& app) {
   const auto& given = app.parse_order();
@@ -287,18 +311,34 @@ int run(RunArguments& a, const CLI::App& app) {
   const bool number = a.check.find_first_not_of("0123456789") == std::string::npos;
   if (!a.check.empty() && (!number || a.check.find_first_not_of('0') == std::string::npos))
     refuse_run(Code::configuration, fmt::format("--check={}: expected every how many launches, at least 1", a.check));
+  expect_value(app, "--record", a.record, "a file");
+  if (!a.record.empty() && !a.emulate)
+    refuse_run(Code::configuration, fmt::format("--record {}: expected --emulate: it is the interpreter that sees what "
+                                                "kernels do",
+                                                a.record));
+  if (a.record.empty() && app.count("--record-blocks") > 0)
+    refuse_run(Code::configuration, fmt::format("--record-blocks {}: expected --record FILE", a.record_blocks));
+  if (!a.record.empty() && !a.gpus.empty() && a.gpus != "1")
+    refuse_run(Code::configuration,
+               fmt::format("--gpus {}: expected 1 with --record: launches are recorded whole", a.gpus));
   const std::string library = libraries(a.emulate);
-  const std::string wanted = a.emulate && a.gpus.empty() ? fmt::to_string(emulated_unasked) : a.gpus;
+  const int unasked = a.record.empty() ? emulated_unasked : 1;
+  const std::string wanted = a.emulate && a.gpus.empty() ? fmt::to_string(unasked) : a.gpus;
   const std::vector<int> gpus = gpus_of(wanted, a.emulate ? most_emulated : count_gpus());
   a.json.open();
   std::optional<base::OutputFile> report;
   if (!a.report.empty()) report.emplace(a.report);
+  std::optional<base::OutputFile> record;
+  if (!a.record.empty()) record.emplace(a.record);
+  if (record && ((report && report->same_file(*record)) || (a.json.output && a.json.output->same_file(*record))))
+    refuse_run(Code::configuration, fmt::format("--record {}: expected a file of its own", a.record));
   if (report && a.json.output && report->same_file(*a.json.output))
     refuse_run(Code::configuration,
                fmt::format("--json {}: expected another file than --report {}", a.json.file, a.report));
   const ReportFolder folder;
   const int code = run_program(command, [&] { set_up(a, gpus, library, folder.path()); });
   const nlohmann::ordered_json processes = read_vgpu_reports(folder.path());
+  if (record && code == 0) keep_trace(folder.path(), *record, command);
   a.json.write(nlohmann::ordered_json{
       {"what", "vgpu run"},
       {"program", command},
@@ -340,6 +380,13 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
       "--check{1}", a->check,
       "Make each launch that can be split whole, too, or with --check=N every N-th, and report the memory that "
       "differs. Waits for the GPUs, and takes memory for two more copies of all buffers");
+  app->add_option(
+         "--record", a->record,
+         "With --emulate: a kernel trace, for dcgn sim run; on one GPU, and where the program's exit code is 0")
+      ->type_name("FILE");
+  app->add_option("--record-blocks", a->record_blocks, "Blocks of a launch that are kept, about; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40));
   app->add_option("--report", a->report, "Where the report goes [stderr]")->type_name("FILE");
   app->add_flag("-q,--quiet", a->quiet, "No report on stderr");
   a->json.add_to(*app, "The report");

@@ -24,13 +24,14 @@ constexpr std::array routings = {Routing::minimal, Routing::valiant, Routing::ug
 constexpr std::array ugal_queues = {UgalQueues::route, UgalQueues::channel};
 constexpr std::array patterns = {Pattern::uniform,   Pattern::transpose, Pattern::bit_complement, Pattern::tornado,
                                  Pattern::neighbour, Pattern::hotspot,   Pattern::matrix};
+constexpr std::array schedules = {BlockSchedule::chunks, BlockSchedule::stealing};
 constexpr std::array organisations = {
     Organisation::pcie, Organisation::pcie_zero_copy, Organisation::cmn, Organisation::cmn_zero_copy,
     Organisation::gmn,  Organisation::gmn_zero_copy,  Organisation::umn};
 
 // What `read` throws, with the place of a key.
 template <class Read>
-Trace at_place(const Configuration& configuration, const char* key, Read&& read) {
+auto at_place(const Configuration& configuration, const char* key, Read&& read) {
   try {
     return read();
   } catch (const Error& error) {
@@ -55,12 +56,14 @@ class Builder {
     }
     if (made_.kind == RunKind::open_loop) read_traffic();
     if (made_.kind == RunKind::closed_loop) read_requests();
+    if (made_.kind == RunKind::kernels) read_kernels();
     if (made_.kind == RunKind::replay) made_.packets = values_.word("replay.trace");
     values_.refuse_unused([this](std::string_view key) { return why(key); });
     if (made_.title.empty()) made_.title = made_.topology.name();
-    for (const char* key : {"topology.kind", "topology.channels", "traffic.pattern", "traffic.load",
-                            "routing.algorithm", "router.vcs_per_class", "router.message_classes", "requests.from",
-                            "requests.trace", "requests.record", "replay.trace", "system.organisation"}) {
+    for (const char* key :
+         {"topology.kind", "topology.channels", "traffic.pattern", "traffic.load", "routing.algorithm",
+          "router.vcs_per_class", "router.message_classes", "requests.from", "requests.trace", "requests.record",
+          "kernels.trace", "system.trace", "replay.trace", "system.organisation"}) {
       made_.places.emplace(key, values_.where(key));
     }
     made_.places.emplace("cycles", values_.where(first_given({"run.max", "run.measure", "run.warmup"})));
@@ -88,6 +91,7 @@ class Builder {
   void choose_kind() {
     const std::pair<const char*, RunKind> kinds[] = {{"traffic", RunKind::open_loop},
                                                      {"requests", RunKind::closed_loop},
+                                                     {"kernels", RunKind::kernels},
                                                      {"replay", RunKind::replay},
                                                      {"system", RunKind::system}};
     std::string found;
@@ -108,13 +112,16 @@ class Builder {
     if (key == "routing.ugal_threshold" || (key == "routing.ugal_queues" && !system)) {
       return "with routing.algorithm = " + std::string(to_string(routing_));
     }
-    if (key == "system.workload") return "beside [workload]";
+    if (key == "system.workload") return made_.kernels.trace.empty() ? "beside [workload]" : "beside system.trace";
+    if (!system && made_.kind != RunKind::kernels && find_config_key(key)->section() == "gpu")
+      return "without [kernels]";
     if (find_config_key(key)->section() == "system") {
       return "with system.organisation = " + std::string(to_string(made_.system.organisation));
     }
     switch (made_.kind) {
       case RunKind::system: return "where [system] says what is simulated";
       case RunKind::closed_loop: return "with topology.kind = " + kind_ + " and [requests]";
+      case RunKind::kernels: return "with topology.kind = " + kind_ + " and [kernels]";
       case RunKind::replay: return "with topology.kind = " + kind_ + " and [replay]";
       case RunKind::open_loop: break;
     }
@@ -265,18 +272,8 @@ class Builder {
       for (const int cpu : terminals_of(TerminalKind::cpu)) plan.terminals.push_back(cpu);
     }
     std::sort(plan.terminals.begin(), plan.terminals.end());
-    const std::vector<int> cubes = terminals_of(TerminalKind::hmc);
     if (plan.terminals.empty()) values_.refuse("requests.from", "terminals that " + made_.topology.name() + " has");
-    if (cubes.empty()) values_.refuse("topology.kind", "one with HMCs, which [requests] go to");
-    if (made_.parameters.message_classes < 2) {
-      values_.refuse("router.message_classes", "2 or more: replies have a class of their own");
-    }
-    AddressMap map;
-    int clusters = 0;
-    for (const int cube : cubes) clusters = std::max(clusters, made_.topology.terminals()[cube].cluster + 1);
-    if (clusters < 1) clusters = 1;
-    map.clusters = static_cast<std::uint32_t>(clusters);
-    map.locals = static_cast<std::uint32_t>(cubes.size()) / map.clusters;
+    const AddressMap map = read_address_map("requests");
     plan.window = values_.whole("requests.window");
     plan.trace = values_.word("requests.trace");
     plan.record = values_.word("requests.record");
@@ -301,15 +298,44 @@ class Builder {
       }
       plan.gap_cycles = values_.number("requests.gap");
     }
+    read_memory(map, "requests.cluster_weights");
+  }
+
+  // Of memory that a section's processors ask for.
+  AddressMap read_address_map(const std::string& section) {
+    const std::vector<int> cubes = terminals_of(TerminalKind::hmc);
+    if (cubes.empty()) values_.refuse("topology.kind", "one with HMCs, which [" + section + "] go to");
+    if (made_.parameters.message_classes < 2) {
+      values_.refuse("router.message_classes", "2 or more: replies have a class of their own");
+    }
+    AddressMap map;
+    int clusters = 0;
+    for (const int cube : cubes) clusters = std::max(clusters, made_.topology.terminals()[cube].cluster + 1);
+    if (clusters < 1) clusters = 1;
+    map.clusters = static_cast<std::uint32_t>(clusters);
+    map.locals = static_cast<std::uint32_t>(cubes.size()) / map.clusters;
+    return map;
+  }
+
+  void read_memory(const AddressMap& map, const char* weights_key) {
     read_dram(made_.memory.timing);
-    std::vector<double> weights = values_.reals("requests.cluster_weights");
+    std::vector<double> weights = values_.reals(weights_key);
     if (weights.empty()) weights.assign(map.clusters, 1.0);
-    const char* key = values_.given("requests.cluster_weights") ? "requests.cluster_weights" : "topology.kind";
-    at_key(values_, key, [&] {
+    at_key(values_, values_.given(weights_key) ? weights_key : "topology.kind", [&] {
       made_.memory.placements.emplace_back(map, weights, made_.parameters.seed);
       return 0;
     });
     made_.parameters.replies = true;
+  }
+
+  void read_kernels() {
+    KernelPlan& plan = made_.kernels;
+    plan.trace = values_.word("kernels.trace");
+    plan.schedule = named(values_.word("kernels.schedule"), schedules);
+    plan.gpus = terminals_of(TerminalKind::gpu);
+    if (plan.gpus.empty()) values_.refuse("topology.kind", "one with GPUs, which run [kernels]");
+    plan.cores = read_gpu(values_);
+    read_memory(read_address_map("kernels"), "kernels.cluster_weights");
   }
 
   Workload read_workload() {
@@ -335,7 +361,13 @@ class Builder {
     SystemPlan& system = made_.system;
     SystemModel& model = system.model;
     system.organisation = named(values_.word("system.organisation"), organisations);
-    system.workload = values_.has_section("workload") ? read_workload() : workload(values_.word("system.workload"));
+    if (values_.given("system.trace")) {
+      made_.kernels.trace = values_.word("system.trace");
+      made_.kernels.cores = read_gpu(values_);
+    } else {
+      system.workload = values_.has_section("workload") ? read_workload() : workload(values_.word("system.workload"));
+    }
+    model.sample_requests = values_.wide("system.sample_requests");
     model.gpus = values_.whole("system.gpus");
     model.hmcs_per_cluster = values_.whole("system.hmcs_per_cluster");
     if (system.organisation == Organisation::gmn || system.organisation == Organisation::umn) {
@@ -346,7 +378,6 @@ class Builder {
     model.pcie_gbytes = values_.number("system.pcie_bandwidth");
     model.pcie_latency_ns = values_.number("system.pcie_latency");
     model.cmn_channels = values_.whole("system.cmn_channels");
-    model.sample_requests = values_.wide("system.sample_requests");
     model.seed = static_cast<std::uint64_t>(values_.wide("run.seed"));
     read_dram(model.dram);
     made_.parameters.seed = model.seed;
@@ -367,10 +398,16 @@ std::string_view to_string(RunKind kind) noexcept {
   switch (kind) {
     case RunKind::open_loop: return "open loop";
     case RunKind::closed_loop: return "closed loop";
+    case RunKind::kernels: return "kernels";
     case RunKind::replay: return "replay";
     case RunKind::system: return "system";
   }
   return "unknown";
+}
+
+base::KernelTrace Configuration::kernel_trace() const {
+  return at_place(*this, kind == RunKind::system ? "system.trace" : "kernels.trace",
+                  [&] { return base::read_kernel_trace(kernels.trace); });
 }
 
 Trace Configuration::packet_trace() const {

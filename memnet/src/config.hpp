@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memnet/src/endpoint.hpp"
+#include "memnet/src/gpu_cores.hpp"
 #include "memnet/src/organisation.hpp"
 #include "memnet/src/parameters.hpp"
 #include "memnet/src/topology.hpp"
@@ -18,9 +19,9 @@
 
 namespace dcgn::memnet {
 
-// Which sections the file has says what is simulated: [requests] a closed loop, [replay] the packets of a trace,
-// [system] a workload on an organisation, none of these an open loop.
-enum class RunKind : std::uint8_t { open_loop, closed_loop, replay, system };
+// Which sections the file has says what is simulated: [requests] a closed loop, [kernels] recorded kernels, [replay]
+// the packets of a trace, [system] a workload on an organisation, none of these an open loop.
+enum class RunKind : std::uint8_t { open_loop, closed_loop, kernels, replay, system };
 std::string_view to_string(RunKind kind) noexcept;
 
 // [requests]: what each of `terminals` asks for.
@@ -33,10 +34,18 @@ struct RequestPlan {
   std::string record;  // file to write
 };
 
+// [kernels], and of a [system] with a trace.
+struct KernelPlan {
+  std::string trace;
+  BlockSchedule schedule = BlockSchedule::chunks;
+  std::vector<int> gpus;  // terminals
+  GpuCores cores;
+};
+
 // [system].
 struct SystemPlan {
   Organisation organisation = Organisation::umn;
-  Workload workload;
+  Workload workload;  // without a trace
   SystemModel model;
 };
 
@@ -49,7 +58,8 @@ struct Configuration {
   Traffic traffic;      // of an open loop
   double load = 0;      // of an open loop: flits per source and cycle
   RequestPlan plan;     // of a closed loop
-  MemorySystem memory;  // of a closed loop
+  KernelPlan kernels;   // of kernels, and of a system that has a trace
+  MemorySystem memory;  // of a closed loop and of kernels
   std::string packets;  // of a replay: the trace file
   SystemPlan system;
   // "FILE:LINE: KEY" of what errors may be about: by the key, and for "deadlock" and "ports" of the one that decides.
@@ -58,6 +68,8 @@ struct Configuration {
   // The requesters of a closed loop, at their start. Throws Error(io) where a trace cannot be read, and
   // Error(configuration) where it is none of accesses or has more sources than there are requesters.
   std::vector<Requester> requesters() const;
+  // Throws Error(io) where it cannot be read.
+  base::KernelTrace kernel_trace() const;
   // What a replay sends. Throws Error(io) where it cannot be read, Error(configuration) where it does not fit.
   Trace packet_trace() const;
   // The error with the file, line and key that it is about in front, where those are known.

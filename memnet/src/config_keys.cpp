@@ -104,6 +104,31 @@ const std::vector<Key>& table() {
 
       {"replay.trace", text, "", 0, 0, "", "a file of packets, by the trace format, which are sent at their cycles"},
 
+      {"kernels.trace", text, "", 0, 0, "",
+       "a file of `dcgn sim record` or `dcgn vgpu run --record`, which all GPUs run"},
+      {"kernels.schedule", word, R"("chunks")", 0, 0, "chunks|stealing",
+       "of blocks: each GPU has an equal run of them; stealing: and takes from others when it has none"},
+      {"kernels.cluster_weights", reals, "[]", 0, 1e9, "", "of pages over clusters; all the same without it"},
+
+      {"gpu.cores", count, "64", 1, 1024, "", "Table I"},
+      {"gpu.blocks_per_core", count, "8", 1, 64, "", "resident CTAs: Table I"},
+      {"gpu.threads_per_core", count, "1024", 32, 4096, "", "resident: Table I"},
+      {"gpu.shared_memory", bytes, R"("48 KiB")", 0, 1 << 20, "", "of a core: Table I"},
+      {"gpu.clock", frequency, R"("1.4 GHz")", 0.01, 100, "",
+       "of cores, which issue an instruction of a warp a cycle: Table I"},
+      {"gpu.issue_gap", count, "4", 1, 1000, "", "cycles from one instruction of a warp to its next; assumed"},
+      {"gpu.l1", bytes, R"("32 KiB")", 128, 1 << 26, "", "of a core, in lines of 128 bytes: Table I"},
+      {"gpu.l1_ways", count, "4", 1, 1024, "", "Table I"},
+      {"gpu.l1_latency", count, "20", 1, 10000, "", "of a hit, in cycles of the core; assumed"},
+      {"gpu.l1_misses", count, "32", 1, 4096, "", "lines that a core waits for at once, and as many writes; assumed"},
+      {"gpu.crossbar", time, R"("10 ns")", 0, 10000, "", "from a core to the L2 and back, each way; assumed"},
+      {"gpu.l2", bytes, R"("2 MiB")", 128, 1 << 30, "", "of a GPU: Table I"},
+      {"gpu.l2_ways", count, "16", 1, 1024, "", "Table I"},
+      {"gpu.l2_banks", count, "8", 1, 4096, "", "each takes a request a cycle; assumed"},
+      {"gpu.l2_clock", frequency, R"("0.7 GHz")", 0.01, 100, "", "Table I"},
+      {"gpu.l2_latency", count, "20", 1, 10000, "", "in cycles of the L2; assumed"},
+      {"gpu.outstanding", count, "512", 1, 1 << 20, "", "requests to memory of a GPU; assumed"},
+
       {"dram.tck", time, R"("1.25 ns")", 1e-3, 1000, "", "DRAM clock; the others are in its periods"},
       {"dram.trp", count, "11", 1, 1000, "", "precharge to activate"},
       {"dram.tccd", count, "4", 1, 1000, "", "column command to column command"},
@@ -115,6 +140,7 @@ const std::vector<Key>& table() {
       {"system.organisation", word, "", 0, 0, "PCIe|PCIe-ZC|CMN|CMN-ZC|GMN|GMN-ZC|UMN", "Table III; ZC: zero-copy"},
       {"system.workload", word, "", 0, 0, "BP|BFS|SRAD|KMN|BH|SP|SCAN|3DFD|FWT|CG.S|FT.S|RAY|STO|CP",
        "Table II; or the section [workload]"},
+      {"system.trace", text, "", 0, 0, "", "a kernel trace in place of a workload: its copies and kernels"},
       {"system.gpus", count, "4", 1, 64, "", "beside one CPU"},
       {"system.hmcs_per_cluster", count, "4", 1, 64, "", "of each GPU and the CPU"},
       {"system.network", word, R"("sFBFLY")", 0, 0, "dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay",
@@ -244,6 +270,8 @@ std::string_view describe_section(std::string_view section) {
   if (section == "run") return "how long, and from which seed";
   if (section == "requests") return "closed loop: processors with windows of requests to memory";
   if (section == "replay") return "packets of a trace, at their cycles";
+  if (section == "kernels") return "recorded kernels, which GPUs run block by block";
+  if (section == "gpu") return "of [kernels]: cores and caches, Table I where that says it";
   if (section == "dram") return "of the vaults that serve requests: Table I";
   if (section == "system") return "a workload of Table II on an organisation of Table III";
   if (section == "workload") return "of a system, in place of one of Table II";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memnet/src/config_values.hpp"
+#include "memnet/src/gpu_cores.hpp"
 #include "memnet/src/organisation.hpp"
 #include "memnet/src/parameters.hpp"
 #include "memnet/src/topologies.hpp"
@@ -14,10 +15,10 @@
 
 namespace dcgn::memnet {
 
-constexpr std::array memory_topologies = {MemoryTopology::dragonfly,        MemoryTopology::flattened_butterfly,
-                                          MemoryTopology::sliced_butterfly, MemoryTopology::sliced_mesh,
-                                          MemoryTopology::sliced_torus,     MemoryTopology::sliced_mesh_2x,
-                                          MemoryTopology::sliced_torus_2x,  MemoryTopology::overlay};
+inline constexpr std::array memory_topologies = {MemoryTopology::dragonfly,        MemoryTopology::flattened_butterfly,
+                                                 MemoryTopology::sliced_butterfly, MemoryTopology::sliced_mesh,
+                                                 MemoryTopology::sliced_torus,     MemoryTopology::sliced_mesh_2x,
+                                                 MemoryTopology::sliced_torus_2x,  MemoryTopology::overlay};
 inline constexpr std::array terminal_kinds = {TerminalKind::node, TerminalKind::gpu, TerminalKind::cpu,
                                               TerminalKind::hmc};
 
@@ -54,5 +55,7 @@ auto at_key(const ConfigValues& values, std::string_view key, Make&& make) {
 
 // [topology].
 Topology read_topology(ConfigValues& values, const Parameters& parameters);
+// [gpu].
+GpuCores read_gpu(ConfigValues& values);
 
 }  // namespace dcgn::memnet

@@ -114,6 +114,17 @@ struct Demand {
   std::vector<std::vector<double>> weights;  // of the clusters: for all GPUs, or for each its own
 };
 
+// One placement of pages for all GPUs, or one each.
+MemorySystem memory_of(const SystemModel& model, const std::vector<std::vector<double>>& weights) {
+  MemorySystem memory;
+  memory.timing = model.dram;
+  AddressMap map;
+  map.clusters = static_cast<std::uint32_t>(weights.front().size());
+  map.locals = static_cast<std::uint32_t>(model.hmcs_per_cluster);
+  for (const std::vector<double>& its : weights) memory.placements.emplace_back(map, its, model.seed);
+  return memory;
+}
+
 // Simulates a sample of a launch and scales it: what goes beyond the sample goes at the pace of its middle, and every
 // launch fills and drains the network anew.
 Phase simulate(const Topology& topology, const Parameters& parameters, const SystemModel& model,
@@ -126,12 +137,7 @@ Phase simulate(const Topology& topology, const Parameters& parameters, const Sys
   const double a_launch = phase.requests / launches;
   const auto each = static_cast<std::int64_t>(std::ceil(a_launch / static_cast<double>(n)));
   const std::int64_t sample = std::min(each, model.sample_requests);
-  MemorySystem memory;
-  memory.timing = model.dram;
-  AddressMap map;
-  map.clusters = static_cast<std::uint32_t>(demand.weights.front().size());
-  map.locals = static_cast<std::uint32_t>(model.hmcs_per_cluster);
-  for (const std::vector<double>& weights : demand.weights) memory.placements.emplace_back(map, weights, model.seed);
+  const MemorySystem memory = memory_of(model, demand.weights);
   std::vector<Requester> requesters;
   for (std::int64_t i = 0; i < n; ++i) {
     AccessPattern pattern = demand.pattern;
@@ -154,16 +160,21 @@ Phase simulate(const Topology& topology, const Parameters& parameters, const Sys
   const double beyond = std::max(0.0, a_launch - simulated);
   const double cycles = launches * (static_cast<double>(result.cycles) + beyond * result.cycles_per_request);
   phase.ns = cycles / parameters.clock_ghz;
-  // Flits grow with requests, slots with time; what is no flit is idle.
-  const double bits = 8.0 * parameters.flit_bytes;
-  const double flits = result.energy.active_pj / (parameters.active_pj_per_bit * bits);
-  const double slots = flits + result.energy.idle_pj / (parameters.idle_pj_per_bit * bits);
-  const double all_flits = flits * phase.requests / simulated;
-  const double all_slots = slots * cycles / static_cast<double>(std::max<std::int64_t>(1, result.counters.cycles));
-  phase.energy.active_pj = all_flits * bits * parameters.active_pj_per_bit;
-  phase.energy.idle_pj = std::max(0.0, all_slots - all_flits) * bits * parameters.idle_pj_per_bit;
-  phase.energy.capacity_pj = phase.energy.active_pj + phase.energy.idle_pj;
+  phase.energy = energy_of_all(result, parameters, phase.requests, cycles);
   return phase;
+}
+
+KernelPhase run_trace(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
+                      const GpuCores& cores, const base::KernelTrace& trace, const Progress& progress) {
+  KernelPhase made;
+  made.kernels = run_kernels(topology, parameters, memory, terminals_of(topology, TerminalKind::gpu), cores, trace,
+                             BlockSchedule::chunks, progress);
+  Phase& phase = made.phase;
+  phase.requests = made.kernels.all_requests();
+  phase.ns = made.kernels.cycles() / parameters.clock_ghz;
+  phase.sampled = made.kernels.network;
+  phase.energy = made.kernels.energy;
+  return made;
 }
 
 Demand kernel_demand(const SystemModel& model, int gpus, const Workload& workload) {
@@ -261,6 +272,27 @@ Phase kernel_phase(Organisation organisation, const SystemModel& model, const Wo
   return simulate(topology, parameters_of(model, pcie), model, terminals_of(topology, TerminalKind::gpu), demand);
 }
 
+double copied(const base::KernelTrace& trace, base::KernelStep::Kind kind) {
+  double bytes = 0;
+  for (const base::KernelStep& step : trace.steps)
+    if (step.kind == kind) bytes += static_cast<double>(step.bytes);
+  return bytes;
+}
+
+KernelPhase kernel_phase(Organisation organisation, const SystemModel& model, const GpuCores& cores,
+                         const base::KernelTrace& trace, const Progress& progress) {
+  const Topology topology = organisation_topology(organisation, model);
+  const bool umn = organisation == Organisation::umn;
+  std::vector<std::vector<double>> weights{
+      std::vector<double>(static_cast<std::size_t>(model.gpus) + (umn ? 1 : 0), 1)};
+  if (is_zero_copy(organisation)) weights = host_only(model);
+  // Copied data are in the GPUs' memories alone.
+  if (organisation == Organisation::pcie || organisation == Organisation::cmn)
+    weights.front().insert(weights.front().begin(), 0.0);
+  return run_trace(topology, parameters_of(model, on_pcie(organisation, false)), memory_of(model, weights), cores,
+                   trace, progress);
+}
+
 Topology figure_topology(const MemoryNetwork& network) {
   const Topology plain = memory_network(network);
   const std::vector<int>& extents = plain.shape().extents;
@@ -301,6 +333,14 @@ Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, con
   Demand demand = kernel_demand(its, network.gpus, workload);
   demand.weights = by_gpu(workload, network.gpus, network.gpus + network.cpus);
   return simulate(topology, parameters_of(its, false), its, terminals_of(topology, TerminalKind::gpu), demand);
+}
+
+KernelPhase network_kernel(const MemoryNetwork& network, const SystemModel& model, const GpuCores& cores,
+                           const base::KernelTrace& trace) {
+  SystemModel its = model;
+  its.hmcs_per_cluster = network.hmcs_per_cluster;
+  const std::vector<double> weights(static_cast<std::size_t>(network.gpus + network.cpus), 1.0);
+  return run_trace(figure_topology(network), parameters_of(its, false), memory_of(its, {weights}), cores, trace, {});
 }
 
 Phase network_host(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {

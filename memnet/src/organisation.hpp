@@ -3,6 +3,7 @@
 #pragma once
 
 #include "memnet/src/endpoint.hpp"
+#include "memnet/src/gpu_cores.hpp"
 #include "memnet/src/topologies.hpp"
 #include "memnet/src/workload.hpp"
 
@@ -59,6 +60,15 @@ Topology organisation_topology(Organisation organisation, const SystemModel& mod
 // Copies of so many bytes from the host to the GPUs or back, all GPUs at once; 0 ns without copies.
 Phase copy_phase(Organisation organisation, const SystemModel& model, double bytes, bool to_gpus);
 Phase kernel_phase(Organisation organisation, const SystemModel& model, const Workload& workload);
+// The same of recorded kernels, which run on GPUs of `cores`.
+struct KernelPhase {
+  Phase phase;
+  KernelResult kernels;
+};
+KernelPhase kernel_phase(Organisation organisation, const SystemModel& model, const GpuCores& cores,
+                         const base::KernelTrace& trace, const Progress& progress = {});
+// Bytes of a trace's copies.
+double copied(const base::KernelTrace& trace, base::KernelStep::Kind kind);
 
 // The topology of a memory network as the figures have it. The CPU's own HMCs are on its pass-through paths too (Figure
 // 13): what goes on to other clusters bypasses their routers and SerDes. And where a dimension of a slice has two
@@ -68,6 +78,8 @@ Topology figure_topology(const MemoryNetwork& network);
 
 // The same kernels on any memory network with GPUs in clusters, as Figures 15 to 17 and 19 compare them.
 Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, const Workload& workload);
+KernelPhase network_kernel(const MemoryNetwork& network, const SystemModel& model, const GpuCores& cores,
+                           const base::KernelTrace& trace);
 // The host's part: the CPU alone reads `host_misses` lines of 64 bytes all over memory.
 Phase network_host(const MemoryNetwork& network, const SystemModel& model, const Workload& workload);
 

@@ -170,6 +170,45 @@ ReportRow report_row(const Configuration& configuration, const ClosedLoopResult&
   return row;
 }
 
+ReportRow report_row(const Configuration& configuration, const LaunchResult& launch) {
+  return {{"kernel", launch.kernel},
+          {"blocks", static_cast<std::int64_t>(launch.blocks)},
+          {"simulated_blocks", static_cast<std::int64_t>(launch.simulated_blocks)},
+          {"cycles", launch.cycles},
+          {"us", launch.cycles / configuration.parameters.clock_ghz / 1000},
+          {"requests", launch.requests}};
+}
+
+ReportRow report_row(const Configuration& configuration, const KernelResult& result) {
+  const Parameters& p = configuration.parameters;
+  const auto share = [](std::int64_t part, std::int64_t all) {
+    return all > 0 ? Cell(static_cast<double>(part) / static_cast<double>(all)) : Cell();
+  };
+  std::uint64_t blocks = 0, simulated = 0;
+  for (const LaunchResult& launch : result.launches) blocks += launch.blocks, simulated += launch.simulated_blocks;
+  const double ns = static_cast<double>(result.network.counters.cycles) / p.clock_ghz;
+  const double bytes = static_cast<double>(result.network.counters.delivered_flits) * p.flit_bytes;
+  ReportRow row = {{"launches", static_cast<std::int64_t>(result.launches.size())},
+                   {"blocks", static_cast<std::int64_t>(blocks)},
+                   {"simulated_blocks", static_cast<std::int64_t>(simulated)},
+                   {"cycles", result.cycles()},
+                   {"us", result.cycles() / p.clock_ghz / 1000},
+                   {"requests", result.all_requests()},
+                   {"warp_instructions", result.instructions},
+                   {"reads", result.reads},
+                   {"writes", result.writes},
+                   {"atomics", result.atomics},
+                   {"l1_hit_share", share(result.l1_hits, result.l1_reads)},
+                   {"l2_hit_share", share(result.l2_hits, result.l2_reads)},
+                   {"throughput_gbytes", ns > 0 ? bytes / ns : 0.0}};
+  add_latency(row, "latency", result.network.latency);
+  row.emplace_back("hops", of_packets(result.network.latency.packets, result.network.hops));
+  row.emplace_back("row_hit_share", result.network.row_hit_share);
+  add_energy(row, result.energy);
+  row.emplace_back("flit_hops", result.network.counters.flit_hops);
+  return row;
+}
+
 ReportRow report_row(const Configuration& configuration, const std::vector<Delivery>& deliveries) {
   const Parameters& p = configuration.parameters;
   std::vector<std::int64_t> latency, network;

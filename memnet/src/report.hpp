@@ -22,6 +22,10 @@ using ReportRow = std::vector<std::pair<std::string, Cell>>;
 ReportRow report_row(const Configuration& configuration, const Result& result);
 // A closed-loop run: cycles until the last reply, GB/s of requests and replies together.
 ReportRow report_row(const Configuration& configuration, const ClosedLoopResult& result);
+// Kernels: a row a launch, whose cycles are of all its blocks.
+ReportRow report_row(const Configuration& configuration, const LaunchResult& launch);
+// All launches together; shares of hits are of what was simulated.
+ReportRow report_row(const Configuration& configuration, const KernelResult& result);
 // A replay of packets: cycles until the last delivery.
 ReportRow report_row(const Configuration& configuration, const std::vector<Delivery>& deliveries);
 // A phase of a workload on an organisation: "copy in", "kernel", "copy out", "total".

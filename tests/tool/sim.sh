@@ -8,8 +8,15 @@ if [[ $("$1" --help) != *"  sim "* ]]; then
 fi
 # To write it anew: dcgn sim keys --markdown
 diff <("$1" sim keys --markdown) <(sed -n '/<!-- begin: keys -->/,/<!-- end: keys -->/{/^|/p}' docs/guide/simulator.md)
+trace=$(mktemp)
+trap 'rm -f "$trace"' EXIT
+[[ $("$1" sim --help) != *"  record "* ]] || "$1" sim record k-means "$trace" --scale 0 --json >/dev/null
 for file in examples/sim/*.toml; do
   case $(cat "$file") in
+    *'[kernels]'*)
+      [ -s "$trace" ] || continue # built without a virtual GPU
+      less=kernels.trace=$trace
+      ;;
     *'[requests]'*) less=requests.count=200 ;;
     *'[system]'*) less=system.sample_requests=200 ;;
     *) less=run.measure=1000 ;;

@@ -125,6 +125,35 @@ TEST_F(Sim, ClosedLoopsAndSystemsRun) {
   EXPECT_TRUE(contains(content_of("umn.csv"), "\nGMN,BP,total,"));
 }
 
+TEST_F(Sim, RecordedKernelsRun) {
+  if (!contains(run_dcgn("sim --help").out, "  record ")) GTEST_SKIP() << "built without a virtual GPU";
+  const Result recorded = run_dcgn("sim record walsh walsh.kernels --scale 0 --json walsh.json");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  EXPECT_TRUE(contains(recorded.out, "walsh_step")) << recorded.out;
+  EXPECT_TRUE(contains(content_of("walsh.json"), "\"step\": \"copy to the GPU\""));
+  std::ofstream(scratch_folder() + "/kernels.toml")
+      << "[topology]\nkind = \"sFBFLY\"\n[kernels]\ntrace = \"walsh.kernels\"\n";
+  const Result r = run_dcgn("sim run kernels.toml --json kernels.json --csv kernels.csv");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(contains(r.out, "walsh_step        13")) << r.out;  // of 2^13 numbers
+  EXPECT_TRUE(contains(content_of("kernels.json"), "\"launches\": 13,"));
+  EXPECT_TRUE(contains(content_of("kernels.csv"), "launches,blocks,"));
+  const Result one = run_dcgn("sim run kernels.toml --json --set topology.gpus=1 --set gpu.cores=2");
+  EXPECT_TRUE(contains(one.out, "\"warp_instructions\"")) << one.err;
+  const Result none = run_dcgn("sim run kernels.toml --set kernels.trace=none.kernels");
+  EXPECT_EQ(none.code, 3) << none.out;
+  EXPECT_TRUE(contains(none.err, "kernels.trace: none.kernels: cannot be read")) << none.err;
+  const Result cache = run_dcgn("sim run kernels.toml --set gpu.l1=100");
+  EXPECT_TRUE(contains(cache.err, "gpu.l1")) << cache.err;
+  const Result system = run_dcgn("sim run kernels.toml --set system.organisation=UMN");
+  EXPECT_TRUE(contains(system.err, "[system] beside [kernels]")) << system.err;
+  std::ofstream(scratch_folder() + "/system.toml") << "[system]\norganisation = \"GMN\"\ntrace = \"walsh.kernels\"\n";
+  const Result copies = run_dcgn("sim run system.toml");
+  ASSERT_EQ(copies.code, 0) << copies.err;
+  EXPECT_TRUE(contains(copies.out, "walsh on GMN")) << copies.out;
+  EXPECT_EQ(run_dcgn("sim record nothing x").code, 2);
+}
+
 TEST_F(Sim, TracesOfPacketsAreReplayed) {
   // One record: terminal 0 sends 3 flits of class 0 to terminal 5 at cycle 10. See memnet/src/trace.hpp.
   std::string bytes = "DCGNTRAC";

@@ -47,6 +47,7 @@ class Program : public Workload {
   }
   const std::vector<void*>& buffers() const override { return buffers_; }
   const std::vector<void*>& inputs() const override { return inputs_; }
+  std::uint64_t copied_in() const override { return copied_in_; }
   void sample_next_run(std::uint64_t blocks) override { sampled_blocks_ = blocks; }
   Snapshot snapshot() const override {
     Snapshot all{sizes(), {}, constants_};
@@ -75,6 +76,7 @@ class Program : public Workload {
   // The content, repeated until `count` elements are full.
   template <class T>
   void upload(T* to, const std::vector<T>& content, std::size_t count) {
+    copied_in_ += count * sizeof(T);
     std::size_t done = std::min(content.size(), count);
     gpu_.copy(to, content.data(), done * sizeof(T));
     for (; done < count; done += std::min(done, count - done))
@@ -89,6 +91,7 @@ class Program : public Workload {
   void write_constant(const char* name, const std::vector<T>& content) {
     Snapshot::Bytes& bytes = constants_.emplace_back(content.size() * sizeof(T));
     std::memcpy(bytes.data(), content.data(), bytes.size());
+    copied_in_ += bytes.size();
     module_.write(name, bytes.data(), bytes.size());
   }
   template <class T>
@@ -120,7 +123,7 @@ class Program : public Workload {
   std::vector<void*> buffers_, inputs_;
   std::vector<std::size_t> buffer_bytes_;
   std::vector<Snapshot::Bytes> constants_;
-  std::uint64_t sampled_blocks_ = 0;
+  std::uint64_t sampled_blocks_ = 0, copied_in_ = 0;
 };
 
 inline constexpr unsigned threads = 256;  // of a block, where any number would do

@@ -51,6 +51,8 @@ class Workload {
   // Its buffers, for those who place them elsewhere: all, and those that its kernels only read.
   virtual const std::vector<void*>& buffers() const = 0;
   virtual const std::vector<void*>& inputs() const = 0;
+  // Bytes that came from the host so far.
+  virtual std::uint64_t copied_in() const = 0;
   // After reset(). Blocks.
   virtual Snapshot snapshot() const = 0;
 };

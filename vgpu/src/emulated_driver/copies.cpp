@@ -68,6 +68,7 @@ CUresult make_copy(Work& work, const CUDA_MEMCPY3D& c) {
       !may_touch(c.srcMemoryType, from.begin, extent_of(from, c)))
     return CUDA_ERROR_INVALID_VALUE;
   work = [to, from, bytes = c.WidthInBytes, rows = c.Height, planes = c.Depth] {
+    record_copy(to.begin, from.begin, bytes * rows * planes);
     for (std::size_t z = 0; z < planes; ++z)
       for (std::size_t y = 0; y < rows; ++y)
         std::memmove(to.begin + z * to.plane + y * to.pitch, from.begin + z * from.plane + y * from.pitch, bytes);

@@ -118,6 +118,7 @@ extern "C" {
 
 CUresult cuInit(unsigned) {
   if (devices() == 0) return CUDA_ERROR_NO_DEVICE;
+  begin_recording();
   static const int once = std::getenv("DCGN_TEST_EMULATED_COUNTS") ? std::atexit(&print_counts) : 0;
   return once == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }

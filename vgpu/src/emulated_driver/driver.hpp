@@ -201,6 +201,10 @@ struct KernelLaunch {
 };
 CUresult prepare(KernelLaunch& made, CUfunction handle, const Launch& launch, void** values, void** extra);
 
+// `dcgn vgpu run --record`: from the first call on. The copy is recorded when it is made.
+void begin_recording();
+void record_copy(const void* to, const void* from, std::size_t bytes);
+
 // Copies and fills, ready to run; each checks what it is given.
 CUresult make_copy(Work& work, const CUDA_MEMCPY3D& copy);
 CUresult make_fill(Work& work, const CUDA_MEMSET_NODE_PARAMS& fill);

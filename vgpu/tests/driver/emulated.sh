@@ -88,5 +88,18 @@ for step in address_in_constant mapped memory_of_host registers; do
   emulate "$step, checked" 0 "made split and whole: .* no memory differs" --gpus 2 --check "$work/whole" $step
 done
 emulate "clocks, checked" 1 "differs, split and whole: clocks" --gpus 2 --check "$work/whole" clocks
+
+# Kernel traces, which networks run.
+printf '[topology]\nkind = "sFBFLY"\ngpus = 2\n[kernels]\ntrace = "%s"\n[gpu]\nshared_memory = "228 KiB"\n' "$work/trace" >"$work/kernels.toml"
+printf '[system]\norganisation = "GMN"\ntrace = "%s"\n[gpu]\nshared_memory = "228 KiB"\n' "$work/trace" >"$work/system.toml"
+emulate "a trace" 0 "variables 880" -q --record "$work/trace" "$work/shared"
+if [[ $("$dcgn" --help) == *"  sim "* ]]; then
+  expect "a trace on a network" 0 "2 GPUs, blocks by chunks" "$dcgn" sim run "$work/kernels.toml"
+  expect "a trace on an organisation" 0 "$work/shared on GMN" "$dcgn" sim run "$work/system.toml"
+fi
+emulate "a trace of nothing" 3 "no process launched a kernel" --record "$work/nothing" -q echo hello
+[ -e "$work/nothing" ] && fail "a trace of nothing is there"
+expect "a trace without --emulate" 2 "expected --emulate" "$dcgn" vgpu run --record "$work/nothing" "$work/shared"
+emulate "a trace of two GPUs" 2 "launches are recorded whole" --gpus 2 --record "$work/nothing" "$work/shared"
 [ $failed = 0 ] && echo "all as expected"
 exit $failed

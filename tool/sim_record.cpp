@@ -26,8 +26,7 @@ namespace {
 using base::KernelStep, base::KernelTrace, base::WarpEvent;
 
 struct SimRecordArguments {
-  std::string workload, file;
-  int scale = 0;
+  std::string workload, file, scale = "paper";
   std::int64_t blocks = 0;
   JsonOption json;
 };
@@ -60,7 +59,8 @@ int run(SimRecordArguments& a) {
   base::OutputFile file(a.file);
   a.json.open();
   ::setenv("DCGN_EMULATED_GPUS", "1", 1);  // it is the interpreter that sees what kernels do
-  const KernelTrace trace = workloads::record(*kind, a.scale, static_cast<std::uint64_t>(a.blocks));
+  const int scale = a.scale == "paper" ? workloads::paper_scale : std::stoi(a.scale);
+  const KernelTrace trace = workloads::record(*kind, scale, static_cast<std::uint64_t>(a.blocks));
   base::write_kernel_trace(file, trace);
   BenchDocument document("sim record", a.json);
   document["workload"] = a.workload;
@@ -111,6 +111,17 @@ std::vector<std::string> names() {
   return all;
 }
 
+CLI::Validator scale_or_paper() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const CLI::Validator number = whole_number(0, 1000);
+        return text == "paper" || number(text).empty()
+                   ? std::string()
+                   : fmt::format("'{}': expected paper, or a whole number from 0 to 1000", text);
+      },
+      "");
+}
+
 constexpr const char* sim_record_description =
     "What a kernel does to memory, as a trace that `dcgn sim run` runs on networks\n\n"
     "A workload of the 2014 paper runs on one emulated GPU, instruction by instruction: how many each warp issues\n"
@@ -127,10 +138,12 @@ void add_sim_record(CLI::App& parent, Action& chosen) {
       ->check(word_of(names()))
       ->required();
   app->add_option("FILE", a->file, "The trace to write")->type_name("")->required();
-  app->add_option("--scale", a->scale,
-                  "How large: 1 has buffers of some MB, larger ones are in proportion; 0: what tests take")
+  app->add_option(
+         "--scale", a->scale,
+         "How large: paper, as the 2014 paper's Table II; 0: what tests take; 1: buffers of some MB, and larger "
+         "ones in proportion")
       ->type_name("N")
-      ->check(whole_number(0, 1000))
+      ->check(scale_or_paper())
       ->capture_default_str();
   app->add_option("--blocks", a->blocks, "Blocks of a launch that are kept, about; the others run, too; 0: all")
       ->type_name("N")
@@ -139,7 +152,7 @@ void add_sim_record(CLI::App& parent, Action& chosen) {
   a->json.add_to(*app, "A row a step, with machine, commit, date and command,");
   app->footer(std::string("Examples:\n"
                           "  dcgn sim record k-means kmeans.kernels\n"
-                          "  dcgn sim record walsh walsh.kernels --scale 1 --blocks 4096\n\n") +
+                          "  dcgn sim record walsh walsh.kernels --scale paper --blocks 4096\n\n") +
               exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }

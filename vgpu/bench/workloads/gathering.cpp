@@ -8,7 +8,9 @@ namespace {
 class BreadthFirst final : public Program {
  public:
   BreadthFirst(VirtualGpu& gpu, int scale)
-      : Program(gpu, "breadth_first"), nodes_(scaled(scale, 1 << 18, 1 << 12)), step_(kernel("bfs_level")) {
+      : Program(gpu, "breadth_first"),
+        nodes_(scaled(scale, std::size_t{1} << 18, std::size_t{1} << 12, std::size_t{1} << 20)),
+        step_(kernel("bfs_level")) {
     first_ = allocate_input<int>(nodes_ + 1);
     edges_ = allocate_input<int>(nodes_ * degree);
     level_ = allocate<int>(nodes_);
@@ -50,7 +52,9 @@ class BreadthFirst final : public Program {
 class KMeans final : public Program {
  public:
   KMeans(VirtualGpu& gpu, int scale)
-      : Program(gpu, "k_means"), points_(scaled(scale, 1 << 20, 1 << 13)), step_(kernel("k_means")) {
+      : Program(gpu, "k_means"),
+        points_(scaled(scale, std::size_t{1} << 20, std::size_t{1} << 13, std::size_t{494020})),
+        step_(kernel("k_means")) {
     coordinates_ = allocate_input<float>(4 * points_);
     nearest_ = allocate<int>(points_);
     sums_ = allocate<float>(centres);
@@ -87,11 +91,11 @@ class Histogram final : public Program {
  public:
   Histogram(VirtualGpu& gpu, int scale)
       : Program(gpu, "histogram"),
-        n_(scaled(scale, std::size_t{16} << 20, 1 << 16)),
+        n_(scaled(scale, std::size_t{16} << 20, std::size_t{1} << 16, std::size_t{16} << 20)),
         // Blocks grow with the data: 1,024 of them fill one GPU, and their threads, each of which waits for a byte at a
         // time, would not end sooner on two.
-        blocks_(scale == 0 ? 16 : 64 * static_cast<unsigned>(scale)),
-        items_(scale == 0 ? 48 : 4096),
+        blocks_(static_cast<unsigned>(scaled(scale, 64, 16, 64))),
+        items_(fixed(scale, 4096U, 48U, 4096U)),
         count_(kernel("histogram")),
         largest_(kernel("largest")),
         queue_(kernel("work_queue")) {

@@ -8,7 +8,7 @@ namespace {
 
 class Srad final : public Program {
  public:
-  Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad"), rows_(scale == 0 ? 16 : 512 * scale), step_(kernel("srad")) {
+  Srad(VirtualGpu& gpu, int scale) : Program(gpu, "srad"), rows_(scaled(scale, 512, 16, 2048)), step_(kernel("srad")) {
     image_ = allocate_input<float>(size());
     coefficient_ = allocate<float>(size());
     upload(image_, random_pattern(size(), 0.5f, 1.5f, 10), size());
@@ -37,8 +37,8 @@ class FiniteDifference final : public Program {
  public:
   FiniteDifference(VirtualGpu& gpu, int scale)
       : Program(gpu, "finite_difference"),
-        nx_(scale == 0 ? 96 : 512),
-        nz_(scale == 0 ? 6 : 16 * scale),
+        nx_(fixed(scale, 512, 96, 1024)),
+        nz_(scaled(scale, 16, 6, 4)),
         step_(kernel("finite_difference")) {
     for (float*& one : grids_) one = allocate<float>(size());
   }
@@ -69,8 +69,8 @@ class Rays final : public Program {
  public:
   Rays(VirtualGpu& gpu, int scale)
       : Program(gpu, "rays"),
-        width_(scale == 0 ? 128 : 1024),
-        height_(scale == 0 ? 64 : 1024 * scale),
+        width_(fixed(scale, 1024, 128, 1024)),
+        height_(scaled(scale, 1024, 64, 1024)),
         trace_(kernel("rays")) {
     picture_ = allocate<std::uint32_t>(size());
     Numbers numbers(12);
@@ -101,9 +101,9 @@ class Coulomb final : public Program {
  public:
   Coulomb(VirtualGpu& gpu, int scale)
       : Program(gpu, "coulomb"),
-        columns_(scale == 0 ? 256 : 1024),
-        rows_(scale == 0 ? 32 : 1024 * scale),
-        count_(scale == 0 ? 258 : 1000),
+        columns_(fixed(scale, 1024, 256, 512)),
+        rows_(scaled(scale, 1024, 32, 256)),
+        count_(fixed(scale, 1000, 258, 100)),
         add_(kernel("coulomb")) {
     const auto numbers = 4 * static_cast<std::size_t>(count_);
     potential_ = allocate<float>(size());

@@ -1,6 +1,8 @@
 // Conjugate gradients for a Laplacian on a square grid; all numbers stay on the device.
 #include "vgpu/bench/workloads/common.hpp"
 
+#include <map>
+
 namespace dcgn::workloads {
 
 namespace {
@@ -9,29 +11,22 @@ class ConjugateGradient final : public Program {
  public:
   ConjugateGradient(VirtualGpu& gpu, int scale)
       : Program(gpu, "conjugate_gradient"),
-        width_(scale == 0 ? 64 : 512),
-        lines_(scale == 0 ? 32 : 512 * scale),
-        blocks_(scale == 0 ? 6 : 1024),
+        width_(fixed(scale, 512, 64, 40)),
+        lines_(scaled(scale, 512, 32, 35)),
+        blocks_(fixed(scale, 1024U, 6U, 6U)),
         product_(kernel("sparse_product")),
         dot_(kernel("dot")),
         axpy_(kernel("axpy")),
         direction_(kernel("direction")) {
     std::vector<int> first{0}, column;
     std::vector<double> value;
-    for (int y = 0; y < lines_; ++y)
-      for (int x = 0; x < width_; ++x) {
-        const auto add = [&](int at, double v) {
-          column.push_back(at);
-          value.push_back(v);
-        };
-        const int row = y * width_ + x;
-        if (y > 0) add(row - width_, -1);
-        if (x > 0) add(row - 1, -1);
-        add(row, 4);
-        if (x < width_ - 1) add(row + 1, -1);
-        if (y < lines_ - 1) add(row + width_, -1);
-        first.push_back(static_cast<int>(column.size()));
+    for (const Row& row : scale == paper_scale ? scattered() : laplacian()) {
+      for (const auto& [at, v] : row) {
+        column.push_back(at);
+        value.push_back(v);
       }
+      first.push_back(static_cast<int>(column.size()));
+    }
     entries_ = column.size();
     first_ = allocate_input<int>(first.size());
     column_ = allocate_input<int>(entries_);
@@ -74,6 +69,39 @@ class ConjugateGradient final : public Program {
 
  private:
   static constexpr int steps = 8;
+  using Row = std::map<int, double>;  // by column
+
+  std::vector<Row> laplacian() const {
+    std::vector<Row> matrix(rows());
+    for (int y = 0; y < lines_; ++y)
+      for (int x = 0; x < width_; ++x) {
+        const int row = y * width_ + x;
+        Row& its = matrix[static_cast<std::size_t>(row)];
+        its[row] = 4;
+        if (y > 0) its[row - width_] = -1;
+        if (x > 0) its[row - 1] = -1;
+        if (x < width_ - 1) its[row + 1] = -1;
+        if (y < lines_ - 1) its[row + width_] = -1;
+      }
+    return matrix;
+  }
+  // About as many entries as the paper's class S has, 78,000, anywhere; as many in (i, j) as in (j, i).
+  std::vector<Row> scattered() const {
+    constexpr int pairs_of_row = 28;
+    std::vector<Row> matrix(rows());
+    Numbers numbers(20);
+    for (std::size_t row = 0; row < rows(); ++row) {
+      matrix[row][static_cast<int>(row)] = 4 * pairs_of_row;
+      for (int i = 0; i < pairs_of_row; ++i) {
+        const std::size_t other = numbers.below(static_cast<std::uint32_t>(rows()));
+        if (other == row) continue;
+        matrix[row][static_cast<int>(other)] = -1;
+        matrix[other][static_cast<int>(row)] = -1;
+      }
+    }
+    return matrix;
+  }
+
   std::vector<int> sizes() const override { return {static_cast<int>(blocks_), steps}; }
   std::size_t rows() const { return static_cast<std::size_t>(lines_) * static_cast<std::size_t>(width_); }
 

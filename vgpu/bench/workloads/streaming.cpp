@@ -11,7 +11,9 @@ namespace {
 class VectorAdd final : public Program {
  public:
   VectorAdd(VirtualGpu& gpu, int scale)
-      : Program(gpu, "vector_add"), n_(scaled(scale, std::size_t{4} << 20, 1 << 16)), add_(kernel("vector_add")) {
+      : Program(gpu, "vector_add"),
+        n_(scaled(scale, std::size_t{4} << 20, std::size_t{1} << 16, std::size_t{4} << 20)),
+        add_(kernel("vector_add")) {
     a_ = allocate_input<float>(n_);
     b_ = allocate_input<float>(n_);
     c_ = allocate<float>(n_);
@@ -36,7 +38,7 @@ class BackPropagation final : public Program {
   BackPropagation(VirtualGpu& gpu, int scale)
       : Program(gpu, "back_propagation"),
         // A grid has at most 65535 blocks in this direction.
-        rows_(16 * std::min<std::size_t>(scaled(scale, 4096, 64), 65535)),
+        rows_(16 * std::min<std::size_t>(scaled(scale, std::size_t{4096}, std::size_t{64}, std::size_t{65535}), 65535)),
         forward_(kernel("layer_forward")),
         adjust_(kernel("adjust_weights")) {
     input_ = allocate_input<float>(rows_);
@@ -73,7 +75,7 @@ class Scan final : public Program {
  public:
   Scan(VirtualGpu& gpu, int scale)
       : Program(gpu, "scan"),
-        n_(scaled(scale, 1 << 20, 1 << 15)),
+        n_(scaled(scale, std::size_t{1} << 20, std::size_t{1} << 15, std::size_t{16} << 20)),
         blocks_(kernel("scan_blocks")),
         add_(kernel("scan_add")),
         shift_(kernel("scan_shift")) {
@@ -109,8 +111,11 @@ class Scan final : public Program {
 class Walsh final : public Program {
  public:
   Walsh(VirtualGpu& gpu, int scale)
-      : Program(gpu, "walsh"), n_(scale == 0 ? 1 << 13 : 1 << 20), step_(kernel("walsh_step")) {
-    while (n_ < (std::size_t{1} << 20) * static_cast<std::size_t>(scale)) n_ *= 2;
+      : Program(gpu, "walsh"),
+        n_(fixed(scale, std::size_t{1} << 20, std::size_t{1} << 13, std::size_t{8} << 20)),
+        step_(kernel("walsh_step")) {
+    for (std::size_t least = (std::size_t{1} << 20) * static_cast<std::size_t>(std::max(scale, 0)); n_ < least;)
+      n_ *= 2;
     data_ = allocate<float>(n_);
   }
   void reset() override { upload(data_, random_pattern(n_, -1, 1, 8), n_); }
@@ -137,7 +142,7 @@ class Fourier final : public Program {
   };
   Fourier(VirtualGpu& gpu, int scale)
       : Program(gpu, "fourier"),
-        size_(scaled(scale, std::size_t{4} * 64 * 64 * 64, std::size_t{2} * 64 * 64)),
+        size_(scaled(scale, std::size_t{4} * 64 * 64 * 64, std::size_t{2} * 64 * 64, std::size_t{64} * 64 * 64)),
         strides_(scale == 0 ? std::vector<int>{1, 64} : std::vector<int>{1, 64, 64 * 64}),
         transform_(kernel("fourier")) {
     data_ = allocate<Complex>(size_);

@@ -57,10 +57,13 @@ class Workload {
   virtual Snapshot snapshot() const = 0;
 };
 
+// The problem of the 2014 paper's Table II, as far as the kernels are those.
+inline constexpr int paper_scale = -1;
+
 struct WorkloadKind {
   const char *name, *paper;  // "vector-add"; as the paper's table has it
   // About `scale` times as much work as at scale 1, which has buffers of some MB. Scale 0 is for emulated GPUs: some
-  // blocks for each part, whose buffers have several pages. Throws what VirtualGpu does.
+  // blocks for each part, whose buffers have several pages. Or paper_scale. Throws what VirtualGpu does.
   std::unique_ptr<Workload> (*make)(VirtualGpu& gpu, int scale);
   int scale_of_gpu;   // for each GPU: some GiB of what streams, some milliseconds of what computes
   int largest_scale;  // that the kernels' numbers of 32 bits allow

@@ -1,6 +1,7 @@
 // dcgn sim topo, dcgn sim keys
 #include "memnet/src/config_keys.hpp"
 #include "memnet/src/picture.hpp"
+#include "memnet/src/routing.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
@@ -65,6 +66,16 @@ nlohmann::ordered_json graph_of(const Topology& topology) {
   return {{"routers", routers}, {"channels", channels}, {"terminals", terminals}};
 }
 
+// How the packets of a run go; or why none can.
+std::string routes_of(const Configuration& c) {
+  try {
+    return memnet::RouteTable(c.topology, c.parameters).description();
+  } catch (const Error& error) {
+    const std::string text = error.what(), prefix = "dcgn: " + error.operation() + ": ";
+    return "none: " + text.substr(prefix.size(), text.find(", expected") - prefix.size());
+  }
+}
+
 int run(TopoArguments& a) {
   const Configuration c = read_topology(a);
   expect_different("sim", {{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
@@ -72,9 +83,12 @@ int run(TopoArguments& a) {
   a.svg.open();
   BenchDocument document("sim topo", a.json, a.csv.on_stdout());
   const memnet::TopologySummary s = memnet::summarize(c.topology);
-  document.add(to_json(memnet::report_row(s)), 0);
+  const std::string routes = routes_of(c);
+  memnet::ReportRow row = memnet::report_row(s);
+  row.emplace_back("routes", routes);
+  document.add(to_json(row), 0);
   if (a.json.given()) document["graph"] = graph_of(c.topology);
-  a.csv.write(memnet::to_csv({memnet::report_row(s)}));
+  a.csv.write(memnet::to_csv({row}));
   a.svg.write(memnet::topology_svg(c.topology, c.title));
   if (!document.quiet()) {
     const double gbytes = c.parameters.flits_to_gbytes();
@@ -86,6 +100,7 @@ int run(TopoArguments& a) {
     fmt::print("terminals            {}\n", s.terminals);
     fmt::print("diameter             {}, in channels between routers\n", s.diameter);
     fmt::print("mean hops            {:.4f} routers, over all that may talk\n", s.mean_hops);
+    fmt::print("routes               {}\n", routes);
     if (s.channels > 0)
       fmt::print("bisection            {} channels: {:.1f} GB/s each way\n", s.bisection, gbytes * s.bisection_flits);
   }

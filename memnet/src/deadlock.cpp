@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -33,7 +34,10 @@ class Dependencies {
     if (separable()) {
       add_grid();
     } else {
-      for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) add_direct(static_cast<std::uint8_t>(ties));
+      for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) {
+        std::string cycle = add_direct(static_cast<std::uint8_t>(ties));
+        if (!cycle.empty()) return cycle;
+      }
       if (legs_ == 2) add_valiant();
     }
     add_overlays();
@@ -126,7 +130,7 @@ class Dependencies {
   // a whole grid has nodes, which send to all, and nodes wait for nobody.
   bool separable() const {
     const Shape& shape = topology_.shape();
-    if (shape.kind == ShapeKind::irregular || shape.sliced || replies_share_) return false;
+    if (shape.kind == ShapeKind::irregular || shape.broken || shape.sliced || replies_share_) return false;
     std::size_t routers = 1;
     for (const int extent : shape.extents) routers *= static_cast<std::size_t>(extent);
     if (routers != topology_.routers().size()) return false;
@@ -216,7 +220,8 @@ class Dependencies {
     }
   }
 
-  void add_direct(std::uint8_t ties) {
+  // Looks for a cycle now and then: where there is one, it mostly shows after a few targets.
+  std::string add_direct(std::uint8_t ties) {
     const int routers = static_cast<int>(topology_.routers().size());
     std::vector<int> first;
     for (int target = 0; target < routers; ++target) {
@@ -235,26 +240,40 @@ class Dependencies {
           for (const int node : end.nodes) link(node, channel_nodes_ + terminal);
         }
       }
+      if (target >= 32 && std::has_single_bit(static_cast<unsigned>(target))) {
+        std::string cycle = first_cycle();
+        if (!cycle.empty()) return cycle;
+      }
     }
+    return {};
   }
 
-  // Any first leg into a router may be followed by any second leg out of it.
+  // Any first leg into a router may be followed by any second leg out of it. Second legs to a target that begin after
+  // as many steps join where they meet.
   void add_valiant() {
     const int routers = static_cast<int>(topology_.routers().size());
-    std::vector<int> first;
+    const int all_ties = 1 << routes_.tie_bits();
+    std::vector<std::vector<End>> ends(routers);
+    std::set<int> steps;
     for (int middle = 0; middle < routers; ++middle) {
-      std::vector<End> ends;
-      for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) {
-        add_first_legs(middle, static_cast<std::uint8_t>(ties), ends);
+      for (int ties = 0; ties < all_ties; ++ties) {
+        add_first_legs(middle, static_cast<std::uint8_t>(ties), ends[middle]);
       }
-      for (int target = 0; target < routers; ++target) {
-        if (target == middle || terminals_at_[target].empty() || routes_.distance(middle, target) < 0) continue;
-        for (const End& end : ends) {
-          for (int ties = 0; ties < 1 << routes_.tie_bits(); ++ties) {
-            ++stamp_;
-            const RouteState state = last_leg(end.steps, static_cast<std::uint8_t>(ties));
-            follow(middle, target, state, target, &first, nullptr);
-            link_all(end.nodes, first);
+      for (const End& end : ends[middle]) steps.insert(end.steps);
+    }
+    std::vector<int> first;
+    for (int target = 0; target < routers; ++target) {
+      if (terminals_at_[target].empty()) continue;
+      for (const int taken : steps) {
+        for (int ties = 0; ties < all_ties; ++ties) {
+          ++stamp_;
+          for (int middle = 0; middle < routers; ++middle) {
+            if (target == middle || routes_.distance(middle, target) < 0) continue;
+            for (const End& end : ends[middle]) {
+              if (end.steps != taken) continue;
+              follow(middle, target, last_leg(taken, static_cast<std::uint8_t>(ties)), target, &first, nullptr);
+              link_all(end.nodes, first);
+            }
           }
         }
       }

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
-#include <queue>
 #include <string>
 #include <utility>
 
@@ -19,16 +17,10 @@ RouteTable::RouteTable(const Topology& topology, const Parameters& parameters)
       routers_(static_cast<int>(topology.routers().size())),
       vcs_per_class_(parameters.vcs_per_class),
       legs_(parameters.routing == Routing::valiant || parameters.routing == Routing::ugal ? 2 : 1),
-      kind_(topology.shape().kind),
+      kind_(topology.shape().broken ? ShapeKind::irregular : topology.shape().kind),
       sliced_(topology.shape().sliced) {
   build_groups();
-  std::vector<Scheme> schemes = {Scheme::grid};
-  if (kind_ == ShapeKind::irregular) {
-    build_table();
-    schemes = {Scheme::single, Scheme::clusters, Scheme::hops};
-  } else {
-    build_grid();
-  }
+  if (kind_ != ShapeKind::irregular) build_grid();
   overlay_path_.assign(routers_, -1);
   overlay_place_.assign(routers_, -1);
   for (std::size_t p = 0; p < topology.overlays().size(); ++p) {
@@ -38,11 +30,24 @@ RouteTable::RouteTable(const Topology& topology, const Parameters& parameters)
       overlay_place_[path[i]] = static_cast<std::int32_t>(i);
     }
   }
-  std::string cycle;
-  for (const Scheme scheme : schemes) {
-    set_scheme(scheme);
+  classes_per_level_ = kind_ == ShapeKind::torus ? 2 : 1;
+  const auto sound = [&, this](Scheme scheme, std::string& cycle) {
+    if (!set_scheme(scheme)) return false;
     cycle = find_dependency_cycle(topology, parameters, *this);
-    if (cycle.empty()) return;
+    return cycle.empty();
+  };
+  std::string cycle;
+  if (kind_ != ShapeKind::irregular) {
+    if (sound(Scheme::grid, cycle)) return;
+  } else {
+    // Routes that spread over channels that are as good close circles sooner than those that prefer some of them.
+    for (const bool spread : {true, false}) {
+      build_table(spread);
+      if (sound(Scheme::single, cycle) || (most_crossed_ > 0 && sound(Scheme::clusters, cycle))) return;
+    }
+    for (const Scheme scheme : {Scheme::layers, Scheme::hops, Scheme::up_down}) {
+      if (sound(scheme, cycle)) return;
+    }
   }
   throw Error(Code::configuration, "simulate",
               topology.name() + " with " + std::string(to_string(parameters.routing)) + " routing and " +
@@ -60,6 +65,7 @@ void RouteTable::build_groups() {
       if (i == 0 || neighbours[i].first != neighbours[i - 1].first) {
         Group group;
         group.first = static_cast<std::int32_t>(group_channels_.size());
+        group.to = neighbours[i].first;
         group.between_clusters = topology_.routers()[r].cluster != topology_.routers()[neighbours[i].first].cluster;
         groups_.push_back(group);
       }
@@ -67,12 +73,18 @@ void RouteTable::build_groups() {
       ++groups_.back().count;
     }
     group_begin_.push_back(static_cast<std::int32_t>(groups_.size()));
+    const int count = group_begin_[r + 1] - group_begin_[r];
+    if (count >= none) {
+      throw Error(
+          Code::configuration, "simulate",
+          "router " + topology_.routers()[r].name + " has " + std::to_string(count) + " ports, expected at most 64");
+    }
   }
 }
 
 int RouteTable::group_between(int from, int to) const {
   for (int g = group_begin_[from]; g < group_begin_[from + 1]; ++g) {
-    if (topology_.channels()[group_channels_[groups_[g].first]].to == to) return g;
+    if (groups_[g].to == to) return g;
   }
   return -1;
 }
@@ -91,7 +103,7 @@ void RouteTable::build_grid() {
   steps_.assign(static_cast<std::size_t>(routers_) * row_, -1);
   for (int r = 0; r < routers_; ++r) {
     for (int g = group_begin_[r]; g < group_begin_[r + 1]; ++g) {
-      const int to = topology_.channels()[group_channels_[groups_[g].first]].to;
+      const int to = groups_[g].to;
       int differing = -1;
       int count = 0;
       for (int d = 0; d < dimensions_; ++d) {
@@ -109,99 +121,9 @@ void RouteTable::build_grid() {
   }
 }
 
-// Shortest paths towards each router, a channel between clusters weighing more than any path inside one.
-void RouteTable::build_table() {
-  const std::size_t n = static_cast<std::size_t>(routers_);
-  table_.assign(n * n, -1);
-  distance_.assign(n * n, -1);
-  constexpr int between = 1 << 12;
-  constexpr int unreached = std::numeric_limits<int>::max();
-  std::vector<int> cost(n);
-  std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> queue;
-  for (int target = 0; target < routers_; ++target) {
-    std::fill(cost.begin(), cost.end(), unreached);
-    cost[target] = 0;
-    queue.emplace(0, target);
-    while (!queue.empty()) {
-      const auto [value, router] = queue.top();
-      queue.pop();
-      if (value > cost[router]) continue;
-      // Channels have both directions: who can be reached from here can come here, at the same cost.
-      for (int g = group_begin_[router]; g < group_begin_[router + 1]; ++g) {
-        const int next = topology_.channels()[group_channels_[groups_[g].first]].to;
-        const int sum = value + (groups_[g].between_clusters ? between : 1);
-        if (sum < cost[next]) {
-          cost[next] = sum;
-          queue.emplace(sum, next);
-        }
-      }
-    }
-    for (int r = 0; r < routers_; ++r) {
-      if (cost[r] == unreached || r == target) continue;
-      // Of several that are as good, another one for each pair, so that the load spreads.
-      int found = 0;
-      for (int pass = 0; pass < 2; ++pass) {
-        int place = pass == 0 ? -1 : (r + target) % found;
-        for (int g = group_begin_[r]; g < group_begin_[r + 1]; ++g) {
-          const int next = topology_.channels()[group_channels_[groups_[g].first]].to;
-          if (cost[next] == unreached || cost[next] + (groups_[g].between_clusters ? between : 1) != cost[r]) continue;
-          if (pass == 0) ++found;
-          if (pass == 1 && place-- == 0) table_[r * n + target] = g;
-        }
-      }
-    }
-    for (int r = 0; r < routers_; ++r) {
-      if (cost[r] == unreached) continue;
-      int hops = 0;
-      for (int at = r; at != target; ++hops) {
-        at = topology_.channels()[group_channels_[groups_[table_[at * n + target]].first]].to;
-      }
-      distance_[r * n + target] = static_cast<std::int16_t>(hops);
-    }
-  }
-}
-
-void RouteTable::set_scheme(Scheme scheme) {
-  scheme_ = scheme;
-  int levels = 1;  // that a minimal route takes
-  switch (scheme) {
-    case Scheme::grid:
-    case Scheme::single: break;
-    case Scheme::clusters:
-    case Scheme::hops: {
-      // As many as the longest route takes.
-      int most = 0;
-      for (int from = 0; from < routers_; ++from) {
-        for (int to = 0; to < routers_; ++to) {
-          if (from == to || distance_[static_cast<std::size_t>(from) * routers_ + to] < 0) continue;
-          int steps = 0;
-          for (int at = from; at != to;) {
-            const Group& group = groups_[table_[static_cast<std::size_t>(at) * routers_ + to]];
-            if (scheme == Scheme::hops || group.between_clusters) ++steps;
-            at = topology_.channels()[group_channels_[group.first]].to;
-          }
-          most = std::max(most, steps);
-        }
-      }
-      levels = scheme == Scheme::hops ? std::max(1, most) : most + 1;
-      break;
-    }
-  }
-  const int wanted = legs_ * levels * classes_per_level() + (topology_.overlays().empty() ? 0 : 1);
-  const int count = std::min(wanted, vcs_per_class_);
-  slack_ = count == wanted ? (legs_ - 1) * levels : 0;
-  masks_.assign(count, 0);
-  for (int k = 0; k < count; ++k) {
-    for (int vc = k * vcs_per_class_ / count; vc < (k + 1) * vcs_per_class_ / count; ++vc) {
-      masks_[k] |= std::uint64_t{1} << vc;
-      class_of_vc_[vc] = static_cast<std::uint8_t>(k);
-    }
-  }
-}
-
 int RouteTable::distance(int from, int to) const {
   if (from == to) return 0;
-  if (kind_ == ShapeKind::irregular) return distance_[static_cast<std::size_t>(from) * routers_ + to];
+  if (kind_ == ShapeKind::irregular) return distance_[static_cast<std::size_t>(to) * routers_ + from];
   if (sliced_ && slice_[from] != slice_[to]) return -1;
   int sum = 0;
   for (int d = 0; d < dimensions_; ++d) {
@@ -248,15 +170,19 @@ Hop RouteTable::next(int router, int target, RouteState& state) const {
     state.intermediate = -1;
     state.leg = 1;
     state.dimension = -1;
+    state.crossing = 0;
     state.ties = std::rotl(state.ties, 4);
   }
   const int goal = state.intermediate >= 0 ? state.intermediate : target;
   if (kind_ == ShapeKind::irregular) {
-    const Group& group = groups_[table_[static_cast<std::size_t>(router) * routers_ + goal]];
+    const std::vector<std::uint8_t>& table = state.crossing != 0 ? down_table_ : table_;
+    const Group& group = groups_[group_begin_[router] + table[static_cast<std::size_t>(goal) * routers_ + router]];
     // A channel belongs to the level of the steps before it. Both legs may have hops in the intermediate cluster.
     state.level = static_cast<std::uint8_t>(state.steps + (scheme_ == Scheme::hops ? 0 : state.leg));
     if (scheme_ == Scheme::hops || (scheme_ == Scheme::clusters && group.between_clusters)) ++state.steps;
-    return {&group_channels_[group.first], group.count, limited(state.level), state.slack};
+    if (group.down) state.crossing = 1;
+    const int layer = classes_per_level_ > 1 ? layer_[goal] : 0;
+    return {&group_channels_[group.first], group.count, limited(state.level * classes_per_level_ + layer), state.slack};
   }
   int d = 0;
   while (coordinate(router, d) == coordinate(goal, d)) ++d;

@@ -4,8 +4,11 @@
 // takes the second class all around that ring, which leaves a gap in the dependencies of either. Half way round, a
 // packet's own draw says which way it goes. Elsewhere routes are shortest paths, those with the fewest channels between
 // clusters first, and the classes are the first of these that the deadlock check finds sound: one for all; the channels
-// between clusters taken so far; the hops taken so far. The VCs of a message class are divided evenly between its
-// classes; where there are fewer VCs than classes the last classes share, and the deadlock check decides.
+// between clusters taken so far; layers, each for some of the destinations; the hops taken so far. Where none is,
+// routes are up*/down*, which one class is enough for: channels lead up towards the root of a breadth-first tree or
+// down from it, and a packet that has gone down never goes up again (Schroeder et al., "Autonet"). The VCs of a message
+// class are divided evenly between its classes; where there are fewer VCs than classes the last classes share, and the
+// deadlock check decides.
 //
 // Classes are in levels, and a packet's level never falls. The second leg of a Valiant route begins above where the
 // first may end. A minimal route has no second leg: where Valiant routes may be, its packets take any level on each hop
@@ -28,6 +31,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -37,7 +41,7 @@ struct RouteState {
   std::int32_t intermediate = -1;  // the router that a Valiant route goes to first; -1: none, or passed
   std::uint8_t leg = 0;            // 1 after the intermediate router
   std::int8_t dimension = -1;      // of the last hop
-  std::uint8_t crossing = 0;       // of the last hop's ring: the wrap channel is on the way
+  std::uint8_t crossing = 0;       // of the last hop's ring: the wrap channel is on the way; up*/down*: has gone down
   std::uint8_t steps = 0;          // hops, or channels between clusters, as the class scheme counts; levels skipped
   std::uint8_t level = 0;          // the lowest of the last hop
   std::uint8_t slack = 0;          // levels above it that were allowed there
@@ -56,7 +60,7 @@ struct Hop {
 
 class RouteTable {
  public:
-  enum class Scheme : std::uint8_t { grid, single, clusters, hops };
+  enum class Scheme : std::uint8_t { grid, single, clusters, hops, layers, up_down };
 
   // Picks the scheme by itself, and throws Error(configuration) with the cycle where none is sound.
   RouteTable(const Topology& topology, const Parameters& parameters);
@@ -81,22 +85,29 @@ class RouteTable {
     return mask;
   }
   int vc_classes() const { return static_cast<int>(masks_.size()); }
-  int classes_per_level() const { return kind_ == ShapeKind::torus ? 2 : 1; }
+  int classes_per_level() const { return classes_per_level_; }
   // Bits of RouteState::ties that change a route: 0 but in tori.
   int tie_bits() const { return kind_ == ShapeKind::torus ? std::min(dimensions_, 8) : 0; }
   Scheme scheme() const { return scheme_; }
+  // "shortest paths, 2 layers of destinations": what routes and classes are.
+  std::string description() const;
 
  private:
   struct Group {
     std::int32_t first = 0;  // in group_channels_
     std::int32_t count = 0;
+    std::int32_t to = 0;  // the router
     bool between_clusters = false;
+    bool down = false;  // up*/down*: leads away from the root
   };
 
   void build_groups();
   void build_grid();
-  void build_table();
-  void set_scheme(Scheme scheme);
+  void build_table(bool spread);
+  bool build_layers();
+  void build_up_down();
+  bool set_scheme(Scheme scheme);  // false where there are too few VCs for it
+  void set_levels(int levels);
   int limited(int vc_class) const { return vc_class < vc_classes() ? vc_class : vc_classes() - 1; }
   int group_between(int from, int to) const;
   int coordinate(int router, int d) const { return coordinates_[router * dimensions_ + d]; }
@@ -115,8 +126,16 @@ class RouteTable {
   std::vector<std::int32_t> coordinates_;
   std::vector<std::int32_t> slice_;
   std::vector<std::int32_t> steps_;  // grids: by router, dimension and coordinate, the group to there; -1: none
-  std::vector<std::int32_t> table_;  // irregular: by router and target, the group to take; -1: none
-  std::vector<std::int16_t> distance_;
+  // Irregular: by target and router, the group to take, of those of the router; `none` where there is none. The second
+  // table is for up*/down* packets that have gone down.
+  std::vector<std::uint8_t> table_;
+  std::vector<std::uint8_t> down_table_;
+  std::vector<std::int16_t> distance_;  // by target and router
+  static constexpr std::uint8_t none = 255;
+  int most_hops_ = 0;                // of a minimal route
+  int most_crossed_ = 0;             // channels between clusters
+  std::vector<std::uint8_t> layer_;  // by target
+  int classes_per_level_ = 1;
   std::vector<Group> groups_;  // by router, in the order of the neighbours
   std::vector<std::int32_t> group_begin_;
   std::vector<std::int32_t> group_channels_;

@@ -70,6 +70,12 @@ Topology grid(const std::string& name, ShapeKind kind, const std::vector<int>& e
   return topology;
 }
 
+Link link_of(int extra_latency) {
+  Link link;
+  link.extra_latency = extra_latency;
+  return link;
+}
+
 // The distance in indices between neighbours of dimension d.
 int stride_of(const std::vector<int>& extents, std::size_t d) {
   int stride = 1;
@@ -79,11 +85,13 @@ int stride_of(const std::vector<int>& extents, std::size_t d) {
 
 }  // namespace
 
-Topology mesh(const std::vector<int>& extents, int concentration) {
+Topology mesh(const std::vector<int>& extents, int concentration, int extra_latency) {
   Topology topology = grid(joined(extents) + " mesh", ShapeKind::mesh, extents, concentration, 1);
+  const Link link = link_of(extra_latency);
   for (std::size_t d = 0; d < extents.size(); ++d) {
     for (int r = 0; r < static_cast<int>(topology.routers().size()); ++r) {
-      if (topology.routers()[r].coordinates[d] + 1 < extents[d]) topology.add_channel(r, r + stride_of(extents, d));
+      if (topology.routers()[r].coordinates[d] + 1 < extents[d])
+        topology.add_channel(r, r + stride_of(extents, d), link);
     }
   }
   return topology;
@@ -91,8 +99,7 @@ Topology mesh(const std::vector<int>& extents, int concentration) {
 
 Topology torus(const std::vector<int>& extents, int concentration, int extra_latency) {
   Topology topology = grid(joined(extents) + " torus", ShapeKind::torus, extents, concentration, 1);
-  Link link;
-  link.extra_latency = extra_latency;
+  const Link link = link_of(extra_latency);
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const int stride = stride_of(extents, d);
     for (int r = 0; r < static_cast<int>(topology.routers().size()); ++r) {
@@ -105,7 +112,7 @@ Topology torus(const std::vector<int>& extents, int concentration, int extra_lat
   return topology;
 }
 
-Topology flattened_butterfly(const std::vector<int>& extents, int concentration, bool on_chip) {
+Topology flattened_butterfly(const std::vector<int>& extents, int concentration, bool on_chip, int extra_latency) {
   int side = 1;
   if (on_chip) {
     side = static_cast<int>(std::lround(std::sqrt(concentration)));
@@ -121,8 +128,8 @@ Topology flattened_butterfly(const std::vector<int>& extents, int concentration,
     for (int r = 0; r < static_cast<int>(topology.routers().size()); ++r) {
       const int coordinate = topology.routers()[r].coordinates[d];
       for (int other = coordinate + 1; other < extents[d]; ++other) {
-        Link link;
-        if (on_chip) link.extra_latency = side * (other - coordinate) - 1;
+        Link link = link_of(extra_latency);
+        if (on_chip) link.extra_latency += side * (other - coordinate) - 1;
         topology.add_channel(r, r + (other - coordinate) * stride, link);
       }
     }
@@ -130,7 +137,7 @@ Topology flattened_butterfly(const std::vector<int>& extents, int concentration,
   return topology;
 }
 
-Topology dragonfly(int p, int a, int h) {
+Topology dragonfly(int p, int a, int h, int local_latency, int global_latency) {
   require_at_least("nodes a router (p)", p, 1);
   require_at_least("routers a group (a)", a, 1);
   require_at_least("global channels a router (h)", h, 1);
@@ -159,16 +166,60 @@ Topology dragonfly(int p, int a, int h) {
       topology.attach(topology.add_terminal("node " + std::to_string(r * p + n), TerminalKind::node, r / a), r);
     }
   }
+  const Link local = link_of(local_latency);
+  const Link global = link_of(global_latency);
   for (int g = 0; g < groups; ++g) {
     for (int r = 0; r < a; ++r) {
-      for (int other = r + 1; other < a; ++other) topology.add_channel(g * a + r, g * a + other);
+      for (int other = r + 1; other < a; ++other) topology.add_channel(g * a + r, g * a + other, local);
     }
   }
   // Group g's k-th global channel goes k + 1 groups on; seen from there it is the one that goes the rest of the circle.
   for (int g = 0; g < groups; ++g) {
     for (int k = 0; k < a * h; ++k) {
       const int other = (g + k + 1) % groups;
-      if (g < other) topology.add_channel(g * a + k / h, other * a + (a * h - 1 - k) / h);
+      if (g < other) topology.add_channel(g * a + k / h, other * a + (a * h - 1 - k) / h, global);
+    }
+  }
+  return topology;
+}
+
+Topology fat_tree(int arity, int levels, int extra_latency) {
+  require_at_least("arity", arity, 2);
+  require_at_least("levels", levels, 1);
+  const std::string name = std::to_string(arity) + "-ary " + std::to_string(levels) + "-tree";
+  std::int64_t row = 1;
+  for (int l = 1; l < levels && row <= most_table_routers; ++l) row *= arity;
+  if (row * levels > most_table_routers) {
+    fail("topology",
+         name + " has more than " + std::to_string(most_table_routers) + " routers, expected at most so many");
+  }
+  if ((levels == 1 ? 1 : 2) * static_cast<std::int64_t>(arity) > 64) {
+    fail("topology", name + " has " + std::to_string((levels == 1 ? 1 : 2) * static_cast<std::int64_t>(arity)) +
+                         " ports a router, expected at most 64");
+  }
+  Topology topology(name);
+  const int width = static_cast<int>(row);
+  for (int l = 0; l < levels; ++l) {
+    for (int w = 0; w < width; ++w) {
+      topology.add_router({std::to_string(l) + "." + std::to_string(w),
+                           {},
+                           -1,
+                           -1,
+                           static_cast<double>(w),
+                           1.5 * static_cast<double>(levels - 1 - l)});
+    }
+  }
+  for (int n = 0; n < width * arity; ++n) {
+    topology.attach(topology.add_terminal("node " + std::to_string(n), TerminalKind::node), n / arity);
+  }
+  // From a level to the next, a digit of the switch's number, in base `arity`, may change: that of the level.
+  const Link link = link_of(extra_latency);
+  for (int l = 0, stride = 1; l + 1 < levels; ++l, stride *= arity) {
+    for (int w = 0; w < width; ++w) {
+      const int base = w - w / stride % arity * stride;
+      for (int digit = 0; digit < arity; ++digit) {
+        topology.add_channel(l * width + w, (l + 1) * width + base + digit * stride, link);
+      }
     }
   }
   return topology;

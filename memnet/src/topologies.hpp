@@ -9,16 +9,20 @@
 namespace dcgn::memnet {
 
 // Networks of nodes. `extents` has a length per dimension, each at least 2; every router has `concentration` nodes.
-// Links take one cycle unless said otherwise. All throw Error(configuration) for numbers that cannot be.
-Topology mesh(const std::vector<int>& extents, int concentration = 1);
-// `extra_latency` is every router channel's: 1 in a folded torus, whose channels are two tiles long.
+// Links of nodes take one cycle; those between routers `extra_latency` cycles more: 1 in a folded torus, whose channels
+// are two tiles long. All throw Error(configuration) for numbers that cannot be.
+Topology mesh(const std::vector<int>& extents, int concentration = 1, int extra_latency = 0);
 Topology torus(const std::vector<int>& extents, int concentration = 1, int extra_latency = 0);
 // k-ary n-flat. With `on_chip`, a channel takes a cycle per node that it passes: routers of a square concentration
 // side x side are side nodes apart.
-Topology flattened_butterfly(const std::vector<int>& extents, int concentration, bool on_chip = false);
+Topology flattened_butterfly(const std::vector<int>& extents, int concentration, bool on_chip = false,
+                             int extra_latency = 0);
 // Canonical dragonfly: groups of `a` routers, fully connected; `h` global channels and `p` nodes a router; a * h + 1
-// groups, one channel between any two.
-Topology dragonfly(int p, int a, int h);
+// groups, one channel between any two. Latencies are beyond a cycle: of channels within groups, and between them.
+Topology dragonfly(int p, int a, int h, int local_latency = 0, int global_latency = 0);
+// k-ary n-tree: `levels` rows of arity^(levels - 1) switches, `arity` nodes on each of the lowest; every switch has
+// `arity` channels down and, below the top, as many up.
+Topology fat_tree(int arity, int levels, int extra_latency = 0);
 
 // The topologies of memory networks.
 enum class MemoryTopology : std::uint8_t {

@@ -103,15 +103,39 @@ void Topology::add_overlay(std::vector<int> routers) {
       fail("topology", "an overlay passes router " + std::to_string(routers[i]) + " twice, expected once");
     }
     if (i == 0) continue;
-    const bool connected = std::any_of(channels_.begin(), channels_.end(), [&](const Channel& channel) {
-      return channel.from == routers[i - 1] && channel.to == routers[i] && channel.link.pass_through;
-    });
-    if (!connected) {
+    if (!passes_through(routers[i - 1], routers[i])) {
       fail("topology", "an overlay goes from router " + std::to_string(routers[i - 1]) + " to router " +
                            std::to_string(routers[i]) + ", expected a pass-through channel between them");
     }
   }
   overlays_.push_back(std::move(routers));
+}
+
+bool Topology::passes_through(int from, int to) const {
+  return std::any_of(channels_.begin(), channels_.end(), [&](const Channel& channel) {
+    return channel.from == from && channel.to == to && channel.link.pass_through;
+  });
+}
+
+void Topology::remove_channel(int from, int to) {
+  check_index("router", from, routers_.size());
+  check_index("router", to, routers_.size());
+  const std::string pair = "router " + std::to_string(from) + " and router " + std::to_string(to);
+  std::size_t at = channels_.size();
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    if (channels_[c].from == from && channels_[c].to == to) at = c / 2 * 2;
+  }
+  if (at == channels_.size()) fail("topology", "no channel between " + pair + " is left to fail, expected one");
+  channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(at),
+                  channels_.begin() + static_cast<std::ptrdiff_t>(at) + 2);
+  shape_.broken = shape_.kind != ShapeKind::irregular;
+  for (const std::vector<int>& path : overlays_) {
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      const bool here = (path[i - 1] == from && path[i] == to) || (path[i - 1] == to && path[i] == from);
+      if (here && !passes_through(from, to))
+        fail("topology", "the channel between " + pair + " is on a pass-through path, expected another one to fail");
+    }
+  }
 }
 
 bool Topology::may_talk(int from, int to) const {
@@ -161,7 +185,9 @@ void Topology::validate() const {
                                     [&](int c) { return std::binary_search(there.begin(), there.end(), c); });
       if (!meet) {
         fail("topology", terminals_[second].name + " cannot be reached from " + terminals_[first].name + " in " +
-                             name_ + ", expected a path of channels");
+                             name_ + ", expected a path of channels from router " +
+                             std::to_string(terminals_[first].ports[0].router) + " to router " +
+                             std::to_string(terminals_[second].ports[0].router));
       }
     }
   }

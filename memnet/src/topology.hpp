@@ -62,11 +62,12 @@ enum class ShapeKind : std::uint8_t {
 };
 
 // Dimensions are routed in the order of `extents`. Where `sliced`, each Router::slice is a grid of its own, without
-// channels to others.
+// channels to others. A `broken` grid lacks channels, and is routed as an irregular one.
 struct Shape {
   ShapeKind kind = ShapeKind::irregular;
   std::vector<int> extents;
   bool sliced = false;
+  bool broken = false;
 };
 
 class Topology {
@@ -83,6 +84,9 @@ class Topology {
   // The pass-through path of a slice: routers in order, connected by pass-through channels. Packets from and to CPUs
   // take it instead of the shortest path (section V.C).
   void add_overlay(std::vector<int> routers);
+  // Takes away one channel between two routers, both directions, as if it had failed. Later channels move up by two.
+  // Throws Error(configuration) where there is none, and where an overlay needs it.
+  void remove_channel(int from, int to);
   void set_processors_talk(bool talk) { processors_talk_ = talk; }
 
   const std::string& name() const { return name_; }
@@ -110,6 +114,8 @@ class Topology {
   std::vector<std::vector<int>> outputs() const;
 
  private:
+  bool passes_through(int from, int to) const;  // a pass-through channel
+
   std::string name_;
   Shape shape_;
   std::vector<Router> routers_;

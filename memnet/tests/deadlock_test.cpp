@@ -2,6 +2,7 @@
 #include "memnet/src/deadlock.hpp"
 
 #include "expect.hpp"
+#include "graphs.hpp"
 #include "memnet/src/network.hpp"
 #include "memnet/src/topologies.hpp"
 #include "memnet/src/traffic.hpp"
@@ -28,6 +29,10 @@ Parameters with(Routing routing, int vcs) {
 std::string refusal(const Topology& topology, const Parameters& parameters) {
   const Error error = error_of([&] { Network(topology, parameters); });
   return error.code() == Code::ok ? std::string() : error.what();
+}
+
+RouteTable::Scheme scheme_of(const Topology& topology, const Parameters& parameters) {
+  return RouteTable(topology, parameters).scheme();
 }
 
 // The routers of a printed cycle, in order.
@@ -63,8 +68,10 @@ TEST(Deadlock, IsFoundWhereTheLegsOfValiantRoutesShareVirtualChannels) {
 }
 
 TEST(Deadlock, IsFoundOnDragonfliesWithTooFewClasses) {
-  EXPECT_TRUE(contains(refusal(dragonfly(2, 4, 2), with(Routing::minimal, 1)), "could deadlock"));
-  EXPECT_EQ(refusal(dragonfly(2, 4, 2), with(Routing::minimal, 2)), "");
+  // With one, routes are no longer those of a dragonfly.
+  EXPECT_EQ(scheme_of(dragonfly(2, 4, 2), with(Routing::minimal, 1)), RouteTable::Scheme::up_down);
+  EXPECT_EQ(scheme_of(dragonfly(2, 4, 2), with(Routing::minimal, 2)), RouteTable::Scheme::clusters);
+  EXPECT_TRUE(contains(refusal(dragonfly(2, 4, 2), with(Routing::valiant, 1)), "could deadlock"));
   EXPECT_EQ(refusal(dragonfly(2, 4, 2), with(Routing::valiant, 4)), "");
 }
 
@@ -100,15 +107,34 @@ TEST(Deadlock, IsNotFoundOnTreesAndMemoryNetworks) {
 }
 
 // A ring of routers without a shape: shortest paths go round it, and one class of VCs is not enough.
-TEST(Deadlock, IsAvoidedByCountingHopsWhereThereAreVirtualChannelsForIt) {
-  Topology topology("ring");
-  for (int r = 0; r < 6; ++r) {
-    topology.add_router({std::to_string(r), {}, -1, -1, 0, 0});
-    topology.attach(topology.add_terminal("node " + std::to_string(r), TerminalKind::node), r);
+TEST(Deadlock, IsAvoidedByLayersOfDestinationsWhereThereAreVirtualChannelsForIt) {
+  for (const int length : {6, 32}) {
+    const Topology topology = graph_of(length, ring_channels(length));
+    EXPECT_EQ(scheme_of(topology, with(Routing::minimal, 1)), RouteTable::Scheme::up_down);
+    EXPECT_EQ(scheme_of(topology, with(Routing::minimal, 2)), RouteTable::Scheme::layers);
+    EXPECT_EQ(RouteTable(topology, with(Routing::minimal, 2)).vc_classes(), 2);
+    EXPECT_TRUE(contains(refusal(topology, with(Routing::valiant, 1)), "could deadlock"));
+    EXPECT_EQ(scheme_of(topology, with(Routing::valiant, 2)), RouteTable::Scheme::up_down);
+    EXPECT_EQ(scheme_of(topology, with(Routing::ugal, 4)), RouteTable::Scheme::layers);
   }
-  for (int r = 0; r < 6; ++r) topology.add_channel(r, (r + 1) % 6);
-  EXPECT_TRUE(contains(refusal(topology, with(Routing::minimal, 1)), "could deadlock"));
-  EXPECT_EQ(refusal(topology, with(Routing::minimal, 3)), "");
+}
+
+// The tightest of networks, filled: one VC of two flits, packets longer than that.
+TEST(Deadlock, DoesNotHappenOnRandomGraphsWithOneVirtualChannel) {
+  for (int seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Topology topology = random_graph(6 + 3 * seed, 4 * seed, seed);
+    Parameters parameters = with(Routing::minimal, 1);
+    parameters.message_classes = 1;
+    parameters.vc_buffer_bytes = 2 * parameters.flit_bytes;
+    Network network(topology, parameters);
+    Random random(seed);
+    const int nodes = static_cast<int>(topology.terminals().size());
+    for (int i = 0; i < 1000; ++i)
+      network.inject({random.below(nodes), random.below(nodes), 0, 1 + random.below(6), 0});
+    for (int cycle = 0; cycle < 50000 && !network.idle(); ++cycle) network.step();
+    EXPECT_TRUE(network.idle());
+  }
 }
 
 TEST(Deadlock, DoesNotHappenInWhatIsNotRefused) {

@@ -1,9 +1,12 @@
 // The generators, and what a topology must fulfil.
 #include "expect.hpp"
+#include "memnet/src/network.hpp"
 #include "memnet/src/topologies.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -110,6 +113,77 @@ TEST(Topologies, OfDragonfliesConnectAnyTwoGroupsOnce) {
     for (int b = 0; b < 7; ++b) EXPECT_EQ(count[a][b], a == b ? 0 : 1);
   }
   for (const int channels : global) EXPECT_EQ(channels, 2);
+}
+
+// How many ordered pairs of terminals have each latency without others in the way.
+std::map<std::int64_t, int> latencies_of(const Topology& topology, int flits = 1) {
+  const Network network(topology, Parameters());
+  const int count = static_cast<int>(topology.terminals().size());
+  std::map<std::int64_t, int> latencies;
+  for (int a = 0; a < count; ++a) {
+    for (int b = 0; b < count; ++b) ++latencies[network.zero_load_latency(a, b, flits)];
+  }
+  return latencies;
+}
+
+// Each router takes 5 cycles, the ends 2. Of 3 groups of 2 routers, any two have a channel: of the 4 pairs of routers
+// of two groups one is at its ends, two are a local channel away, one is two.
+TEST(Topologies, OfDragonfliesHaveLatenciesOfTheirOwnForLocalAndGlobalChannels) {
+  const std::map<std::int64_t, int> expected = {
+      {2 + 5, 6}, {2 + 10 + 9, 6}, {2 + 10 + 99, 6}, {2 + 15 + 9 + 99, 12}, {2 + 20 + 9 + 99 + 9, 6}};
+  EXPECT_EQ(latencies_of(dragonfly(1, 2, 1, 9, 99)), expected);
+}
+
+TEST(Topologies, OfGridsTakeLongerChannels) {
+  // Corners of 3 x 3 are five routers and four channels apart.
+  EXPECT_EQ(latencies_of(mesh({3, 3}, 1, 4)).rbegin()->first, 2 + 5 * 5 + 4 * 4);
+  EXPECT_EQ(latencies_of(torus({5}, 1, 3)).rbegin()->first, 2 + 5 * 3 + 3 * 2);
+  EXPECT_EQ(latencies_of(flattened_butterfly({4}, 1, false, 2)).rbegin()->first, 2 + 5 * 2 + 2);
+  EXPECT_EQ(latencies_of(flattened_butterfly({4}, 1, true, 2)).rbegin()->first, 2 + 5 * 2 + 2 + 2);
+}
+
+TEST(Topologies, OfFatTreesGoUpAndDown) {
+  const Topology two = fat_tree(4, 2);
+  EXPECT_EQ(two.routers().size(), 8U);
+  EXPECT_EQ(two.terminals().size(), 16U);
+  EXPECT_EQ(two.channel_count(), 16);
+  // Over 1 router to the 4 nodes of the same switch, over 3 to the others.
+  EXPECT_EQ(latencies_of(two), (std::map<std::int64_t, int>{{7, 16 * 4}, {17, 16 * 12}}));
+  const Topology four = fat_tree(2, 4, 1);
+  EXPECT_EQ(four.routers().size(), 32U);
+  EXPECT_EQ(four.channel_count(), 3 * 8 * 2);
+  EXPECT_EQ(latencies_of(four),
+            (std::map<std::int64_t, int>{{7, 16 * 2}, {17 + 2, 16 * 2}, {27 + 4, 16 * 4}, {37 + 6, 16 * 8}}));
+  EXPECT_TRUE(contains(error_of([] { fat_tree(33, 2); }).what(), "66 ports a router"));
+  EXPECT_TRUE(contains(error_of([] { fat_tree(2, 40); }).what(), "more than 10000 routers"));
+}
+
+TEST(Topology, LosesChannelsThatFail) {
+  Topology grid = mesh({3, 3});
+  grid.remove_channel(1, 0);
+  grid.validate();
+  EXPECT_EQ(grid.channel_count(), 11);
+  EXPECT_TRUE(grid.shape().broken);
+  const Network network(grid, Parameters());
+  EXPECT_EQ(network.routers_on_route(0, 1), 4);  // round the square
+  EXPECT_EQ(network.zero_load_latency(0, 1, 1), 2 + 5 * 4);
+  EXPECT_EQ(network.routers_on_route(0, 8), 5);
+  EXPECT_TRUE(
+      contains(error_of([&] { grid.remove_channel(0, 1); }).what(), "no channel between router 0 and router 1"));
+  grid.remove_channel(0, 3);
+  EXPECT_TRUE(contains(error_of([&] { grid.validate(); }).what(), "from router 0 to router 1"));
+
+  Topology doubled = memory_network(of(MemoryTopology::sliced_mesh_2x, 4));
+  const int before = doubled.channel_count();
+  doubled.remove_channel(0, 4);
+  doubled.validate();
+  EXPECT_EQ(doubled.channel_count(), before - 1);
+  EXPECT_EQ(Network(doubled, Parameters()).routers_on_route(0, 8), 2);
+
+  MemoryNetwork with_cpu = of(MemoryTopology::overlay, 3);
+  with_cpu.cpus = 1;
+  Topology overlay = memory_network(with_cpu);
+  EXPECT_TRUE(contains(error_of([&] { overlay.remove_channel(0, 4); }).what(), "on a pass-through path"));
 }
 
 TEST(Topology, NamesAPairWithoutAPath) {

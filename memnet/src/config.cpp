@@ -75,7 +75,7 @@ class Builder {
                                    "topology.global_channels", "topology.vault_ports", "topology.channels_per_node",
                                    "topology.channels_per_hmc", "topology.gpus_per_switch", "topology.gpus",
                                    "topology.links_per_plane", "topology.extents", "topology.channels",
-                                   "topology.terminals", "topology.kind"})));
+                                   "topology.terminals", "topology.arity", "topology.kind"})));
     return std::move(made_);
   }
 
@@ -174,8 +174,7 @@ class Builder {
   }
 
   void validate_topology() {
-    const char* key = values_.given("topology.channels") ? "topology.channels" : "topology.kind";
-    at_key(values_, key, [&] {
+    at_key(values_, first_given({"topology.failed", "topology.channels", "topology.kind"}), [&] {
       made_.topology.validate();
       return 0;
     });

@@ -18,17 +18,23 @@ const std::vector<Key>& table() {
       {"title", text, R"("")", 0, 0, "", "what pictures and tables are headed with"},
 
       {"topology.kind", word, "", 0, 0,
-       "mesh|torus|flattened_butterfly|dragonfly|dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay|pcie_tree|"
+       "mesh|torus|flattened_butterfly|dragonfly|fat_tree|dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay|"
+       "pcie_tree|"
        "nvlink_switch|graph",
        "which generator; the names with capitals, and overlay, are the paper's memory networks"},
       {"topology.extents", counts, "", 2, 1e6, "", "mesh, torus, flattened_butterfly: routers along each dimension"},
       {"topology.concentration", count, "1", 1, 1024, "", "the same: nodes a router"},
       {"topology.extra_latency", cycles, "0", 0, 10000, "",
-       "torus: of each channel, beyond the one cycle that all take"},
+       "mesh, torus, flattened_butterfly, fat_tree: of channels between routers, beyond the one cycle that all take"},
       {"topology.on_chip", flag, "false", 0, 0, "", "flattened_butterfly: channels take a cycle per node they pass"},
       {"topology.nodes_per_router", count, "2", 1, 1024, "", "dragonfly: p"},
       {"topology.routers_per_group", count, "4", 1, 1024, "", "dragonfly: a"},
       {"topology.global_channels", count, "2", 1, 1024, "", "dragonfly: h, of each router; there are a * h + 1 groups"},
+      {"topology.local_latency", cycles, "0", 0, 10000, "", "dragonfly: of channels within groups, beyond their cycle"},
+      {"topology.global_latency", cycles, "0", 0, 10000, "",
+       "dragonfly: of channels between groups, beyond their cycle"},
+      {"topology.arity", count, "4", 2, 64, "", "fat_tree: k, channels of a switch down, and up"},
+      {"topology.levels", count, "2", 1, 16, "", "fat_tree: n, of switches; there are k^n nodes"},
       {"topology.gpus", count, "4", 1, 256, "", "memory networks, pcie_tree, nvlink_switch: GPUs"},
       {"topology.cpus", count, "0", 0, 256, "", "memory networks: CPUs, whose clusters come first"},
       {"topology.hmcs_per_cluster", count, "4", 1, 64, "", "memory networks: local HMCs of a GPU or CPU, and slices"},
@@ -39,14 +45,17 @@ const std::vector<Key>& table() {
       {"topology.gpus_per_switch", count, "0", 0, 256, "", "pcie_tree: GPUs on each switch; 0: one switch for all"},
       {"topology.bandwidth", bandwidth, "15.75", 1e-3, 1e4, "",
        "pcie_tree, nvlink_switch, graph: of a channel, each way; a graph's are full channels without it"},
-      {"topology.latency", time, "0", 0, 1e5, "", "pcie_tree, nvlink_switch, graph: of a channel, beyond its cycle"},
+      {"topology.latency", latency, "0", 0, 1e5, "", "pcie_tree, nvlink_switch, graph: of a channel, beyond its cycle"},
       {"topology.planes", count, "4", 1, 64, "", "nvlink_switch: parallel switches"},
       {"topology.links_per_plane", count, "4", 1, 64, "", "nvlink_switch: channels from a GPU to each switch"},
       {"topology.routers", count, "", 1, 1e6, "", "graph: how many"},
-      {"topology.channels", lists, "", 0, 1e6, "", "graph: [from, to] of each bidirectional channel"},
+      {"topology.channels", links, "", 0, 1e6, "",
+       "graph: [from, to] of each bidirectional channel, or {from, to, latency, bandwidth} where they are its own"},
       {"topology.terminals", lists, "", 0, 1e6, "", "graph: for each terminal the routers that its ports are on"},
       {"topology.kinds", words, "[]", 0, 0, "node|gpu|cpu|hmc", "graph: what each terminal is; all nodes without it"},
       {"topology.serdes", flag, "false", 0, 0, "", "graph: channels leave the chip and take network.serdes more"},
+      {"topology.failed", lists, "[]", 0, 1e6, "",
+       "all kinds: [from, to] of each channel that is taken away; what is left of a grid is routed as a graph"},
 
       {"network.clock", frequency, R"("1.25 GHz")", 1e-3, 100, "", "of routers and channels"},
       {"network.channel_bandwidth", bandwidth, R"("20 GB/s")", 1e-3, 1e5, "",
@@ -186,6 +195,7 @@ std::vector<Unit> units_of(KeyType type, double clock_ghz, double gbytes_per_fli
       for (const Unit& time : times) all.push_back({time.name, time.factor * clock_ghz});
       return all;
     }
+    case KeyType::latency: times.push_back({"cycles", 1 / clock_ghz}); return times;
     case KeyType::load: {
       std::vector<Unit> all = {{"flits/cycle", 1}};
       for (const Unit& one : bandwidths) all.push_back({one.name, one.factor / gbytes_per_flit});
@@ -198,6 +208,7 @@ std::vector<Unit> units_of(KeyType type, double clock_ghz, double gbytes_per_fli
     case KeyType::real:
     case KeyType::counts:
     case KeyType::lists:
+    case KeyType::links:
     case KeyType::reals:
     case KeyType::words:
     case KeyType::terminals: return {};
@@ -236,11 +247,13 @@ std::string_view to_string(KeyType type) noexcept {
     case KeyType::bandwidth: return "GB/s";
     case KeyType::time: return "ns";
     case KeyType::cycles: return "cycles or ns";
+    case KeyType::latency: return "ns or cycles";
     case KeyType::bytes: return "B";
     case KeyType::frequency: return "GHz";
     case KeyType::energy: return "pJ/bit";
     case KeyType::counts: return "whole numbers";
     case KeyType::lists: return "lists of whole numbers";
+    case KeyType::links: return "lists or tables";
     case KeyType::reals: return "numbers";
     case KeyType::words: return "words";
     case KeyType::terminals: return "word or whole numbers";
@@ -287,6 +300,8 @@ std::string expected_value(const Key& key) {
     case KeyType::real: return "a number" + range_of(key);
     case KeyType::counts: return "a list of whole numbers" + range_of(key);
     case KeyType::lists: return "a list of lists of whole numbers" + range_of(key);
+    case KeyType::links:
+      return "a list of [from, to] and {from, to, latency, bandwidth}, of whole numbers" + range_of(key);
     case KeyType::reals: return "a list of numbers" + range_of(key);
     case KeyType::words: return "a list of " + choices_of(key);
     case KeyType::terminals: return "one of " + choices_of(key) + "; or a list of terminals' numbers";
@@ -294,6 +309,7 @@ std::string expected_value(const Key& key) {
     case KeyType::bandwidth:
     case KeyType::time:
     case KeyType::cycles:
+    case KeyType::latency:
     case KeyType::bytes:
     case KeyType::frequency:
     case KeyType::energy: break;

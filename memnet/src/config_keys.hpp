@@ -19,11 +19,13 @@ enum class KeyType : std::uint8_t {
   bandwidth,  // GB/s
   time,       // ns
   cycles,     // whole cycles; times are rounded up to them
+  latency,    // ns; or a text in cycles
   bytes,      // B
   frequency,  // GHz
   energy,     // pJ/bit
   counts,     // a list of whole numbers
   lists,      // a list of lists of whole numbers
+  links,      // a list of pairs of whole numbers, or of tables {from, to, latency, bandwidth}
   reals,      // a list of numbers
   words,      // a list of words of Key::choices
   terminals,  // a word of Key::choices, or a list of terminals' numbers

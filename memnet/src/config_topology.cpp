@@ -14,17 +14,25 @@ namespace dcgn::memnet {
 
 namespace {
 
-// Of a channel, in flits a cycle.
-double bandwidth(ConfigValues& values, const Parameters& parameters) {
-  const double flits = values.number("topology.bandwidth") / parameters.flits_to_gbytes();
+// Of a channel, in flits a cycle; `key` is what says so.
+double to_flits(const ConfigValues& values, const char* key, double gbytes, const Parameters& parameters) {
+  const double flits = gbytes / parameters.flits_to_gbytes();
   if (flits > 1 + 1e-9) {
-    values.refuse("topology.bandwidth", "at most network.channel_bandwidth: more is several channels in parallel");
+    values.refuse(key, "a bandwidth of at most network.channel_bandwidth: more is several channels in parallel");
   }
   return std::min(flits, 1.0);
 }
 
+double bandwidth(ConfigValues& values, const Parameters& parameters) {
+  return to_flits(values, "topology.bandwidth", values.number("topology.bandwidth"), parameters);
+}
+
+int to_cycles(double ns, const Parameters& parameters) {
+  return static_cast<int>(std::ceil(ns * parameters.clock_ghz - 1e-9));
+}
+
 int latency(ConfigValues& values, const Parameters& parameters) {
-  return static_cast<int>(std::ceil(values.number("topology.latency") * parameters.clock_ghz - 1e-9));
+  return to_cycles(values.number("topology.latency"), parameters);
 }
 
 Topology read_graph(ConfigValues& values, const Parameters& parameters) {
@@ -39,9 +47,11 @@ Topology read_graph(ConfigValues& values, const Parameters& parameters) {
     const double angle = 6.28318530717958648 * r / routers, radius = routers / 6.28318530717958648;
     topology.add_router({std::to_string(r), {}, -1, -1, radius * std::cos(angle), radius * std::sin(angle)});
   }
-  for (const std::vector<int>& ends : values.lists("topology.channels")) {
-    if (ends.size() != 2) values.refuse("topology.channels", "two routers for each channel");
-    at_key(values, "topology.channels", [&] { return topology.add_channel(ends[0], ends[1], link); });
+  for (const ConfigLink& one : values.links("topology.channels")) {
+    Link own = link;
+    if (one.latency) own.extra_latency = to_cycles(*one.latency, parameters);
+    if (one.bandwidth) own.bandwidth = to_flits(values, "topology.channels", *one.bandwidth, parameters);
+    at_key(values, "topology.channels", [&] { return topology.add_channel(one.from, one.to, own); });
   }
   const std::vector<std::string> kinds = values.words("topology.kinds");
   const std::vector<std::vector<int>> terminals = values.lists("topology.terminals");
@@ -78,27 +88,36 @@ std::string_view key_in(std::string_view text, std::string_view key) {
   return key;
 }
 
-Topology read_topology(ConfigValues& values, const Parameters& parameters) {
+namespace {
+
+Topology generate(ConfigValues& values, const Parameters& parameters) {
   const std::string kind = values.word("topology.kind");
   const auto concentration = [&] { return values.whole("topology.concentration"); };
+  const auto extra = [&] { return values.whole("topology.extra_latency"); };
   if (kind == "mesh") {
-    return at_key(values, "topology.extents", [&] { return mesh(values.counts("topology.extents"), concentration()); });
+    return at_key(values, "topology.extents",
+                  [&] { return mesh(values.counts("topology.extents"), concentration(), extra()); });
   }
   if (kind == "torus") {
-    return at_key(values, "topology.extents", [&] {
-      return torus(values.counts("topology.extents"), concentration(), values.whole("topology.extra_latency"));
-    });
+    return at_key(values, "topology.extents",
+                  [&] { return torus(values.counts("topology.extents"), concentration(), extra()); });
   }
   if (kind == "flattened_butterfly") {
     return at_key(values, "topology.extents", [&] {
-      return flattened_butterfly(values.counts("topology.extents"), concentration(), values.flag("topology.on_chip"));
+      return flattened_butterfly(values.counts("topology.extents"), concentration(), values.flag("topology.on_chip"),
+                                 extra());
     });
   }
   if (kind == "dragonfly") {
     return at_key(values, "topology.kind", [&] {
       return dragonfly(values.whole("topology.nodes_per_router"), values.whole("topology.routers_per_group"),
-                       values.whole("topology.global_channels"));
+                       values.whole("topology.global_channels"), values.whole("topology.local_latency"),
+                       values.whole("topology.global_latency"));
     });
+  }
+  if (kind == "fat_tree") {
+    return at_key(values, "topology.kind",
+                  [&] { return fat_tree(values.whole("topology.arity"), values.whole("topology.levels"), extra()); });
   }
   if (kind == "pcie_tree") {
     return at_key(values, "topology.kind", [&] {
@@ -124,6 +143,20 @@ Topology read_topology(ConfigValues& values, const Parameters& parameters) {
   network.channels_per_hmc = values.whole("topology.channels_per_hmc");
   network.clusters_per_row = values.whole("topology.clusters_per_row");
   return at_key(values, "topology.kind", [&] { return memory_network(network); });
+}
+
+}  // namespace
+
+Topology read_topology(ConfigValues& values, const Parameters& parameters) {
+  Topology topology = generate(values, parameters);
+  for (const std::vector<int>& ends : values.lists("topology.failed")) {
+    if (ends.size() != 2) values.refuse("topology.failed", "two routers for each channel");
+    at_key(values, "topology.failed", [&] {
+      topology.remove_channel(ends[0], ends[1]);
+      return 0;
+    });
+  }
+  return topology;
 }
 
 std::string configuration_of(std::string_view short_form) {
@@ -165,6 +198,7 @@ std::string configuration_of(std::string_view short_form) {
   }
   if (second) return {};
   if (kind == "dragonfly") return assign({"nodes_per_router", "routers_per_group", "global_channels"});
+  if (kind == "fat_tree") return assign({"arity", "levels"});
   if (kind == "pcie_tree") return assign({"gpus", "gpus_per_switch"});
   if (kind == "nvlink_switch") return assign({"gpus", "planes", "links_per_plane"});
   if (kind == "graph") return {};

@@ -164,6 +164,16 @@ std::optional<double> number_of(const toml::node& node, const Key& key) {
   return number;
 }
 
+// A number, or a text with a unit.
+std::optional<double> quantity_of(const toml::node& node, const Key& key, double clock_ghz, double gbytes_per_flit) {
+  const auto* text = node.as_string();
+  if (text == nullptr || key.type == KeyType::real) return number_of(node, key);
+  double value = 0;
+  if (!parse_quantity(text->get(), key.type, clock_ghz, gbytes_per_flit, value)) return std::nullopt;
+  if (!(value >= key.least && value <= key.most)) return std::nullopt;
+  return value;
+}
+
 bool is_choice(std::string_view word, std::string_view choices) {
   std::size_t begin = 0;
   while (begin <= choices.size()) {
@@ -269,13 +279,7 @@ double ConfigValues::number(std::string_view name) {
   const toml::node* node = content_->node(key);
   if (node == nullptr) refuse(name, expected_value(key));
   if (key.type == KeyType::count) return static_cast<double>(wide(name));
-  if (const auto* text = node->as_string(); text != nullptr && key.type != KeyType::real) {
-    double value = 0;
-    const bool read = parse_quantity(text->get(), key.type, content_->clock_ghz, content_->gbytes_per_flit, value);
-    if (!read || !(value >= key.least && value <= key.most)) refuse(name, expected_value(key));
-    return value;
-  }
-  const auto value = number_of(*node, key);
+  const auto value = quantity_of(*node, key, content_->clock_ghz, content_->gbytes_per_flit);
   if (!value) refuse(name, expected_value(key));
   return *value;
 }
@@ -316,6 +320,51 @@ std::vector<std::vector<int>> ConfigValues::lists(std::string_view name) {
   const auto values = node == nullptr ? std::nullopt : list_of<std::vector<int>>(*node, read);
   if (!values) refuse(name, expected_value(key));
   return *values;
+}
+
+std::vector<ConfigLink> ConfigValues::links(std::string_view name) {
+  const Key& key = key_of(name);
+  const toml::node* node = content_->node(key);
+  if (node == nullptr || !node->is_array()) refuse(name, expected_value(key));
+  std::vector<ConfigLink> links;
+  for (const toml::node& element : *node->as_array()) {
+    const auto refuse_element = [&](const std::string& expected) {
+      fail("configuration", where(name) + ": number " + std::to_string(links.size()) + " is " + text_of(element) +
+                                ", expected " + expected);
+    };
+    std::optional<std::int64_t> from, to;
+    ConfigLink link;
+    if (const toml::array* pair = element.as_array()) {
+      if (pair->size() != 2) refuse_element("two routers for each channel");
+      from = whole_of((*pair)[0], key);
+      to = whole_of((*pair)[1], key);
+    } else if (const toml::table* table = element.as_table()) {
+      for (const auto& [part, value] : *table) {
+        const auto quantity = [&](const char* like) {
+          const Key& same = key_of(like);
+          const auto read = quantity_of(value, same, content_->clock_ghz, content_->gbytes_per_flit);
+          if (!read) refuse_element(std::string(part.str()) + " to be " + expected_value(same));
+          return read;
+        };
+        if (part == "from") {
+          from = whole_of(value, key);
+        } else if (part == "to") {
+          to = whole_of(value, key);
+        } else if (part == "latency") {
+          link.latency = quantity("topology.latency");
+        } else if (part == "bandwidth") {
+          link.bandwidth = quantity("topology.bandwidth");
+        } else {
+          refuse_element("from, to, latency and bandwidth: no " + std::string(part.str()) + " is known");
+        }
+      }
+    }
+    if (!from || !to) refuse_element("[from, to] or {from, to, latency, bandwidth}, with the numbers of routers");
+    link.from = static_cast<int>(*from);
+    link.to = static_cast<int>(*to);
+    links.push_back(link);
+  }
+  return links;
 }
 
 std::vector<double> ConfigValues::reals(std::string_view name) {

@@ -5,11 +5,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dcgn::memnet {
+
+// A channel of KeyType::links: what it has of its own, in the units of topology.latency and topology.bandwidth.
+struct ConfigLink {
+  int from = 0;
+  int to = 0;
+  std::optional<double> latency;
+  std::optional<double> bandwidth;
+};
 
 // Every look-up gives the key's value, or its default, in the unit of the key's type, and notes that the key means
 // something. All throw Error(configuration) "FILE:LINE: KEY = VALUE: expected ...".
@@ -36,6 +45,7 @@ class ConfigValues {
   std::int64_t wide(std::string_view key);  // of counts and cycles
   std::vector<int> counts(std::string_view key);
   std::vector<std::vector<int>> lists(std::string_view key);
+  std::vector<ConfigLink> links(std::string_view key);
   std::vector<double> reals(std::string_view key);
   std::vector<std::string> words(std::string_view key);
   // A word, or, where it is empty, numbers.

@@ -2,6 +2,7 @@
 #include "memnet/src/config.hpp"
 #include "memnet/src/config_keys.hpp"
 #include "memnet/src/config_values.hpp"
+#include "memnet/src/network.hpp"
 
 #include <dcgn/error.hpp>
 
@@ -199,6 +200,19 @@ TEST(Config, MistakesNameFileLineAndKey) {
        "net.toml:4: topology.channels", "0..1"},
       {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1, 1]]\nterminals = [[0], [1]]\n",
        "net.toml:4: topology.channels", "two routers"},
+      {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [{from = 0}]\nterminals = [[0], [1]]\n",
+       "net.toml:4: topology.channels: number 0 is { from = 0 }", "{from, to, latency, bandwidth}"},
+      {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [{from = 0, to = 1, delay = 1}]\nterminals = [[0]]\n",
+       "net.toml:4: topology.channels: number 0 is", "no delay is known"},
+      {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [{from = 0, to = 1, latency = \"1 m\"}]\n",
+       "net.toml:4: topology.channels: number 0 is", "latency to be a number of ns"},
+      {"[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [{from = 0, to = 1, bandwidth = 21}]\n",
+       "net.toml:4: topology.channels", "at most network.channel_bandwidth"},
+      {mesh_text + "failed = [[0, 1], [2, 0]]\n", "net.toml:4: topology.failed: node 1 cannot be reached from node 0",
+       "from router 0 to router 1"},
+      {mesh_text + "failed = [[0, 3]]\n", "net.toml:4: topology.failed: no channel between router 0 and router 3",
+       "expected one"},
+      {mesh_text + "failed = [[0]]\n", "net.toml:4: topology.failed", "two routers"},
       {"[system]\norganisation = \"UMN\"\nworkload = \"BFG\"\n", "net.toml:3: system.workload = 'BFG'", "BFS"},
       {"[system]\norganisation = \"UMN\"\nworkload = \"BP\"\n[router]\nstages = 3\n", "net.toml:5: router.stages",
        "means nothing where [system]"},
@@ -242,6 +256,39 @@ TEST(Config, MistakesInSettingsNameThem) {
   EXPECT_NE(mistake_in(mesh_text, {"stages"}).find("--set stages: expected key=value"), std::string::npos);
 }
 
+// At 1.25 GHz, 8 ns are ten cycles; 10 GB/s are half a flit a cycle.
+TEST(Config, ChannelsOfGraphsMayBeUnlike) {
+  for (const char* latency : {"\"8 ns\"", "\"10 cycles\"", "8"}) {
+    const Configuration c = parse(
+        "[topology]\nkind = \"graph\"\nrouters = 3\nterminals = [[0], [1], [2]]\nlatency = \"2 cycles\"\n"
+        "channels = [[0, 1], {from = 1, to = 2, latency = " +
+        std::string(latency) + ", bandwidth = \"10 GB/s\"}]\n");
+    const Network network(c.topology, c.parameters);
+    EXPECT_EQ(network.zero_load_latency(0, 1, 1), 2 + 5 * 2 + 2);
+    EXPECT_EQ(network.zero_load_latency(0, 2, 1), 2 + 5 * 3 + 2 + 10);
+    EXPECT_EQ(network.zero_load_latency(2, 0, 4), 2 + 5 * 3 + 2 + 10 + 3 * 2);
+  }
+}
+
+TEST(Config, LatenciesOfGeneratedTopologies) {
+  const Configuration c = parse("[topology]\nkind = \"dragonfly\"\nlocal_latency = 9\nglobal_latency = \"80 ns\"\n");
+  for (const Channel& channel : c.topology.channels()) {
+    const bool local = c.topology.routers()[channel.from].cluster == c.topology.routers()[channel.to].cluster;
+    EXPECT_EQ(channel.link.extra_latency, local ? 9 : 100);
+  }
+  for (const char* kind : {"mesh", "torus", "flattened_butterfly"}) {
+    const Configuration grid =
+        parse("[topology]\nkind = \"" + std::string(kind) + "\"\nextents = [3, 3]\nextra_latency = \"4 ns\"\n");
+    EXPECT_EQ(grid.topology.channels()[0].link.extra_latency, 5) << kind;
+  }
+  EXPECT_EQ(parse("[topology]\nkind = \"fat_tree\"\narity = 2\nlevels = 3\n").topology.terminals().size(), 8U);
+}
+
+TEST(Config, ChannelsFail) {
+  EXPECT_EQ(parse(mesh_text + "failed = [[1, 0]]\n").topology.channel_count(), 3);
+  EXPECT_EQ(parse(mesh_text, {"topology.failed=[[2, 3]]"}).topology.channel_count(), 3);
+}
+
 TEST(Config, AFileThatIsNotThereIsNamed) {
   try {
     load_configuration("/nonexistent/net.toml");
@@ -276,11 +323,13 @@ TEST(Config, EveryKeyHasItsDefaultAndItsLimits) {
         case KeyType::load:
         case KeyType::bandwidth:
         case KeyType::time:
+        case KeyType::latency:
         case KeyType::bytes:
         case KeyType::frequency:
         case KeyType::energy: from.number(key.name); break;
         case KeyType::counts: from.counts(key.name); break;
         case KeyType::lists: from.lists(key.name); break;
+        case KeyType::links: from.links(key.name); break;
         case KeyType::reals: from.reals(key.name); break;
         case KeyType::words: from.words(key.name); break;
         case KeyType::terminals: from.terminals(key.name, numbers); break;
@@ -304,7 +353,8 @@ TEST(Config, EveryKeyHasItsDefaultAndItsLimits) {
           case KeyType::counts:
           case KeyType::reals:
           case KeyType::terminals: setting << '[' << number << ']'; break;
-          case KeyType::lists: setting << "[[" << number << "]]"; break;
+          case KeyType::lists:
+          case KeyType::links: setting << "[[0, " << number << "]]"; break;
           case KeyType::text:
           case KeyType::word:
           case KeyType::flag:
@@ -313,6 +363,7 @@ TEST(Config, EveryKeyHasItsDefaultAndItsLimits) {
           case KeyType::load:
           case KeyType::bandwidth:
           case KeyType::time:
+          case KeyType::latency:
           case KeyType::cycles:
           case KeyType::bytes:
           case KeyType::frequency:

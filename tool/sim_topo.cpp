@@ -102,7 +102,8 @@ int run(TopoArguments& a) {
     fmt::print("mean hops            {:.4f} routers, over all that may talk\n", s.mean_hops);
     fmt::print("routes               {}\n", routes);
     if (s.channels > 0)
-      fmt::print("bisection            {} channels: {:.1f} GB/s each way\n", s.bisection, gbytes * s.bisection_flits);
+      fmt::print("bisection            {}{} channels: {:.1f} GB/s each way\n", s.bisection_exact ? "" : "at most ",
+                 s.bisection, gbytes * s.bisection_flits);
   }
   return document.finish();
 }

@@ -1,5 +1,7 @@
 #include "memnet/src/report.hpp"
 
+#include "memnet/src/bisection.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -79,38 +81,6 @@ void measure_paths(const Topology& topology, TopologySummary& summary) {
     }
   }
   summary.mean_hops = pairs > 0 ? hops / pairs : 0;
-}
-
-struct Cut {
-  int channels = 0;
-  double flits = 0;  // a cycle, each way
-};
-
-// The halves when routers are ordered by `key`.
-template <class KeyOf>
-Cut cut(const Topology& topology, KeyOf&& key) {
-  const int n = static_cast<int>(topology.routers().size());
-  std::vector<int> order(n), side(n, 0);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
-  for (int i = n / 2; i < n; ++i) side[order[i]] = 1;
-  Cut crossing;
-  for (std::size_t c = 0; c < topology.channels().size(); c += 2) {
-    const Channel& channel = topology.channels()[c];
-    if (side[channel.from] == side[channel.to]) continue;
-    ++crossing.channels;
-    crossing.flits += channel.link.bandwidth;
-  }
-  return crossing;
-}
-
-Cut bisection(const Topology& topology) {
-  std::vector<Cut> cuts = {cut(topology, [](int r) { return r; }),
-                           cut(topology, [&](int r) { return topology.routers()[r].cluster; })};
-  for (std::size_t d = 0; d < topology.shape().extents.size(); ++d) {
-    cuts.push_back(cut(topology, [&](int r) { return topology.routers()[r].coordinates[d]; }));
-  }
-  return *std::min_element(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.flits < b.flits; });
 }
 
 ReportRow load_row(const std::string& from, const std::string& to, const Link& link, double load) {
@@ -304,9 +274,10 @@ TopologySummary summarize(const Topology& topology) {
   }
   for (const int one : radix) summary.largest_radix = std::max(summary.largest_radix, one);
   measure_paths(topology, summary);
-  const Cut halves = bisection(topology);
+  const Bisection halves = bisection(topology);
   summary.bisection = halves.channels;
   summary.bisection_flits = halves.flits;
+  summary.bisection_exact = halves.exact;
   return summary;
 }
 
@@ -322,7 +293,8 @@ ReportRow report_row(const TopologySummary& s) {
           {"diameter", count(s.diameter)},
           {"mean_hops", s.mean_hops},
           {"bisection", count(s.bisection)},
-          {"bisection_flits", s.bisection_flits}};
+          {"bisection_flits", s.bisection_flits},
+          {"bisection_exact", s.bisection_exact}};
 }
 
 std::string to_text(const Cell& cell) {

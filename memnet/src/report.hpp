@@ -45,11 +45,10 @@ struct TopologySummary {
   int largest_radix = 0;       // channels of a router, those of processors and nodes included, HMCs' own ports not
   int diameter = 0;            // channels between routers on the shortest way, over pairs that may talk
   double mean_hops = 0;        // routers passed, over ordered pairs that may talk
-  int bisection = 0;           // bidirectional channels between the halves
+  int bisection = 0;           // bidirectional channels between halves of the routers: see bisection()
   double bisection_flits = 0;  // what they carry in a cycle, each way
+  bool bisection_exact = false;
 };
-// The bisection is over the best of the cuts that are tried: halves by each coordinate, by cluster, and by number, with
-// sides of equal size, give or take a router; an upper bound for other graphs.
 TopologySummary summarize(const Topology& topology);
 ReportRow report_row(const TopologySummary& summary);
 

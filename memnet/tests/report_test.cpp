@@ -1,5 +1,7 @@
 // Reports: rows, CSV, what is said of topologies, pictures.
 #include "memnet/src/report.hpp"
+
+#include "graphs.hpp"
 #include "memnet/src/config.hpp"
 #include "memnet/src/picture.hpp"
 #include "memnet/src/topologies.hpp"
@@ -58,6 +60,47 @@ TEST(Report, SummaryOfAMeshIsWhatArithmeticSays) {
   EXPECT_EQ(summarize(torus({8, 8})).bisection, 16);
   EXPECT_EQ(summarize(torus({8, 8})).diameter, 8);
   EXPECT_EQ(summarize(flattened_butterfly({4, 4}, 4)).bisection, 16);
+}
+
+TEST(Report, BisectionsAreThoseThatAreKnown) {
+  const struct {
+    Topology topology;
+    int channels;
+    bool exact;
+  } known[] = {
+      {mesh({8, 8}), 8, true},
+      {mesh({4, 6, 8}), 4 * 6, true},
+      {mesh({6, 4}), 4, true},
+      {mesh({5, 5}), 6, false},  // between columns, with a step in the middle
+      {mesh({2, 2, 2, 2}), 8, true},
+      {mesh({2, 2, 2, 2, 2, 2, 2}), 64, true},
+      {torus({8, 8}), 16, true},
+      {torus({4, 6}), 8, true},
+      {torus({3, 8, 4}), 2 * 3 * 4, true},
+      {flattened_butterfly({4, 4}, 4), 16, true},
+      {flattened_butterfly({8, 8}, 1), 128, true},
+      {flattened_butterfly({2, 16}, 1), 16, true},
+      {fat_tree(4, 2), 8, true},
+      {fat_tree(2, 4), 8, false},
+      {dragonfly(1, 2, 1), 2, true},
+  };
+  for (const auto& one : known) {
+    const TopologySummary s = summarize(one.topology);
+    EXPECT_EQ(s.bisection, one.channels) << s.name;
+    EXPECT_EQ(s.bisection_exact, one.exact) << s.name;
+  }
+  const TopologySummary s = summarize(dragonfly(2, 4, 2));
+  EXPECT_LE(s.bisection, 20);
+  EXPECT_FALSE(s.bisection_exact);
+}
+
+// 24 routers in two rings, numbered in turns, and one channel between: halves by number, and by distance from a router,
+// cut a ring.
+TEST(Report, BisectionOfTwoRingsIsTheChannelBetweenThem) {
+  Pairs channels;
+  for (int r = 0; r < 24; ++r) channels.emplace_back(r, (r + 2) % 24);
+  channels.emplace_back(4, 11);
+  EXPECT_EQ(summarize(graph_of(24, channels)).bisection, 1);
 }
 
 TEST(Report, SummaryOfASlicedNetworkCountsItsChannels) {

@@ -104,6 +104,7 @@ void print(const Configuration& c, const Result& r) {
   fmt::print("throughput    {:.4f} flits/cycle of each source, {:.1f} GB/s in all; offered {:.4f}\n", r.accepted,
              of("throughput_gbytes"), r.offered);
   if (r.latency.packets > 0) fmt::print("hops          {:.3f} routers, mean\n", r.hops);
+  fmt::print("routes        {}\n", r.routes);
   fmt::print(
       "channel load  {:.4f} flits/cycle at most, {:.4f} mean; into the network {:.4f}, out of it {:.4f} at most\n",
       of("channel_load_max"), of("channel_load_mean"), of("injection_load_max"), of("ejection_load_max"));
@@ -187,6 +188,7 @@ int run_open_loop(const Configuration& c, SimRunArguments& a) {
   nlohmann::ordered_json loads = nlohmann::ordered_json::array();
   for (const memnet::ReportRow& one : memnet::report_loads(c.topology, result)) loads.push_back(to_json(one));
   document["loads"] = loads;
+  document["routes"] = result.routes;
   document["seconds"] = result.seconds;
   a.csv.write(memnet::to_csv({row}));
   a.links.write(memnet::topology_svg(

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,14 +32,21 @@ struct TopoArguments {
 };
 
 constexpr const char* short_forms =
-    "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, pcie_tree:GPUS,PER_SWITCH, "
-    "nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so dDFLY, dFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, "
+    "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, fat_tree:ARITY,LEVELS, "
+    "pcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so dDFLY, dFBFLY, sMESH, "
+    "sTORUS, sMESH-2x, sTORUS-2x, "
     "overlay";
 
 Configuration read_topology(const TopoArguments& a) {
   // A file's name may have a colon, too.
   const std::string text = memnet::configuration_of(a.what);
   if (!text.empty()) return memnet::parse_configuration(text, a.what, a.settings, false);
+  // A kind without its numbers is no file, unless there is one of that name.
+  const std::string form = memnet::short_form_of(a.what.substr(0, a.what.find(':')));
+  if (!form.empty() && !std::filesystem::exists(a.what))
+    throw Error(Code::configuration, "sim", fmt::format("{}: expected {}; or a TOML file", a.what, form));
+  if (a.what.substr(0, a.what.find(':')) == "graph" && !std::filesystem::exists(a.what))
+    throw Error(Code::configuration, "sim", fmt::format("{}: a graph has no short form, expected a TOML file", a.what));
   if (a.what.find(':') != std::string::npos && a.what.find('/') == std::string::npos &&
       a.what.find(".toml") == std::string::npos)
     throw Error(Code::configuration, "sim", fmt::format("{}: expected a TOML file, or one of {}", a.what, short_forms));
@@ -170,9 +178,10 @@ void add_sim_topo(CLI::App& parent, Action& chosen) {
       std::string("What a topology is: routers, channels, terminals, diameter, mean hops, bisection; and a picture\n\n"
                   "Of a TOML file, or of a topology in short:\n") +
           "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, "
-          "pcie_tree:GPUS,PER_SWITCH,\nnvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS (of a cluster) and so "
-          "dDFLY, dFBFLY, sMESH, sTORUS,\nsMESH-2x, sTORUS-2x, overlay. The bisection is the least of the cuts into "
-          "halves by each dimension, by cluster and by\nnumber. --set topology.KEY=VALUE changes the rest.");
+          "fat_tree:ARITY,LEVELS,\npcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS "
+          "(of a cluster) and so dDFLY,\ndFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, overlay. The bisection is over "
+          "halves of the routers, those of a GPU\ntogether; \"at most\" where it is the best that was found. "
+          "--set topology.KEY=VALUE changes the rest.");
   app->add_option("TOPOLOGY", a->what, "A file, or KIND:ARGUMENTS")->type_name("")->required();
   app->add_option("--set", a->settings, "As for dcgn sim run; again for more")
       ->type_name("KEY=VALUE")

@@ -271,7 +271,10 @@ class Builder {
       for (const int cpu : terminals_of(TerminalKind::cpu)) plan.terminals.push_back(cpu);
     }
     std::sort(plan.terminals.begin(), plan.terminals.end());
-    if (plan.terminals.empty()) values_.refuse("requests.from", "terminals that " + made_.topology.name() + " has");
+    if (plan.terminals.empty()) {
+      values_.refuse("requests.from", "terminals that " + made_.topology.name() + " has; [requests], of " +
+                                          values_.where_section("requests") + ", are those of processors to HMCs");
+    }
     const AddressMap map = read_address_map("requests");
     plan.window = values_.whole("requests.window");
     plan.trace = values_.word("requests.trace");

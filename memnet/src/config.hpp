@@ -87,5 +87,7 @@ Configuration parse_configuration(const std::string& content, const std::string&
 // A topology in short, as commands take it: KIND:ARGUMENTS, as in mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4,
 // dragonfly:2,4,2, sFBFLY:8 (GPUs), UMN forms with CPUs overlay:3,1. Empty where the text has no such form.
 std::string configuration_of(std::string_view short_form);
+// How a kind is given in short, for errors: "dragonfly:P,A,H, as dragonfly:2,4,2"; empty for what has no such form.
+std::string short_form_of(std::string_view kind);
 
 }  // namespace dcgn::memnet

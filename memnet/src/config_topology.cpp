@@ -159,6 +159,19 @@ Topology read_topology(ConfigValues& values, const Parameters& parameters) {
   return topology;
 }
 
+std::string short_form_of(std::string_view kind) {
+  if (kind == "mesh") return "mesh:8x8, or mesh:8x8:2 with two nodes a router";
+  if (kind == "torus") return "torus:4x4x4, or torus:4x4:2 with two nodes a router";
+  if (kind == "flattened_butterfly") return "flattened_butterfly:4x4:4 with four nodes a router";
+  if (kind == "dragonfly") return "dragonfly:P,A,H, as dragonfly:2,4,2";
+  if (kind == "fat_tree") return "fat_tree:ARITY,LEVELS, as fat_tree:4,3";
+  if (kind == "pcie_tree") return "pcie_tree:GPUS,PER_SWITCH, as pcie_tree:8,4";
+  if (kind == "nvlink_switch") return "nvlink_switch:GPUS,PLANES,LINKS, as nvlink_switch:8,4,4";
+  const bool memory = std::any_of(memory_topologies.begin(), memory_topologies.end(),
+                                  [kind](MemoryTopology one) { return to_string(one) == kind; });
+  return memory ? std::string(kind) + ":GPUS,CPUS,HMCS (of a cluster), as " + std::string(kind) + ":4,1" : "";
+}
+
 std::string configuration_of(std::string_view short_form) {
   const std::size_t colon = short_form.find(':');
   if (colon == std::string_view::npos) return {};
@@ -172,6 +185,7 @@ std::string configuration_of(std::string_view short_form) {
       number += c;
     } else if (!number.empty() && (c == ',' || c == 'x' || c == ':')) {
       numbers.push_back(std::exchange(number, {}));
+      if (c == ':' && second) return {};
       if (c == ':') second = numbers.size();
     } else {
       return {};

@@ -21,7 +21,11 @@ namespace dcgn::memnet {
 namespace {
 
 std::string text_of(const toml::node& node) {
-  if (const auto* real = node.as_floating_point()) return number_text(real->get());
+  if (const auto* real = node.as_floating_point()) {
+    // 1e3 is no whole number, and must not look like one.
+    const std::string text = number_text(real->get());
+    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+  }
   std::ostringstream text;
   node.visit([&text](const auto& value) { text << value; });
   std::string line = text.str();
@@ -105,10 +109,14 @@ struct ConfigValues::Content {
 
   void set(const std::string& setting) {
     const std::size_t equals = setting.find('=');
+    const std::size_t begin = setting.find_first_not_of(' ');
     const std::string place = "--set " + setting;
-    if (equals == std::string::npos || equals == 0)
+    if (equals == std::string::npos || begin == equals)
       fail("configuration", place + ": expected key=value, as in router.stages=3");
     const std::string value = setting.substr(equals + 1);
+    const std::string name = setting.substr(begin, setting.find_last_not_of(' ', equals - 1) + 1 - begin);
+    if (!describe_section(name).empty())
+      fail("configuration", place + ": " + name + " is a section, expected one of its keys, as in " + example_of(name));
     try {
       tables.push_back(toml::parse("value = " + value, place));
     } catch (const toml::parse_error&) {
@@ -116,7 +124,15 @@ struct ConfigValues::Content {
       text.insert("value", value);
       tables.push_back(std::move(text));
     }
-    add(setting.substr(0, equals), *tables.back().get("value"), "--set");
+    add(name, *tables.back().get("value"), "--set");
+  }
+
+  static std::string example_of(const std::string& section) {
+    for (const Key& key : config_keys()) {
+      if (key.section() == section)
+        return std::string(key.name) + "=" + (key.fallback.empty() ? "..." : std::string(key.fallback));
+    }
+    return {};
   }
 
   // The node of a key: given, else its default; null where it has neither.

@@ -101,6 +101,7 @@ int Network::routers_on_route(int source, int destination) const {
   return routers;
 }
 
+std::string Network::routes() const { return core_->routes_.description(); }
 const Topology& Network::topology() const { return core_->topology_; }
 const Parameters& Network::parameters() const { return core_->parameters_; }
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -90,6 +91,7 @@ class Network {
   // flit a cycle and pass-through paths are counted.
   std::int64_t zero_load_latency(int source, int destination, int flits) const;
   int routers_on_route(int source, int destination) const;
+  std::string routes() const;  // RouteTable::description(), for reports
 
   const Topology& topology() const;
   const Parameters& parameters() const;

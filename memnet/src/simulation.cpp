@@ -242,6 +242,7 @@ class Run {
             std::clamp<std::int64_t>(2000000 / static_cast<std::int64_t>(topology.routers().size()), 10, 1000)),
         class_latency_(parameters.message_classes) {
     result_.rate = rate;
+    result_.routes = network_.routes();
     result_.zero_load_latency = mean_zero_load(network_, traffic, injection_.destinations());
     result_.latency_limit =
         result_.zero_load_latency + std::max(parameters.latency_limit, 2 * result_.zero_load_latency);

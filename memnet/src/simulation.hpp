@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct Result {
   LatencySummary network_latency;
   std::vector<LatencySummary> by_class;
   double hops = 0;                     // routers passed, mean
+  std::string routes;                  // which ways, and classes of VCs: Network::routes()
   std::vector<double> channel_load;    // flits per cycle, by the topology's directed channels
   std::vector<double> injection_load;  // by terminal and port, in order
   std::vector<double> ejection_load;

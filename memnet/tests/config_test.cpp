@@ -289,6 +289,24 @@ TEST(Config, ChannelsFail) {
   EXPECT_EQ(parse(mesh_text, {"topology.failed=[[2, 3]]"}).topology.channel_count(), 3);
 }
 
+TEST(Config, MistakesInSettingsSayWhatIsMeant) {
+  const struct {
+    const char* setting;
+    const char* error;
+  } mistakes[] = {
+      {"requests.trace=x.trace", "expected terminals that 2x2 mesh has; [requests], of --set, are those of processors"},
+      {"topology=mesh", "--set topology=mesh: topology is a section, expected one of its keys, as in topology.kind="},
+      {"router={stages=3}", "--set router={stages=3}: router is a section, expected one of its keys"},
+      {"run.seed=1e3", "--set: run.seed = 1000.0: expected a whole number"},
+      {"topology.channels=[[0, 1]]", "topology.channels = [ [ 0, 1 ] ]: means nothing with topology.kind = mesh"},
+  };
+  for (const auto& mistake : mistakes) {
+    const std::string error = mistake_in(mesh_text, {mistake.setting});
+    EXPECT_NE(error.find(mistake.error), std::string::npos) << error;
+  }
+  EXPECT_EQ(parse(mesh_text, {" router.stages = 3"}).parameters.stages, 3);
+}
+
 TEST(Config, AFileThatIsNotThereIsNamed) {
   try {
     load_configuration("/nonexistent/net.toml");
@@ -381,18 +399,22 @@ TEST(Config, ShortFormsAreTopologies) {
   const struct {
     const char* text;
     std::size_t routers, terminals;
-  } forms[] = {{"mesh:8x8", 64, 64},         {"torus:4x4x2", 32, 32},   {"flattened_butterfly:4x4:4", 16, 64},
-               {"dragonfly:2,4,2", 36, 72},  {"sFBFLY:4", 16, 4 + 16},  {"overlay:3,1", 16, 4 + 16},
-               {"sMESH-2x:8", 32, 8 + 32},   {"dDFLY:4,0,2", 8, 4 + 8}, {"pcie_tree:8,4", 3, 9},
-               {"nvlink_switch:8,4,4", 4, 8}};
+  } forms[] = {{"mesh:8x8", 64, 64},          {"torus:4x4x2", 32, 32},   {"flattened_butterfly:4x4:4", 16, 64},
+               {"dragonfly:2,4,2", 36, 72},   {"sFBFLY:4", 16, 4 + 16},  {"overlay:3,1", 16, 4 + 16},
+               {"sMESH-2x:8", 32, 8 + 32},    {"dDFLY:4,0,2", 8, 4 + 8}, {"pcie_tree:8,4", 3, 9},
+               {"nvlink_switch:8,4,4", 4, 8}, {"fat_tree:4,3", 48, 64}};
   for (const auto& form : forms) {
     SCOPED_TRACE(form.text);
     const Configuration c = parse_configuration(configuration_of(form.text), form.text);
     EXPECT_EQ(c.topology.routers().size(), form.routers);
     EXPECT_EQ(c.topology.terminals().size(), form.terminals);
   }
-  for (const char* text : {"mesh", "mesh:8y8", "dragonfly:1,2,3,4", "graph:4", "mesh.toml", "sFBFLY:4:4"})
+  for (const char* text :
+       {"mesh", "mesh:8y8", "dragonfly:1,2,3,4", "graph:4", "mesh.toml", "sFBFLY:4:4", "mesh:8x8:2:3"})
     EXPECT_EQ(configuration_of(text), "") << text;
+  EXPECT_EQ(short_form_of("dragonfly"), "dragonfly:P,A,H, as dragonfly:2,4,2");
+  EXPECT_EQ(short_form_of("sMESH-2x"), "sMESH-2x:GPUS,CPUS,HMCS (of a cluster), as sMESH-2x:4,1");
+  EXPECT_EQ(short_form_of("graph"), "");
 }
 
 TEST(Config, ErrorsOfShortFormsNameNoLine) {

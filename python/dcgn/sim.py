@@ -170,10 +170,13 @@ def topology(
     return call("topo", os.fspath(config), *_settings(settings), *picture)
 
 
-def figure(number: int, samples: int = 2000, seed: int = 1, threads: int = 0) -> Document:
-    """A figure of the 2014 paper: rows with `ours` and, where the text states it, `paper`; claims; what is assumed."""
-    words = ["figure", str(number), "--samples", str(samples), "--seed", str(seed)]
-    return call(*words, "--threads", str(threads))
+def figure(number: int, samples: int | None = None, seed: int = 1, threads: int = 0) -> Document:
+    """
+    A figure of the 2014 paper: rows with `ours` and, where the text states it, `paper`; claims; what is assumed.
+    `samples` is as many requests of each GPU as the command has by default, unless it is given.
+    """
+    given = [] if samples is None else ["--samples", str(samples)]
+    return call("figure", str(number), *given, "--seed", str(seed), "--threads", str(threads))
 
 
 def load(name: str | os.PathLike[str]) -> Document:

@@ -122,6 +122,10 @@ class Command(unittest.TestCase):
         self.assertEqual(len(one.content["graph"]["channels"]), 24)
         self.assertEqual(sim.figure(12).content["figure"], 12)
 
+    def test_samples_are_the_commands_unless_given(self) -> None:
+        self.assertNotIn("--samples", str(sim.figure(12).content["command"]))
+        self.assertIn("--samples 500", str(sim.figure(12, samples=500).content["command"]))
+
     def test_mistakes_are_the_commands(self) -> None:
         with self.assertRaises(sim.SimulationError) as caught:
             sim.run(self.config, settings={"router.vcs_per_class": 0})

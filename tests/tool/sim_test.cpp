@@ -210,8 +210,10 @@ TEST_F(Sim, TheHostIsPredicted) {
 TEST_F(Sim, TopologiesAreSummedUpAndDrawn) {
   const Result r = run_dcgn("sim topo sFBFLY:4 --svg sfbfly.svg --json topo.json");
   ASSERT_EQ(r.code, 0) << r.err;
-  for (const char* part : {"routers              16", "channels             24", "bisection            16 channels"})
+  for (const char* part : {"routers              16", "channels             24", "bisection            16 channels",
+                           "routes               dimension order"})
     EXPECT_TRUE(contains(r.out, part)) << r.out;
+  EXPECT_TRUE(contains(run_dcgn("sim topo dragonfly:2,4,2").out, "bisection            at most 20 channels"));
   EXPECT_TRUE(contains(content_of("sfbfly.svg"), "gpu 3"));
   EXPECT_TRUE(contains(content_of("topo.json"), "\"graph\""));
   EXPECT_EQ(run_dcgn("sim topo mesh.toml --csv topo.csv").code, 0);
@@ -269,6 +271,9 @@ TEST_F(Sim, MistakesAreOneLineThatNamesThem) {
       {"sweep mesh.toml --threads -1", 2, "--threads"},
       {"run mesh.toml --links loads.png", 2, "'loads.png': expected a name that ends in .svg"},
       {"topo ring:4", 2, "ring"},
+      {"topo dragonfly", 2, "sim: dragonfly: expected dragonfly:P,A,H, as dragonfly:2,4,2; or a TOML file"},
+      {"topo graph:3", 2, "sim: graph:3: a graph has no short form, expected a TOML file"},
+      {"topo mesh:8x8:2:3", 2, "sim: mesh:8x8:2:3: expected mesh:8x8, or"},
       {"run mesh.toml --set run.max=100", 2, "--set: run.max: warmup_cycles + measure_cycles is"},
       {"run mesh.toml --csv ./mesh.toml", 2, "--csv ./mesh.toml: expected another file than CONFIG mesh.toml"},
       {"run mesh.toml --csv x.out --json x.out", 2, "--json x.out: expected another file than --csv x.out"},

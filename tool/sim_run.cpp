@@ -191,9 +191,11 @@ int run_open_loop(const Configuration& c, SimRunArguments& a) {
   document["routes"] = result.routes;
   document["seconds"] = result.seconds;
   a.csv.write(memnet::to_csv({row}));
-  a.links.write(memnet::topology_svg(
-      c.topology, fmt::format("{}, {} at {:.4g} flits/cycle", c.title, memnet::to_string(c.traffic.pattern), c.load),
-      &result));
+  if (a.links.given()) {
+    a.links.write(memnet::topology_svg(
+        c.topology, fmt::format("{}, {} at {:.4g} flits/cycle", c.title, memnet::to_string(c.traffic.pattern), c.load),
+        &result));
+  }
   if (!document.quiet()) print(c, result);
   return document.finish();
 }

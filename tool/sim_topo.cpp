@@ -97,7 +97,7 @@ int run(TopoArguments& a) {
   document.add(to_json(row), 0);
   if (a.json.given()) document["graph"] = graph_of(c.topology);
   a.csv.write(memnet::to_csv({row}));
-  a.svg.write(memnet::topology_svg(c.topology, c.title));
+  if (a.svg.given()) a.svg.write(memnet::topology_svg(c.topology, c.title));
   if (!document.quiet()) {
     const double gbytes = c.parameters.flits_to_gbytes();
     fmt::print("\n# {}\n\n", s.name);

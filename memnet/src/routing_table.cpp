@@ -97,7 +97,29 @@ void RouteTable::build_table(bool spread) {
   for (const Terminal& terminal : topology_.terminals()) {
     for (const Port& port : terminal.ports) ++terminals[port.router];
   }
-  for (int target = 0; target < routers_; ++target) {
+  std::vector<int> weight(groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) weight[g] = groups_[g].between_clusters ? between : 1;
+  const bool alike = std::find(weight.begin(), weight.end(), between) == weight.end();
+  // Routers begin at different places, lest all of a row choose alike.
+  std::vector<int> first(n, 0);
+  for (int r = 0; spread && r < routers_; ++r) {
+    first[r] = r % std::max(1, group_begin_[r + 1] - group_begin_[r]);
+  }
+  // Channels have both directions: who can be reached from a router can come to it, at the same cost.
+  const auto search = [&](int target) {
+    std::fill(cost.begin(), cost.end(), unreached);
+    order.assign(1, target);
+    cost[target] = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (int g = group_begin_[order[i]]; g < group_begin_[order[i] + 1]; ++g) {
+        const int next = groups_[g].to;
+        if (cost[next] != unreached) continue;
+        cost[next] = cost[order[i]] + 1;
+        order.push_back(next);
+      }
+    }
+  };
+  const auto search_weighted = [&](int target) {
     std::fill(cost.begin(), cost.end(), unreached);
     order.clear();
     Frontier frontier;
@@ -105,28 +127,31 @@ void RouteTable::build_table(bool spread) {
     frontier.add(0, target);
     for (int router = frontier.next(cost); router >= 0; router = frontier.next(cost)) {
       order.push_back(router);
-      // Channels have both directions: who can be reached from here can come here, at the same cost.
       for (int g = group_begin_[router]; g < group_begin_[router + 1]; ++g) {
         const int next = groups_[g].to;
-        const int sum = cost[router] + (groups_[g].between_clusters ? between : 1);
-        if (sum >= cost[next]) continue;
-        cost[next] = sum;
-        frontier.add(sum, next);
+        if (cost[router] + weight[g] >= cost[next]) continue;
+        cost[next] = cost[router] + weight[g];
+        frontier.add(cost[next], next);
       }
+    }
+  };
+  for (int target = 0; target < routers_; ++target) {
+    if (alike) {
+      search(target);
+    } else {
+      search_weighted(target);
     }
     const std::size_t row = static_cast<std::size_t>(target) * n;
     for (const int router : order) flow[router] = terminals[router] * std::max<std::int64_t>(1, terminals[target]);
     for (std::size_t i = order.size(); i-- > 1;) {
       const int router = order[i];
-      // Routers begin at different places, lest all of a row choose alike.
       const int begin = group_begin_[router];
-      const int count = group_begin_[router + 1] - begin;
+      const int end = group_begin_[router + 1];
       int best = -1;
-      for (int i = 0; i < count; ++i) {
-        const int g = begin + (spread ? (i + router) % count : i);
-        const int next = groups_[g].to;
-        if (cost[next] + (groups_[g].between_clusters ? between : 1) != cost[router]) continue;
-        if (best < 0 || (spread && load[g] < load[best])) best = g;
+      for (int g = begin + first[router], left = end - begin; left > 0; --left, g = g + 1 == end ? begin : g + 1) {
+        if (cost[groups_[g].to] + weight[g] != cost[router]) continue;
+        if (best < 0 || load[g] < load[best]) best = g;
+        if (!spread) break;
       }
       load[best] += flow[router];
       flow[groups_[best].to] += flow[router];

@@ -2,6 +2,7 @@
 #include "memnet/src/routing.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
@@ -82,8 +83,8 @@ class Layer {
 }  // namespace
 
 // Shortest paths towards each router, a channel between clusters weighing more than any path inside one. Of several
-// that are as good a router takes the one to the least numbered neighbour, as dimension order does on a grid; or, to
-// spread the load, the one that the fewest routes have taken so far.
+// that are as good a router takes the one to the neighbour of the nearest number, which is dimension order on a grid
+// that is numbered row by row; or, to spread the load, the one that the fewest routes have taken so far.
 void RouteTable::build_table(bool spread) {
   const std::size_t n = static_cast<std::size_t>(routers_);
   table_.assign(n * n, none);
@@ -150,8 +151,10 @@ void RouteTable::build_table(bool spread) {
       int best = -1;
       for (int g = begin + first[router], left = end - begin; left > 0; --left, g = g + 1 == end ? begin : g + 1) {
         if (cost[groups_[g].to] + weight[g] != cost[router]) continue;
-        if (best < 0 || load[g] < load[best]) best = g;
-        if (!spread) break;
+        const bool better =
+            best >= 0 &&
+            (spread ? load[g] < load[best] : std::abs(groups_[g].to - router) < std::abs(groups_[best].to - router));
+        if (best < 0 || better) best = g;
       }
       load[best] += flow[router];
       flow[groups_[best].to] += flow[router];
@@ -281,19 +284,19 @@ void RouteTable::build_up_down() {
   const auto after = [&](int g) { return groups_[g].to + (groups_[g].down ? down : 0); };
   for (int target = 0; target < routers_; ++target) {
     std::fill(cost.begin(), cost.end(), unreached);
-    std::fill(flow.begin(), flow.end(), 1);
+    std::fill_n(flow.begin(), n, 1);  // each router sends, and none has gone down yet
+    std::fill_n(flow.begin() + down, n, 0);
     order.clear();
-    Frontier frontier;
     const auto reach = [&](int node, int value) {
-      if (value >= cost[node]) return;
+      if (cost[node] != unreached) return;
       cost[node] = value;
-      frontier.add(value, node);
+      order.push_back(node);
     };
     reach(target, 0);
     reach(down + target, 0);
-    for (int node = frontier.next(cost); node >= 0; node = frontier.next(cost)) {
-      order.push_back(node);
-      const int router = node % down;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const int node = order[i];
+      const int router = node < down ? node : node - down;
       // Backwards: a channel from here leads up where the one to here leads down.
       for (int g = group_begin_[router]; g < group_begin_[router + 1]; ++g) {
         const int before = groups_[g].to;
@@ -309,7 +312,7 @@ void RouteTable::build_up_down() {
     std::fill_n(&distance_[row], n, std::int16_t{-1});
     for (std::size_t i = order.size(); i-- > 0;) {
       const int node = order[i];
-      const int router = node % down;
+      const int router = node < down ? node : node - down;
       if (node < down) {
         distance_[row + router] = static_cast<std::int16_t>(cost[node]);
         most_hops_ = std::max(most_hops_, cost[node]);

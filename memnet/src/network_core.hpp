@@ -134,7 +134,8 @@ class Network::Core {
     std::int32_t intermediate = -1;
     bool overlay = false;
     std::int64_t hops = 0;
-    std::int64_t queue = 0;
+    std::int64_t queue = 0;   // flits
+    std::int64_t cycles = 0;  // that the hops and the queues promise
   };
 
   static constexpr std::uint32_t sink_bit = 1U << 31;
@@ -156,8 +157,10 @@ class Network::Core {
   void choose_late(PacketState& state);
   int draw_intermediate(int from, int target);
   std::uint8_t draw_ties();
-  std::int64_t queue_towards(int router, int target, const RouteState& state) const;
-  std::int64_t waiting_along(int router, int target, RouteState state) const;
+  int first_sender(int router, int target, RouteState state) const;
+  std::int64_t flits_around(int sender) const;
+  std::int64_t waiting_along(int router, int target, RouteState state, int flits) const;
+  std::int64_t waiting_at_first(int router, int target, const RouteState& state, int flits) const;
   int emptiest(const Hop& hop, int turn) const;
 
   void arrive(const Slot& events);

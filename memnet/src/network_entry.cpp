@@ -85,26 +85,35 @@ int Network::Core::emptiest(const Hop& hop, int turn) const {
   return best;
 }
 
-// Flits on or beyond the first channel of a route.
-std::int64_t Network::Core::queue_towards(int router, int target, const RouteState& state) const {
+// The sender of a route's first channel; -1: the route ends where it starts.
+int Network::Core::first_sender(int router, int target, RouteState state) const {
   const int goal = state.intermediate >= 0 && state.intermediate != router ? state.intermediate : target;
-  if (router == goal) return 0;
-  RouteState copy = state;
-  const Hop hop = routes_.next(router, target, copy);
-  return used_[channel_sender_[emptiest(hop, 0)]];
+  return router == goal ? -1 : channel_sender_[emptiest(routes_.next(router, target, state), 0)];
 }
 
-// Flits that wait along a route: for each of its channels, and behind it in the next router.
-std::int64_t Network::Core::waiting_along(int router, int target, RouteState state) const {
-  std::int64_t flits = 0;
+// Flits that are to leave by a sender, and those at the other end of its link: a flit that nothing holds up is among
+// them twice, at one router and at the next.
+std::int64_t Network::Core::flits_around(int sender) const {
+  std::int64_t flits = bound_[sender];
+  for (int vc = 0; vc < vcs_; ++vc) flits += input_vcs_[place_of(receiver_[sender], vc)].count;
+  return flits;
+}
+
+// Flits of a route that wait for others: two packets at each channel would be there if nothing held them up.
+std::int64_t Network::Core::waiting_along(int router, int target, RouteState state, int flits) const {
+  std::int64_t waiting = 0;
   while (router != target || (state.intermediate >= 0 && state.intermediate != router)) {
     const int sender = channel_sender_[emptiest(routes_.next(router, target, state), 0)];
-    const int input = receiver_[sender];
-    flits += bound_[sender];
-    for (int vc = 0; vc < vcs_; ++vc) flits += input_vcs_[place_of(input, vc)].count;
-    router = input_router_[input];
+    waiting += std::max<std::int64_t>(0, flits_around(sender) - std::int64_t{2} * flits);
+    router = input_router_[receiver_[sender]];
   }
-  return flits;
+  return waiting;
+}
+
+// The same by the first channel alone, whose credits are out for as long as its flits and the credits are on their way.
+std::int64_t Network::Core::waiting_at_first(int router, int target, const RouteState& state, int flits) const {
+  const int sender = first_sender(router, target, state);
+  return sender < 0 ? 0 : std::max<std::int64_t>(0, used_[sender] - std::int64_t{2} * flits);
 }
 
 // -1 where the draw makes the route minimal.
@@ -122,8 +131,9 @@ std::uint8_t Network::Core::draw_ties() {
   return static_cast<std::uint8_t>(routes_.tie_bits() > 0 ? random_.below(256) : 0);
 }
 
-// The rule of UGAL, and of the choice of an entry: a longer way is taken where the least hops times the flits waiting
-// there exceed its own hops times flits by more than the threshold.
+// A longer way is taken where the least hops times the flits waiting there exceed its own hops times flits by more than
+// the threshold, which spares the channels of a network that is full; and only if it also promises to be the faster
+// one, which an idle network's is not.
 Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
   const int first = attachment_begin_[source];
   const int last = attachment_begin_[source + 1];
@@ -133,7 +143,7 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
                    topology_.terminals()[destination].kind == TerminalKind::cpu;
   const std::uint32_t turn = turn_[source];
   Entry best;
-  Entry other;  // what waits least by hops times flits
+  Entry other;  // the one with the least hops times flits
   for (int i = first; i < last; ++i) {
     const Attachment& attachment = attachments_[first + (i - first + turn) % (last - first)];
     Entry entry;
@@ -166,7 +176,16 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
       }
     }
     if (adapts && !one_port) {
-      entry.queue += queue_towards(attachment.router, entry.target, routes_.start(-1, entry.overlay));
+      const std::int64_t credits = entry.queue;
+      const int port = router_outputs_ + entry.port;
+      // The port's queue is met once, the first channel's stands for those of all channels.
+      const auto add_channels = [&](Entry& way) {
+        const int sender = first_sender(attachment.router, way.target, routes_.start(way.intermediate, way.overlay));
+        way.queue = credits + (sender < 0 ? 0 : used_[sender]);
+        way.cycles = way.hops * (parameters_.stages + latency_[port]) + credits - used_[port] + flits_around(port) +
+                     (sender < 0 ? 0 : (way.hops - 1) * flits_around(sender));
+      };
+      add_channels(entry);
       if (other.port < 0 || entry.hops * entry.queue < other.hops * other.queue) other = entry;
       if (parameters_.routing == Routing::ugal) {
         const int middle = draw_intermediate(attachment.router, entry.target);
@@ -175,8 +194,7 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
           longer.intermediate = middle;
           longer.overlay = false;
           longer.hops = 1 + routes_.distance(attachment.router, middle) + routes_.distance(middle, entry.target);
-          longer.queue =
-              waiting(entry.port) + queue_towards(attachment.router, entry.target, routes_.start(middle, false));
+          add_channels(longer);
           if (longer.hops * longer.queue < other.hops * other.queue) other = longer;
         }
       }
@@ -185,7 +203,7 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
         best.port < 0 || entry.hops < best.hops || (entry.hops == best.hops && entry.queue < best.queue);
     if (better) best = entry;
   }
-  if (adapts && !one_port &&
+  if (adapts && !one_port && best.cycles > other.cycles &&
       static_cast<double>(best.hops * best.queue) >
           static_cast<double>(other.hops * other.queue) + parameters_.ugal_threshold) {
     best = other;
@@ -214,13 +232,13 @@ void Network::Core::choose_late(PacketState& state) {
     std::int64_t longer = 0;
     switch (parameters_.ugal_queues) {
       case UgalQueues::route:
-        least = waiting_along(from, state.target, state.route);
-        longer = waiting_along(from, state.target, other);
+        least = waiting_along(from, state.target, state.route, state.flits);
+        longer = waiting_along(from, state.target, other, state.flits);
         break;
       case UgalQueues::channel:
-        least = routes_.distance(from, state.target) * queue_towards(from, state.target, state.route);
+        least = routes_.distance(from, state.target) * waiting_at_first(from, state.target, state.route, state.flits);
         longer = (routes_.distance(from, middle) + routes_.distance(middle, state.target)) *
-                 queue_towards(from, state.target, other);
+                 waiting_at_first(from, state.target, other, state.flits);
         break;
     }
     if (static_cast<double>(least) <= static_cast<double>(longer) + parameters_.ugal_threshold) return;

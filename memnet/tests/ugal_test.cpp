@@ -51,6 +51,55 @@ TEST(Ugal, CarriesWhatTheBetterOfMinimalAndValiantRoutesDoes) {
   }
 }
 
+// Of a network that is all but idle no route is worth a detour.
+void expect_minimal(const Topology& topology, const Traffic& traffic, double rate, Parameters parameters,
+                    const std::vector<Routing>& routings) {
+  parameters.warmup_cycles = 1000;
+  parameters.measure_cycles = test::sanitized ? 2000 : 8000;
+  parameters.routing = Routing::minimal;
+  const double least = run_open_loop(topology, parameters, traffic, rate).latency.mean;
+  for (const Routing routing : routings) {
+    parameters.routing = routing;
+    const double latency = run_open_loop(topology, parameters, traffic, rate).latency.mean;
+    EXPECT_NEAR(latency, least, 0.01 * least)
+        << topology.name() << ", " << to_string(routing) << ", packets of " << traffic.flits << " at " << rate;
+  }
+}
+
+TEST(Ugal, IsMinimalWhereLittleIsOnItsWay) {
+  for (const Topology& topology :
+       {mesh({8, 8}), torus({8, 8}), flattened_butterfly({4, 4}, 4, true), dragonfly(2, 4, 2)}) {
+    for (const int flits : {1, 5}) {
+      Traffic traffic;
+      traffic.flits = flits;
+      for (const double rate : {0.01, 0.05}) {
+        expect_minimal(topology, traffic, rate, short_ugal_run(Routing::ugal), {Routing::ugal});
+        Parameters parameters = short_ugal_run(Routing::ugal);
+        parameters.ugal_queues = UgalQueues::channel;
+        if (rate < 0.02) expect_minimal(topology, traffic, rate, parameters, {Routing::ugal});
+      }
+    }
+  }
+}
+
+// GPUs with eight ports each, every one of which carries that load.
+TEST(Ugal, IsMinimalIntoAMemoryNetworkWhereLittleIsOnItsWay) {
+  for (const MemoryTopology kind :
+       {MemoryTopology::flattened_butterfly, MemoryTopology::dragonfly, MemoryTopology::sliced_butterfly}) {
+    MemoryNetwork shape;
+    shape.kind = kind;
+    const Topology topology = memory_network(shape);
+    for (const int flits : {1, 5}) {
+      Traffic traffic;
+      traffic.sources = {0, 1, 2, 3};
+      traffic.flits = flits;
+      for (const double rate : {0.01, 0.05}) {
+        expect_minimal(topology, traffic, 8 * rate, Parameters(), {Routing::adaptive, Routing::ugal});
+      }
+    }
+  }
+}
+
 // What first channels tell does not reach as far: Singh's rule is kept for what a router knows by itself.
 TEST(Ugal, KnowsLessByFirstChannels) {
   Traffic traffic;

@@ -1,98 +1,19 @@
 // One open-loop run.
 #include "memnet/src/simulation.hpp"
 
+#include "memnet/src/injection.hpp"
+
 #include <dcgn/error.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <queue>
 #include <string>
 #include <utility>
 
 namespace dcgn::memnet {
 namespace {
-
-// What was created, and of it the packets that found no room.
-struct Offer {
-  std::int64_t flits = 0;
-  std::int64_t dropped = 0;
-};
-
-// Packets at a rate: Bernoulli trials in as many slots a cycle as the source has ports, drawn as the gaps between
-// successes, so that a cycle without packets costs nothing.
-class Injection {
- public:
-  Injection(const Topology& topology, const Traffic& traffic, double rate, std::uint64_t seed)
-      : destinations_(topology, traffic), random_(seed), flits_(traffic.flits), message_class_(traffic.message_class) {
-    for (std::size_t i = 0; i < destinations_.sources().size(); ++i) {
-      const int ports = static_cast<int>(topology.terminals()[destinations_.sources()[i]].ports.size());
-      const double chance = rate / traffic.flits / ports;
-      if (!(rate >= 0 && rate <= ports)) {
-        throw Error(
-            Code::configuration, "simulate",
-            "rate is " + std::to_string(rate) + " flits per source and cycle, expected 0.." + std::to_string(ports));
-      }
-      ports_.push_back(ports);
-      chance_.push_back(chance);
-      per_log_.push_back(chance > 0 && chance < 1 ? 1 / std::log1p(-chance) : 0);
-      if (chance > 0) events_.emplace(gap(static_cast<int>(i)) - 1, static_cast<int>(i));
-    }
-  }
-
-  const Destinations& destinations() const { return destinations_; }
-  int sources() const { return static_cast<int>(destinations_.sources().size()); }
-  // The next cycle with a packet.
-  std::int64_t next() const { return events_.empty() ? INT64_MAX : events_.top().first / ports_[events_.top().second]; }
-
-  // Injects the packets of the network's cycle. One that finds `room` flits in its source queue for each of its ports,
-  // or no room in a queue with a bound, is dropped.
-  void inject(Network& network, std::uint64_t tag, std::int64_t room, Offer& offer) {
-    while (next() <= network.now()) {
-      const auto [slot, index] = events_.top();
-      events_.pop();
-      events_.emplace(slot + gap(index), index);
-      const int destination = destinations_.draw(index, random_);
-      if (destination < 0) continue;
-      const int source = destinations_.sources()[index];
-      offer.flits += flits_;
-      if (network.source_queue_flits(source, message_class_) >= room * ports_[index] ||
-          !network.can_inject(source, message_class_, flits_)) {
-        ++offer.dropped;
-      } else {
-        network.inject({source, destination, message_class_, flits_, tag});
-      }
-    }
-  }
-
- private:
-  std::int64_t gap(int index) {
-    if (chance_[index] >= 1) return 1;
-    const double trials = std::log1p(-random_.uniform()) * per_log_[index];
-    return 1 + static_cast<std::int64_t>(std::min(trials, 1e15));
-  }
-
-  // Slots are compared as cycles: those of sources with other numbers of ports are of other lengths.
-  struct Later {
-    const std::vector<int>* ports;
-    bool operator()(const std::pair<std::int64_t, int>& a, const std::pair<std::int64_t, int>& b) const {
-      const std::int64_t first = a.first / (*ports)[a.second];
-      const std::int64_t second = b.first / (*ports)[b.second];
-      return first != second ? first > second : a.second > b.second;
-    }
-  };
-
-  Destinations destinations_;
-  Random random_;
-  int flits_;
-  int message_class_;
-  std::vector<int> ports_;
-  std::vector<double> chance_;
-  std::vector<double> per_log_;  // 1 / log(1 - chance)
-  std::priority_queue<std::pair<std::int64_t, int>, std::vector<std::pair<std::int64_t, int>>, Later> events_{
-      Later{&ports_}};
-};
 
 // The counters of all channels.
 struct Loads {
@@ -201,23 +122,35 @@ class Latencies {
   std::int64_t sum_ = 0;
 };
 
-// The mean over pairs drawn as the traffic draws them.
-double mean_zero_load(const Network& network, const Traffic& traffic, const Destinations& destinations) {
+// Cycles of packets alone in the network, of pairs drawn as the traffic draws them.
+struct ZeroLoad {
+  double mean = 0;
+  double longest = 0;
+};
+
+ZeroLoad zero_load(const Network& network, const Traffic& traffic, const Destinations& destinations) {
   const Parameters& parameters = network.parameters();
   const int sources = static_cast<int>(destinations.sources().size());
   Random random(parameters.seed ^ 0x7a65726fULL);
   double sum = 0;
   int count = 0;
+  ZeroLoad result;
   for (int i = 0; i < 512; ++i) {
     const int index = random.below(sources);
     const int destination = destinations.draw(index, random);
     if (destination < 0) continue;
-    sum += static_cast<double>(network.zero_load_latency(destinations.sources()[index], destination, traffic.flits));
+    const auto cycles =
+        static_cast<double>(network.zero_load_latency(destinations.sources()[index], destination, traffic.flits));
+    sum += cycles;
+    result.longest = std::max(result.longest, cycles);
     ++count;
   }
-  if (count == 0) return 0;
-  double mean = sum / count;
-  if (parameters.routing == Routing::valiant) mean += mean - (traffic.flits - 1);
+  if (count == 0) return result;
+  result.mean = sum / count;
+  if (parameters.routing == Routing::valiant) {
+    result.mean += result.mean - (traffic.flits - 1);
+    result.longest += result.longest - (traffic.flits - 1);
+  }
   // Flits that do not fit a VC wait for credits, at worst over the longest channel.
   int longest = 0;
   for (const Channel& channel : network.topology().channels()) {
@@ -225,7 +158,10 @@ double mean_zero_load(const Network& network, const Traffic& traffic, const Dest
   }
   const double depth = parameters.vc_buffer_flits();
   const double round_trip = 2.0 * (1 + longest) + parameters.stages + parameters.credit_delay + 1;
-  return mean + std::max(0.0, traffic.flits - depth) * std::max(0.0, round_trip / depth - 1);
+  const double waiting = std::max(0.0, traffic.flits - depth) * std::max(0.0, round_trip / depth - 1);
+  result.mean += waiting;
+  result.longest += waiting;
+  return result;
 }
 
 // One run; the phases share what they count.
@@ -243,7 +179,9 @@ class Run {
         class_latency_(parameters.message_classes) {
     result_.rate = rate;
     result_.routes = network_.routes();
-    result_.zero_load_latency = mean_zero_load(network_, traffic, injection_.destinations());
+    const ZeroLoad alone = zero_load(network_, traffic, injection_.destinations());
+    depth_ = std::llround(alone.longest);
+    result_.zero_load_latency = alone.mean;
     result_.latency_limit =
         result_.zero_load_latency + std::max(parameters.latency_limit, 2 * result_.zero_load_latency);
     // Past saturation source queues would grow for as long as the run lasts. By Little's law one that stays this long
@@ -267,7 +205,7 @@ class Run {
 
  private:
   // Goes on to a cycle, with packets of a tag.
-  Offer run_until(std::int64_t end, std::uint64_t tag) {
+  Offer run_until(std::int64_t end, std::uint64_t tag, Backlog* backlog = nullptr) {
     Offer offer;
     while (network_.now() < end) {
       if (progress_ && network_.now() >= next_report_) report();
@@ -276,7 +214,7 @@ class Run {
         network_.advance(std::min(next, end));
         continue;
       }
-      if (next <= network_.now()) injection_.inject(network_, tag, room_, offer);
+      if (next <= network_.now()) injection_.inject(network_, tag, room_, offer, backlog);
       network_.step();
       if (!network_.deliveries().empty()) collect();
     }
@@ -338,8 +276,13 @@ class Run {
     const Loads before = read_loads(network_);
     const Counters counters = network_.counters();
     const EnergyMeter meter(network_);
-    const Offer offer = run_until(network_.now() + parameters_.measure_cycles, measured_tag);
     const std::int64_t cycles = parameters_.measure_cycles;
+    const std::int64_t start = network_.now();
+    const std::int64_t end = start + cycles;
+    Backlog backlog(injection_.sources(), flits_, start, cycles);
+    Offer offer = run_until(std::min(start + depth_, end), measured_tag, &backlog);
+    std::int64_t delivered = network_.counters().delivered_flits;
+    offer += run_until(end, measured_tag, &backlog);
     const double slots = static_cast<double>(cycles) * injection_.sources();
     const Loads after = read_loads(network_);
     const double offered = static_cast<double>(offer.flits);
@@ -353,16 +296,31 @@ class Run {
     result_.ejection_load = per_cycle(before.ejection, after.ejection, cycles);
     result_.energy = meter.read(network_);
     measured_packets_ = network_.counters().injected_packets - counters.injected_packets;
-    // What was offered and not delivered was dropped, or is in the network or, past saturation, in ever longer source
-    // queues. Few packets differ by chance: by the square root of their number, and by a packet each.
-    const double by_chance = 3 * std::sqrt(offered / flits_) * flits_;
     const bool overflowed = parameters_.source_queue_flits == 0 && offer.dropped > 0;
-    if (overflowed || offered - accepted > std::max(0.05 * offered, by_chance)) saturate(SaturationReason::throughput);
+    if (overflowed || backlog.grows()) {
+      saturate(SaturationReason::throughput);
+      return;
+    }
+    // What was offered and not delivered was dropped, or is in the network or, past saturation, in ever longer source
+    // queues. Deliveries are counted as much later as the longest way takes: then a network that the warm-up did not
+    // fill lacks none. Few packets differ by chance: by the square root of their number, and by a packet each.
+    const std::int64_t later = end + depth_;
+    if (later >= parameters_.max_cycles) return;
+    if (start + depth_ > end) {
+      run_until(start + depth_, 0);
+      delivered = network_.counters().delivered_flits;
+    }
+    run_until(later, 0);
+    delivered = network_.counters().delivered_flits - delivered;
+    const double by_chance = 3 * std::sqrt(offered / flits_) * flits_;
+    if (offered - static_cast<double>(delivered) > std::max(0.05 * offered, by_chance)) {
+      saturate(SaturationReason::throughput);
+    }
   }
 
   // Traffic goes on, so that the last packets measured meet what the first ones met.
   void drain() {
-    const std::int64_t most = network_.now() + 4 * std::max<std::int64_t>(parameters_.measure_cycles, 1000);
+    const std::int64_t most = network_.now() + 4 * std::max({parameters_.measure_cycles, std::int64_t{1000}, depth_});
     const std::int64_t end = std::min(parameters_.max_cycles, most);
     while (latency_.packets() < measured_packets_) {
       if (network_.now() >= end) {
@@ -394,6 +352,7 @@ class Run {
   Injection injection_;
   const Progress& progress_;
   int flits_;
+  std::int64_t depth_ = 0;  // cycles that the longest way takes a packet alone
   std::int64_t report_interval_;
   std::int64_t next_report_ = 0;
   bool measuring_ = false;

@@ -32,7 +32,7 @@ struct Energy {
 // Why a run is taken for saturated.
 enum class SaturationReason : std::uint8_t {
   none,        // it is not
-  throughput,  // what is offered does not all come through
+  throughput,  // what is offered does not all come through, of all sources together or of one
   latency,     // the mean latency is above its limit
   cycles,      // Parameters::max_cycles was reached before all that was measured had come out
 };

@@ -97,6 +97,71 @@ TEST(PastSaturation, ABoundedSourceQueueDropsAndTheRunEndsWithAFlag) {
   EXPECT_EQ(light.dropped_packets, 0);
 }
 
+Parameters run_of_8x8(std::uint64_t seed) {
+  Parameters parameters = short_run(10000);
+  parameters.stages = 3;
+  parameters.vcs_per_class = 8;
+  parameters.vc_buffer_bytes = 8 * parameters.flit_bytes;
+  parameters.seed = seed;
+  return parameters;
+}
+
+// Seven sources of a row share the channel into its diagonal router: 1/7 of a flit each, while the others get through.
+TEST(PastSaturation, OneSourceThatFallsBehindIsEnough) {
+  Traffic transpose;
+  transpose.pattern = Pattern::transpose;
+  for (const std::uint64_t seed : {1, 2}) {
+    for (const double rate : {0.13, 0.135}) {
+      const Result below = run_open_loop(mesh({8, 8}), run_of_8x8(seed), transpose, rate);
+      EXPECT_FALSE(below.saturated) << rate << ", seed " << seed << ": " << to_string(below.saturation_reason);
+    }
+    for (const double rate : {0.15, 0.16}) {
+      const Result above = run_open_loop(mesh({8, 8}), run_of_8x8(seed), transpose, rate);
+      EXPECT_EQ(above.saturation_reason, SaturationReason::throughput) << rate << ", seed " << seed;
+    }
+  }
+}
+
+// Latency is twice that at zero load at 0.42, as in the public simulator.
+TEST(PastSaturation, UniformTrafficIsOnEitherSideOfItsBound) {
+  for (const std::uint64_t seed : {1, 2}) {
+    EXPECT_FALSE(run_open_loop(mesh({8, 8}), run_of_8x8(seed), Traffic(), 0.41).saturated) << "seed " << seed;
+    EXPECT_TRUE(run_open_loop(mesh({8, 8}), run_of_8x8(seed), Traffic(), 0.46).saturated) << "seed " << seed;
+  }
+}
+
+// Two of many sources share a destination with its own packets: a third of a flit each.
+TEST(PastSaturation, ASourceThatDropsIsEnough) {
+  Traffic traffic;
+  traffic.pattern = Pattern::matrix;
+  traffic.weights.assign(256, 0);
+  for (std::size_t t = 0; t < 16; ++t) traffic.weights[t * 16 + t] = 1;
+  for (const std::size_t t : {5, 6}) {
+    traffic.weights[t * 16 + t] = 0;
+    traffic.weights[t * 16 + 9] = 1;
+  }
+  Parameters parameters = short_run(5000);
+  parameters.source_queue_flits = 20;
+  EXPECT_FALSE(run_open_loop(mesh({4, 4}), parameters, traffic, 0.30).saturated);
+  const Result full = run_open_loop(mesh({4, 4}), parameters, traffic, 0.37);
+  EXPECT_GT(full.accepted, 0.95 * full.offered);
+  EXPECT_EQ(full.saturation_reason, SaturationReason::throughput);
+}
+
+// The first packets are still on their way when the measurement starts.
+TEST(ShortWarmup, DoesNotMakeADeepNetworkSaturated) {
+  for (const std::int64_t warmup : {1, 100}) {
+    Parameters parameters = run_of_8x8(1);
+    parameters.warmup_cycles = warmup;
+    parameters.measure_cycles = 400;
+    const Result light = run_open_loop(mesh({32, 32}), parameters, Traffic(), 0.03);
+    EXPECT_FALSE(light.saturated) << warmup << " cycles: " << to_string(light.saturation_reason);
+    EXPECT_NEAR(light.latency.mean, light.zero_load_latency, 0.05 * light.zero_load_latency);
+    const Result full = run_open_loop(mesh({32, 32}), parameters, Traffic(), 0.25);
+    EXPECT_TRUE(full.saturated) << warmup << " cycles";
+  }
+}
+
 // Source queues hold a bounded number of packets, and nobody waits for those that will not come.
 TEST(PastSaturation, MemoryAndTimeDoNotGrowWithWhatIsOffered) {
   const Result result = run_open_loop(mesh({4, 4}), short_run(20000), Traffic(), 1.0);

@@ -138,6 +138,11 @@ class Network::Core {
     std::int64_t cycles = 0;  // that the hops and the queues promise
   };
 
+  struct Queues {  // of a route
+    std::int64_t flits = 0;
+    std::int64_t held_up = 0;  // of them: that wait for others
+  };
+
   static constexpr std::uint32_t sink_bit = 1U << 31;
 
   void build_ports();
@@ -159,8 +164,8 @@ class Network::Core {
   std::uint8_t draw_ties();
   int first_sender(int router, int target, RouteState state) const;
   std::int64_t flits_around(int sender) const;
-  std::int64_t waiting_along(int router, int target, RouteState state, int flits) const;
-  std::int64_t waiting_at_first(int router, int target, const RouteState& state, int flits) const;
+  Queues queues_along(int router, int target, RouteState state, int flits) const;
+  Queues queues_by_first(int router, int target, const RouteState& state, int hops, int flits) const;
   int emptiest(const Hop& hop, int turn) const;
 
   void arrive(const Slot& events);

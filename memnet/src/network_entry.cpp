@@ -99,21 +99,26 @@ std::int64_t Network::Core::flits_around(int sender) const {
   return flits;
 }
 
-// Flits of a route that wait for others: two packets at each channel would be there if nothing held them up.
-std::int64_t Network::Core::waiting_along(int router, int target, RouteState state, int flits) const {
-  std::int64_t waiting = 0;
+// What is along a route. Held up is what exceeds two packets of `flits` at a channel: so many are there if nothing
+// waits.
+Network::Core::Queues Network::Core::queues_along(int router, int target, RouteState state, int flits) const {
+  Queues queues;
   while (router != target || (state.intermediate >= 0 && state.intermediate != router)) {
     const int sender = channel_sender_[emptiest(routes_.next(router, target, state), 0)];
-    waiting += std::max<std::int64_t>(0, flits_around(sender) - std::int64_t{2} * flits);
+    const std::int64_t here = flits_around(sender);
+    queues.flits += here;
+    queues.held_up += std::max<std::int64_t>(0, here - std::int64_t{2} * flits);
     router = input_router_[receiver_[sender]];
   }
-  return waiting;
+  return queues;
 }
 
 // The same by the first channel alone, whose credits are out for as long as its flits and the credits are on their way.
-std::int64_t Network::Core::waiting_at_first(int router, int target, const RouteState& state, int flits) const {
+Network::Core::Queues Network::Core::queues_by_first(int router, int target, const RouteState& state, int hops,
+                                                     int flits) const {
   const int sender = first_sender(router, target, state);
-  return sender < 0 ? 0 : std::max<std::int64_t>(0, used_[sender] - std::int64_t{2} * flits);
+  const std::int64_t here = sender < 0 ? 0 : used_[sender];
+  return {hops * here, hops * std::max<std::int64_t>(0, here - std::int64_t{2} * flits)};
 }
 
 // -1 where the draw makes the route minimal.
@@ -228,20 +233,21 @@ void Network::Core::choose_late(PacketState& state) {
   if (middle < 0) return;
   const RouteState other = routes_.start(middle, false, state.route.ties);
   if (parameters_.routing == Routing::ugal) {
-    std::int64_t least = 0;
-    std::int64_t longer = 0;
+    Queues least;
+    Queues longer;
     switch (parameters_.ugal_queues) {
       case UgalQueues::route:
-        least = waiting_along(from, state.target, state.route, state.flits);
-        longer = waiting_along(from, state.target, other, state.flits);
+        least = queues_along(from, state.target, state.route, state.flits);
+        longer = queues_along(from, state.target, other, state.flits);
         break;
       case UgalQueues::channel:
-        least = routes_.distance(from, state.target) * waiting_at_first(from, state.target, state.route, state.flits);
-        longer = (routes_.distance(from, middle) + routes_.distance(middle, state.target)) *
-                 waiting_at_first(from, state.target, other, state.flits);
+        least = queues_by_first(from, state.target, state.route, routes_.distance(from, state.target), state.flits);
+        longer = queues_by_first(from, state.target, other,
+                                 routes_.distance(from, middle) + routes_.distance(middle, state.target), state.flits);
         break;
     }
-    if (static_cast<double>(least) <= static_cast<double>(longer) + parameters_.ugal_threshold) return;
+    if (least.held_up <= longer.held_up) return;
+    if (static_cast<double>(least.flits) <= static_cast<double>(longer.flits) + parameters_.ugal_threshold) return;
   }
   state.route = other;
 }

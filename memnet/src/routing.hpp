@@ -17,11 +17,12 @@
 // UGAL's rule: a packet takes its minimal route unless more flits, by Parameters::ugal_threshold, wait along it than
 // along one over a random router. What waits is counted over all channels of a route (UGAL-G of Kim, Dally, Scott and
 // Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology"): flits behind the channel in the next router, and of
-// packets bound for it in the router before. Two packets of the size that is routed are taken off at each channel: a
-// flit that nothing holds up is counted in both places, and would send others round an idle network. With
-// UgalQueues::channel it is what a router knows by itself, as in Singh's "Load-Balanced Routing in Interconnection
-// Networks": the channels of the route times the flits on and beyond the first (the credits that are out), less as
-// many. A terminal with one port decides when a packet is about to leave its first router. One with several decides
+// packets bound for it in the router before. A flit that nothing holds up is counted in both places, and would send
+// others round an idle network: so the minimal route must also be the one with more flits beyond two packets, of the
+// size that is routed, at each channel. With UgalQueues::channel it is what a router knows by itself, as in Singh's
+// "Load-Balanced Routing in Interconnection Networks": the channels of the route times the flits on and beyond the
+// first (the credits that are out), and times those beyond two packets.
+// A terminal with one port decides when a packet is about to leave its first router. One with several decides
 // when a packet comes, by first channels: hops are routers then, the queue counts what waits at the port too, and each
 // port's minimal route is a candidate as well. It takes none that is slower by the cycles of its hops and the flits
 // that wait at the port and the first channel. Adaptive routing is that choice without the random router.

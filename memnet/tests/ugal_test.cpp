@@ -82,6 +82,16 @@ TEST(Ugal, IsMinimalWhereLittleIsOnItsWay) {
   }
 }
 
+// Longer routes under a load that minimal ones carry easily cost all of them.
+TEST(Ugal, IsNearlyMinimalUnderUniformTraffic) {
+  for (const Topology& topology :
+       {mesh({8, 8}), torus({8, 8}), flattened_butterfly({4, 4}, 4, true), dragonfly(2, 4, 2)}) {
+    const Result minimal = run_open_loop(topology, short_ugal_run(Routing::minimal), Traffic(), 0.2);
+    const Result ugal = run_open_loop(topology, short_ugal_run(Routing::ugal), Traffic(), 0.2);
+    EXPECT_LT(ugal.latency.mean, 1.03 * minimal.latency.mean) << topology.name();
+  }
+}
+
 // GPUs with eight ports each, every one of which carries that load.
 TEST(Ugal, IsMinimalIntoAMemoryNetworkWhereLittleIsOnItsWay) {
   for (const MemoryTopology kind :

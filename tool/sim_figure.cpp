@@ -7,12 +7,17 @@
 #include "tool/sim.hpp"
 #include "tool/table.hpp"
 #include "tool/values.hpp"
+#if defined(DCGN_HAS_VGPU)
+#include "vgpu/bench/record.hpp"
+#endif
 
 #include <dcgn/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +30,8 @@ using memnet::Figure, memnet::FigureRow;
 
 struct SimFigureArguments {
   std::string number;
+  bool kernels = false;
+  std::int64_t blocks = 4096;
   memnet::FigureOptions options;
   std::int64_t seed = 1;
   JsonOption json;
@@ -51,14 +58,48 @@ void print(const Figure& figure) {
   for (const std::string& one : figure.assumed) fmt::print("  {}\n", one);
 }
 
+#if defined(DCGN_HAS_VGPU)
+// The kernels of a figure, by Table II's abbreviations. Figure 19 has larger problems: 16 times Table II's, or as large
+// as a grid and a minute of interpreting allow.
+memnet::KernelTraces record_kernels(int number, std::uint64_t blocks) {
+  const std::map<std::string, int, std::less<>> grown = {{"SCAN", 64}, {"SRAD", 16}, {"3DFD", 16},
+                                                         {"RAY", 16},  {"CP", 2},    {"BP", 16}};
+  ::setenv("DCGN_EMULATED_GPUS", "1", 1);
+  memnet::KernelTraces traces;
+  const auto& kinds = workloads::workload_kinds();
+  Progress progress("recording kernels");
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    progress.update(static_cast<int>(i), static_cast<int>(kinds.size()), kinds[i].name);
+    const std::string name = kinds[i].paper;
+    if (std::ranges::none_of(memnet::workloads(), [&](const auto& one) { return one.name == name; })) continue;
+    const auto larger = grown.find(name);
+    if (number == 19 && larger == grown.end() && name != "FWT") continue;
+    const int scale = number == 19 && larger != grown.end() ? larger->second : workloads::paper_scale;
+    traces.emplace(name, workloads::record(kinds[i], scale, blocks));
+  }
+  return traces;
+}
+#endif
+
 int run(SimFigureArguments& a) {
   const int number = std::stoi(a.number);
+  if (a.kernels && (number == 12 || number == 18))
+    throw Error(
+        Code::configuration, "sim",
+        fmt::format("figure {} --kernels: expected figure 14, 15, 16, 17 or 19: no kernel is in this one", number));
   a.options.seed = static_cast<std::uint64_t>(a.seed);
   expect_different("sim", {{"--csv", a.csv.name}, {"--plot", a.plot.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   if (const int refused = a.plot.check(); refused != exit_ok) return refused;
   a.json.open();
   Figure figure;
+#if defined(DCGN_HAS_VGPU)
+  memnet::KernelTraces traces;
+  if (a.kernels) {
+    traces = record_kernels(number, static_cast<std::uint64_t>(a.blocks));
+    a.options.traces = &traces;
+  }
+#endif
   {
     Progress progress(fmt::format("figure {}", number));
     progress.update(0);
@@ -67,6 +108,7 @@ int run(SimFigureArguments& a) {
   }
   BenchDocument document("sim figure", a.json, a.csv.on_stdout());
   document["figure"] = figure.number;
+  document["kernels"] = a.kernels;
   document["title"] = figure.title;
   document["unit"] = figure.unit;
   nlohmann::ordered_json claims = nlohmann::ordered_json::array(), plain = claims;
@@ -93,7 +135,9 @@ int run(SimFigureArguments& a) {
 constexpr const char* sim_figure_description =
     "The figures of the 2014 paper, simulated again, with the paper's values beside\n\n"
     "Ours, what the paper's text states, the deviation, whether the orderings that it states hold, and which inputs\n"
-    "are assumed. GPU kernels are not run: a workload is the traffic that its problem's size makes.\n"
+    "are assumed. GPU kernels are not run: a workload is the traffic that its problem's size makes. With --kernels "
+    "they\n"
+    "are, on an emulated GPU, and what they do to memory is what is simulated (see dcgn sim record).\n"
     "  12  channels of dFBFLY and sFBFLY              14  run times on PCIe, CMN, GMN, UMN\n"
     "  15  minimal and adaptive routing               16  run times on sliced networks\n"
     "  17  their energy                               18  the host's part, with the overlay\n"
@@ -108,6 +152,14 @@ void add_sim_figure(CLI::App& parent, Action& chosen) {
       ->type_name("")
       ->check(word_of({"12", "14", "15", "16", "17", "18", "19"}))
       ->required();
+#if defined(DCGN_HAS_VGPU)
+  app->add_flag("--kernels", a->kernels,
+                "Run kernels in place of the traffic models of figures 14 to 17 and 19; takes minutes");
+  app->add_option("--blocks", a->blocks, "With --kernels: blocks of each launch that are simulated, about; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40))
+      ->capture_default_str();
+#endif
   app->add_option("--samples", a->options.sample_requests,
                   "Requests of each GPU that are simulated; the rest is scaled")
       ->type_name("N")

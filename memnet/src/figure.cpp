@@ -43,6 +43,19 @@ void run_tasks(int count, int threads, const std::function<void(int)>& task, con
   }
 }
 
+namespace {
+
+// Blocks of all launches, and those that were recorded.
+std::pair<std::uint64_t, std::uint64_t> sampled(const base::KernelTrace& trace) {
+  std::pair<std::uint64_t, std::uint64_t> sums;
+  for (const base::KernelStep& step : trace.steps)
+    if (step.kind == base::KernelStep::Kind::launch)
+      sums.first += step.launch.block_count(), sums.second += step.launch.blocks.size();
+  return sums;
+}
+
+}  // namespace
+
 double geometric_mean(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += std::log(value);
@@ -68,13 +81,57 @@ std::vector<std::string> workload_assumptions(const std::vector<Workload>& used)
   return out;
 }
 
-std::vector<std::string> model_assumptions() {
-  return {
-      "kernels are traffic models, not run: bytes and CTAs are derived from the problem's size, instructions estimated",
-      "each GPU simulates a sample of a launch's requests; the rest goes at the pace of the sample's middle",
-      "computing and memory accesses overlap fully; 1/2 of a GPU's issue slots filled, 8 lines outstanding a CTA (one "
-      "a thread where rows are apart), 512 a GPU",
-      "pages placed at random over the clusters; a row of 2 KB, columns of 32 bytes"};
+std::vector<Subject> subjects(const FigureOptions& options, const std::vector<std::string_view>& names) {
+  std::vector<Subject> all;
+  const auto add = [&](const Workload& one) {
+    if (!options.traces) {
+      all.push_back({std::string(one.name), one, nullptr});
+    } else if (const auto found = options.traces->find(one.name); found != options.traces->end()) {
+      all.push_back({std::string(one.name), one, &found->second});
+    }
+  };
+  for (const std::string_view name : names) add(workload(name));
+  if (names.empty())
+    for (const Workload& one : workloads()) add(one);
+  return all;
+}
+
+Phase kernels_of(const Subject& subject, const MemoryNetwork& network, const SystemModel& model) {
+  return subject.trace ? network_kernel(network, model, GpuCores(), *subject.trace).phase
+                       : network_kernel(network, model, subject.workload);
+}
+Phase kernels_of(const Subject& subject, Organisation organisation, const SystemModel& model) {
+  return subject.trace ? kernel_phase(organisation, model, GpuCores(), *subject.trace).phase
+                       : kernel_phase(organisation, model, subject.workload);
+}
+
+std::vector<std::string> assumptions(const std::vector<Subject>& subjects) {
+  const std::string pages = "pages placed at random over the clusters; a row of 2 KB, columns of 32 bytes";
+  if (!subjects.empty() && subjects.front().trace) {
+    std::vector<std::string> all{
+        "kernels of our own, after the algorithms of Table II, run instruction by instruction; a sample of each "
+        "launch's "
+        "blocks is simulated, and the rest goes at its pace",
+        "cores: 4 cycles from an instruction of a warp to its next, 20 of an L1 hit, 32 lines outstanding a core; 10 "
+        "ns "
+        "from a core to the L2; 8 banks of L2; 512 requests outstanding a GPU",
+        pages};
+    for (const Subject& one : subjects)
+      if (const auto blocks = sampled(*one.trace); blocks.second < blocks.first)
+        all.push_back(one.name + ": " + std::to_string(blocks.second) + " of " + std::to_string(blocks.first) +
+                      " blocks simulated");
+    return all;
+  }
+  std::vector<Workload> used;
+  for (const Subject& one : subjects) used.push_back(one.workload);
+  return joined(
+      {"kernels are traffic models, not run: bytes and CTAs are derived from the problem's size, instructions "
+       "estimated",
+       "each GPU simulates a sample of a launch's requests; the rest goes at the pace of the sample's middle",
+       "computing and memory accesses overlap fully; 1/2 of a GPU's issue slots filled, 8 lines outstanding a CTA (one "
+       "a thread where rows are apart), 512 a GPU",
+       pages},
+      workload_assumptions(used));
 }
 
 std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {

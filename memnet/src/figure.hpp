@@ -2,9 +2,13 @@
 // for stand without one: the figures themselves are pictures.
 #pragma once
 
+#include "base/kernel_trace.hpp"
+
 #include "memnet/src/simulation.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +43,12 @@ struct Figure {
   double value(const std::string& series, const std::string& label) const;
 };
 
+// By the abbreviations of Table II.
+using KernelTraces = std::map<std::string, base::KernelTrace, std::less<>>;
+
 struct FigureOptions {
+  // Of figures 14 to 17 and 19: these kernels run in place of the traffic models of all workloads. Null: the models.
+  const KernelTraces* traces = nullptr;
   std::int64_t sample_requests = 4000;  // of each GPU in a simulation: some windows of 512
   std::uint64_t seed = 1;
   int threads = 1;         // simulations at once; 0: as many as the machine has. The figures do not depend on it

@@ -5,15 +5,14 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dcgn::memnet {
 
 Figure figure_15(const FigureOptions& options) {
-  const std::vector<std::string_view> names{"BP", "KMN", "SCAN", "CP", "CG.S", "FT.S"};
+  const std::vector<Subject> used = subjects(options, {"BP", "KMN", "SCAN", "CP", "CG.S", "FT.S"});
   const std::vector<MemoryTopology> kinds{MemoryTopology::dragonfly, MemoryTopology::flattened_butterfly};
-  std::vector<double> ns(names.size() * kinds.size() * 2);
+  std::vector<double> ns(used.size() * kinds.size() * 2);
   run_tasks(
       static_cast<int>(ns.size()), options.threads,
       [&](int task) {
@@ -25,24 +24,22 @@ Figure figure_15(const FigureOptions& options) {
         if (t % 2 == 0) model.ugal_threshold = std::numeric_limits<double>::max();
         MemoryNetwork network;
         network.kind = kinds[t / 2 % kinds.size()];
-        ns[t] = network_kernel(network, model, workload(names[t / 2 / kinds.size()])).ns;
+        ns[t] = kernels_of(used[t / 2 / kinds.size()], network, model).ns;
       },
       options.progress);
   Figure out{.number = 15, .title = "UGAL against minimal routing", .unit = "run time of MIN / run time of UGAL"};
-  std::vector<Workload> used;
   bool little = true;
-  for (std::size_t w = 0; w < names.size(); ++w) {
-    used.push_back(workload(names[w]));
+  for (std::size_t w = 0; w < used.size(); ++w) {
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::size_t t = (w * kinds.size() + k) * 2;
       const double gain = ns[t] / ns[t + 1];
       std::optional<double> paper;
-      if (names[w] == "KMN" || names[w] == "CP") {
+      if (used[w].name == "KMN" || used[w].name == "CP") {
         paper = 1.015;  // "1-2 %"
         little = little && std::abs(gain - 1) < 0.05;
       }
-      if (names[w] == "CG.S" && kinds[k] == MemoryTopology::flattened_butterfly) paper = 1.095;
-      out.rows.push_back({std::string(to_string(kinds[k])), std::string(names[w]), gain, paper});
+      if (used[w].name == "CG.S" && kinds[k] == MemoryTopology::flattened_butterfly) paper = 1.095;
+      out.rows.push_back({std::string(to_string(kinds[k])), used[w].name, gain, paper});
     }
   }
   const double uneven = out.value("dFBFLY", "CG.S");
@@ -50,9 +47,8 @@ Figure figure_15(const FigureOptions& options) {
   out.claims.push_back({"CG.S gains on dFBFLY", uneven > 1});
   out.claims.push_back({"CG.S gains more than KMN and CP on dFBFLY",
                         uneven > out.value("dFBFLY", "KMN") && uneven > out.value("dFBFLY", "CP")});
-  out.assumed = joined(
-      joined(model_assumptions(), {"MIN has the VCs that UGAL gives packets on minimal routes: those of both legs"}),
-      workload_assumptions(used));
+  out.assumed =
+      joined(assumptions(used), {"MIN has the VCs that UGAL gives packets on minimal routes: those of both legs"});
   return out;
 }
 

@@ -13,7 +13,7 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
   const std::vector<MemoryTopology> kinds{MemoryTopology::sliced_mesh, MemoryTopology::sliced_mesh_2x,
                                           MemoryTopology::sliced_torus, MemoryTopology::sliced_torus_2x,
                                           MemoryTopology::sliced_butterfly};
-  const std::vector<Workload>& used = workloads();
+  const std::vector<Subject> used = subjects(options);
   std::vector<Phase> phases(kinds.size() * used.size());
   run_tasks(
       static_cast<int>(phases.size()), options.threads,
@@ -21,7 +21,7 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
         const auto t = static_cast<std::size_t>(task);
         MemoryNetwork network;
         network.kind = kinds[t % kinds.size()];
-        phases[t] = network_kernel(network, system_of(options), used[t / kinds.size()]);
+        phases[t] = kernels_of(used[t / kinds.size()], network, system_of(options));
       },
       options.progress);
   const auto joules = [](const Phase& phase) { return phase.energy.active_pj + phase.energy.idle_pj; };
@@ -33,7 +33,7 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const Phase& mesh = phases[w * kinds.size()];
       const Phase& it = phases[w * kinds.size() + k];
-      const std::string series(to_string(kinds[k])), label(used[w].name);
+      const std::string series(to_string(kinds[k])), label = used[w].name;
       speeds[k].push_back(mesh.ns / it.ns);
       energies[k].push_back(joules(it) / joules(mesh));
       std::optional<double> paper;
@@ -89,7 +89,7 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
   const double best = energy.value("sFBFLY", "BP");
   energy.claims.push_back({"no workload saves more by sFBFLY than BP (to 2 %)",
                            best <= *std::min_element(energies[4].begin(), energies[4].end()) + 0.02});
-  speed.assumed = energy.assumed = joined(model_assumptions(), workload_assumptions(used));
+  speed.assumed = energy.assumed = assumptions(used);
   energy.assumed.emplace_back("energy of channels between HMCs and of GPUs, during kernels");
   return {std::move(speed), std::move(energy)};
 }

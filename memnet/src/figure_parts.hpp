@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -17,10 +18,24 @@ void run_tasks(int count, int threads, const std::function<void(int)>& task, con
 double geometric_mean(const std::vector<double>& values);
 
 SystemModel system_of(const FigureOptions& options);
+// What a figure runs: a recorded kernel, or a traffic model.
+struct Subject {
+  std::string name;
+  Workload workload;
+  const base::KernelTrace* trace = nullptr;
+
+  double copied_in() const { return trace ? copied(*trace, base::KernelStep::Kind::to_gpu) : workload.copied_in; }
+  double copied_out() const { return trace ? copied(*trace, base::KernelStep::Kind::to_host) : workload.copied_out; }
+};
+// In the order of `names`; none: of Table II. Where the options have traces, those that they have.
+std::vector<Subject> subjects(const FigureOptions& options, const std::vector<std::string_view>& names = {});
+Phase kernels_of(const Subject& subject, const MemoryNetwork& network, const SystemModel& model);
+Phase kernels_of(const Subject& subject, Organisation organisation, const SystemModel& model);
+// Of all that was run, what the paper does not say.
+std::vector<std::string> assumptions(const std::vector<Subject>& subjects);
+
 // "BP: one pass forward and one update" for each workload that assumes something.
 std::vector<std::string> workload_assumptions(const std::vector<Workload>& used);
-// What every simulation of kernels assumes.
-std::vector<std::string> model_assumptions();
 std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b);
 
 Figure figure_12();

@@ -226,7 +226,7 @@ bool GpuCore::issue_from(std::uint64_t warps, std::size_t first, std::int64_t no
   return false;
 }
 
-void GpuCore::cycle(std::int64_t now) {
+std::int64_t GpuCore::cycle(std::int64_t now) {
   now_ = now;
   while (!hits_.empty() && hits_.front().cycle <= now) {
     const Waiter waiter = hits_.front().waiter;
@@ -249,12 +249,13 @@ void GpuCore::cycle(std::int64_t now) {
     for (const Waiter& waiter : waiters) arrived(waiter);
   }
   if (room_) place_blocks();
-  if (resident_ == 0 && accesses_.empty()) return;
+  if (resident_ == 0 && accesses_.empty()) return next_cycle(now);
   slots_ = std::min(slots_ + gpu_.slots_a_cycle, 1 + gpu_.slots_a_cycle);
   for (; slots_ >= 1; slots_ -= 1) {
     access_cache(now);
     issue(now);
   }
+  return next_cycle(now);
 }
 
 std::int64_t GpuCore::next_cycle(std::int64_t now) const {

@@ -58,16 +58,17 @@ class GpuCore {
   GpuCore(GpuState& gpu, int number);
 
   void begin_launch();
-  void cycle(std::int64_t now);
+  // Returns the next cycle at which it does anything by itself; INT64_MAX: none, until one of those below.
+  std::int64_t cycle(std::int64_t now);
   bool idle() const { return resident_ == 0 && accesses_.empty() && writes_ == 0; }
-  // The next cycle at which it does anything by itself.
-  std::int64_t next_cycle(std::int64_t now) const;
 
   void fill(std::uint64_t line, std::int64_t cycle) { fills_.push({cycle, line}); }
   void atomic_done(Waiter waiter, std::int64_t cycle) { hits_late_.push({cycle, waiter}); }
   void write_done() { --writes_; }
 
  private:
+  std::int64_t next_cycle(std::int64_t now) const;
+
   struct Warp {
     enum class State : std::uint8_t { none, ready, waits_for_load, at_barrier, ending };
     base::WarpReader reader;

@@ -47,7 +47,8 @@ class Gpu final : public AccessSource, public GpuState {
     }
     if (!run.launch()) return;
     if (run.number() != launch_) begin_launch();
-    for (const auto& core : cores_) core->cycle(now);
+    for (std::size_t i = 0; i < wakes_.size(); ++i)
+      if (wakes_[i] <= now) wakes_[i] = cores_[i]->cycle(now);
     for (Bank& bank : banks_) serve(bank, now);
   }
   Next next(Access& access) override {
@@ -66,11 +67,14 @@ class Gpu final : public AccessSource, public GpuState {
       case Kind::load: {
         const auto found = misses_.find(access.address / cached_line_bytes);
         l2_.insert(found->first);
-        for (const int core : found->second) cores_[static_cast<std::size_t>(core)]->fill(found->first, back);
+        for (const int core : found->second) fill(core, found->first, back);
         misses_.erase(found);
         break;
       }
-      case Kind::atomic: cores_[static_cast<std::size_t>(waiting.core)]->atomic_done(waiting.waiter, back); break;
+      case Kind::atomic:
+        cores_[static_cast<std::size_t>(waiting.core)]->atomic_done(waiting.waiter, back);
+        wake(waiting.core, back);
+        break;
       default: cores_[static_cast<std::size_t>(waiting.core)]->write_done(); break;
     }
     --outstanding_;
@@ -78,8 +82,7 @@ class Gpu final : public AccessSource, public GpuState {
   std::int64_t next_cycle(std::int64_t now) const override {
     if (!run.launch()) return no_cycle;
     if (run.all_ended()) return now + 1;
-    std::int64_t next = no_cycle;
-    for (const auto& core : cores_) next = std::min(next, core->next_cycle(now));
+    std::int64_t next = std::max(now + 1, *std::min_element(wakes_.begin(), wakes_.end()));
     for (const Bank& bank : banks_)
       if (!bank.queue.empty()) next = std::min(next, std::max(now + 1, bank.queue.front().cycle));
     return next;
@@ -102,9 +105,19 @@ class Gpu final : public AccessSource, public GpuState {
     Waiter waiter;
   };
 
+  void wake(int core, std::int64_t cycle) {
+    std::int64_t& its = wakes_[static_cast<std::size_t>(core)];
+    its = std::min(its, cycle);
+  }
+  void fill(int core, std::uint64_t line, std::int64_t cycle) {
+    cores_[static_cast<std::size_t>(core)]->fill(line, cycle);
+    wake(core, cycle);
+  }
+
   void begin_launch() {
     launch_ = run.number();
     l2_.clear();
+    wakes_.assign(cores_.size(), 0);
     for (const auto& core : cores_) core->begin_launch();
   }
 
@@ -117,7 +130,7 @@ class Gpu final : public AccessSource, public GpuState {
         ++result.l2_reads;
         if (l2_.touch(request.line)) {
           ++result.l2_hits;
-          cores_[static_cast<std::size_t>(request.core)]->fill(request.line, now + l2_cycles_ + crossbar_cycles);
+          fill(request.core, request.line, now + l2_cycles_ + crossbar_cycles);
           bank.queue.pop_front();
           bank.slots -= 1;
           continue;
@@ -183,6 +196,7 @@ class Gpu final : public AccessSource, public GpuState {
   const double l2_slots_a_cycle_;
   const std::int64_t l2_cycles_;
   std::vector<std::unique_ptr<GpuCore>> cores_;
+  std::vector<std::int64_t> wakes_;                             // of each core
   std::unordered_map<std::uint64_t, std::vector<int>> misses_;  // cores that wait for a line
   std::deque<Access> to_memory_;
   std::vector<Waiting> waiting_;  // by tag

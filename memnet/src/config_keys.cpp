@@ -41,6 +41,8 @@ const std::vector<Key>& table() {
       {"topology.channels_per_node", count, "8", 1, 256, "", "memory networks: of a GPU or CPU, spread over its HMCs"},
       {"topology.vault_ports", count, "8", 1, 64, "", "memory networks: from an HMC's router to its vaults"},
       {"topology.channels_per_hmc", count, "8", 0, 64, "", "memory networks: at most so many; 0: as many as it takes"},
+      {"topology.pair_channels", count, "1", 1, 16, "",
+       "memory networks: between two clusters that are alone in a dimension of a slice"},
       {"topology.clusters_per_row", count, "4", 1, 256, "", "memory networks: slices of more are grids of such rows"},
       {"topology.gpus_per_switch", count, "0", 0, 256, "", "pcie_tree: GPUs on each switch; 0: one switch for all"},
       {"topology.bandwidth", bandwidth, "15.75", 1e-3, 1e4, "",

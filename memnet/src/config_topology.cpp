@@ -141,6 +141,8 @@ Topology generate(ConfigValues& values, const Parameters& parameters) {
   network.channels_per_node = values.whole("topology.channels_per_node");
   network.vault_ports = values.whole("topology.vault_ports");
   network.channels_per_hmc = values.whole("topology.channels_per_hmc");
+  network.pair_channels = values.whole("topology.pair_channels");
+  network.serdes_cycles = parameters.serdes_cycles();
   network.clusters_per_row = values.whole("topology.clusters_per_row");
   return at_key(values, "topology.kind", [&] { return memory_network(network); });
 }

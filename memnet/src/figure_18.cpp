@@ -40,7 +40,6 @@ Figure figure_18(const FigureOptions& options) {
   }
   out.assumed = joined({"the host waits for memory alone: its computing is left out, which widens the gaps",
                         "its misses go to random lines of all HMCs; GPUs are idle meanwhile",
-                        "the CPU's own HMCs are on its pass-through paths too",
                         "outstanding misses: CG.S 1 (indexed), FT.S 4 (ROB of 64)"},
                        workload_assumptions(used));
   return out;

@@ -66,6 +66,13 @@ bool connected(ShapeKind kind, const std::vector<int>& extents, const std::vecto
   return false;
 }
 
+// Whether the dimension in which they differ has no other clusters.
+bool alone(const std::vector<int>& extents, const std::vector<int>& a, const std::vector<int>& b) {
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    if (a[d] != b[d]) return extents[d] == 2;
+  return false;
+}
+
 // A path through all clusters of a slice that only takes steps to neighbours: row by row, there and back.
 std::vector<int> snake(const std::vector<int>& extents) {
   const int columns = extents[0];
@@ -104,6 +111,7 @@ Topology memory_network(const MemoryNetwork& network) {
   require_range("vault_ports", network.vault_ports, 1, 32);
   require_range("clusters_per_row", network.clusters_per_row, 1, 256);
   require_range("channels_per_hmc", network.channels_per_hmc, 0, 63);
+  require_range("pair_channels", network.pair_channels, 1, 16);
   if (network.channels_per_node % slices != 0) {
     fail("topology", "channels_per_node is " + std::to_string(network.channels_per_node) +
                          ", expected a multiple of the " + std::to_string(slices) + " HMCs of a cluster");
@@ -137,12 +145,20 @@ Topology memory_network(const MemoryNetwork& network) {
 
   Link off_chip;
   off_chip.serdes = true;
+  // A request pays SerDes at the HMC where it leaves the path, a reply at the CPU. The network has the former; half of
+  // the latter on each direction of the port makes the round trip exact.
+  Link of_cpu = off_chip;
+  if (overlay) {
+    of_cpu.pass_through = true;
+    of_cpu.extra_latency = network.serdes_cycles / 2;
+  }
   for (int c = 0; c < clusters; ++c) {
     const bool cpu = c < network.cpus;
     const int terminal =
         topology.add_terminal((cpu ? "cpu " + std::to_string(c) : "gpu " + std::to_string(c - network.cpus)),
                               cpu ? TerminalKind::cpu : TerminalKind::gpu, c);
-    for (int i = 0; i < network.channels_per_node; ++i) topology.attach(terminal, c * slices + i % slices, off_chip);
+    for (int i = 0; i < network.channels_per_node; ++i)
+      topology.attach(terminal, c * slices + i % slices, cpu ? of_cpu : off_chip);
   }
   for (int h = 0; h < clusters * slices; ++h) {
     const int terminal = topology.add_terminal("hmc " + std::to_string(h), TerminalKind::hmc, h / slices);
@@ -176,7 +192,8 @@ Topology memory_network(const MemoryNetwork& network) {
         if (!connected(plan.kind, extents, place[c], place[other])) continue;
         Link link = off_chip;
         link.pass_through = overlay && std::abs(position[c] - position[other]) == 1;
-        for (int i = 0; i < plan.copies; ++i) topology.add_channel(c * slices + s, other * slices + s, link);
+        const int copies = plan.copies * (alone(extents, place[c], place[other]) ? network.pair_channels : 1);
+        for (int i = 0; i < copies; ++i) topology.add_channel(c * slices + s, other * slices + s, link);
       }
     }
     if (overlay) {

@@ -211,7 +211,7 @@ std::int64_t Network::Core::zero_load_latency(int source, int destination, int f
   std::int64_t time = 1 + latency_[router_outputs_ + port];
   std::uint64_t slowest = period_[router_outputs_ + port];
   RouteState state = routes_.start(-1, overlay);
-  bool came_through = false;
+  bool came_through = sender_pass_[router_outputs_ + port] != 0;
   int count = 0;
   for (int router = from;; ++count) {
     const bool last = router == target;

@@ -293,41 +293,8 @@ KernelPhase kernel_phase(Organisation organisation, const SystemModel& model, co
                    trace, progress);
 }
 
-Topology figure_topology(const MemoryNetwork& network) {
-  const Topology plain = memory_network(network);
-  const std::vector<int>& extents = plain.shape().extents;
-  Topology topology(plain.name(), plain.shape());
-  for (const Router& router : plain.routers()) topology.add_router(router);
-  for (std::size_t c = 0; c < plain.channels().size(); c += 2) {
-    const Channel& channel = plain.channels()[c];
-    topology.add_channel(channel.from, channel.to, channel.link);
-    const std::vector<int>& a = plain.routers()[channel.from].coordinates;
-    const std::vector<int>& b = plain.routers()[channel.to].coordinates;
-    for (std::size_t d = 0; d < std::min(a.size(), extents.size()); ++d) {
-      if (a[d] != b[d] && extents[d] == 2) topology.add_channel(channel.from, channel.to, channel.link);
-    }
-  }
-  const int serdes = Parameters().serdes_cycles();
-  for (const Terminal& terminal : plain.terminals()) {
-    const int t = topology.add_terminal(terminal.name, terminal.kind, terminal.cluster);
-    for (const Port& port : terminal.ports) {
-      Link link = port.link;
-      if (terminal.kind == TerminalKind::cpu && !plain.overlays().empty() && !link.pass_through) {
-        // A request pays SerDes at the HMC where it leaves the path, a reply at the CPU. The network has the former;
-        // half of the latter on each direction of the port makes the round trip exact.
-        link.pass_through = true;
-        link.extra_latency += serdes / 2;
-      }
-      topology.attach(t, port.router, link);
-    }
-  }
-  for (const std::vector<int>& path : plain.overlays()) topology.add_overlay(path);
-  topology.set_processors_talk(plain.processors_talk());
-  return topology;
-}
-
 Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {
-  const Topology topology = figure_topology(network);
+  const Topology topology = memory_network(network);
   SystemModel its = model;
   its.hmcs_per_cluster = network.hmcs_per_cluster;
   Demand demand = kernel_demand(its, network.gpus, workload);
@@ -340,11 +307,11 @@ KernelPhase network_kernel(const MemoryNetwork& network, const SystemModel& mode
   SystemModel its = model;
   its.hmcs_per_cluster = network.hmcs_per_cluster;
   const std::vector<double> weights(static_cast<std::size_t>(network.gpus + network.cpus), 1.0);
-  return run_trace(figure_topology(network), parameters_of(its, false), memory_of(its, {weights}), cores, trace, {});
+  return run_trace(memory_network(network), parameters_of(its, false), memory_of(its, {weights}), cores, trace, {});
 }
 
 Phase network_host(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {
-  const Topology topology = figure_topology(network);
+  const Topology topology = memory_network(network);
   SystemModel its = model;
   its.hmcs_per_cluster = network.hmcs_per_cluster;
   Demand demand;

@@ -70,12 +70,6 @@ KernelPhase kernel_phase(Organisation organisation, const SystemModel& model, co
 // Bytes of a trace's copies.
 double copied(const base::KernelTrace& trace, base::KernelStep::Kind kind);
 
-// The topology of a memory network as the figures have it. The CPU's own HMCs are on its pass-through paths too (Figure
-// 13): what goes on to other clusters bypasses their routers and SerDes. And where a dimension of a slice has two
-// clusters only, as with 2 and 8 GPUs, each of its links is two channels, which HMCs have to spare: each GPU then finds
-// the bisection that four to a dimension give it.
-Topology figure_topology(const MemoryNetwork& network);
-
 // The same kernels on any memory network with GPUs in clusters, as Figures 15 to 17 and 19 compare them.
 Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, const Workload& workload);
 KernelPhase network_kernel(const MemoryNetwork& network, const SystemModel& model, const GpuCores& cores,

@@ -1,6 +1,7 @@
 // Generators of topologies: networks of nodes, and the memory networks of sections V and VI.
 #pragma once
 
+#include "memnet/src/parameters.hpp"
 #include "memnet/src/topology.hpp"
 
 #include <string_view>
@@ -46,10 +47,14 @@ struct MemoryNetwork {
   int channels_per_node = 8;  // of a GPU or CPU, spread evenly over its HMCs
   int vault_ports = 8;        // of an HMC's logic layer, each a flit a cycle
   int channels_per_hmc = 8;   // refused where the topology needs more; 0: as many as it takes
-  int clusters_per_row = 4;   // a slice of more is a grid of rows, where it divides: 8 are 4 x 2, 16 are 4 x 4
+  int pair_channels = 1;      // between two clusters that are alone in a dimension of a slice
+  int serdes_cycles = Parameters().serdes_cycles();
+  int clusters_per_row = 4;  // a slice of more is a grid of rows, where it divides: 8 are 4 x 2, 16 are 4 x 4
 };
 
-// Terminals are the processors in the order of their clusters, then the HMCs, cluster by cluster.
+// In an overlay the CPU's own HMCs are on its pass-through paths too (Figure 13): what goes on to other clusters
+// bypasses their routers and SerDes. Terminals are the processors in the order of their clusters, then the HMCs,
+// cluster by cluster.
 Topology memory_network(const MemoryNetwork& network);
 
 // Bidirectional channels between routers by formula (Figure 12).

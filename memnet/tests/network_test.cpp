@@ -86,8 +86,8 @@ TEST(Network, AddsSerdesToChannelsBetweenChips) {
   EXPECT_EQ(remote.hops, 2);
 }
 
-// Three pass-through hops: the first router is passed as any other, SerDes is paid into the path and out of it, and the
-// routers between take one stage.
+// Three pass-through hops, from the CPU's own HMC on: half of SerDes is paid into the path, all of it where it is left,
+// and the routers before that take one stage.
 TEST(Network, PassesThroughHmcsOnTheOverlay) {
   MemoryNetwork shape;
   shape.kind = MemoryTopology::overlay;
@@ -98,7 +98,7 @@ TEST(Network, PassesThroughHmcsOnTheOverlay) {
   const int last = 4 + 12;
   const Delivery delivery = send_alone(network, 0, last, 1);
   EXPECT_EQ(delivery.hops, 4);
-  EXPECT_EQ(delivery.delivered - delivery.created, (2 + 4) + 5 + 2 * 2 + (4 + 5));
+  EXPECT_EQ(delivery.delivered - delivery.created, (2 + 2) + 3 * 2 + (4 + 5));
   EXPECT_EQ(network.zero_load_latency(0, last, 1), delivery.delivered - delivery.created);
 }
 

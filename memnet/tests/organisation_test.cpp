@@ -105,7 +105,7 @@ TEST(Organisation, TheHostsRoundTripOnThePassThroughPathIsExact) {
   network.cpus = 1;
   const auto round_trips = [&](MemoryTopology kind) {
     network.kind = kind;
-    const Topology topology = figure_topology(network);
+    const Topology topology = memory_network(network);
     std::vector<std::int64_t> cycles;
     for (int cluster = 0; cluster < 4; ++cluster) {
       Network net(topology, {});
@@ -126,11 +126,12 @@ TEST(Organisation, TheHostsRoundTripOnThePassThroughPathIsExact) {
   }
 }
 
-TEST(Organisation, DimensionsOfTwoClustersHaveTwoChannelsALink) {
+TEST(Organisation, DimensionsOfTwoClustersMayHaveTwoChannelsALink) {
   for (const auto& [gpus, channels] : {std::pair{2, 8}, std::pair{4, 24}, std::pair{8, 48 + 32}, std::pair{16, 192}}) {
     MemoryNetwork network;
     network.gpus = gpus;
-    const Topology topology = figure_topology(network);
+    network.pair_channels = 2;
+    const Topology topology = memory_network(network);
     EXPECT_EQ(topology.channel_count(), channels) << gpus << " GPUs";
     std::vector<int> used(topology.routers().size(), 2);
     for (const Channel& channel : topology.channels()) ++used[channel.from];

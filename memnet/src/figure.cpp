@@ -147,7 +147,9 @@ double Figure::value(const std::string& series, const std::string& label) const 
               "figure " + std::to_string(number) + " has no row of \"" + series + "\" at \"" + label + "\"");
 }
 
-Figure figure(int number, const FigureOptions& options) {
+namespace {
+
+Figure figure_of_one_seed(int number, const FigureOptions& options) {
   switch (number) {
     case 12: return figure_12();
     case 14: return figure_14(options);
@@ -159,6 +161,37 @@ Figure figure(int number, const FigureOptions& options) {
   }
   throw Error(Code::configuration, "memnet",
               "figure " + std::to_string(number) + ", expected 12, 14, 15, 16, 17, 18 or 19");
+}
+
+}  // namespace
+
+Figure figure(int number, const FigureOptions& options) {
+  if (options.seeds < 1 || options.seeds > 1000)
+    throw Error(Code::configuration, "memnet", std::to_string(options.seeds) + " seeds, expected 1..1000");
+  std::vector<Figure> all;
+  for (int i = 0; i < options.seeds; ++i) {
+    FigureOptions its = options;
+    its.seed = options.seed + static_cast<std::uint64_t>(i);
+    if (options.progress) its.progress = [&](double share) { options.progress((i + share) / options.seeds); };
+    all.push_back(figure_of_one_seed(number, its));
+  }
+  Figure mean = all.front();
+  const double count = options.seeds;
+  for (std::size_t r = 0; r < mean.rows.size(); ++r) {
+    double sum = 0, squares = 0;
+    for (const Figure& one : all) sum += one.rows[r].ours;
+    for (const Figure& one : all) squares += std::pow(one.rows[r].ours - sum / count, 2);
+    mean.rows[r].ours = sum / count;
+    mean.rows[r].spread = options.seeds > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  }
+  for (std::size_t c = 0; c < mean.claims.size(); ++c) {
+    FigureClaim& claim = mean.claims[c];
+    claim.seeds = options.seeds;
+    claim.held =
+        static_cast<int>(std::count_if(all.begin(), all.end(), [c](const Figure& one) { return one.claims[c].holds; }));
+    claim.holds = claim.held == claim.seeds;
+  }
+  return mean;
 }
 
 std::vector<Figure> all_figures(const FigureOptions& options) {
@@ -181,8 +214,7 @@ std::string to_text(const Figure& figure) {
     }
     out += '\n';
   }
-  for (const FigureClaim& claim : figure.claims)
-    out += std::string(claim.holds ? "  holds: " : "  FAILS: ") + claim.text + '\n';
+  for (const FigureClaim& claim : figure.claims) out += "  " + std::string(claim.verdict()) + ": " + claim.text + '\n';
   for (const std::string& one : figure.assumed) out += "  assumed: " + one + '\n';
   return out;
 }

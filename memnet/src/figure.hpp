@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -18,8 +19,9 @@ namespace dcgn::memnet {
 struct FigureRow {
   std::string series;
   std::string label;            // on the x axis
-  double ours = 0;              // in the figure's unit
+  double ours = 0;              // in the figure's unit; over several seeds their mean
   std::optional<double> paper;  // in the same unit, where the text states it
+  double spread = 0;            // the standard deviation over the seeds
 
   // Ours over the paper's, less 1.
   std::optional<double> deviation() const { return paper ? std::optional(ours / *paper - 1) : std::nullopt; }
@@ -28,7 +30,12 @@ struct FigureRow {
 // An ordering that the text states.
 struct FigureClaim {
   std::string text;
-  bool holds = false;
+  bool holds = false;  // with every seed
+  int held = 0;        // with so many of `seeds`
+  int seeds = 1;
+
+  // "holds", "fails", or "undecided" where seeds differ.
+  std::string_view verdict() const { return holds ? "holds" : held == 0 ? "fails" : "undecided"; }
 };
 
 struct Figure {
@@ -50,7 +57,8 @@ struct FigureOptions {
   // Of figures 14 to 17 and 19: these kernels run in place of the traffic models of all workloads. Null: the models.
   const KernelTraces* traces = nullptr;
   std::int64_t sample_requests = 4000;  // of each GPU in a simulation: some windows of 512
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;               // of the first
+  int seeds = 1;                        // simulations of each row, each with the next seed
   int threads = 1;         // simulations at once; 0: as many as the machine has. The figures do not depend on it
   Progress progress = {};  // may be called from several threads, by one at a time
 };

@@ -255,7 +255,8 @@ ReportRow report_row(const Figure& figure, const FigureRow& row) {
           {"label", row.label},
           {"ours", row.ours},
           {"paper", cell(row.paper)},
-          {"deviation", cell(row.deviation())}};
+          {"deviation", cell(row.deviation())},
+          {"spread", row.spread}};
 }
 
 TopologySummary summarize(const Topology& topology) {

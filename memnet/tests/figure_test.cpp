@@ -130,6 +130,54 @@ TEST(Figure, AsTextSaysOursThePapersAndWhatIsAssumed) {
   EXPECT_TRUE(contains(text, "assumed: "));
 }
 
+TEST(Figure, SeedsGiveMeansAndVerdicts) {
+  FigureOptions one = quick(200), next = quick(200), both = quick(200);
+  next.seed = 2;
+  both.seeds = 2;
+  const Figure a = figure(18, one), b = figure(18, next), all = figure(18, both);
+  ASSERT_EQ(all.rows.size(), a.rows.size());
+  for (std::size_t i = 0; i < all.rows.size(); ++i) {
+    EXPECT_NEAR(all.rows[i].ours, (a.rows[i].ours + b.rows[i].ours) / 2, 1e-12);
+    EXPECT_NEAR(all.rows[i].spread, std::abs(a.rows[i].ours - b.rows[i].ours) / std::sqrt(2), 1e-12);
+  }
+  EXPECT_GT(all.rows.back().spread, 0);
+  for (std::size_t i = 0; i < all.claims.size(); ++i) {
+    EXPECT_EQ(all.claims[i].held, (a.claims[i].holds ? 1 : 0) + (b.claims[i].holds ? 1 : 0));
+    EXPECT_EQ(all.claims[i].seeds, 2);
+  }
+  EXPECT_EQ((FigureClaim{"", false, 1, 2}.verdict()), "undecided");
+  EXPECT_EQ((FigureClaim{"", false, 0, 2}.verdict()), "fails");
+  EXPECT_EQ((FigureClaim{"", true, 2, 2}.verdict()), "holds");
+  both.seeds = 0;
+  EXPECT_TRUE(contains(error_of([&] { figure(18, both); }).what(), "0 seeds, expected 1..1000"));
+}
+
+// Kernels in place of models: what is run is what the traces have.
+TEST(Figure, KernelsRunWhereThereAreTraces) {
+  dcgn::base::LaunchTrace launch{"copy", dcgn::Dim3(64), dcgn::Dim3(32), 0, {}};
+  for (unsigned b = 0; b < 64; ++b) {
+    dcgn::base::WarpWriter writer;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      writer.access(dcgn::base::WarpEvent::Kind::load, 0, {{b * 8 + i, 15}});
+      writer.use(1);
+      writer.access(dcgn::base::WarpEvent::Kind::store, 0, {{512 + b * 8 + i, 15}});
+    }
+    launch.blocks.push_back({b, {static_cast<std::uint32_t>(writer.bytes().size())}, writer.bytes()});
+  }
+  using Step = dcgn::base::KernelStep;
+  KernelTraces traces;
+  traces["SCAN"].steps = {
+      {Step::Kind::to_gpu, 65536, {}}, {Step::Kind::launch, 0, launch}, {Step::Kind::to_host, 65536, {}}};
+  traces["BP"] = traces["SCAN"];
+  FigureOptions options = quick(200);
+  options.traces = &traces;
+  const std::vector<Figure> figures = figures_16_and_17(options);
+  for (const FigureRow& row : figures[0].rows)
+    EXPECT_TRUE(row.label == "SCAN" || row.label == "BP" || row.label == "GMEAN") << row.label;
+  EXPECT_GE(figures[0].value("sFBFLY", "SCAN"), 1);
+  EXPECT_TRUE(contains(figures[0].assumed.front(), "run instruction by instruction"));
+}
+
 TEST(Figure, NamesWhatCannotBe) {
   EXPECT_TRUE(contains(error_of([] { figure(13); }).what(), "figure 13, expected 12, 14, 15, 16, 17, 18 or 19"));
   FigureOptions options;

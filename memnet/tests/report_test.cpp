@@ -139,7 +139,7 @@ TEST(Picture, HasWhatTheTopologyHas) {
   const std::string svg = topology_svg(topology, "a < b");
   EXPECT_EQ(count(svg, "<circle"), 16);
   EXPECT_EQ(count(svg, "<path"), topology.channel_count() + topology.terminal_channel_count());
-  EXPECT_EQ(count(svg, "stroke-dasharray"), 4 * 3 + 8);  // the pass-through path of each slice, and the CPU's ports on them
+  EXPECT_EQ(count(svg, "stroke-dasharray"), 4 * 3 + 8);  // each slice's pass-through path, and the CPU's ports on them
   EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
   EXPECT_EQ(count(svg, "<svg"), 1);
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");

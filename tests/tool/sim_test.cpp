@@ -227,7 +227,7 @@ TEST_F(Sim, FiguresStandBesideThePaper) {
   ASSERT_EQ(r.code, 0) << r.err;
   for (const char* part : {"Figure 12", "saving", "holds", "Assumed", "deviation"})
     EXPECT_TRUE(contains(r.out, part)) << r.out;
-  EXPECT_EQ(content_of("f.csv").rfind("figure,series,label,ours,paper,deviation\n", 0), 0U);
+  EXPECT_EQ(content_of("f.csv").rfind("figure,series,label,ours,paper,deviation,spread\n", 0), 0U);
   EXPECT_TRUE(contains(content_of("f.json"), "\"claims\""));
 }
 

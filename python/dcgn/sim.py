@@ -170,13 +170,26 @@ def topology(
     return call("topo", os.fspath(config), *_settings(settings), *picture)
 
 
-def figure(number: int, samples: int | None = None, seed: int = 1, threads: int = 0) -> Document:
+def figure(
+    number: int, samples: int | None = None, seed: int = 1, threads: int = 0, *, seeds: int = 1, kernels: bool = False
+) -> Document:
     """
     A figure of the 2014 paper: rows with `ours` and, where the text states it, `paper`; claims; what is assumed.
-    `samples` is as many requests of each GPU as the command has by default, unless it is given.
+    `samples` is as many requests of each GPU as the command has by default, unless it is given. With several `seeds`
+    rows are means, with their `spread`. With `kernels` recorded kernels run in place of traffic models.
     """
     given = [] if samples is None else ["--samples", str(samples)]
-    return call("figure", str(number), *given, "--seed", str(seed), "--threads", str(threads))
+    if kernels:
+        given.append("--kernels")
+    return call("figure", str(number), *given, "--seed", str(seed), "--seeds", str(seeds), "--threads", str(threads))
+
+
+def record(workload: str, trace: str | os.PathLike[str], scale: str | int = "paper", blocks: int = 0) -> Document:
+    """
+    Writes what a workload's kernels do to memory to the file `trace`, which a configuration's [kernels] runs. A row for
+    each launch and each copy. Of a launch about `blocks` blocks are kept; 0: all.
+    """
+    return call("record", workload, os.fspath(trace), "--scale", str(scale), "--blocks", str(blocks))
 
 
 def load(name: str | os.PathLike[str]) -> Document:

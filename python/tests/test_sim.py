@@ -126,6 +126,19 @@ class Command(unittest.TestCase):
         self.assertNotIn("--samples", str(sim.figure(12).content["command"]))
         self.assertIn("--samples 500", str(sim.figure(12, samples=500).content["command"]))
 
+    def test_figures_have_seeds(self) -> None:
+        several = sim.figure(18, samples=200, seeds=2)
+        self.assertEqual(several.content["claims"][0]["seeds"], 2)
+        self.assertGreater(several.rows[-1]["spread"], 0)
+
+    def test_kernels_are_recorded_and_run(self) -> None:
+        trace = self.config.with_name("scan.kernels")
+        recorded = sim.record("scan", trace, scale=0)
+        self.assertEqual(recorded.rows[0]["step"], "copy to the GPU")
+        config = self.config.with_name("kernels.toml")
+        config.write_text(f'[topology]\nkind = "sFBFLY"\ngpus = 2\n[kernels]\ntrace = "{trace}"\n', encoding="utf-8")
+        self.assertEqual(sim.run(config).row["launches"], 4)
+
     def test_mistakes_are_the_commands(self) -> None:
         with self.assertRaises(sim.SimulationError) as caught:
             sim.run(self.config, settings={"router.vcs_per_class": 0})

@@ -357,9 +357,11 @@ int run(SimRunArguments& a) {
     throw Error(Code::configuration, "sim",
                 fmt::format("--links {}: expected a configuration without [{}]", a.links.name, section_of(c.kind)));
   }
-  expect_different(
-      "sim",
-      {{"CONFIG", a.input.config}, {"--csv", a.csv.name}, {"--links", a.links.name}, {"--json", file_of(a.json)}});
+  expect_different("sim", {{"CONFIG", a.input.config},
+                           {"--csv", a.csv.name},
+                           {"--links", a.links.name},
+                           {"--json", file_of(a.json)},
+                           {"the trace", c.kernels.trace}});
   a.csv.open();
   a.links.open();
   const Inputs inputs = inputs_of(c);

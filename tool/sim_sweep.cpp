@@ -124,7 +124,8 @@ int run(SimSweepArguments& a) {
   Configuration c = a.input.read();
   if (c.kind != memnet::RunKind::open_loop)
     throw Error(Code::configuration, "sim",
-                fmt::format("sweep of {}: expected an open loop, without [requests], [replay] and [system]", c.file));
+                fmt::format("sweep of {}: expected an open loop, without [requests], [kernels], [replay] and [system]",
+                            c.file));
   const std::vector<double> loads = loads_of(a.loads);
   if (a.saturation && a.resolution >= 1) {
     throw Error(Code::configuration, "sim",

@@ -332,6 +332,7 @@ int run(RunArguments& a, const CLI::App& app) {
   if (!a.record.empty()) record.emplace(a.record);
   if (record && ((report && report->same_file(*record)) || (a.json.output && a.json.output->same_file(*record))))
     refuse_run(Code::configuration, fmt::format("--record {}: expected a file of its own", a.record));
+  if (a.record == "-") refuse_run(Code::configuration, "--record -: expected the name of a file");
   if (report && a.json.output && report->same_file(*a.json.output))
     refuse_run(Code::configuration,
                fmt::format("--json {}: expected another file than --report {}", a.json.file, a.report));
@@ -339,6 +340,8 @@ int run(RunArguments& a, const CLI::App& app) {
   const int code = run_program(command, [&] { set_up(a, gpus, library, folder.path()); });
   const nlohmann::ordered_json processes = read_vgpu_reports(folder.path());
   if (record && code == 0) keep_trace(folder.path(), *record, command);
+  if (record && code != 0)
+    fmt::print(stderr, "dcgn: vgpu: --record {}: not written, since the program's exit code is {}\n", a.record, code);
   a.json.write(nlohmann::ordered_json{
       {"what", "vgpu run"},
       {"program", command},

@@ -156,7 +156,7 @@ class Builder {
     p.active_pj_per_bit = values_.number("energy.active");
     p.idle_pj_per_bit = values_.number("energy.idle");
     p.seed = static_cast<std::uint64_t>(values_.wide("run.seed"));
-    if (made_.kind != RunKind::replay) p.max_cycles = values_.wide("run.max");
+    if (made_.kind != RunKind::replay && made_.kind != RunKind::kernels) p.max_cycles = values_.wide("run.max");
     if (made_.kind != RunKind::open_loop) return;
     p.warmup_cycles = values_.wide("run.warmup");
     p.measure_cycles = values_.wide("run.measure");
@@ -333,6 +333,7 @@ class Builder {
   void read_kernels() {
     KernelPlan& plan = made_.kernels;
     plan.trace = values_.word("kernels.trace");
+    if (plan.trace.empty()) values_.refuse("kernels.trace", "the name of a file");
     plan.schedule = named(values_.word("kernels.schedule"), schedules);
     plan.gpus = terminals_of(TerminalKind::gpu);
     if (plan.gpus.empty()) values_.refuse("topology.kind", "one with GPUs, which run [kernels]");
@@ -365,6 +366,7 @@ class Builder {
     system.organisation = named(values_.word("system.organisation"), organisations);
     if (values_.given("system.trace")) {
       made_.kernels.trace = values_.word("system.trace");
+      if (made_.kernels.trace.empty()) values_.refuse("system.trace", "the name of a file");
       made_.kernels.cores = read_gpu(values_);
     } else {
       system.workload = values_.has_section("workload") ? read_workload() : workload(values_.word("system.workload"));

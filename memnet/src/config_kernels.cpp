@@ -22,10 +22,12 @@ GpuCores read_gpu(ConfigValues& values) {
   gpu.l2_clock_ghz = values.number("gpu.l2_clock");
   gpu.l2_latency = values.whole("gpu.l2_latency");
   gpu.outstanding = values.whole("gpu.outstanding");
-  at_key(values, "gpu.cores", [&] {
+  try {
     gpu.validate();
-    return 0;
-  });
+  } catch (const Error& error) {  // whose text begins with the key's name
+    const std::string text = detail_of(error), key = "gpu." + text.substr(0, text.find(' '));
+    throw Error(error.code(), "configuration", values.where(key) + ": " + text);
+  }
   return gpu;
 }
 

@@ -318,7 +318,7 @@ std::int64_t System::next_cycle() const {
   std::int64_t next = Vault::never;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
-    if (!source.has_next && !source.ended) next = std::min(next, requesters_[i].source->next_cycle(network_.now()));
+    if (!source.ended) next = std::min(next, requesters_[i].source->next_cycle(network_.now()));
     if (!source.has_next || source.outstanding == requesters_[i].window) continue;
     next = std::min(next, std::max(source.next.earliest, static_cast<std::int64_t>(std::ceil(source.ready))));
   }

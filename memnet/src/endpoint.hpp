@@ -36,7 +36,7 @@ class AccessSource {
   virtual void advance(std::int64_t /*now*/) {}
   // Whose reply has come.
   virtual void completed(const Access& /*access*/, std::int64_t /*now*/) {}
-  // After `later`: the first cycle behind `now` at which it may have something by itself; INT64_MAX: never.
+  // The first cycle behind `now` at which it does anything by itself, advance() being called; INT64_MAX: never.
   virtual std::int64_t next_cycle(std::int64_t /*now*/) const { return INT64_MAX; }
 };
 

@@ -55,7 +55,7 @@ void GpuCore::place_blocks() {
     const base::BlockTrace* const trace = gpu_.run.take(gpu_.number);
     room_ = trace != nullptr;
     if (!trace) return;
-    blocks_[b] = {b * warps_of_block_, trace->warps(), trace->warps(), 0};
+    blocks_[b] = {b * warps_of_block_, trace->warps(), trace->warps()};
     ++resident_;
     for (std::size_t w = 0; w < trace->warps(); ++w) {
       Warp& warp = warps_[b * warps_of_block_ + w];
@@ -108,14 +108,18 @@ void GpuCore::settle(std::size_t index) {
   if (warp.outstanding == 0) end(index);
 }
 
+// Warps that come to the next barrier meanwhile, and are the last there, open it after this one.
 void GpuCore::open(Resident& block) {
-  block.waiting = 0;
-  for (std::size_t w = block.first; w < block.first + block.warps; ++w) {
-    // Those that come to the next barrier meanwhile are not opened again: settle() counts them anew.
-    if (warps_[w].state == Warp::State::at_barrier) warps_[w].state = Warp::State::ready, warps_[w].left = 0;
+  block.again = true;
+  if (std::exchange(block.opening, true)) return;
+  while (std::exchange(block.again, false)) {
+    block.waiting = 0;
+    for (std::size_t w = block.first; w < block.first + block.warps; ++w)
+      if (warps_[w].state == Warp::State::at_barrier) warps_[w].state = Warp::State::ready, warps_[w].left = 0;
+    for (std::size_t w = block.first; w < block.first + block.warps; ++w)
+      if (warps_[w].state == Warp::State::ready && warps_[w].left == 0) settle(w);
   }
-  for (std::size_t w = block.first; w < block.first + block.warps; ++w)
-    if (warps_[w].state == Warp::State::ready && warps_[w].left == 0) settle(w);
+  block.opening = false;
 }
 
 void GpuCore::end(std::size_t index) {
@@ -212,7 +216,7 @@ bool GpuCore::issue_from(std::uint64_t warps, std::size_t first, std::int64_t no
           parts = 0;
           for (const Touch& touch : access.touches) parts += static_cast<std::size_t>(std::popcount(touch.sectors));
         }
-        warp.loads.push_back(static_cast<std::uint16_t>(parts));
+        warp.loads.push_back(static_cast<std::uint32_t>(parts));
         warp.outstanding += static_cast<std::uint32_t>(parts);
       }
       if (!access.touches.empty()) accesses_.push_back(std::move(access));

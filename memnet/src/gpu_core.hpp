@@ -78,12 +78,13 @@ class GpuCore {
     std::uint32_t needed = 0;
     std::uint32_t outstanding = 0;
     double ready_at = 0;               // not before this
-    std::vector<std::uint16_t> loads;  // lines that are still to come, by number
+    std::vector<std::uint32_t> loads;  // lines that are still to come, by number
     std::size_t block = 0;
   };
   struct Resident {
     std::size_t first = 0, warps = 0;  // in warps_
     std::size_t live = 0, waiting = 0;
+    bool opening = false, again = false;
   };
   struct AccessOfWarp {
     std::uint32_t warp = 0, load = 0;

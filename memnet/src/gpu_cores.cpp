@@ -1,5 +1,6 @@
 #include "memnet/src/gpu_cores.hpp"
 
+#include "memnet/src/config_keys.hpp"
 #include "memnet/src/fail.hpp"
 #include "memnet/src/gpu_core.hpp"
 
@@ -49,7 +50,9 @@ class Gpu final : public AccessSource, public GpuState {
     if (run.number() != launch_) begin_launch();
     for (std::size_t i = 0; i < wakes_.size(); ++i)
       if (wakes_[i] <= now) wakes_[i] = cores_[i]->cycle(now);
-    for (Bank& bank : banks_) serve(bank, now);
+    // Each is the first in its turn: the way to memory has room for some.
+    for (std::size_t i = 0; i < banks_.size(); ++i)
+      serve(banks_[(static_cast<std::size_t>(now) + i) % banks_.size()], now);
   }
   Next next(Access& access) override {
     if (!run.launch()) return Next::end;
@@ -92,7 +95,7 @@ class Gpu final : public AccessSource, public GpuState {
     return outstanding_ == 0 &&
            std::all_of(cores_.begin(), cores_.end(), [](const auto& core) { return core->idle(); });
   }
-  void send(const L2Request& request) override { banks_[request.line % banks_.size()].queue.push_back(request); }
+  void send(const L2Request& request) override { banks_[bank_of(request.line)].queue.push_back(request); }
 
  private:
   struct Bank {
@@ -104,6 +107,9 @@ class Gpu final : public AccessSource, public GpuState {
     int core = 0;
     Waiter waiter;
   };
+
+  // Lines of a page go round the HMCs of a cluster; so that each bank's are of all HMCs, higher bits count, too.
+  std::size_t bank_of(std::uint64_t line) const { return (line ^ line >> 3 ^ line >> 6 ^ line >> 9) % banks_.size(); }
 
   void wake(int core, std::int64_t cycle) {
     std::int64_t& its = wakes_[static_cast<std::size_t>(core)];
@@ -209,13 +215,13 @@ class Gpu final : public AccessSource, public GpuState {
 void GpuCores::validate() const {
   const auto require = [](const char* key, double value, double least, double most) {
     if (value >= least && value <= most) return;
-    fail("memnet", std::string("gpu.") + key + " is " + std::to_string(value) + ", expected " + std::to_string(least) +
-                       " to " + std::to_string(most));
+    fail("gpu", std::string(key) + " is " + number_text(value) + ", expected " + number_text(least) + " to " +
+                    number_text(most));
   };
   require("cores", cores, 1, 1024);
   require("blocks_per_core", blocks_per_core, 1, 64);
   require("threads_per_core", threads_per_core, 32, 4096);
-  require("shared_memory", shared_bytes_per_core, 0, 1 << 20);
+  require("shared_memory", shared_bytes_per_core, 1, 1 << 20);
   require("clock", clock_ghz, 0.01, 100);
   require("issue_gap", issue_gap, 1, 1000);
   require("l1", l1_bytes, cached_line_bytes * l1_ways, 1 << 26);

@@ -1,6 +1,7 @@
 #include "memnet/src/kernel_run.hpp"
 
 #include "memnet/src/fail.hpp"
+#include "memnet/src/topology.hpp"
 
 #include <algorithm>
 #include <string>
@@ -25,6 +26,18 @@ int resident_blocks(const GpuCores& cores, const base::LaunchTrace& launch) {
   return most;
 }
 
+// What goes on at the pace of a sample needs one that fills the cores several times.
+constexpr std::size_t least_fillings = 3;
+void check_sample(const base::LaunchTrace& launch, std::size_t filling, std::size_t gpus) {
+  const std::size_t least = least_fillings * filling, recorded = launch.blocks.size();
+  if (recorded >= launch.block_count() || recorded >= least) return;
+  fail("memnet", "kernel " + launch.kernel + ": " + std::to_string(recorded) + " of " +
+                     std::to_string(launch.block_count()) + " blocks were recorded, expected all of them or at least " +
+                     std::to_string(least) + ", three times what the cores of " +
+                     counted(static_cast<int>(gpus), "GPU") + " hold: record it with --blocks " +
+                     std::to_string(least));
+}
+
 }  // namespace
 
 KernelRun::KernelRun(const base::KernelTrace& trace, std::size_t gpus, const GpuCores& cores, BlockSchedule schedule,
@@ -33,7 +46,7 @@ KernelRun::KernelRun(const base::KernelTrace& trace, std::size_t gpus, const Gpu
   for (const base::KernelStep& step : trace.steps) {
     if (step.kind != base::KernelStep::Kind::launch) continue;
     if (step.launch.blocks.empty()) fail("memnet", "kernel " + step.launch.kernel + ": no block was recorded");
-    static_cast<void>(resident_blocks(cores, step.launch));
+    check_sample(step.launch, gpus * static_cast<std::size_t>(cores.cores * resident_blocks(cores, step.launch)), gpus);
     launches_.push_back(&step.launch);
     blocks_ += step.launch.blocks.size();
   }
@@ -73,15 +86,11 @@ void KernelRun::ended(std::int64_t now) {
   if (++done_ % between == 0 && progress_) progress_(static_cast<double>(done_) / static_cast<double>(blocks_));
 }
 
-// What was not simulated goes at the pace at which blocks ended in the middle of the run, where that was long enough to
-// have a middle; else each filling of the cores takes as long as it did.
+// What was not simulated goes at the pace at which blocks ended in the middle of the run.
 double KernelRun::cycles_of_all(std::int64_t simulated) const {
-  const double all = static_cast<double>(launch()->block_count()), left = all - static_cast<double>(simulated_);
+  const double left = static_cast<double>(launch()->block_count()) - static_cast<double>(simulated_);
   if (left <= 0) return static_cast<double>(simulated);
-  const double filling = static_cast<double>(parts_.size()) * cores_.cores * resident_;
   const std::size_t first = simulated_ / 4, last = simulated_ * 3 / 4;
-  if (static_cast<double>(simulated_) < 3 * filling || ends_[last] <= ends_[first])
-    return static_cast<double>(simulated) * std::max(1.0, all / std::max(filling, static_cast<double>(simulated_)));
   return static_cast<double>(simulated) +
          left * static_cast<double>(ends_[last] - ends_[first]) / static_cast<double>(last - first);
 }

@@ -201,6 +201,44 @@ TEST(GpuCores, StealingEvensOutWhatChunksDoNot) {
   EXPECT_LT(stealing, 0.6 * chunks);
 }
 
+// One block's warp waits for memory again and again; the others compute meanwhile, whatever the L2 takes.
+TEST(GpuCores, OthersComputeWhileOneWaits) {
+  const auto trace = trace_of({launch_of(64, 2, [](WarpWriter& writer, unsigned b, unsigned w) {
+    if (b == 0 && w == 0) {
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        writer.access(load, 0, {{i * 64, 15}});
+        writer.use(1);
+      }
+    } else {
+      writer.issue(10000);
+    }
+  })});
+  GpuCores slow;
+  slow.l2_latency = 100;
+  const double fast = Machine(1).run(trace).cycles();
+  EXPECT_NEAR(Machine(1, slow).run(trace).cycles(), fast, 0.02 * fast);
+}
+
+TEST(GpuCores, WhatIsFasterTakesNoLonger) {
+  const auto trace = trace_of({launch_of(256, 4, [](WarpWriter& writer, unsigned b, unsigned w) {
+    for (std::uint64_t i = 0; i < 16; ++i) writer.access(store, 0, {{i * 1024 + std::uint64_t{b} * 4 + w, 15}});
+  })});
+  GpuCores model;
+  const double base = Machine(1, model).run(trace).cycles();
+  model.l2_clock_ghz = 10;
+  EXPECT_LT(Machine(1, model).run(trace).cycles(), 1.05 * base);
+  model.l1_misses = 128;
+  EXPECT_LT(Machine(1, model).run(trace).cycles(), 1.05 * base);
+}
+
+TEST(GpuCores, ManyBarriersInARow) {
+  const auto trace = trace_of({launch_of(2, 1, [](WarpWriter& writer, unsigned, unsigned) {
+    for (int i = 0; i < 300000; ++i) writer.barrier();
+    writer.issue(1);
+  })});
+  EXPECT_EQ(Machine(1).run(trace).instructions, 2);
+}
+
 TEST(GpuCores, ASampleStandsForAll) {
   const LaunchTrace all = reading(16384, 2, 4, 20);
   LaunchTrace sample = all;
@@ -230,7 +268,11 @@ TEST(GpuCores, WhatCannotBeIsRefused) {
   EXPECT_TRUE(contains(error_of([&] { Machine(1).run(large); }).what(),
                        "kernel kernel: a block has 32 threads and 50000 bytes of shared memory, expected at most "));
   EXPECT_TRUE(contains(error_of([&] { Machine(1).run(KernelTrace{}); }).what(), "without launches"));
+  LaunchTrace sample = reading(8192, 4, 1, 1);
+  std::erase_if(sample.blocks, [](const BlockTrace& b) { return !dcgn::base::is_sampled(b.number, 8192, 1024); });
+  EXPECT_TRUE(contains(error_of([&] { Machine(1).run(trace_of({sample})); }).what(),
+                       "1024 of 8192 blocks were recorded, expected all of them or at least 1536"));
   GpuCores cores;
   cores.l2_banks = 0;
-  EXPECT_TRUE(contains(error_of([&] { Machine(1, cores).run(trace); }).what(), "gpu.l2_banks is 0"));
+  EXPECT_TRUE(contains(error_of([&] { Machine(1, cores).run(trace); }).what(), "l2_banks is 0, expected 1 to 4096"));
 }

@@ -139,7 +139,29 @@ TEST_F(InterpreterRecorder, CopiesToSharedMemoryAreWaitedForWhereTheKernelDoes) 
                   "mul.wide.u32 %rd1, %t, 16; add.u64 %rd1, %rd1, %a; cp.async.cg.shared.global [%r0], [%rd1], 16;"
                   "cp.async.commit_group; cp.async.wait_group 0; mov.u32 %r2, 1;",
                   32),
-            (Texts{"8 load 0:15 1:15 2:15 3:15 use1 3"}));
+            (Texts{"8 load 0:15 1:15 2:15 3:15 1 use1 3"}));
+}
+
+TEST_F(InterpreterRecorder, GroupsOfCopiesAreWaitedForByTheirOrder) {
+  EXPECT_EQ(warps(".shared .align 16 .b32 s[256]; mov.u32 %r0, s; cp.async.ca.shared.global [%r0], [%a], 16;"
+                  "cp.async.commit_group; cp.async.ca.shared.global [%r0+16], [%a+128], 16; cp.async.commit_group;"
+                  "cp.async.wait_group 1; mov.u32 %r2, 1; cp.async.wait_group 0;",
+                  1),
+            (Texts{"5 load 0:1 2 load 1:1 1 use2 2 use1 2"}));
+}
+
+TEST_F(InterpreterRecorder, BulkCopiesTouchAllTheirLines) {
+  EXPECT_EQ(warps(".shared .align 128 .b8 s[512]; .shared .align 8 .b64 m; mov.u32 %r0, s; mov.u32 %r1, m;"
+                  "mbarrier.init.shared.b64 [%r1], 1; mbarrier.arrive.expect_tx.shared.b64 %rd5, [%r1], 384;"
+                  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%a], 384, [%r1];"
+                  "cp.async.bulk.global.shared::cta.bulk_group [%a+512], [%r0], 256;",
+                  1),
+            (Texts{"8 load 0:15 1:15 2:15 1 store 4:15 5:15 1"}));
+}
+
+TEST_F(InterpreterRecorder, BarriersOfSomeWarpsAreNoneOfTheBlock) {
+  EXPECT_EQ(warps("setp.lt.u32 %p0, %t, 64; @%p0 bar.sync 1, 64; mov.u32 %r0, 1; bar.sync 0;", 96),
+            (Texts{"8 barrier 1", "8 barrier 1", "8 barrier 1"}));
 }
 
 TEST_F(InterpreterRecorder, KeepsAllBlocksOrASample) {

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view magic = "DCGNKERN";
 constexpr std::uint64_t version = 1;
 constexpr int kind_bits = 3;
+constexpr std::uint64_t most_lines = std::uint64_t{1} << 52;
 
 void put_number(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
   for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::uint8_t>(number | 128));
@@ -68,9 +69,10 @@ class FileReader {
       fail(std::to_string(found) + " things in " + std::to_string(end_ - at_) + " bytes");
     return static_cast<std::size_t>(found);
   }
-  unsigned extent() {
+  unsigned extent(unsigned most) {
     const std::uint64_t found = number();
-    if (found == 0 || found > 0xffffffff) fail("an extent of " + std::to_string(found) + ", expected 1 to 4294967295");
+    if (found == 0 || found > most)
+      fail("an extent of " + std::to_string(found) + ", expected 1 to " + std::to_string(most));
     return static_cast<unsigned>(found);
   }
   std::string text() {
@@ -96,8 +98,12 @@ class FileReader {
 LaunchTrace read_launch(FileReader& file) {
   LaunchTrace launch;
   launch.kernel = file.text();
-  for (Dim3* const shape : {&launch.grid, &launch.block})
-    for (unsigned* const one : {&shape->x, &shape->y, &shape->z}) *one = file.extent();
+  if (std::any_of(launch.kernel.begin(), launch.kernel.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 32; }))
+    file.fail("a kernel's name with control characters");
+  launch.grid.x = file.extent(0x7fffffff);
+  for (unsigned* const one : {&launch.grid.y, &launch.grid.z}) *one = file.extent(65535);
+  for (unsigned* const one : {&launch.block.x, &launch.block.y, &launch.block.z}) *one = file.extent(1024);
   launch.shared_bytes = file.number();
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   if (threads > 1024) file.fail("blocks of " + std::to_string(threads) + " threads, expected at most 1024");
@@ -112,7 +118,7 @@ LaunchTrace read_launch(FileReader& file) {
     if (block.ends.size() != (threads + 31) / 32)
       file.fail(std::to_string(block.ends.size()) + " warps of " + std::to_string(threads) + " threads");
     std::uint64_t end = 0;
-    for (std::uint32_t& its : block.ends) its = static_cast<std::uint32_t>(end += file.number());
+    for (std::uint32_t& its : block.ends) its = static_cast<std::uint32_t>(end += file.count());
     block.bytes = file.bytes();
     if (end != block.bytes.size()) file.fail("warps of " + std::to_string(end) + " bytes, expected as many as follow");
     WarpEvent event;
@@ -188,11 +194,12 @@ bool WarpReader::next(WarpEvent& event) {
   event.count = static_cast<std::uint32_t>(head >> kind_bits);
   event.touches.clear();
   if (!has_touches(event.kind)) return true;
-  check(get_number(at_, end_, touches) && touches <= static_cast<std::uint64_t>(end_ - at_));
+  check(get_number(at_, end_, touches) && touches >= 1 && touches <= static_cast<std::uint64_t>(end_ - at_));
   for (std::uint64_t i = 0; i < touches; ++i) {
     std::uint64_t word = 0;
     check(get_number(at_, end_, word));
     last_line_ += unfolded(word >> 4);
+    check(last_line_ < most_lines && (word & 15) != 0);
     event.touches.push_back({last_line_, static_cast<std::uint8_t>(word & 15)});
   }
   return true;
@@ -203,7 +210,7 @@ bool is_sampled(std::uint64_t block, std::uint64_t blocks, std::uint64_t most) {
   // A part's run begins where the part does: block * runs / blocks is the part's number.
   const std::uint64_t part = block * sampled_runs / blocks;
   const std::uint64_t begin = (part * blocks + sampled_runs - 1) / sampled_runs;
-  return block - begin < std::max<std::uint64_t>(1, most / sampled_runs);
+  return block - begin < (most + sampled_runs - 1) / sampled_runs;
 }
 
 void write_kernel_trace(OutputFile& file, const KernelTrace& trace) {

@@ -129,6 +129,36 @@ TEST_F(KernelTraceFile, AChangedByteNeverCrashesTheReader) {
   }
 }
 
+TEST_F(KernelTraceFile, NumbersThatWouldWrapAreRefused) {
+  KernelTrace trace = example();
+  trace.steps[1].launch.block = Dim3(1U << 31, 1U << 31, 4);  // whose product is 0
+  write(trace);
+  EXPECT_TRUE(contains(error(), "an extent of 2147483648, expected 1 to 1024"));
+  trace = example();
+  trace.steps[1].launch.grid = Dim3(1, 1U << 20);
+  write(trace);
+  EXPECT_TRUE(contains(error(), "an extent of 1048576, expected 1 to 65535"));
+  trace = example();
+  trace.steps[1].launch.blocks[0].ends[0] += 1U << 31;
+  write(trace);
+  EXPECT_TRUE(contains(error(), "things in"));
+  for (const Touch& touch : {Touch{std::uint64_t{1} << 58, 1}, Touch{1, 0}}) {
+    trace = example();
+    WarpWriter writer;
+    writer.access(WarpEvent::Kind::load, 0, {touch});
+    BlockTrace& block = trace.steps[1].launch.blocks[1];
+    block.bytes = writer.bytes();
+    const auto end = static_cast<std::uint32_t>(block.bytes.size());
+    block.ends = {end, end};
+    write(trace);
+    EXPECT_TRUE(contains(error(), "block 4, warp 0: bytes that are no events"));
+  }
+  trace = example();
+  trace.steps[1].launch.kernel = "k\033[31m";
+  write(trace);
+  EXPECT_TRUE(contains(error(), "a kernel's name with control characters"));
+}
+
 TEST_F(KernelTraceFile, NamesWhatIsNone) {
   put("something else");
   EXPECT_TRUE(contains(error(), "offset 0: no kernel trace, expected \"DCGNKERN\""));

@@ -16,8 +16,11 @@ namespace dcgn::virtual_gpu::emulated {
 
 namespace {
 
+pid_t recorded_process = 0;
+
 // DCGN_VGPU_RECORD: the folder where each process writes its trace as PID.kernels, when it ends.
 void write_trace() {
+  if (getpid() != recorded_process) return;  // of a process that was forked from it
   const base::KernelTrace trace = interpreter::active_recorder()->take();
   interpreter::record_with(nullptr);
   if (trace.steps.empty()) return;
@@ -40,6 +43,7 @@ bool is_of_device(const void* memory) {
 void begin_recording() {
   static const bool once = [] {
     if (!std::getenv("DCGN_VGPU_RECORD")) return false;
+    recorded_process = getpid();
     const char* const blocks = std::getenv("DCGN_VGPU_RECORD_BLOCKS");
     // Never destroyed: kernels may run until the very end.
     interpreter::record_with(new interpreter::Recorder(blocks ? std::strtoull(blocks, nullptr, 10) : 0));

@@ -143,10 +143,13 @@ bool Decoder::asynchronous(const Qualified& q) {
     return emit(pause), true;
   }
   if (!q.is("cp")) return false;
-  if (q.has(".commit_group")) return true;
-  if (q.has(".wait_group") || q.has(".wait_all")) {  // all are there; whoever records does not tell groups apart
+  if (q.has(".commit_group") || q.has(".wait_group") || q.has(".wait_all")) {  // what was copied is there
+    if (q.has(".bulk")) return true;
     Op op = begin(*at_);
-    op.access = Access::wait_for_copies;
+    op.access = q.has(".commit_group") ? Access::commit_copies
+                : q.has(".wait_all")   ? Access::wait_for_copies
+                                       : Access::wait_for_groups;
+    if (op.access == Access::wait_for_groups) op.offset = std::stoll(std::string(operand(0).text));
     return emit(op), true;
   }
   if (!q.has(".async") || q.has(".tensor") || q.has(".mbarrier")) fail(std::string(at_->text));
@@ -176,6 +179,7 @@ bool Decoder::asynchronous(const Qualified& q) {
   op.count = with_barrier;
   op.list = (to_global ? 0 : 1) | (from_shared ? 2 : 0);
   op.run = &copy_bulk;
+  op.access = !from_shared ? Access::bulk_load : to_global ? Access::bulk_store : Access::none;
   return emit(op), true;
 }
 

@@ -65,7 +65,7 @@ void Grid::run() {
   std::vector<std::unique_ptr<Block>> resident(std::min<std::uint64_t>(blocks, each * multiprocessors));
   std::uint64_t begun = 0;
   Recorder* const recorder = active_recorder();
-  base::LaunchTrace trace{details.name, launch.grid, launch.block, shared, {}};
+  base::LaunchTrace trace{details.name, launch.grid, launch.block, details.shared_bytes + launch.shared_bytes, {}};
   std::vector<std::uint64_t> numbers(resident.size());  // of blocks, for the recorder
   const auto begin = [&](std::size_t place) {
     numbers[place] = begun;
@@ -162,7 +162,7 @@ void Block::arrive(Warp& warp, const Op& op, Mask mask) {
       ++(((predicate[one] & 1) != 0) != op.negated_predicate ? barrier.trues : barrier.falses);
     });
   }
-  if (op.count != 0) warp.wait(mask, which);
+  if (op.count != 0) warp.wait(mask, which, barrier.expected == 0 || barrier.expected >= threads);
   open_if_full(which);
 }
 

@@ -95,8 +95,12 @@ enum class Access : std::uint8_t {
   load,
   store,
   atomic,
-  copy,  // asynchronous, to shared memory: from b, c or e bytes
-  wait_for_copies
+  copy,             // asynchronous, to shared memory: from b, c or e bytes
+  bulk_load,        // from b, c bytes
+  bulk_store,       // to a, c bytes
+  commit_copies,    // a group
+  wait_for_groups,  // but the latest `offset`
+  wait_for_copies   // all
 };
 
 struct Op {

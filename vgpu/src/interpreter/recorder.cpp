@@ -17,6 +17,22 @@ std::atomic<Recorder*> active{nullptr};
 
 using Kind = base::WarpEvent::Kind;
 
+bool touches_memory(const Op& op) {
+  switch (op.access) {
+    case Access::none:
+    case Access::commit_copies:
+    case Access::wait_for_groups:
+    case Access::wait_for_copies: return false;
+    case Access::copy:
+    case Access::bulk_load:
+    case Access::bulk_store: return true;
+    case Access::load:
+    case Access::store:
+    case Access::atomic: return op.addressing == Addressing::absolute;
+  }
+  return false;
+}
+
 }  // namespace
 
 void record_with(Recorder* recorder) { active.store(recorder, std::memory_order_release); }
@@ -79,14 +95,16 @@ void WarpRecorder::touch(std::uintptr_t address, std::size_t bytes) {
 // Shared and local memory are the core's own, and constants have a cache of their own.
 void WarpRecorder::touch(Warp& warp, const Op& op, Mask mask) {
   touches_.clear();
-  const bool copies = op.access == Access::copy;
-  const Word* const base = warp.row(copies ? op.b : op.a);
-  const Word* const sizes = copies ? warp.row(op.count != 0 ? op.e : op.c) : nullptr;
+  const bool copies = op.access == Access::copy, loads_bulk = op.access == Access::bulk_load;
+  const Word* const base = warp.row(copies || loads_bulk ? op.b : op.a);
+  const Word* sizes = nullptr;
+  if (copies) sizes = warp.row(op.count != 0 ? op.e : op.c);
+  if (loads_bulk || op.access == Access::bulk_store) sizes = warp.row(op.c);
   const auto shared = reinterpret_cast<std::uintptr_t>(warp.block.shared());
   for_lanes(mask, [&](int lane) {
-    const std::uintptr_t address = base[lane] + (copies ? 0 : static_cast<Word>(op.offset));
+    const std::uintptr_t address = base[lane] + (sizes ? 0 : static_cast<Word>(op.offset));
     if (address - shared < warp.block.shared_bytes || warp.is_local(address)) return;
-    touch(address, copies ? static_cast<std::uint32_t>(sizes[lane]) : std::size_t{op.access_bytes} * op.count);
+    touch(address, sizes ? static_cast<std::uint32_t>(sizes[lane]) : std::size_t{op.access_bytes} * op.count);
   });
 }
 
@@ -100,24 +118,32 @@ void WarpRecorder::step(Warp& warp, const Op& op, Mask mask, unsigned depth) {
     if (writes_list || reads_list)
       for (std::size_t i = 0; i < op.count; ++i) use(program.rows[op.list + i], depth);
   }
-  if (op.access == Access::wait_for_copies) {
-    for (const std::uint32_t number : std::exchange(copies_, {})) {
-      writer_.issue(std::exchange(issued_, 0));
-      writer_.use(loads_ - number + 1);
-    }
+  if (op.access == Access::commit_copies || op.access == Access::wait_for_copies)
+    groups_.push_back(std::exchange(copies_, {}));
+  if (op.access == Access::wait_for_copies || op.access == Access::wait_for_groups) {
+    const std::size_t left = op.access == Access::wait_for_copies ? 0 : static_cast<std::size_t>(op.offset);
+    for (; groups_.size() > left; groups_.pop_front())
+      for (const std::uint32_t number : groups_.front()) {
+        writer_.issue(std::exchange(issued_, 0));
+        writer_.use(loads_ - number + 1);
+      }
   }
   ++issued_;
-  if (mask == 0 || op.access == Access::none || op.access == Access::wait_for_copies ||
-      op.addressing == Addressing::frame || op.addressing == Addressing::parameters ||
-      (op.addressing == Addressing::shared && op.access != Access::copy))
-    return;
+  if (mask == 0 || !touches_memory(op)) return;
   touch(warp, op, mask);
   if (touches_.empty()) return;
   writer_.issue(std::exchange(issued_, 0) - 1);
   const auto count = static_cast<std::uint32_t>(__builtin_popcount(mask));
   switch (op.access) {
     case Access::none:
+    case Access::commit_copies:
+    case Access::wait_for_groups:
     case Access::wait_for_copies: break;
+    case Access::bulk_load:
+      writer_.access(Kind::load, 0, touches_);
+      ++loads_;
+      break;
+    case Access::bulk_store:
     case Access::store: writer_.access(Kind::store, 0, touches_); break;
     case Access::copy:
       writer_.access(Kind::load, 0, touches_);
@@ -151,6 +177,7 @@ void WarpRecorder::finish(base::BlockTrace& block) {
   writer_.clear();
   pending_.clear();
   copies_.clear();
+  groups_.clear();
   loads_ = 0;
 }
 

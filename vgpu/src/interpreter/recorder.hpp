@@ -6,6 +6,7 @@
 #include "vgpu/src/interpreter/program.hpp"
 
 #include <array>
+#include <deque>
 #include <mutex>
 #include <unordered_map>
 
@@ -71,7 +72,8 @@ class WarpRecorder {
   std::uint32_t issued_ = 0;  // since the last event
   std::uint32_t loads_ = 0;
   std::vector<Pending> pending_;
-  std::vector<std::uint32_t> copies_;  // asynchronous ones
+  std::vector<std::uint32_t> copies_;              // asynchronous ones, of no group yet
+  std::deque<std::vector<std::uint32_t>> groups_;  // the oldest first
   std::vector<base::Touch> touches_;
   struct Page {
     std::uint64_t page = ~std::uint64_t{0}, number = 0;

@@ -394,7 +394,8 @@ void Warp::release(unsigned barrier, const Barrier& opened) {
   if (depth_ != depth) enter(depth);
 }
 
-void Warp::wait(Mask mask, unsigned barrier) {
+void Warp::wait(Mask mask, unsigned barrier, bool of_block) {
+  of_block_ = of_block;
   at_barrier_ |= mask;
   for_lanes(mask, [&](int lane) { barriers_[static_cast<std::size_t>(lane)] = static_cast<std::uint8_t>(barrier); });
   note_barrier();

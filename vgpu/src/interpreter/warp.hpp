@@ -130,7 +130,7 @@ class Warp {
   [[noreturn]] void fail(const Op& op, int lane, Fault::Kind kind, const std::string& what) const;
   // Of a call of this depth: where the arguments and results are.
   const CallSite& call_site(const Op& op) const { return block.grid.program.call_sites[op.list]; }
-  void wait(Mask mask, unsigned barrier);
+  void wait(Mask mask, unsigned barrier, bool of_block);
   // Those that wait at a barrier go on, with what its reduction has found.
   void release(unsigned barrier, const Barrier& opened);
   std::string describe() const;
@@ -164,7 +164,7 @@ class Warp {
   unsigned run_group(unsigned most);
   // Whether all threads that are left wait at a barrier, for the recorder.
   void note_barrier() {
-    if (recorder && live_ != 0 && (live_ & ~at_barrier_) == 0) recorder->barrier();
+    if (recorder && of_block_ && live_ != 0 && (live_ & ~at_barrier_) == 0) recorder->barrier();
   }
   // Each of them returns whether the group goes on at pc_.
   bool branch_table(const Op& op, Mask mask);
@@ -179,6 +179,7 @@ class Warp {
   [[noreturn]] void fail_alignment(const Op& op, int lane, std::uintptr_t address) const;
 
   Mask live_ = 0, at_barrier_ = 0, at_collective_ = 0;
+  bool of_block_ = false;  // the barrier that it came to last
   std::array<std::uint32_t, lanes> pcs_{};
   std::array<std::uint16_t, lanes> depths_{};
   std::array<std::uint8_t, lanes> barriers_{};  // where threads of at_barrier_ wait

@@ -133,7 +133,7 @@ const std::vector<Key>& table() {
       {"gpu.l1_latency", count, "20", 1, 10000, "", "of a hit, in cycles of the core; assumed"},
       {"gpu.l1_misses", count, "32", 1, 4096, "", "lines that a core waits for at once, and as many writes; assumed"},
       {"gpu.crossbar", time, R"("10 ns")", 0, 10000, "", "from a core to the L2 and back, each way; assumed"},
-      {"gpu.l2", bytes, R"("2 MiB")", 128, 1 << 30, "", "of a GPU: Table I"},
+      {"gpu.l2", bytes, R"("2 MiB")", 128, 1 << 29, "", "of a GPU: Table I"},
       {"gpu.l2_ways", count, "16", 1, 1024, "", "lines of a set of the L2: Table I"},
       {"gpu.l2_banks", count, "8", 1, 4096, "", "each takes a request a cycle; assumed"},
       {"gpu.l2_clock", frequency, R"("0.7 GHz")", 0.01, 100, "", "Table I"},

@@ -356,10 +356,10 @@ std::vector<ConfigLink> ConfigValues::links(std::string_view name) {
       to = whole_of((*pair)[1], key);
     } else if (const toml::table* table = element.as_table()) {
       for (const auto& [part, value] : *table) {
-        const auto quantity = [&](const char* like) {
+        const auto quantity = [&, &what = value, &its = part](const char* like) {
           const Key& same = key_of(like);
-          const auto read = quantity_of(value, same, content_->clock_ghz, content_->gbytes_per_flit);
-          if (!read) refuse_element(std::string(part.str()) + " to be " + expected_value(same));
+          const auto read = quantity_of(what, same, content_->clock_ghz, content_->gbytes_per_flit);
+          if (!read) refuse_element(std::string(its.str()) + " to be " + expected_value(same));
           return read;
         };
         if (part == "from") {

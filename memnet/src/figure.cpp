@@ -123,6 +123,7 @@ std::vector<std::string> assumptions(const std::vector<Subject>& subjects) {
     return all;
   }
   std::vector<Workload> used;
+  used.reserve(subjects.size());
   for (const Subject& one : subjects) used.push_back(one.workload);
   return joined(
       {"kernels are traffic models, not run: bytes and CTAs are derived from the problem's size, instructions "

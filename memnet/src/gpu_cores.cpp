@@ -229,7 +229,7 @@ void GpuCores::validate() const {
   require("l1_latency", l1_latency, 1, 10000);
   require("l1_misses", l1_misses, 1, 4096);
   require("crossbar", crossbar_ns, 0, 10000);
-  require("l2", l2_bytes, cached_line_bytes * l2_ways, 1 << 30);
+  require("l2", l2_bytes, cached_line_bytes * l2_ways, 1 << 29);
   require("l2_ways", l2_ways, 1, 1024);
   require("l2_banks", l2_banks, 1, 4096);
   require("l2_clock", l2_clock_ghz, 0.01, 100);

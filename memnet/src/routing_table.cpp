@@ -294,7 +294,7 @@ void RouteTable::build_up_down() {
     };
     reach(target, 0);
     reach(down + target, 0);
-    for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t i = 0; i < order.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows meanwhile
       const int node = order[i];
       const int router = node < down ? node : node - down;
       // Backwards: a channel from here leads up where the one to here leads down.

@@ -10,8 +10,7 @@
 #include <vector>
 
 using dcgn::Launch;
-using dcgn::base::BlockTrace, dcgn::base::KernelTrace, dcgn::base::LaunchTrace, dcgn::base::WarpEvent,
-    dcgn::base::WarpReader;
+using dcgn::base::KernelTrace, dcgn::base::LaunchTrace, dcgn::base::WarpEvent, dcgn::base::WarpReader;
 using dcgn::test::run_kernel;
 using dcgn::virtual_gpu::interpreter::record_with, dcgn::virtual_gpu::interpreter::Recorder;
 

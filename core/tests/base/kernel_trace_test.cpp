@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -47,7 +49,8 @@ KernelTrace example() {
 
 class KernelTraceFile : public testing::Test {
  protected:
-  KernelTraceFile() : path_(testing::TempDir() + "/kernel_trace_test.trace") {}
+  // Tests run side by side, each in a process of its own.
+  KernelTraceFile() : path_(testing::TempDir() + "/kernel_trace_test_" + std::to_string(getpid()) + ".trace") {}
   ~KernelTraceFile() override { std::filesystem::remove(path_); }
   void write(const KernelTrace& trace) const {
     OutputFile file(path_);

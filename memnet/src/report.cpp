@@ -152,7 +152,7 @@ ReportRow report_row(const Configuration& configuration, const LaunchResult& lau
 ReportRow report_row(const Configuration& configuration, const KernelResult& result) {
   const Parameters& p = configuration.parameters;
   const auto share = [](std::int64_t part, std::int64_t all) {
-    return all > 0 ? Cell(static_cast<double>(part) / static_cast<double>(all)) : Cell();
+    return all > 0 ? Cell(static_cast<double>(part) / static_cast<double>(all)) : Cell(std::monostate());
   };
   std::uint64_t blocks = 0, simulated = 0;
   for (const LaunchResult& launch : result.launches) blocks += launch.blocks, simulated += launch.simulated_blocks;

@@ -130,6 +130,20 @@ TEST(Report, LoadsHaveARowForEachDirection) {
   EXPECT_EQ(count(csv, "\n"), 2);
 }
 
+TEST(Report, SharesOfNothingAreNone) {
+  Configuration configuration;
+  KernelResult kernels;
+  kernels.l1_reads = 4;
+  kernels.l1_hits = 1;
+  for (const auto& [name, cell] : report_row(configuration, kernels)) {
+    if (name == "l1_hit_share") {
+      EXPECT_EQ(cell, Cell(0.25));
+    } else if (name == "l2_hit_share") {
+      EXPECT_EQ(cell, Cell(std::monostate()));
+    }
+  }
+}
+
 TEST(Picture, HasWhatTheTopologyHas) {
   MemoryNetwork network;
   network.gpus = 3;

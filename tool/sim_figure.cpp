@@ -201,7 +201,7 @@ void add_sim_figure(CLI::App& parent, Action& chosen) {
                           "  dcgn sim figure 16 --plot figure16.png\n"
                           "  dcgn sim figure 15 --seeds 10\n"
                           "  dcgn sim figure 19 --samples 500 --json figure19.json\n"
-                          "  dcgn sim figure 17 --kernels --blocks 2048\n\n") +
+                          "  dcgn sim figure 17 --kernels\n\n") +
               exit_codes_help);
   app->callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }

@@ -276,6 +276,11 @@ KernelResult run_kernels(const Topology& topology, const Parameters& parameters,
   }
   result.network = run_closed_loop(topology, parameters, memory, requesters);
   result.launches = run.results();
+  if (run.launch()) {
+    fail("memnet", "launch " + std::to_string(run.number()) + ", " + run.launch()->kernel +
+                       ", has not ended by cycle " + std::to_string(result.network.cycles) +
+                       ", expected a trace that takes fewer");
+  }
   result.energy = energy_of_all(result.network, parameters, result.all_requests(), result.cycles());
   return result;
 }

@@ -180,6 +180,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   Buffer* buffer_reached_from(std::uintptr_t address) {
     return const_cast<Buffer*>(std::as_const(*this).buffer_reached_from(address));
   }
+  // Whether it lies in a buffer's guards: Range::is_guarded().
+  bool is_guard(std::uintptr_t address) const;
   // Those that a kernel may write which is given this address, and adds or subtracts no more than a page.
   std::vector<Buffer*> buffers_near(std::uintptr_t address);
   // What was copied of all buffers is no more what they hold.

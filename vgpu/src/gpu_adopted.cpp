@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace dcgn::virtual_gpu {
@@ -29,6 +30,15 @@ void Gpu::prepare_whole(Stream& stream, const Kernel& kernel, const Launch& laun
   ++statistics.whole;
 }
 
+bool Gpu::is_guard(std::uintptr_t address) const {
+  const std::uintptr_t page = machine_->page_bytes();
+  const auto is_near = [&](const auto& one) {
+    return one.second.range->is_guarded() && address + page - one.first < one.second.pages.bytes() + 2 * page;
+  };
+  const auto after = buffers_.upper_bound(address);
+  return (after != buffers_.end() && is_near(*after)) || (after != buffers_.begin() && is_near(*std::prev(after)));
+}
+
 const LoadedCode::Traits& Gpu::traits(const Kernel& kernel) const { return kernel.code_->traits(kernel.index_); }
 
 std::string Gpu::why_whole(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
@@ -39,7 +49,7 @@ std::string Gpu::why_whole(const Kernel& kernel, const Launch& launch, const std
       if (!memory.may_be_pointer(kernel.info().parameters[a].offset + at)) continue;
       std::uintptr_t address = 0;
       std::memcpy(&address, static_cast<const std::byte*>(arguments[a].value) + at, sizeof address);
-      if (address == 0 || buffer_reached_from(address)) continue;
+      if (address == 0 || buffer_reached_from(address) || is_guard(address)) continue;
       const MemoryKind kind = machine_->memory_at(address);
       const std::string argument = "argument " + std::to_string(a + 1);
       if (kind == MemoryKind::host && memory.atomics) return "atomics on memory of the host, by " + argument;

@@ -40,7 +40,7 @@ Buffer* Gpu::buffer_with(const void* address) {
   return const_cast<Buffer*>(buffer_with(address, begin));
 }
 
-// Behind a buffer nothing has an address for a page (Machine::reserve()), so an address right behind it is of no other.
+// Behind a buffer no other has an address for a page (Range::is_guarded()), so an address right behind it is its own.
 const Buffer* Gpu::buffer_reached_from(std::uintptr_t address) const {
   const auto after = buffers_.upper_bound(address);
   if (after == buffers_.begin()) return nullptr;

@@ -27,6 +27,9 @@ class Range {
   virtual void move(const PageMap& from, const PageMap& to) = 0;
   // All parts get to reach it that Machine::wake() has woken.
   virtual void share() {}
+  // Whether the page before it and the one behind it are memory, of no use, that all parts reach: a kernel may read a
+  // little outside of an array, as it may of one GPU's memory. Else the page behind it is free.
+  virtual bool is_guarded() const { return false; }
 };
 
 // A moment of a part's stream, always of the same part.
@@ -170,7 +173,6 @@ class Machine {
   // Of a machine that was made asleep, nothing but memory of part 0 is used before. Throws what making one awake does.
   virtual void wake() {}
   virtual bool awake() const { return true; }
-  // Behind it, a page of addresses is left free.
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
   virtual std::unique_ptr<Parts> make_parts(void* first = nullptr) = 0;
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;

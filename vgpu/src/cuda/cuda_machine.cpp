@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <utility>
 
 namespace dcgn::virtual_gpu {
@@ -27,9 +28,11 @@ std::vector<int> indices_of(const std::vector<Device>& devices) {
 
 class CudaRange final : public Range {
  public:
-  CudaRange(const std::vector<Device>& devices, const bool& awake, const PageMap& pages)
+  CudaRange(const std::vector<Device>& devices, const bool& awake, const PageMap& pages,
+            const device::PhysicalMemory& guard)
       : devices_(devices), awake_(awake), range_(pages.bytes(), gap_of(pages)), memory_(create(pages)) {
     range_.map(memory_, users());
+    range_.guard(guard, users());
   }
 
   void* address() const override { return range_.address(); }
@@ -53,6 +56,7 @@ class CudaRange final : public Range {
     range_.map(memory_, users());
   }
   void share() override { range_.share(users()); }
+  bool is_guarded() const override { return range_.is_guarded(); }
 
  private:
   std::vector<int> users() const { return awake_ ? indices_of(devices_) : std::vector<int>{devices_.front().index()}; }
@@ -235,7 +239,9 @@ class CudaMachine final : public Machine {
   bool gains_by_threads() const override { return parts() > 2; }
   std::size_t page_bytes() const override { return page_bytes_; }
   std::unique_ptr<Range> reserve(const PageMap& pages) override {
-    return std::make_unique<CudaRange>(devices(), awake_, pages);
+    // Of what is written there nothing is ever read that a program could rely on, so one page serves all.
+    if (!guard_) guard_.emplace(devices().front().index(), page_bytes_);
+    return std::make_unique<CudaRange>(devices(), awake_, pages, *guard_);
   }
   std::unique_ptr<Parts> make_parts(void* first) override { return std::make_unique<CudaParts>(devices(), first); }
   std::unique_ptr<Marker> make_marker(int part) override {
@@ -278,6 +284,7 @@ class CudaMachine final : public Machine {
 
   const std::size_t page_bytes_;
   std::vector<CUcontext> contexts_;
+  std::optional<device::PhysicalMemory> guard_;
   bool awake_ = false;
 };
 

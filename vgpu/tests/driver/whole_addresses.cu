@@ -1,6 +1,9 @@
 // Steps of whole_program.cu about addresses of what each GPU has of its own, and the host's memory.
 #include "whole_program.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace {
 
 // First contents that lead to functions, which are the whole module's: they tell their block.
@@ -166,9 +169,28 @@ void heap_of_left() {
   for (int i = 0; i < n * many; ++i) expect(all[i] == i / n + i % n, "memory of malloc in a module that is left");
 }
 
+// A little outside of an array, where other arrays lie: what it reads there it does not use.
+__global__ void add_neighbours(const volatile int* data, int* to, int n) {
+  const int i = static_cast<int>(thread_number()), left = data[i - 1], right = data[i + 1];
+  to[i] = (i == 0 ? 0 : left) + (i == n - 1 ? 0 : right);
+}
+void outside() {
+  std::array<int*, 7> arrays;
+  for (int*& one : arrays) one = allocate<int>(large);
+  std::sort(arrays.begin(), arrays.end());
+  CHECK(cudaMemset(arrays[3], 1, large * sizeof(int)));
+  add_neighbours<<<blocks, 256>>>(arrays[3], arrays[1], large);
+  const std::vector<int> all = read(arrays[1], large);
+  for (int i = 0; i < large; ++i)
+    expect(all[i] == (i == 0 || i == large - 1 ? 0x01010101 : 0x02020202), "reads outside of an array");
+}
+
 }  // namespace
 
 Steps steps_of_addresses() {
-  return {STEP(tables_of_functions), STEP(either_of_two),         STEP(system_atomics), STEP(atomics_behind),
-          STEP(atomics_in_packed),   STEP(unasked_shared_memory), STEP(memory_of_host), STEP(heap_of_left)};
+  return {
+      STEP(tables_of_functions), STEP(either_of_two),     STEP(system_atomics),
+      STEP(atomics_behind),      STEP(atomics_in_packed), STEP(memory_of_host),
+      STEP(heap_of_left),        STEP(outside),           STEP(unasked_shared_memory),
+  };
 }

@@ -62,8 +62,11 @@ PhysicalMemory::~PhysicalMemory() {
   if (bytes_ != 0) static_cast<void>(driver().memory_release(handle_));
 }
 
-AddressRange::AddressRange(std::size_t bytes, std::size_t gap) : bytes_(bytes + 2 * gap) {
-  if (gap != 0 && driver().address_reserve(&begin_, bytes_, 0, 0, 0) == CUDA_SUCCESS) {
+AddressRange::AddressRange(std::size_t bytes, std::size_t gap)
+    : inside_(bytes),
+      bytes_(bytes + 2 * gap),
+      has_gaps_(gap != 0 && driver().address_reserve(&begin_, bytes_, 0, 0, 0) == CUDA_SUCCESS) {
+  if (has_gaps_) {
     address_ = begin_ + gap;
     return;
   }
@@ -74,6 +77,8 @@ AddressRange::AddressRange(std::size_t bytes, std::size_t gap) : bytes_(bytes + 
 
 AddressRange::~AddressRange() {
   if (mapped_ != 0) static_cast<void>(driver().memory_unmap(address_, mapped_));
+  if (guard_bytes_ != 0)
+    for (const CUdeviceptr guard : guards(guard_bytes_)) static_cast<void>(driver().memory_unmap(guard, guard_bytes_));
   static_cast<void>(driver().address_free(begin_, bytes_));
 }
 
@@ -95,8 +100,22 @@ void AddressRange::share(const std::vector<int>& devices) {
     one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     access.push_back(one);
   }
-  check_driver(driver().memory_set_access(address_, mapped_, access.data(), access.size()), "allocate",
-               "cuMemSetAccess", devices.front());
+  check_driver(
+      driver().memory_set_access(address_ - guard_bytes_, mapped_ + 2 * guard_bytes_, access.data(), access.size()),
+      "allocate", "cuMemSetAccess", devices.front());
+}
+
+void AddressRange::guard(const PhysicalMemory& memory, const std::vector<int>& devices) {
+  if (!has_gaps_) return;
+  const auto [before, behind] = guards(memory.bytes());
+  const auto map = [&](CUdeviceptr at) { return driver().memory_map(at, memory.bytes(), 0, memory.handle(), 0); };
+  check_driver(map(before), "allocate", "cuMemMap", devices.front());
+  if (const CUresult result = map(behind); result != CUDA_SUCCESS) {
+    static_cast<void>(driver().memory_unmap(before, memory.bytes()));
+    check_driver(result, "allocate", "cuMemMap", devices.front());
+  }
+  guard_bytes_ = memory.bytes();
+  share(devices);
 }
 
 void AddressRange::unmap() {

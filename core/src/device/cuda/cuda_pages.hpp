@@ -3,6 +3,7 @@
 
 #include "cuda_driver.hpp"
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -40,15 +41,22 @@ class AddressRange {
   void* address() const { return reinterpret_cast<void*>(address_); }
   // Gives memory an address, in the order in which it is to lie, until all has one; then `devices` may use it.
   void map(const std::vector<PhysicalMemory>& memory, const std::vector<int>& devices);
+  // Has this memory lie before and behind it as well, in the gaps, once all has an address. Without gaps, does nothing.
+  void guard(const PhysicalMemory& memory, const std::vector<int>& devices);
+  bool is_guarded() const { return guard_bytes_ != 0; }
   // They may use it, too, from now on.
   void share(const std::vector<int>& devices);
   // Takes it off again. No kernel may use it.
   void unmap();
 
  private:
+  std::array<CUdeviceptr, 2> guards(std::size_t bytes) const { return {address_ - bytes, address_ + inside_}; }
+
+  const std::size_t inside_;
   std::size_t bytes_;  // with the gaps
   CUdeviceptr begin_ = 0, address_ = 0;
-  std::size_t mapped_ = 0;
+  std::size_t mapped_ = 0, guard_bytes_ = 0;  // of one guard
+  const bool has_gaps_;
 };
 
 }  // namespace dcgn::device

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace dcgn::virtual_gpu {
 
@@ -30,8 +31,10 @@ void SplitPolicy::Times::add(double per_block) {
 
 // Launches that are timed: the second, since the first loads code, and then ever fewer. To time one costs some
 // microseconds, so of those that are short few are, and none while the first time is not known yet.
-bool SplitPolicy::is_timed(const Kind& kind, std::uint64_t number) const {
-  if (number == 2) return true;
+bool SplitPolicy::is_timed(Kind& kind) const {
+  const std::uint64_t number = kind.recent;
+  if (number < 2 || (local_ && !is_watched())) return false;
+  if (!std::exchange(kind.was_timed, true)) return true;
   if (number < (is_short(kind) ? 64 : kind.of(Form::local).count() == 0 && local_ ? 8 : 3)) return false;
   if (is_short(kind)) return is_power_of_two(number) || number % 512 == 0;
   // A trial is short, as is the time before it, and decides for long: all that takes long is timed.
@@ -76,11 +79,11 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     if (may_gain(kind)) candidates_s_ += seconds;
     if (is_new(kind)) new_s_ += seconds;
     if (!wants_idle_) look_locally();
-    return {false, is_timed(kind, kind.recent)};
+    return {false, is_timed(kind)};
   }
   if (local.count() == 0) unknown_s_ += seconds;
   if (!wants_idle_ && (kind.recent < 8 || kind.recent % 8 == 0)) look_spread();
-  if (!may_gain(kind)) return {false, is_timed(kind, kind.recent)};
+  if (!may_gain(kind)) return {false, is_timed(kind)};
   if (!kind.settled) {
     if (split.count() < tries) return {true, kind.recent > 1};
     const bool clear = local.count() != 0 && split.middle() <= clearly_faster * local.middle();
@@ -88,7 +91,7 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     kind.stays_whole = !clear && spread.middle() < split.middle();
     kind.settled = true;
   }
-  return {!kind.stays_whole, is_timed(kind, kind.recent)};
+  return {!kind.stays_whole, is_timed(kind)};
 }
 
 void SplitPolicy::note_time(Kind& kind, Form form, double blocks, double seconds) {
@@ -249,6 +252,7 @@ void SplitPolicy::moved(Move move, double seconds, double now) {
       kind.decided_per_block = kind.of(Form::local).middle();
     }
     kind.recent = 0;
+    kind.was_timed = false;
   }
   begin_window();
   local_ = !to_spread;

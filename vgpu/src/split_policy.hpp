@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <string>
 
 namespace dcgn::virtual_gpu {
@@ -22,6 +23,7 @@ class SplitPolicy {
   enum class Move { none, spread, gather };
 
   struct Settings {
+    double least_busy_s = 10e-3;   // before a program has been busy as long, nothing is timed: no trial could pay yet
     double shortest_s = 50e-6;     // a launch that takes less is not worth splitting
     double least_share = 0.3;      // of the time, that has to be in kernels that may be split
     double gain = 0.95;            // split, the mix takes this much of its time or less, to begin with
@@ -60,6 +62,7 @@ class SplitPolicy {
     // Of the window that is looked at.
     double blocks = 0, last_blocks = 0, weight = 0;  // weight: the blocks before it was tried
     std::uint64_t recent = 0;                        // launches since the buffers were moved last
+    bool was_timed = false;                          // one of them, at least
     bool stays_whole = false;                        // on spread buffers, this form is faster
     bool settled = false;                            // and that is known
     bool decided = false;                            // was there when it was decided to be local
@@ -90,6 +93,9 @@ class SplitPolicy {
   // It could not be split after all.
   void note_whole(Kind& kind) { kind.can_split = false; }
 
+  // How long the program has made launches and waited for them, as long as it is the least that is asked for.
+  void set_busy(double seconds) { busy_s_ = seconds; }
+  bool is_watched() const { return busy_s_ >= settings_.least_busy_s; }
   // All buffers together; and what a trial costs once, besides.
   void set_bytes(std::size_t bytes) { bytes_ = bytes; }
   void set_once(double seconds) { once_s_ = seconds; }
@@ -118,7 +124,7 @@ class SplitPolicy {
     return scale_ * (settings_.fixed_cost_s + settings_.cost_per_byte * static_cast<double>(bytes_));
   }
   bool may_gain(const Kind& kind) const;
-  bool is_timed(const Kind& kind, std::uint64_t number) const;
+  bool is_timed(Kind& kind) const;
   bool is_new(const Kind& kind) const;
   void look_locally();
   void look_spread();
@@ -136,6 +142,7 @@ class SplitPolicy {
   bool local_ = true, stopped_ = false, wants_idle_ = false;
   enum class Phase { watching, warming, trying, kept } phase_ = Phase::watching;
   std::size_t bytes_ = 0;
+  double busy_s_ = std::numeric_limits<double>::infinity();  // so where nobody tells
   double scale_ = 1, once_s_ = 0;
   double total_s_ = 0;  // on one part, of all launches so far
   double lost_s_ = 0;

@@ -85,6 +85,20 @@ constexpr double never = 1e9;  // seconds: a form that is not to be seen
 
 }  // namespace
 
+TEST(SplitPolicy, times_nothing_before_the_program_has_been_busy) {
+  SplitPolicy policy;
+  SplitPolicy::Kind& kind = policy.add_kind();
+  kind.can_split = true;
+  policy.set_busy(9e-3);
+  for (int launch = 0; launch < 100; ++launch) EXPECT_FALSE(policy.next(kind, 100).timed);
+  policy.set_busy(11e-3);
+  EXPECT_TRUE(policy.next(kind, 100).timed);
+  EXPECT_FALSE(policy.next(kind, 100).timed);  // while that time is not known
+  SplitPolicy::Kind& later = policy.add_kind();
+  EXPECT_FALSE(policy.next(later, 100).timed);  // which loads its code
+  EXPECT_TRUE(policy.next(later, 100).timed);
+}
+
 TEST(SplitPolicy, middle_of_few_times_is_kept) {
   SplitPolicy::Times times;
   for (const double one : {3.0, 1.0, 100.0}) times.add(one);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 // Both forms of a function of the driver: for a null stream that means the legacy default stream, and the thread's own.
@@ -93,7 +94,8 @@ bool is_pageable(const Gpu& gpu, const void* memory) {
 template <class Real>
 CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
   const InFlight here(Program::get());
-  if (waits) Program::get().measured().note_wait();
+  std::optional<Waiting> waiting;
+  if (waits) waiting.emplace();
   if (needs_nothing(Program::get(), stream)) return real();
   const CUresult result = guarded("copy", [&] {
     bool by_parts = false, pageable = false;
@@ -130,7 +132,8 @@ CUresult copy(const void* to, const void* from, std::size_t bytes, CUstream stre
 template <class Real>
 CUresult write(const void* to, std::size_t bytes, CUstream stream, bool waits, Real&& real) {
   const InFlight here(Program::get());
-  if (waits) Program::get().measured().note_wait();
+  std::optional<Waiting> waiting;
+  if (waits) waiting.emplace();
   if (needs_nothing(Program::get(), stream)) return real();
   return guarded("fill", [&] {
     return after(real(), stream, [&](Program& program) {

@@ -195,17 +195,17 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  Program::get().measured().note_wait();
+  const Waiting waiting;
   const CUresult result = DCGN_REAL(cuStreamSynchronize)(stream);
   return result == CUDA_SUCCESS ? error_of_others() : result;
 }
 CUresult cuStreamSynchronize_ptsz(CUstream stream) {
-  Program::get().measured().note_wait();
+  const Waiting waiting;
   const CUresult result = DCGN_REAL_AS(decltype(cuStreamSynchronize), "cuStreamSynchronize_ptsz")(stream);
   return result == CUDA_SUCCESS ? error_of_others() : result;
 }
 CUresult cuEventSynchronize(CUevent event) {
-  Program::get().measured().note_wait();
+  const Waiting waiting;
   const CUresult result = DCGN_REAL(cuEventSynchronize)(event);
   return result == CUDA_SUCCESS ? error_of_others() : result;
 }
@@ -224,12 +224,12 @@ CUresult cuEventQuery(CUevent event) {
 }
 
 CUresult cuCtxSynchronize() {
-  Program::get().measured().note_wait();
+  const Waiting waiting;
   const CUresult result = DCGN_REAL(cuCtxSynchronize)();
   return result == CUDA_SUCCESS ? synchronize_others() : result;
 }
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  Program::get().measured().note_wait();
+  const Waiting waiting;
   const CUresult result = DCGN_REAL(cuCtxSynchronize_v2)(context);
   return result == CUDA_SUCCESS ? synchronize_others() : result;
 }

@@ -159,6 +159,7 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
   using Form = dcgn::virtual_gpu::SplitPolicy::Form;
   Program& program = call.program();
   Measured& measured = program.measured();
+  if (!measured.policy().is_watched()) measured.busy().note_launch();
   if (request.stream == CU_STREAM_PER_THREAD) measured.note_thread_stream();
   const dcgn::Dim3 grid = request.launch.grid, block = request.launch.block;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;

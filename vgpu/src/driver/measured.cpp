@@ -26,6 +26,15 @@ bool is_idle(CUstream stream) { return !captures(stream) && DCGN_REAL(cuStreamQu
 
 }  // namespace
 
+std::int64_t BusyTime::end() {
+  using Clock = std::chrono::steady_clock;
+  const std::int64_t now = std::chrono::nanoseconds(Clock::now().time_since_epoch()).count(), begun = begun_;
+  if (begun != 0) ns_ += now - begun;
+  return now;
+}
+
+Waiting::Waiting() : measured_(Program::get().measured()) { measured_.waited_ = true; }
+
 InFlight::InFlight(Program& program) : measured_(program.measured()) {
   // Either this sees that pages are being moved, or who moves them sees this.
   while (++measured_.in_flight_, measured_.moving_) {
@@ -47,6 +56,7 @@ Measured::Entry& Measured::entry(ProgramKernel& kernel, std::uint64_t blocks, st
 }
 
 SplitPolicy::Choice Measured::next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks) {
+  if (!policy_.is_watched()) policy_.set_busy(busy_.seconds());
   if (!kernel.looked_at) {
     use_code(program, kernel.code);
     if (!local_ || kernel.code->is_decided() ||

@@ -27,6 +27,22 @@ class Code;
 class Program;
 struct ProgramKernel;
 
+// How long a program has made launches and waited for them: from each to the next, or to the end of a wait between.
+class BusyTime {
+ public:
+  void note_launch() { begun_ = end(); }
+  void note_waited() {
+    end();
+    begun_ = 0;
+  }
+  double seconds() const { return 1e-9 * static_cast<double>(ns_); }
+
+ private:
+  std::int64_t end();
+
+  std::atomic<std::int64_t> begun_ = 0, ns_ = 0;
+};
+
 class Measured {
  public:
   // Launches of one kernel that belong together.
@@ -47,8 +63,7 @@ class Measured {
   // without a Call by who is in one of the program's copies: InFlight.
   bool local() const { return local_; }
 
-  // The program waits for work, behind which nothing may be under way. Without a Call.
-  void note_wait() { waited_ = true; }
+  BusyTime& busy() { return busy_; }
   // The process ends: waits for the thread that makes contexts.
   void end();
 
@@ -86,6 +101,7 @@ class Measured {
 
  private:
   friend class InFlight;
+  friend class Waiting;
 
   bool has_contexts(const Program& program);
   bool all_idle(Program& program);
@@ -99,6 +115,7 @@ class Measured {
   std::atomic<bool> local_;
   const bool on_;
   SplitPolicy policy_;
+  BusyTime busy_;
   Timer timer_;
   std::map<std::string, OfKernel> kernels_;
   std::vector<std::weak_ptr<Code>> used_, candidates_;
@@ -114,6 +131,18 @@ class Measured {
   // Calls of the driver that are made without a Call and use buffers; none while pages are moved.
   std::atomic<int> in_flight_ = 0;
   std::atomic<bool> moving_ = false, waited_ = false;
+};
+
+// While one lives, the program waits for work; behind that, nothing may be under way. Without a Call.
+class Waiting {
+ public:
+  Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { measured_.busy_.note_waited(); }
+
+ private:
+  Measured& measured_;
 };
 
 // While one lives, no buffer's pages are moved. By a thread that holds no Call.

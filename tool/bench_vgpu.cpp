@@ -28,7 +28,7 @@ namespace {
 using bench::VgpuRow, bench::VgpuWork, workloads::WorkloadKind, workloads::workload_kinds;
 
 struct VgpuArguments {
-  std::string measures = "launch,remote,scaling,schedule,placement", workloads, parts;
+  std::string measures = "launch,remote,scaling,measured,schedule,placement", workloads, parts;
   int scale = 0;
   double seconds = 0.05;
   JsonOption json;
@@ -59,6 +59,7 @@ VgpuWork work_of(const VgpuArguments& a) {
   work.scale = a.scale;
   work.seconds = a.seconds;
   work.scaling = asks(a, "scaling");
+  work.measured = asks(a, "measured");
   work.schedule = asks(a, "schedule");
   work.placement = asks(a, "placement");
   return work;
@@ -126,7 +127,7 @@ int run(VgpuArguments& a) {
           "# the paper, 75 %: 11.7 times slower over PCIe (a speed-up of 0.09); 50 % on its memory network: no "
           "slower\n");
   }
-  if (work.scaling || work.schedule || work.placement) {
+  if (work.scaling || work.measured || work.schedule || work.placement) {
     begin("kernels over several GPUs (2014 paper, figure 19: 13.5 by 16 GPUs)");
     for (const WorkloadKind& kind : work.kinds)
       attempt(kind.name, failed, [&] { bench::measure_workload(work, kind, sink); });
@@ -142,6 +143,7 @@ constexpr const char* vgpu_description =
     "  launch     an empty kernel: launch and wait, and one of many launches\n"
     "  remote     vector add on one GPU with 0, 50, 75 and 100 % of its pages on others\n"
     "  scaling    each workload over more and more parts, beside one GPU that runs the kernels as they are\n"
+    "  measured   and split or whole, whichever was measured to take less in the seconds before\n"
     "  schedule   and with blocks that are stolen instead of a chunk each\n"
     "  placement  and with inputs replicated, pages interleaved, all on part 0, or where sampling puts them\n"
     "A run is all of a workload's kernels, from the first launch to the end of the last. Each result is compared with "
@@ -154,7 +156,7 @@ void add_bench_vgpu(CLI::App& parent, Action& chosen) {
   const auto a = std::make_shared<VgpuArguments>();
   CLI::App* app = parent.add_subcommand("vgpu", vgpu_description);
   app->add_option("--measure", a->measures, "What to measure")
-      ->check(words_of({"launch", "remote", "scaling", "schedule", "placement"}))
+      ->check(words_of({"launch", "remote", "scaling", "measured", "schedule", "placement"}))
       ->type_name("WORDS")
       ->capture_default_str();
   app->add_option("--workloads", a->workloads, "Which [all]:\n" + fmt::format("{}", fmt::join(workload_names(), ", ")))

@@ -19,7 +19,7 @@ struct VgpuWork {
   std::vector<int> parts;  // numbers of parts; they are dealt out to the devices there are
   int scale = 0;           // of the workloads; 0: what suits the devices
   double seconds = 0.05;   // that a row should take, three runs at least
-  bool scaling = true, schedule = true, placement = true;  // which rows of measure_workload()
+  bool scaling = true, measured = true, schedule = true, placement = true;  // which rows of measure_workload()
 };
 
 using VgpuSink = std::function<void(const VgpuRow&)>;
@@ -29,8 +29,9 @@ using VgpuSink = std::function<void(const VgpuRow&)>;
 void measure_remote(const VgpuWork& work, const VgpuSink& sink);
 // An empty kernel: launch and wait; and one of many launches, each behind the one before. The limit is one GPU's.
 void measure_launch(const VgpuWork& work, const VgpuSink& sink);
-// A workload on one GPU with the kernels as they are, and over more and more parts (figure 19). Over the most:
-// blocks by chunks and by stealing; and each placement. The limit of the speed-up is the number of devices.
+// A workload on one GPU with the kernels as they are, and over more and more parts (figure 19), split and as is
+// measured to be faster. Over the most: blocks by chunks and by stealing; and each placement. The limit of the speed-up
+// is the number of devices.
 void measure_workload(const VgpuWork& work, const workloads::WorkloadKind& kind, const VgpuSink& sink);
 
 }  // namespace dcgn::bench

@@ -207,20 +207,43 @@ Gpu::Checked Gpu::check_launch(const Kernel& kernel, const Launch& launch,
   return {blocks_of(info.name, launch), parts() == 1 || !info.splittable()};
 }
 
+MeasuredLaunches& Gpu::measured() {
+  if (!measured_) measured_ = std::make_unique<MeasuredLaunches>(*this);
+  return *measured_;
+}
+
 void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) {
-  const auto [blocks, whole] = check_launch(kernel, launch, arguments);
-  LoadedCode& code = *kernel.code_;
+  Checked checked = check_launch(kernel, launch, arguments);
   const KernelInfo& info = kernel.info();
-  const LoadedCode::Traits& traits = code.traits(kernel.index_);
-  if (parts() > 1 && whole && options.whole == Whole::refuse)
+  const bool with_atomics = kernel.code_->traits(kernel.index_).memory.atomics;
+  if (parts() > 1 && checked.whole && options.whole == Whole::refuse)
     throw Error(Code::unsupported, "launch",
                 info.name + " cannot be split: " + info.reasons.front() +
                     "; expected another kernel, or Options::whole, which has it run on one device");
-  if (!whole && traits.memory.atomics && !native_atomics_)
+  if (!checked.whole && with_atomics && !native_atomics_)
     throw Error(Code::unsupported, "launch",
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 
   Parts& streams = *stream.parts_;
+  if (options.schedule != Schedule::measured || parts() == 1)
+    return this->launch(streams, kernel, launch, arguments, checked);
+  checked.whole = !measured().begin(streams, info, launch, !checked.whole);
+  statistics.trials = measured().trials();
+  try {
+    this->launch(streams, kernel, launch, arguments, checked);
+  } catch (const Error&) {
+    measured().cancel();
+    throw;
+  }
+  measured().end(streams);
+}
+
+void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
+                 const Checked& checked) {
+  const auto [blocks, whole] = checked;
+  LoadedCode& code = *kernel.code_;
+  const KernelInfo& info = kernel.info();
+  const LoadedCode::Traits& traits = code.traits(kernel.index_);
   const bool split_now = !whole && options.schedule != Schedule::part_0;
   const std::vector<LocalWord> local = look_at_memory(streams, launch, info, traits.memory, arguments, split_now);
   if (whole) {

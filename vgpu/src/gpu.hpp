@@ -6,6 +6,7 @@
 #include "vgpu/src/loaded_code.hpp"
 #include "vgpu/src/local_copies.hpp"
 #include "vgpu/src/machine.hpp"
+#include "vgpu/src/measured_launches.hpp"
 #include "vgpu/src/pages.hpp"
 
 #include <dcgn/virtual_gpu.hpp>
@@ -33,6 +34,7 @@ struct Buffer {
   bool single = false;                         // reached by other ways than arguments: no copies are made by themselves
   LocalCopies local{};
   ReducedCopies reduced{};
+  bool placed = false;  // where its user has said: place_all() leaves it there
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
@@ -57,8 +59,12 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void enlist(Parts& parts) { streams_.push_back(&parts); }
   void strike(Parts& parts);
   void synchronize_all();
+  bool is_idle() const;
 
   void* allocate(std::size_t bytes, const Placement& placement);
+  // The same by the user of a VirtualGpu, and place(): where schedules may move it, a chunked one is.
+  void* allocate_placed(std::size_t bytes, const Placement& placement);
+  PlacementCost place_for_user(void* memory, const Placement& placement);
   // Of a buffer that kernels reach by other ways than their arguments, no copies are made.
   void keep_single(const void* memory);
   void free(void* memory);
@@ -221,6 +227,9 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     std::uint64_t blocks;
     bool whole;
   };
+  void launch(Parts& streams, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
+              const Checked& checked);
+  MeasuredLaunches& measured();
   Checked check_launch(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) const;
   void check_arguments(const KernelInfo& kernel, const std::vector<Argument>& arguments) const;
   std::uint64_t step_for(const Launch& launch, const std::vector<Argument>& arguments) const;
@@ -239,6 +248,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::size_t local_bytes_ = 0;  // that copies made by themselves take of each part's memory
   std::map<ptx::Reduction, std::unique_ptr<Binary>> joining_code_;
   std::unique_ptr<Stream> own_stream_;
+  std::unique_ptr<MeasuredLaunches> measured_;                      // since Schedule::measured was asked for
   std::unique_ptr<Crew> crew_;                                      // since a launch gained by it
   std::vector<std::vector<std::unique_ptr<Marker>>> idle_markers_;  // by part, for stealing
 };

@@ -74,6 +74,7 @@ bool Gpu::place_all(const Placement& placement) {
   bool all = true;
   drop_spare();
   for (auto& [address, buffer] : buffers_) {
+    if (buffer.placed) continue;
     try {
       place(buffer.range->address(), placement);
     } catch (const Error&) {

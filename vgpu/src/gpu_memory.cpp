@@ -25,6 +25,30 @@ void Gpu::synchronize_all() {
   for (Parts* parts : streams_) parts->synchronize();
 }
 
+bool Gpu::is_idle() const {
+  return std::all_of(streams_.begin(), streams_.end(), [](const Parts* parts) { return parts->idle(); });
+}
+
+void* Gpu::allocate_placed(std::size_t bytes, const Placement& placement) {
+  const bool may_move = placement.kind == Placement::Kind::chunked;
+  if (may_move && options.schedule == Schedule::measured && measured().local()) {
+    try {
+      return allocate(bytes, Placement::owner(0));
+    } catch (const Error&) {
+      measured().overflow();
+    }
+  }
+  void* const memory = allocate(bytes, placement);
+  if (memory) buffers_.at(reinterpret_cast<std::uintptr_t>(memory)).placed = !may_move;
+  return memory;
+}
+
+PlacementCost Gpu::place_for_user(void* memory, const Placement& placement) {
+  const PlacementCost cost = place(memory, placement);
+  buffers_.at(reinterpret_cast<std::uintptr_t>(memory)).placed = true;
+  return cost;
+}
+
 void* Gpu::allocate(std::size_t bytes, const Placement& placement) {
   if (bytes == 0) return nullptr;
   PageMap pages(placement, bytes, machine_->page_bytes(), parts());

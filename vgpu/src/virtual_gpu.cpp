@@ -25,11 +25,13 @@ const Device& VirtualGpu::device(int part) const {
 virtual_gpu::Options& VirtualGpu::options() noexcept { return gpu_->options; }
 const virtual_gpu::Statistics& VirtualGpu::statistics() const noexcept { return gpu_->statistics; }
 
-void* VirtualGpu::allocate(std::size_t bytes, const Placement& placement) { return gpu_->allocate(bytes, placement); }
+void* VirtualGpu::allocate(std::size_t bytes, const Placement& placement) {
+  return gpu_->allocate_placed(bytes, placement);
+}
 void VirtualGpu::free(void* buffer) { gpu_->free(buffer); }
 std::size_t VirtualGpu::page_bytes() const noexcept { return gpu_->machine().page_bytes(); }
 virtual_gpu::PlacementCost VirtualGpu::place(void* buffer, const Placement& placement) {
-  return gpu_->place(buffer, placement);
+  return gpu_->place_for_user(buffer, placement);
 }
 std::vector<std::size_t> VirtualGpu::bytes_on_parts(const void* buffer) const { return gpu_->bytes_on_parts(buffer); }
 

@@ -133,5 +133,12 @@ TEST_P(Workloads, compute_the_same_whoever_steals_blocks) {
   expect_equal(*workload, run_once(*workload, gpu), expected);
 }
 
+TEST_P(Workloads, compute_the_same_where_launches_are_measured) {
+  const Words expected = on_one_gpu();
+  VirtualGpu gpu(devices(std::max(2, Device::count())), {.schedule = Schedule::measured});
+  const auto workload = GetParam().make(gpu, scale());
+  for (int run = 0; run < 4; ++run) expect_equal(*workload, run_once(*workload, gpu), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(TableII, Workloads, testing::ValuesIn(workload_kinds()),
                          [](const auto& kind) { return name_of(kind.param); });

@@ -150,17 +150,24 @@ class Candidate {
     workload_->run(gpu_.own_stream());
     gpu_.synchronize();
   }
-  // Until launches were tried both ways and a while has passed; a program that is run for less does not find out.
+  // Until launches were tried both ways and a while has passed; a program that runs for less does not find out. What
+  // runs compute from what runs before them have left takes as long.
   void settle() {
-    constexpr double longest_s = 4, behind_trial_s = 0.5;
+    constexpr double longest_us = 4e6, behind_trial_us = 0.5e6;
     virtual_gpu::Stream stream(gpu_);
-    const auto begin = Clock::now();
-    double tried_us = longest_s * 1e6;
-    while (us_since(begin) < std::min(tried_us + behind_trial_s * 1e6, longest_s * 1e6)) {
-      workload_->reset();
+    double run_us = 0, reset_us = 0, spent_us = 0, enough_us = longest_us;
+    for (int round = 0; spent_us < enough_us; ++round) {
+      if (round == 0 || reset_us < run_us) {
+        const auto begin = Clock::now();
+        workload_->reset();
+        reset_us = us_since(begin);
+      }
+      const auto begin = Clock::now();
       workload_->run(stream);
       stream.synchronize();
-      if (gpu_.statistics().trials != 0) tried_us = std::min(tried_us, us_since(begin));
+      run_us = us_since(begin);
+      spent_us += run_us;
+      if (gpu_.statistics().trials != 0) enough_us = std::min(enough_us, spent_us + behind_trial_us);
     }
   }
   VirtualGpu& gpu() { return gpu_; }

@@ -249,7 +249,7 @@ void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, con
   if (whole) {
     ++statistics.launches;
     ++statistics.whole;
-    streams.order();
+    streams.gather();  // others need not wait for part 0
     code.whole_binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
                                PartArguments(*this, arguments, local, 0).places);
     return;

@@ -13,6 +13,14 @@ namespace dcgn::virtual_gpu {
 
 namespace {
 
+// For work that part 0 does alone the others need not wait.
+void order_for(Parts& parts, bool part_0_alone) {
+  if (part_0_alone)
+    parts.gather();
+  else
+    parts.order();
+}
+
 std::string text_of(const void* address) {
   std::ostringstream text;
   text << address;
@@ -208,7 +216,6 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
   stretch_at("copy", from, bytes);
   if (Buffer* buffer = buffer_with(to)) buffer->local.invalidate(stream.parts_.get());
   Parts& parts_of_stream = *stream.parts_;
-  parts_of_stream.order();
   for (std::size_t done = 0; done < bytes;) {
     std::byte* const target = static_cast<std::byte*>(to) + done;
     const std::byte* const source = static_cast<const std::byte*>(from) + done;
@@ -216,6 +223,7 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
     const std::size_t now = std::min(into.bytes, out.bytes);
     const int part = into.in_buffer ? into.part : out.part;
     const int last = into.replicated ? parts() - 1 : part;
+    if (done == 0) order_for(parts_of_stream, last == 0 && now == bytes);
     for (int p = part; p <= last; ++p)
       device(p).copy(parts_of_stream.use(p), const_cast<void*>(on_part(p, target)), on_part(p, source), now);
     done += now;
@@ -227,11 +235,11 @@ void Gpu::fill(Stream& stream, void* memory, unsigned char value, std::size_t by
   stretch_at("fill", memory, bytes);
   if (Buffer* buffer = buffer_with(memory)) buffer->local.invalidate(stream.parts_.get());
   Parts& parts_of_stream = *stream.parts_;
-  parts_of_stream.order();
   for (std::size_t done = 0; done < bytes;) {
     std::byte* const target = static_cast<std::byte*>(memory) + done;
     const Stretch into = stretch_at("fill", target, bytes - done);
     const int last = into.replicated ? parts() - 1 : into.part;
+    if (done == 0) order_for(parts_of_stream, last == 0 && into.bytes == bytes);
     for (int p = into.part; p <= last; ++p)
       device(p).fill(parts_of_stream.use(p), const_cast<void*>(on_part(p, target)), value, into.bytes);
     done += into.bytes;

@@ -19,6 +19,7 @@ double seconds_of_clock() {
 
 bool MeasuredLaunches::begin(Parts& streams, const KernelInfo& kernel, const Launch& launch, bool can_split) {
   collect();
+  policy_.set_bytes(gpu_.buffer_bytes());
   if (policy_.wants_idle() && ++asked_ % every_ == 0) move();
   const auto product = [](Dim3 of) { return static_cast<double>(of.x) * of.y * of.z; };
   const double blocks = product(launch.grid);
@@ -67,7 +68,6 @@ void MeasuredLaunches::move() {
   every_ = is_idle ? 1 : std::min(2 * every_, 1024U);
   if (!is_idle) return;
   const double begin = seconds_of_clock();
-  policy_.set_bytes(gpu_.buffer_bytes());
   const SplitPolicy::Move asked = policy_.at_idle(begin);
   if (asked == SplitPolicy::Move::none) return;
   if (!gpu_.place_all(asked == SplitPolicy::Move::spread ? Placement::chunked() : Placement::owner(0)) &&

@@ -60,6 +60,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void strike(Parts& parts);
   void synchronize_all();
   bool is_idle() const;
+  // Its user has waited for a stream.
+  void note_wait() {
+    if (measured_) measured_->note_wait();
+  }
 
   void* allocate(std::size_t bytes, const Placement& placement);
   // The same by the user of a VirtualGpu, and place(): where schedules may move it, a chunked one is.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace dcgn::virtual_gpu {
 
@@ -20,7 +21,7 @@ double seconds_of_clock() {
 bool MeasuredLaunches::begin(Parts& streams, const KernelInfo& kernel, const Launch& launch, bool can_split) {
   collect();
   policy_.set_bytes(gpu_.buffer_bytes());
-  if (policy_.wants_idle() && ++asked_ % every_ == 0) move();
+  if (policy_.wants_idle() && (std::exchange(waited_, false) || ++asked_ % every_ == 0)) move();
   const auto product = [](Dim3 of) { return static_cast<double>(of.x) * of.y * of.z; };
   const double blocks = product(launch.grid);
   const int size = SplitPolicy::size_class(blocks * product(launch.block));
@@ -62,10 +63,10 @@ void MeasuredLaunches::collect() {
   }
 }
 
-// Asks ever more seldom, as that costs.
+// At once where its user has waited for something; else ever more seldom, as asking costs.
 void MeasuredLaunches::move() {
   const bool is_idle = gpu_.is_idle();
-  every_ = is_idle ? 1 : std::min(2 * every_, 1024U);
+  every_ = is_idle ? 16 : std::min(2 * every_, 1024U);
   if (!is_idle) return;
   const double begin = seconds_of_clock();
   const SplitPolicy::Move asked = policy_.at_idle(begin);

@@ -33,6 +33,8 @@ class MeasuredLaunches {
   void end(Parts& streams);
   // It has failed: there is no end().
   void cancel() { now_.kind = nullptr; }
+  // Nothing may be under way.
+  void note_wait() { waited_ = true; }
   // There is no room for a buffer on part 0: from now on, they lie on all.
   void overflow();
 
@@ -53,7 +55,8 @@ class MeasuredLaunches {
   Gpu& gpu_;
   SplitPolicy policy_;
   std::map<std::pair<const KernelInfo*, int>, SplitPolicy::Kind*> kinds_;  // by size, too
-  unsigned asked_ = 0, every_ = 1;
+  bool waited_ = false;
+  unsigned asked_ = 0, every_ = 16;
   Timed now_;
   std::deque<Timed> under_way_;
   std::vector<Timed> idle_;

@@ -23,7 +23,10 @@ Stream::~Stream() {
   if (parts_) gpu_->strike(*parts_);
 }
 
-void Stream::synchronize() { parts_->synchronize(); }
+void Stream::synchronize() {
+  parts_->synchronize();
+  gpu_->note_wait();
+}
 bool Stream::idle() const { return parts_->idle(); }
 void Stream::wait(const Event& event) { event.marker_->hold(parts_->use(0)); }
 

@@ -225,9 +225,20 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 
   Parts& streams = *stream.parts_;
+  if (is_recording(streams)) {
+    ++recorded_->launches;
+    recorded_->never_split += checked.whole ? 1 : 0;
+    const auto values = std::make_shared<const CopiedArguments>(arguments);
+    recorded_->steps.emplace_back([this, kernel, launch, values, checked](Parts& its_streams, bool split) {
+      this->launch(its_streams, kernel, launch, values->arguments(), {checked.blocks, checked.whole || !split});
+    });
+    return;
+  }
   if (options.schedule != Schedule::measured || parts() == 1)
     return this->launch(streams, kernel, launch, arguments, checked);
-  checked.whole = !measured().begin(streams, info, launch, !checked.whole);
+  const Dim3 block = launch.block;
+  checked.whole = !measured().begin(streams, &info, static_cast<double>(checked.blocks),
+                                    static_cast<double>(block.x) * block.y * block.z, !checked.whole);
   statistics.trials = measured().trials();
   try {
     this->launch(streams, kernel, launch, arguments, checked);
@@ -250,8 +261,10 @@ void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, con
     ++statistics.launches;
     ++statistics.whole;
     streams.gather();  // others need not wait for part 0
-    code.whole_binary().launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
-                               PartArguments(*this, arguments, local, 0).places);
+    const bool alone = info.splittable() && options.schedule == Schedule::measured && measured().local();
+    Binary& binary = alone ? code.alone_binary() : code.whole_binary();
+    binary.launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
+                  PartArguments(*this, arguments, local, 0).places);
     return;
   }
   const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, local);
@@ -267,6 +280,7 @@ void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, con
 }
 
 void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_of) {
+  refuse_recording(*stream.parts_, "a launch of a kernel object");
   std::vector<dcgn::detail::KernelImage> images;
   images.reserve(static_cast<std::size_t>(parts()));
   for (int part = 0; part < parts(); ++part) images.push_back(image_of(part));

@@ -8,6 +8,7 @@
 #include "vgpu/src/machine.hpp"
 #include "vgpu/src/measured_launches.hpp"
 #include "vgpu/src/pages.hpp"
+#include "vgpu/src/recorded_work.hpp"
 
 #include <dcgn/virtual_gpu.hpp>
 
@@ -89,6 +90,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
               std::unique_ptr<Binary> own = nullptr);
   void launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments);
   void launch(Stream& stream, const Launch& launch, const ImageOfPart& image);
+  // gpu_graph.cpp
+  Graph record(const std::function<void(Stream&)>& work);
+  void launch(Stream& stream, const Graph& graph);
+  void refuse_recording(const Parts& streams, const char* call) const;
   std::vector<Placement> sample(const std::vector<void*>& memory, std::uint64_t blocks, const Kernel& kernel,
                                 const Launch& launch, const std::vector<Argument>& arguments);
 
@@ -234,6 +239,12 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void launch(Parts& streams, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
               const Checked& checked);
   MeasuredLaunches& measured();
+  void copy(Parts& streams, void* to, const void* from, std::size_t bytes);
+  void fill(Parts& streams, void* memory, unsigned char value, std::size_t bytes);
+  bool is_recording(const Parts& streams) const { return recorded_ && recorded_of_ == &streams; }
+  void give(Parts& streams, RecordedWork& work, bool split);
+  bool is_valid(const RecordedWork::Form& form) const;
+  void capture(Parts& streams, RecordedWork::Form& form, const std::function<void()>& make_calls);
   Checked check_launch(const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) const;
   void check_arguments(const KernelInfo& kernel, const std::vector<Argument>& arguments) const;
   std::uint64_t step_for(const Launch& launch, const std::vector<Argument>& arguments) const;
@@ -243,7 +254,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::vector<Parts*> streams_;
   std::vector<std::unique_ptr<Marker>> constants_written_;  // by note_constants()
   std::map<std::uintptr_t, Buffer> buffers_;
-  std::size_t replicated_ = 0;  // buffers
+  std::size_t replicated_ = 0;        // buffers
+  std::uint64_t age_ = 0;             // changes with each buffer, or copies of one, that is gone or moved
+  RecordedWork* recorded_ = nullptr;  // by record(), what recorded_of_ is given
+  const Parts* recorded_of_ = nullptr;
   std::size_t buffer_bytes_ = 0;
   std::multimap<std::size_t, Buffer> spare_;  // by pages; of retire()
   std::size_t spare_bytes_ = 0;

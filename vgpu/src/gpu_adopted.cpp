@@ -72,6 +72,7 @@ void Gpu::wake() {
 
 bool Gpu::place_all(const Placement& placement) {
   bool all = true;
+  ++age_;
   drop_spare();
   for (auto& [address, buffer] : buffers_) {
     if (buffer.placed) continue;

@@ -83,12 +83,14 @@ void Gpu::keep_single(const void* memory) {
 }
 
 void Gpu::drop_local(Buffer& buffer) {
+  ++age_;
   drop_reduced(buffer);
   LocalCopies& local = buffer.local;
   if (!local.ranges.empty()) local_bytes_ -= buffer.pages.bytes();
   LocalCopies none;
   none.possible = local.possible;
   none.enough = local.enough;
+  none.writes = local.writes;
   none.writers = std::move(local.writers);
   local = std::move(none);
 }

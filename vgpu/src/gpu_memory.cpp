@@ -214,8 +214,12 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
   // All of it is looked at before anything is copied.
   stretch_at("copy", to, bytes);
   stretch_at("copy", from, bytes);
-  if (Buffer* buffer = buffer_with(to)) buffer->local.invalidate(stream.parts_.get());
-  Parts& parts_of_stream = *stream.parts_;
+  if (!is_recording(*stream.parts_)) return copy(*stream.parts_, to, from, bytes);
+  recorded_->steps.emplace_back([this, to, from, bytes](Parts& streams, bool) { copy(streams, to, from, bytes); });
+}
+
+void Gpu::copy(Parts& parts_of_stream, void* to, const void* from, std::size_t bytes) {
+  if (Buffer* buffer = buffer_with(to)) buffer->local.invalidate(&parts_of_stream);
   for (std::size_t done = 0; done < bytes;) {
     std::byte* const target = static_cast<std::byte*>(to) + done;
     const std::byte* const source = static_cast<const std::byte*>(from) + done;
@@ -233,8 +237,13 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
 void Gpu::fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   stretch_at("fill", memory, bytes);
-  if (Buffer* buffer = buffer_with(memory)) buffer->local.invalidate(stream.parts_.get());
-  Parts& parts_of_stream = *stream.parts_;
+  if (!is_recording(*stream.parts_)) return fill(*stream.parts_, memory, value, bytes);
+  recorded_->steps.emplace_back(
+      [this, memory, value, bytes](Parts& streams, bool) { fill(streams, memory, value, bytes); });
+}
+
+void Gpu::fill(Parts& parts_of_stream, void* memory, unsigned char value, std::size_t bytes) {
+  if (Buffer* buffer = buffer_with(memory)) buffer->local.invalidate(&parts_of_stream);
   for (std::size_t done = 0; done < bytes;) {
     std::byte* const target = static_cast<std::byte*>(memory) + done;
     const Stretch into = stretch_at("fill", target, bytes - done);

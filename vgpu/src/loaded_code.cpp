@@ -176,6 +176,17 @@ Binary& LoadedCode::whole_binary() {
   return *whole_binary_;
 }
 
+Binary& LoadedCode::alone_binary() {
+  if (!alone_binary_) {
+    gpu_->wait_for_constants();
+    ptx::Options options;
+    options.whole = options.alone = true;
+    alone_binary_ = load_other(options, true);
+    copy_contents(*alone_binary_);
+  }
+  return *alone_binary_;
+}
+
 std::unique_ptr<Binary> LoadedCode::load_other(const ptx::Options& options, bool first_part_alone) const {
   auto other = gpu_->machine().load(name_, ptx::rewrite(ptx::parse(name_, text_), options).text, kernel_names(),
                                     first_part_alone, options_);
@@ -308,8 +319,9 @@ std::vector<LoadedCode::PlaceOnPart> LoadedCode::places(const char* operation, c
   }
   const auto of_whole = [&] {
     std::size_t has = 0;
-    if (void* const address = whole_binary_ ? whole_binary_->variable(0, variable, has) : nullptr)
-      all.push_back({0, static_cast<std::byte*>(address) + offset});
+    for (const Binary* const one : {whole_binary_.get(), alone_binary_.get()})
+      if (void* const address = one ? one->variable(0, variable, has) : nullptr)
+        all.push_back({0, static_cast<std::byte*>(address) + offset});
   };
   if (of_another_) of_whole();  // which its owner writes
   for (int part = 0; binary_ && part < gpu_->parts(); ++part) {

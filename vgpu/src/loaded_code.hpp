@@ -49,6 +49,8 @@ class LoadedCode {
   // all share. So functions have one address. Loaded when it is asked for, or with the others where first contents lead
   // to its functions.
   Binary& whole_binary();
+  // The same for kernels that can be split, where no GPU but part 0 has work: atomics and fences are one GPU's.
+  Binary& alone_binary();
   // The same kernels, with the same variables and constants, that count the pages they touch: ptx/page_touches.hpp.
   std::unique_ptr<Binary> make_counting() const;
 
@@ -56,7 +58,7 @@ class LoadedCode {
   // Whether it has any but constants, in a module that is another's: they lie on part 0, which alone reaches them.
   bool has_variables_alone() const;
   // The places of `bytes` bytes of a variable from `offset` on: one where it is shared, else one on each part, and
-  // one more on part 0 where whole_binary() was loaded.
+  // one more on part 0 for each of whole_binary() and alone_binary() that was loaded.
   struct PlaceOnPart {
     int part;
     std::byte* address;
@@ -93,7 +95,7 @@ class LoadedCode {
   std::vector<ptx::VariableReport> with_addresses_;       // those whose first content has any
   std::vector<SharedVariable> shared_variables_;
   void* shared_ = nullptr;
-  std::unique_ptr<Binary> binary_, whole_binary_;
+  std::unique_ptr<Binary> binary_, whole_binary_, alone_binary_;
   const bool of_another_;                           // whole_binary_ is
   std::string split_text_;                          // until it is loaded
   std::vector<ptx::VariableReport> own_variables_;  // of another's module

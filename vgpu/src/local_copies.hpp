@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,7 +25,8 @@ struct LocalCopies {
   // who does not know how long to go on renting should buy when the rent has come to the price: a copy moves about what
   // a launch reads. More where copies were written over before so many launches had used them.
   unsigned reads = 0, enough = first_enough;
-  unsigned uses = 0;  // launches that read these copies
+  unsigned uses = 0;         // launches that read these copies
+  std::uint64_t writes = 0;  // how often the buffer was written so far
   // When they were made, for other streams than that whose work it was; that is null when they are there. Of small ones
   // there is no marker: others do not use them before that stream is idle.
   std::unique_ptr<Marker> made;
@@ -41,6 +43,7 @@ struct LocalCopies {
     if (current) enough = uses >= few_uses ? first_enough : enough >= most_enough ? most_enough : 2 * enough;
     current = false;
     reads = uses = 0;
+    ++writes;
   }
   // Whether no other stream than `reader` writes the buffer.
   bool settled(const Parts* reader) {

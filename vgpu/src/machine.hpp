@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,6 +80,9 @@ class Parts {
   virtual void order() = 0;
   // The same, and part 0 goes on some microseconds behind the others, where that can be had.
   virtual void order_first_last() { order(); }
+  // Between these, what the streams are given is captured: Machine::capture().
+  virtual void begin_capture() {}
+  virtual void end_capture() {}
   // The same by a thread for each part: after one has called begin_together(), each calls order_part() for its own,
   // gives it work, and calls end_part().
   virtual void begin_together() { order(); }
@@ -130,6 +134,17 @@ class Parts {
   std::unique_ptr<Marker> end_;
 };
 
+// Work of a stream of all parts that is given again by one call, to part 0's, where all of it begins and ends.
+class Captured {
+ public:
+  Captured() = default;
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  virtual ~Captured() = default;
+
+  virtual void launch(dcgn::Stream& first) = 0;
+};
+
 // What an address is, as far as a launch that is split has to know.
 enum class MemoryKind {
   none,    // no memory that the driver knows, or the heap of kernels
@@ -176,6 +191,9 @@ class Machine {
   virtual std::unique_ptr<Range> reserve(const PageMap& pages) = 0;
   virtual std::unique_ptr<Parts> make_parts(void* first = nullptr) = 0;
   virtual std::unique_ptr<Marker> make_marker(int part) = 0;
+  // What `work` gives the parts, which do not do it now; null, and `work` was not called, where a machine has no such
+  // thing. Streams are idle.
+  virtual std::unique_ptr<Captured> capture(Parts&, const std::function<void()>&) { return nullptr; }
   virtual std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx,
                                        const std::vector<std::string>& kernels, bool first_part_alone,
                                        const AssemblerOptions& options) = 0;

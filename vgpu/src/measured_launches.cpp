@@ -18,14 +18,11 @@ double seconds_of_clock() {
 
 }  // namespace
 
-bool MeasuredLaunches::begin(Parts& streams, const KernelInfo& kernel, const Launch& launch, bool can_split) {
+bool MeasuredLaunches::begin(Parts& streams, const void* of, double blocks, double threads_of_block, bool can_split) {
   collect();
   policy_.set_bytes(gpu_.buffer_bytes());
   if (policy_.wants_idle() && (std::exchange(waited_, false) || ++asked_ % every_ == 0)) move();
-  const auto product = [](Dim3 of) { return static_cast<double>(of.x) * of.y * of.z; };
-  const double blocks = product(launch.grid);
-  const int size = SplitPolicy::size_class(blocks * product(launch.block));
-  SplitPolicy::Kind*& kind = kinds_[{&kernel, size}];
+  SplitPolicy::Kind*& kind = kinds_[{of, SplitPolicy::size_class(blocks * threads_of_block)}];
   if (!kind) kind = &policy_.add_kind();
   kind->can_split = can_split;  // of another kernel, where that one is gone
   const auto [asked_to_split, timed] = policy_.next(*kind, blocks);

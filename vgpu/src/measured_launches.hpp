@@ -28,8 +28,8 @@ class MeasuredLaunches {
 
   // Whether all buffers that may be moved lie on part 0.
   bool local() const { return policy_.local(); }
-  // Before and behind a launch, whether it is split; where there are its blocks and threads, and whether it can be.
-  bool begin(Parts& streams, const KernelInfo& kernel, const Launch& launch, bool can_split);
+  // Before and behind a launch, of a kernel or of all that a graph has. Whether it is split.
+  bool begin(Parts& streams, const void* of, double blocks, double threads_of_block, bool can_split);
   void end(Parts& streams);
   // It has failed: there is no end().
   void cancel() { now_.kind = nullptr; }
@@ -54,7 +54,7 @@ class MeasuredLaunches {
 
   Gpu& gpu_;
   SplitPolicy policy_;
-  std::map<std::pair<const KernelInfo*, int>, SplitPolicy::Kind*> kinds_;  // by size, too
+  std::map<std::pair<const void*, int>, SplitPolicy::Kind*> kinds_;  // by size, too
   bool waited_ = false;
   unsigned asked_ = 0, every_ = 16;
   Timed now_;

@@ -40,9 +40,7 @@ void PartArguments::change(const Argument& argument, std::size_t number, std::si
   std::memcpy(const_cast<std::byte*>(static_cast<const std::byte*>(places[number])) + offset, &address, sizeof address);
 }
 
-SplitLaunch::SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments,
-                         std::vector<LocalWord> local)
-    : gpu_(gpu), launch_(launch), local_(std::move(local)), grid_{launch.grid.x, launch.grid.y, launch.grid.z} {
+CopiedArguments::CopiedArguments(const std::vector<Argument>& arguments) {
   constexpr std::size_t alignment = 16;
   std::size_t end = 0;
   for (const Argument& argument : arguments) end += (argument.bytes + alignment - 1) / alignment * alignment;
@@ -56,9 +54,17 @@ SplitLaunch::SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector
   }
 }
 
+SplitLaunch::SplitLaunch(const Gpu& gpu, const Launch& launch, const std::vector<Argument>& arguments,
+                         std::vector<LocalWord> local)
+    : gpu_(gpu),
+      launch_(launch),
+      arguments_(arguments),
+      local_(std::move(local)),
+      grid_{launch.grid.x, launch.grid.y, launch.grid.z} {}
+
 void SplitLaunch::run(Binary& binary, std::size_t kernel, int part, const Chunk& piece, dcgn::Stream& stream) const {
   const ptx::SplitArguments split{grid_.index_of(piece.first), grid_};
-  PartArguments arguments(gpu_, arguments_, local_, part);
+  PartArguments arguments(gpu_, arguments_.arguments(), local_, part);
   for (const std::uint32_t* word :
        {&split.first.x, &split.first.y, &split.first.z, &split.grid.x, &split.grid.y, &split.grid.z})
     arguments.places.push_back(word);

@@ -32,6 +32,20 @@ class PartArguments {
   std::deque<std::vector<std::byte>> changed_;
 };
 
+// Arguments and what they point to, for work that outlives the call.
+class CopiedArguments {
+ public:
+  explicit CopiedArguments(const std::vector<Argument>& arguments);
+  CopiedArguments(const CopiedArguments&) = delete;
+  CopiedArguments& operator=(const CopiedArguments&) = delete;
+
+  const std::vector<Argument>& arguments() const { return arguments_; }
+
+ private:
+  std::vector<std::byte> values_;
+  std::vector<Argument> arguments_;  // in values_
+};
+
 // Has what it needs itself, but for the Gpu: a thread may be at it still when the call has given up.
 class SplitLaunch {
  public:
@@ -46,8 +60,7 @@ class SplitLaunch {
  private:
   const Gpu& gpu_;
   const Launch launch_;
-  std::vector<std::byte> values_;
-  std::vector<Argument> arguments_;  // in values_
+  const CopiedArguments arguments_;
   const std::vector<LocalWord> local_;
   const ptx::GridShape grid_;
 };

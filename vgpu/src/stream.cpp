@@ -24,11 +24,15 @@ Stream::~Stream() {
 }
 
 void Stream::synchronize() {
+  gpu_->refuse_recording(*parts_, "a wait for the stream");
   parts_->synchronize();
   gpu_->note_wait();
 }
 bool Stream::idle() const { return parts_->idle(); }
-void Stream::wait(const Event& event) { event.marker_->hold(parts_->use(0)); }
+void Stream::wait(const Event& event) {
+  gpu_->refuse_recording(*parts_, "a wait for an event");
+  event.marker_->hold(parts_->use(0));
+}
 
 Event::Event(VirtualGpu& gpu) : marker_(gpu.gpu_->machine().make_marker(0)) {}
 Event::Event(Event&&) noexcept = default;
@@ -36,6 +40,7 @@ Event& Event::operator=(Event&&) noexcept = default;
 Event::~Event() = default;
 
 void Event::record(Stream& stream) {
+  stream.gpu_->refuse_recording(*stream.parts_, "an event");
   stream.parts_->gather();
   marker_->record(stream.parts_->first());
 }

@@ -71,6 +71,9 @@ void VirtualGpu::launch(Stream& stream, const Launch& launch, const virtual_gpu:
   gpu_->launch(stream, launch, image);
 }
 
+virtual_gpu::Graph VirtualGpu::record(const std::function<void(Stream&)>& work) { return gpu_->record(work); }
+void VirtualGpu::launch(Stream& stream, const virtual_gpu::Graph& graph) { gpu_->launch(stream, graph); }
+
 std::vector<VirtualGpu::Placement> VirtualGpu::sample(const std::vector<void*>& buffers, std::uint64_t blocks,
                                                       const Kernel& kernel, const Launch& launch,
                                                       const std::vector<virtual_gpu::Argument>& arguments) {

@@ -108,6 +108,7 @@ class Program : public Workload {
     }
     gpu_.launch(stream, kernel, shape, args...);
   }
+  bool is_sampled() const { return sampled_blocks_ != 0; }  // the next launch is
   virtual_gpu::Kernel kernel(const char* name) const { return module_.kernel(name); }
   const virtual_gpu::Module& module() const { return module_; }
   VirtualGpu& gpu() { return gpu_; }

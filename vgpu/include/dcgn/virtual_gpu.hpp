@@ -14,6 +14,7 @@
 
 #include <dcgn/device.hpp>
 #include <dcgn/gpu/kernel.hpp>
+#include <dcgn/virtual_gpu/graph.hpp>
 #include <dcgn/virtual_gpu/module.hpp>
 #include <dcgn/virtual_gpu/placement.hpp>
 #include <dcgn/virtual_gpu/stream.hpp>
@@ -169,6 +170,13 @@ class VirtualGpu {
                  [&]([[maybe_unused]] int part) { return dcgn::detail::make_image(kernel, on_part(part, args)...); });
   }
   void launch(Stream& stream, const Launch& launch, const virtual_gpu::ImageOfPart& image);
+
+  // Calls `work` at once. What that gives its stream is not done, but kept with its arguments, for launch() to give to
+  // any stream: launches of kernels from source or PTX, copies and fills. Buffers and host memory must last as long as
+  // it is launched. Split as launches are; with Schedule::measured, all of it or nothing. Throws Error(configuration)
+  // where `work` does something else with that stream, and what the calls throw.
+  virtual_gpu::Graph record(const std::function<void(Stream&)>& work);
+  void launch(Stream& stream, const virtual_gpu::Graph& graph);
 
   // Where pages of these buffers should lie for this kernel: runs `blocks` of its blocks, evenly chosen, once for each
   // buffer, counts which part touches which page, and puts all buffers and variables back as they were. Needs room for

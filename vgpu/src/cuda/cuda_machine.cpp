@@ -3,6 +3,7 @@
 #include "device/cuda/cuda_driver.hpp"
 #include "device/cuda/cuda_pages.hpp"
 #include "vgpu/src/cuda/cuda_binary.hpp"
+#include "vgpu/src/cuda/cuda_capture.hpp"
 #include "vgpu/src/machine.hpp"
 
 #include <dcgn/error.hpp>
@@ -82,7 +83,7 @@ class CudaRange final : public Range {
 class CudaParts final : public Parts {
  public:
   CudaParts(const std::vector<Device>& devices, void* first)
-      : Parts(devices, first), latest_(devices.size()), waited_for_(devices.size()) {
+      : Parts(devices, first), latest_(devices.size()), waited_for_(devices.size()), device_of_last_(devices.back()) {
     for (const Device& device : devices) events_.emplace_back(device.index());
   }
 
@@ -110,10 +111,17 @@ class CudaParts final : public Parts {
   void order_first_last() override {
     order();
     if (streams_.size() != 2) return;
+    // Behind what part 1 itself waits for; in a graph, which knows no streams, behind some work of it.
+    if (captures_) device_of_last_.fill(use(1), scratch_->data(), 0, sizeof(unsigned));
     news_[1] = News::there;
-    wait(0, record(1));  // behind what part 1 itself waits for
+    wait(0, record(1));
     news_[1] = News::none;
   }
+  void begin_capture() override {
+    captures_ = true;
+    if (!scratch_) scratch_.emplace(device_of_last_, 1);
+  }
+  void end_capture() override { captures_ = false; }
 
   // Each part waits for each other one: more calls than by way of part 0, but its own thread makes them, and what it
   // waits for was mostly recorded by the threads of the launch before.
@@ -170,6 +178,9 @@ class CudaParts final : public Parts {
   std::deque<Events> events_;
   std::vector<unsigned char> latest_;
   std::vector<CUevent> waited_for_;  // by begin_together()
+  const Device device_of_last_;
+  std::optional<DeviceBuffer<unsigned>> scratch_;
+  bool captures_ = false;
 };
 
 class CudaMarker final : public Marker {
@@ -247,6 +258,9 @@ class CudaMachine final : public Machine {
   std::unique_ptr<Marker> make_marker(int part) override {
     const auto p = static_cast<std::size_t>(part);
     return std::make_unique<CudaMarker>(devices()[p].index(), contexts_[p]);
+  }
+  std::unique_ptr<Captured> capture(Parts& streams, const std::function<void()>& work) override {
+    return capture_cuda(devices(), streams, work);
   }
   std::unique_ptr<Binary> load(const std::string& name, const std::string& ptx, const std::vector<std::string>& kernels,
                                bool first_part_alone, const AssemblerOptions& options) override {

@@ -79,7 +79,7 @@ class Rewriter {
     const bool index = options_.mode == Mode::split && (is_split(f) || survey_.reads_record(number));
     for (const Instruction& instruction : f.instructions) {
       if (options_.count_touches) count_touches(instruction, edits_);
-      switch (widen_scope(instruction, edits_)) {
+      switch (options_.alone ? ScopeChange::none : widen_scope(instruction, edits_)) {
         case ScopeChange::none: break;
         case ScopeChange::atomic: ++changes.atomics; break;
         case ScopeChange::fence: ++changes.fences; break;
@@ -88,7 +88,7 @@ class Rewriter {
       changes.variables += variables_.replace(f, instruction, edits_);
       if (index && reads_index(instruction)) replace_index(instruction, changes, read);
     }
-    if (unfenced_.count(number) != 0)
+    if (!options_.alone && unfenced_.count(number) != 0)
       for (const std::size_t atomic : deciding_atomics(f)) fence_around(module_, f.instructions[atomic], edits_);
     edits_.insert(*f.body, f.entry ? kernel_prologue(number, !read.empty()) : function_prologue(read));
     return changes;

@@ -22,6 +22,7 @@ struct Options {
   std::string kernel;          // the only one to be split; all, where empty
   bool count_touches = false;  // kernels count the pages that they touch: page_touches.hpp
   bool whole = false;          // none is split: they share variables alone, and have parameters and index as before
+  bool alone = false;          // nothing else works on their memory meanwhile: scopes stay what they are
 };
 
 // As .param space lays them out.

@@ -58,6 +58,12 @@ Driver load_driver() {
   find("cuEventSynchronize", d.event_synchronize);
   find("cuEventElapsedTime", d.event_elapsed);
   find("cuStreamWaitEvent", d.stream_wait);
+  find("cuStreamBeginCapture", d.stream_begin_capture);
+  find("cuStreamEndCapture", d.stream_end_capture);
+  find("cuGraphInstantiateWithFlags", d.graph_instantiate);
+  find("cuGraphLaunch", d.graph_launch);
+  find("cuGraphDestroy", d.graph_destroy);
+  find("cuGraphExecDestroy", d.graph_exec_destroy);
   return d;
 }
 

@@ -47,6 +47,13 @@ struct Driver {
   decltype(&cuEventSynchronize) event_synchronize;
   decltype(&cuEventElapsedTime) event_elapsed;
   decltype(&cuStreamWaitEvent) stream_wait;
+
+  decltype(&cuStreamBeginCapture) stream_begin_capture;
+  decltype(&cuStreamEndCapture) stream_end_capture;
+  decltype(&cuGraphInstantiateWithFlags) graph_instantiate;
+  decltype(&cuGraphLaunch) graph_launch;
+  decltype(&cuGraphDestroy) graph_destroy;
+  decltype(&cuGraphExecDestroy) graph_exec_destroy;
 };
 
 // Throws Error(device) where the driver lacks one of them.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ class Stream {
   CUstream stream_ = nullptr;
 };
 
+struct Graph {
+  std::function<void(Stream&)> work;
+};
+
 }  // namespace virtual_gpu
 
 class VirtualGpu {
@@ -120,6 +125,9 @@ class VirtualGpu {
                        static_cast<unsigned>(shape.shared_bytes), stream.get(), const_cast<void**>(places), nullptr),
         "a launch");
   }
+
+  virtual_gpu::Graph record(const std::function<void(Stream&)>& work) const { return {work}; }
+  void launch(Stream& stream, const virtual_gpu::Graph& graph) const { graph.work(stream); }
 
   // Of one GPU there is nothing to choose.
   template <class... Args>

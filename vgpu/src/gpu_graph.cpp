@@ -1,0 +1,137 @@
+// Work that is recorded and given again.
+#include "vgpu/src/gpu.hpp"
+#include "vgpu/src/recorded_work.hpp"
+
+#include <dcgn/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace dcgn::virtual_gpu {
+
+Graph Gpu::record(const std::function<void(Stream&)>& work) {
+  if (recorded_) throw Error(Code::configuration, "record", "within record(), expected one at a time of a virtual GPU");
+  const auto recorded = std::make_shared<RecordedWork>();
+  Stream stream(std::shared_ptr<Gpu>(std::shared_ptr<Gpu>(), this));
+  recorded_ = recorded.get();
+  recorded_of_ = stream.parts_.get();
+  try {
+    work(stream);
+  } catch (...) {
+    recorded_ = nullptr;
+    throw;
+  }
+  recorded_ = nullptr;
+  return Graph(recorded);
+}
+
+void Gpu::refuse_recording(const Parts& streams, const char* call) const {
+  if (is_recording(streams))
+    throw Error(
+        Code::configuration, "record",
+        std::string(call) + " within record(), expected launches of kernels from source or PTX, copies and fills");
+}
+
+void Gpu::launch(Stream& stream, const Graph& graph) {
+  Parts& streams = *stream.parts_;
+  refuse_recording(streams, "a launch of a graph");
+  RecordedWork& work = *graph.work_;
+  const bool can_split = parts() > 1 && work.launches > work.never_split;
+  if (options.schedule != Schedule::measured || parts() == 1)
+    return give(streams, work, can_split && options.schedule != Schedule::part_0);
+  const bool split = measured().begin(streams, &work, 1, 1, can_split);
+  statistics.trials = measured().trials();
+  try {
+    give(streams, work, split);
+  } catch (const Error&) {
+    measured().cancel();
+    throw;
+  }
+  measured().end(streams);
+}
+
+void Gpu::give(Parts& streams, RecordedWork& work, bool split) {
+  RecordedWork::Form& form = work.forms[split ? 1 : 0];
+  const auto make_calls = [&] {
+    for (const RecordedWork::Step& step : work.steps) step(streams, split);
+  };
+  if (form.captured && !is_valid(form)) {
+    form.captured.reset();
+    form.made = 0;
+    form.enough = form.served >= RecordedWork::few ? 1 : std::min(2 * form.enough, RecordedWork::most_enough);
+  }
+  // Stealing gives out blocks as they are asked for.
+  const bool may_capture = options.schedule == Schedule::fixed || options.schedule == Schedule::measured;
+  if (!form.captured && may_capture && form.made >= form.enough) capture(streams, form, make_calls);
+  if (!form.captured) {
+    ++form.made;
+    return make_calls();
+  }
+  streams.gather();
+  for (const std::uintptr_t address : form.writes) {
+    Buffer& buffer = buffers_.at(address);
+    buffer.local.invalidate(&streams);
+    buffer.reduced.by = &streams;
+    buffer.reduced.of.reset();
+  }
+  form.captured->launch(streams.use(0));
+  ++form.served;
+  statistics.launches += work.launches;
+  statistics.whole += split ? work.never_split : work.launches;
+  statistics.copied_bytes += form.copied_bytes;
+}
+
+bool Gpu::is_valid(const RecordedWork::Form& form) const {
+  return form.age == age_ && std::all_of(form.reads.begin(), form.reads.end(), [&](const auto& read) {
+           const LocalCopies& local = buffers_.at(read.first).local;
+           return local.current && local.writes == read.second;
+         });
+}
+
+// Copies that are current when it begins are read; others are made within it, each time it is launched.
+void Gpu::capture(Parts& streams, RecordedWork::Form& form, const std::function<void()>& make_calls) {
+  synchronize_all();
+  struct Before {
+    bool current;
+    unsigned uses;
+    std::uint64_t writes;
+  };
+  std::map<std::uintptr_t, Before> before;
+  for (auto& [address, buffer] : buffers_) {
+    LocalCopies& local = buffer.local;
+    // What it writes it does not find as it was, the next time.
+    if (std::find(form.writes.begin(), form.writes.end(), address) != form.writes.end()) local.current = false;
+    local.made_by = nullptr;
+    buffer.reduced.of.reset();
+    before[address] = {local.current, local.uses, local.writes};
+  }
+  const Statistics so_far = statistics;
+  const std::uint64_t age = age_;
+  form.captured = machine_->capture(streams, make_calls);
+  if (!form.captured) {
+    form.enough = ~0U;
+    return;
+  }
+  form.copied_bytes = statistics.copied_bytes - so_far.copied_bytes;
+  statistics = so_far;
+  form.age = age_;
+  // Memory of copies that it uses may have been given back while it was captured.
+  bool is_good = age == age_;
+  form.served = 0;
+  form.reads.clear();
+  for (auto& [address, buffer] : buffers_) {
+    const LocalCopies& local = buffer.local;
+    const Before& was = before.at(address);
+    const bool written = local.writes != was.writes || local.current != was.current;
+    const bool known = std::find(form.writes.begin(), form.writes.end(), address) != form.writes.end();
+    if ((written || buffer.reduced.by == &streams) && !known) form.writes.push_back(address);
+    if (written && was.current) is_good = false;  // now it is known
+    if (!written && was.current && local.uses != was.uses) form.reads.emplace_back(address, local.writes);
+    // Nothing of it was done.
+    if (written) buffer.local.invalidate(&streams);
+    buffer.reduced.of.reset();
+  }
+  if (!is_good) form.captured.reset();
+}
+
+}  // namespace dcgn::virtual_gpu

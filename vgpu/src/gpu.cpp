@@ -87,7 +87,7 @@ Module Gpu::load(const std::string& name, const std::string& text, const Assembl
 }
 
 void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch,
-                     bool first_last) {
+                     bool last_on_first) {
   ++statistics.launches;
   const bool alone = options.schedule == Schedule::part_0;
   std::vector<Chunk> chunks = split_evenly(blocks, alone ? 1 : parts(), step);
@@ -95,6 +95,11 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
   if (options.schedule == Schedule::stealing && parts() > 1) {
     streams.order();
     return steal(streams, std::move(chunks), launch);
+  }
+  Chunk last{0, 0};
+  if (last_on_first && !alone && chunks.front().count != 0) {
+    --chunks.front().count;
+    last = {chunks.front().first + chunks.front().count, 1};
   }
   // By value: a thread that has not come back by the deadline may be at it still.
   const auto give = [&streams, chunks, launch](int part) {
@@ -106,21 +111,21 @@ void Gpu::run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, c
     }
   };
   if (alone || !machine_->gains_by_threads()) {
-    if (first_last)
-      streams.order_first_last();
-    else
-      streams.order();
+    streams.order();
     for (int part = parts(); part-- > 0;) give(part);
-    return;
+  } else {
+    if (!crew_) crew_ = std::make_unique<Crew>(parts() - 1);
+    streams.begin_together();
+    crew_->run(std::make_shared<const Crew::Work>([&streams, give](int part) {
+                 streams.order_part(part);
+                 give(part);
+                 streams.end_part(part);
+               }),
+               options.deadline_s);
   }
-  if (!crew_) crew_ = std::make_unique<Crew>(parts() - 1);
-  streams.begin_together();
-  crew_->run(std::make_shared<const Crew::Work>([&streams, give](int part) {
-               streams.order_part(part);
-               give(part);
-               streams.end_part(part);
-             }),
-             options.deadline_s);
+  if (last.count == 0) return;
+  streams.gather();
+  launch(0, last, streams.use(0));
 }
 
 void Gpu::steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch) {
@@ -268,14 +273,15 @@ void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, con
     return;
   }
   const auto split = std::make_shared<const SplitLaunch>(*this, launch, arguments, local);
-  // The last block reads what all have written, which is mostly small, and so on part 0.
-  const bool first_last = traits.memory.hands_over;
+  // The last block reads what all have written, which is mostly small, and so on part 0. To read it over a link takes
+  // ten times as long as to launch one block behind all others.
+  const bool last_on_first = traits.memory.hands_over;
   run_chunks(
       streams, blocks, step_for(launch, arguments),
       [split, its_code = kernel.code_, index = kernel.index_](int part, const Chunk& piece, dcgn::Stream& its) {
         split->run(its_code->binary(), index, part, piece, its);
       },
-      first_last);
+      last_on_first);
   join_reduced(streams, local);
 }
 

@@ -216,10 +216,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // While all parts are idle; and of all buffers, waiting for the parts.
   void drop_local(Buffer& buffer);
   void drop_local(bool current_too);
-  // Runs all blocks of a launch, a chunk on each part or as they are stolen. `first_last`: part 0's had better end
-  // last.
+  // Runs all blocks of a launch, a chunk on each part or as they are stolen. `last_on_first`: the block that ends last
+  // is to be one of part 0's, where they are not stolen.
   void run_chunks(Parts& streams, std::uint64_t blocks, std::uint64_t step, const LaunchPiece& launch,
-                  bool first_last = false);
+                  bool last_on_first = false);
   void steal(Parts& streams, std::vector<Chunk> chunks, const LaunchPiece& launch);
   // All buffers as they are.
   struct Saved {

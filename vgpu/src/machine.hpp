@@ -60,6 +60,7 @@ class Parts {
     for (const Device& device : devices)
       streams_.push_back(first && streams_.empty() ? dcgn::Stream(device, first) : dcgn::Stream(device));
     news_.resize(devices.size());
+    worked_.resize(devices.size());
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -68,21 +69,20 @@ class Parts {
   // The stream of a part that is to be given work.
   dcgn::Stream& use(int part) {
     news_[static_cast<std::size_t>(part)] = News::there;
+    worked_[static_cast<std::size_t>(part)] = 1;
     return streams_[static_cast<std::size_t>(part)];
   }
 
   // The same for work that is behind it when use() has been called again: nobody waits for this by itself.
-  virtual dcgn::Stream& use_beside(int part) { return streams_[static_cast<std::size_t>(part)]; }
+  virtual dcgn::Stream& use_beside(int part) {
+    worked_[static_cast<std::size_t>(part)] = 1;
+    return streams_[static_cast<std::size_t>(part)];
+  }
 
   // Part 0's stream goes on when all parts have done what they were given.
   virtual void gather() = 0;
   // So do all.
   virtual void order() = 0;
-  // The same, and part 0 goes on some microseconds behind the others, where that can be had.
-  virtual void order_first_last() { order(); }
-  // Between these, what the streams are given is captured: Machine::capture().
-  virtual void begin_capture() {}
-  virtual void end_capture() {}
   // The same by a thread for each part: after one has called begin_together(), each calls order_part() for its own,
   // gives it work, and calls end_part().
   virtual void begin_together() { order(); }
@@ -93,6 +93,7 @@ class Parts {
     if (end_) return end_->synchronize();
     counting_failures([&] { synchronize_streams(); });
     news_.assign(news_.size(), News::none);
+    worked_.assign(worked_.size(), 0);
   }
   bool idle() const {
     if (end_) return end_->done();
@@ -117,6 +118,7 @@ class Parts {
 
   std::vector<dcgn::Stream> streams_;
   std::vector<News> news_;
+  std::vector<unsigned char> worked_;  // which parts were given work since all was waited for; part 0 may have been
 
   // Of a wait, which throws where work has failed.
   template <class Wait>

@@ -29,24 +29,12 @@ class CudaCaptured final : public Captured {
   CUgraphExec exec_ = nullptr;
 };
 
-class Capturing {
- public:
-  explicit Capturing(Parts& streams) : streams_(streams) { streams_.begin_capture(); }
-  Capturing(const Capturing&) = delete;
-  Capturing& operator=(const Capturing&) = delete;
-  ~Capturing() { streams_.end_capture(); }
-
- private:
-  Parts& streams_;
-};
-
 }  // namespace
 
 // All parts are in it from its begin, and wait for nothing outside of it; part 0 ends it when all others have joined.
 std::unique_ptr<Captured> capture_cuda(const std::vector<Device>& devices, Parts& streams,
                                        const std::function<void()>& work) {
   const int device = devices.front().index();
-  const Capturing capturing(streams);
   streams.gather();
   const auto first = static_cast<CUstream>(streams.use(0).native());
   check_driver(driver().stream_begin_capture(first, CU_STREAM_CAPTURE_MODE_RELAXED), "launch", "cuStreamBeginCapture",

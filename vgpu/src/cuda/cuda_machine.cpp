@@ -83,7 +83,7 @@ class CudaRange final : public Range {
 class CudaParts final : public Parts {
  public:
   CudaParts(const std::vector<Device>& devices, void* first)
-      : Parts(devices, first), latest_(devices.size()), waited_for_(devices.size()), device_of_last_(devices.back()) {
+      : Parts(devices, first), latest_(devices.size()), waited_for_(devices.size()) {
     for (const Device& device : devices) events_.emplace_back(device.index());
   }
 
@@ -108,21 +108,6 @@ class CudaParts final : public Parts {
     news_[0] = News::none;
   }
 
-  void order_first_last() override {
-    order();
-    if (streams_.size() != 2) return;
-    // Behind what part 1 itself waits for; in a graph, which knows no streams, behind some work of it.
-    if (captures_) device_of_last_.fill(use(1), scratch_->data(), 0, sizeof(unsigned));
-    news_[1] = News::there;
-    wait(0, record(1));
-    news_[1] = News::none;
-  }
-  void begin_capture() override {
-    captures_ = true;
-    if (!scratch_) scratch_.emplace(device_of_last_, 1);
-  }
-  void end_capture() override { captures_ = false; }
-
   // Each part waits for each other one: more calls than by way of part 0, but its own thread makes them, and what it
   // waits for was mostly recorded by the threads of the launch before.
   void begin_together() override {
@@ -142,8 +127,11 @@ class CudaParts final : public Parts {
   // The part that was given work last is waited for first: then others have mostly ended, and to look costs less than
   // to wait.
   void synchronize_streams() override {
-    for (std::size_t part = streams_.size(); part-- > 0;)
-      if (part + 1 == streams_.size() || !streams_[part].idle()) streams_[part].synchronize();
+    bool looks = false;
+    for (std::size_t part = streams_.size(); part-- > 0;) {
+      if (part != 0 && worked_[part] == 0) continue;
+      if (!std::exchange(looks, true) || !streams_[part].idle()) streams_[part].synchronize();
+    }
   }
 
  private:
@@ -178,9 +166,6 @@ class CudaParts final : public Parts {
   std::deque<Events> events_;
   std::vector<unsigned char> latest_;
   std::vector<CUevent> waited_for_;  // by begin_together()
-  const Device device_of_last_;
-  std::optional<DeviceBuffer<unsigned>> scratch_;
-  bool captures_ = false;
 };
 
 class CudaMarker final : public Marker {

@@ -140,7 +140,7 @@ int run(VgpuArguments& a) {
 constexpr const char* vgpu_description =
     "Kernels for one GPU over several: the virtual GPU\n\n"
     "Workloads are those of the 2014 paper's Table II, the same source for one GPU and for several:\n"
-    "  launch     an empty kernel: launch and wait, and one of many launches\n"
+    "  launch     an empty kernel: launch and wait, and one of many launches, by calls and recorded\n"
     "  remote     vector add on one GPU with 0, 50, 75 and 100 % of its pages on others\n"
     "  scaling    each workload over more and more parts, beside one GPU that runs the kernels as they are\n"
     "  measured   and split or whole, whichever was measured to take less in the seconds before\n"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 
 namespace dcgn::bench {
@@ -276,7 +277,7 @@ void measure_workload(const VgpuWork& work, const WorkloadKind& kind, const Vgpu
 
 void measure_launch(const VgpuWork& work, const VgpuSink& sink) {
   constexpr int many = 200;
-  double alone = 0, in_a_row = 0;  // one GPU's
+  double alone = 0, in_a_row = 0, in_a_graph = 0;  // one GPU's
   std::vector<int> all = work.parts;
   if (all.front() != 1) all.insert(all.begin(), 1);
   for (const int parts : all) {
@@ -285,12 +286,12 @@ void measure_launch(const VgpuWork& work, const VgpuSink& sink) {
         gpu.load_source("nothing.cu", "extern \"C\" __global__ void nothing() {}").kernel("nothing");
     const Launch launch{.grid = static_cast<unsigned>(64 * parts), .block = 128};
     virtual_gpu::Stream stream(gpu);
-    const auto measure = [&](const char* what, int launches, double& of_one) {
+    const auto measure = [&](const char* what, int launches, double& of_one, const std::function<void()>& give) {
       std::vector<double> us;
       const auto begin = Clock::now();
       for (int round = 0; round < 10 || us_since(begin) < work.seconds * 1e6; ++round) {
         const auto start = Clock::now();
-        for (int i = 0; i < launches; ++i) gpu.launch(stream, kernel, launch);
+        give();
         stream.synchronize();
         if (round >= 5) us.push_back(us_since(start) / launches);
       }
@@ -301,8 +302,13 @@ void measure_launch(const VgpuWork& work, const VgpuSink& sink) {
       row.limited_by = "one GPU's, us";
       sink(row);
     };
-    measure("empty kernel, launch and wait", 1, alone);
-    measure("empty kernel, one of 200", many, in_a_row);
+    const auto give = [&](virtual_gpu::Stream& its, int launches) {
+      for (int i = 0; i < launches; ++i) gpu.launch(its, kernel, launch);
+    };
+    const virtual_gpu::Graph graph = gpu.record([&](virtual_gpu::Stream& its) { give(its, many); });
+    measure("empty kernel, launch and wait", 1, alone, [&] { give(stream, 1); });
+    measure("empty kernel, one of 200", many, in_a_row, [&] { give(stream, many); });
+    measure("empty kernel, one of 200 recorded", many, in_a_graph, [&] { gpu.launch(stream, graph); });
   }
 }
 

@@ -27,7 +27,8 @@ using VgpuSink = std::function<void(const VgpuRow&)>;
 // Figure 7: vector add on part 0 alone, of whose pages 0, 50 and 75 % lie on other GPUs, where there are any. Limits:
 // what copies within a GPU and between two of them move.
 void measure_remote(const VgpuWork& work, const VgpuSink& sink);
-// An empty kernel: launch and wait; and one of many launches, each behind the one before. The limit is one GPU's.
+// An empty kernel: launch and wait; and one of many launches, each behind the one before, also recorded. The limit is
+// one GPU's.
 void measure_launch(const VgpuWork& work, const VgpuSink& sink);
 // A workload on one GPU with the kernels as they are, and over more and more parts (figure 19), split and as is
 // measured to be faster. Over the most: blocks by chunks and by stealing; and each placement. The limit of the speed-up

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -70,6 +71,7 @@ SystemModel system_of(const FigureOptions& options) {
   SystemModel model;
   model.sample_requests = options.sample_requests;
   model.seed = options.seed;
+  if (options.change_system) options.change_system(model);
   return model;
 }
 
@@ -81,28 +83,56 @@ std::vector<std::string> workload_assumptions(const std::vector<Workload>& used)
   return out;
 }
 
+Workload changed_workload(const FigureOptions& options, std::string_view name, bool* changed) {
+  Workload one = workload(name);
+  const bool differs = options.change_workload && options.change_workload(one);
+  if (changed) *changed = differs;
+  return one;
+}
+
 std::vector<Subject> subjects(const FigureOptions& options, const std::vector<std::string_view>& names) {
   std::vector<Subject> all;
-  const auto add = [&](const Workload& one) {
+  const auto add = [&](std::string_view name) {
+    bool changed = false;
+    const Workload one = changed_workload(options, name, &changed);
     if (!options.traces) {
-      all.push_back({std::string(one.name), one, nullptr});
-    } else if (const auto found = options.traces->find(one.name); found != options.traces->end()) {
-      all.push_back({std::string(one.name), one, &found->second});
+      all.push_back({std::string(name), one, nullptr, changed ? nullptr : options.known});
+    } else if (const auto found = options.traces->find(name); found != options.traces->end()) {
+      all.push_back({std::string(name), one, &found->second, nullptr});
     }
   };
-  for (const std::string_view name : names) add(workload(name));
+  for (const std::string_view name : names) add(name);
   if (names.empty())
-    for (const Workload& one : workloads()) add(one);
+    for (const Workload& one : workloads()) add(one.name);
   return all;
 }
 
+namespace {
+
+// `where`: the network. Figures differ in what else the key has.
+template <class Simulate>
+Phase known_or_simulated(const Subject& subject, const std::string& where, const SystemModel& model,
+                         const Simulate& simulate) {
+  if (!subject.known) return simulate();
+  std::ostringstream key;
+  key << subject.name << ' ' << subject.workload.operations << ' ' << where << ' ' << to_string(model.routing) << ' '
+      << model.ugal_threshold << ' ' << model.sample_requests << ' ' << model.seed;
+  const auto found = subject.known->find(key.str());
+  return found != subject.known->end() ? found->second : subject.known->emplace(key.str(), simulate()).first->second;
+}
+
+}  // namespace
+
 Phase kernels_of(const Subject& subject, const MemoryNetwork& network, const SystemModel& model) {
-  return subject.trace ? network_kernel(network, model, GpuCores(), *subject.trace).phase
-                       : network_kernel(network, model, subject.workload);
+  if (subject.trace) return network_kernel(network, model, GpuCores(), *subject.trace).phase;
+  const std::string where = std::string(to_string(network.kind)) + ' ' + std::to_string(network.gpus) + ' ' +
+                            std::to_string(network.pair_channels);
+  return known_or_simulated(subject, where, model, [&] { return network_kernel(network, model, subject.workload); });
 }
 Phase kernels_of(const Subject& subject, Organisation organisation, const SystemModel& model) {
-  return subject.trace ? kernel_phase(organisation, model, GpuCores(), *subject.trace).phase
-                       : kernel_phase(organisation, model, subject.workload);
+  if (subject.trace) return kernel_phase(organisation, model, GpuCores(), *subject.trace).phase;
+  return known_or_simulated(subject, std::string(to_string(organisation)), model,
+                            [&] { return kernel_phase(organisation, model, subject.workload); });
 }
 
 std::vector<std::string> assumptions(const std::vector<Subject>& subjects) {

@@ -16,6 +16,10 @@
 
 namespace dcgn::memnet {
 
+struct Phase;
+struct SystemModel;
+struct Workload;
+
 struct FigureRow {
   std::string series;
   std::string label;            // on the x axis
@@ -61,6 +65,13 @@ struct FigureOptions {
   int seeds = 1;                        // simulations of each row, each with the next seed
   int threads = 1;         // simulations at once; 0: as many as the machine has. The figures do not depend on it
   Progress progress = {};  // may be called from several threads, by one at a time
+
+  // What tests change of the inputs; null: nothing.
+  std::function<void(SystemModel&)> change_system = {};
+  std::function<bool(Workload&)> change_workload = {};  // of each workload: whether it changed that one
+  // Phases of kernels, which are not simulated again where a workload was not changed. With one thread, and with the
+  // same change_system for all that are in it.
+  std::map<std::string, Phase>* known = nullptr;
 };
 
 inline constexpr int figure_numbers[] = {12, 14, 15, 16, 17, 18, 19};

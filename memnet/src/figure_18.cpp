@@ -21,14 +21,14 @@ Figure figure_18(const FigureOptions& options) {
         network.kind = kinds[t % kinds.size()];
         network.gpus = 3;
         network.cpus = 1;
-        ns[t] = network_host(network, system_of(options), workload(names[t / kinds.size()])).ns;
+        ns[t] = network_host(network, system_of(options), changed_workload(options, names[t / kinds.size()])).ns;
       },
       options.progress);
   Figure out{
       .number = 18, .title = "host performance, 1 CPU, 3 GPUs, 16 HMCs", .unit = "performance over that of sMESH"};
   std::vector<Workload> used;
   for (std::size_t w = 0; w < names.size(); ++w) {
-    used.push_back(workload(names[w]));
+    used.push_back(changed_workload(options, names[w]));
     const std::string label(names[w]);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       out.rows.push_back(

@@ -5,6 +5,7 @@
 #include "memnet/src/organisation.hpp"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,13 @@ struct Subject {
   std::string name;
   Workload workload;
   const base::KernelTrace* trace = nullptr;
+  std::map<std::string, Phase>* known = nullptr;  // FigureOptions::known, of a workload that was not changed
 
   double copied_in() const { return trace ? copied(*trace, base::KernelStep::Kind::to_gpu) : workload.copied_in; }
   double copied_out() const { return trace ? copied(*trace, base::KernelStep::Kind::to_host) : workload.copied_out; }
 };
+// A workload of Table II, changed as the options say.
+Workload changed_workload(const FigureOptions& options, std::string_view name, bool* changed = nullptr);
 // In the order of `names`; none: of Table II. Where the options have traces, those that they have.
 std::vector<Subject> subjects(const FigureOptions& options, const std::vector<std::string_view>& names = {});
 Phase kernels_of(const Subject& subject, const MemoryNetwork& network, const SystemModel& model);

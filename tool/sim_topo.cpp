@@ -33,7 +33,8 @@ struct TopoArguments {
 
 constexpr const char* short_forms =
     "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, fat_tree:ARITY,LEVELS, "
-    "pcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so dDFLY, dFBFLY, sMESH, "
+    "butterfly:ARITY,LEVELS, pcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so "
+    "dDFLY, dFBFLY, sMESH, "
     "sTORUS, sMESH-2x, sTORUS-2x, "
     "overlay";
 
@@ -64,7 +65,8 @@ nlohmann::ordered_json graph_of(const Topology& topology) {
                         {"bandwidth", channel.link.bandwidth},
                         {"extra_latency", channel.link.extra_latency},
                         {"serdes", channel.link.serdes},
-                        {"pass_through", channel.link.pass_through}});
+                        {"pass_through", channel.link.pass_through},
+                        {"one_way", topology.channels()[c + 1].missing}});
   }
   for (const memnet::Terminal& t : topology.terminals()) {
     nlohmann::ordered_json ports = nlohmann::ordered_json::array();
@@ -102,7 +104,7 @@ int run(TopoArguments& a) {
     const double gbytes = c.parameters.flits_to_gbytes();
     fmt::print("\n# {}\n\n", s.name);
     fmt::print("routers              {}, of {} channels at most\n", s.routers, s.largest_radix);
-    fmt::print("channels             {} between routers", s.channels);
+    fmt::print("channels             {}{} between routers", s.channels, c.topology.one_way() ? " one-way" : "");
     if (s.intra_cluster_channels > 0) fmt::print(", {} of them within clusters", s.intra_cluster_channels);
     fmt::print("; {} of nodes and processors\n", s.terminal_channels);
     fmt::print("terminals            {}\n", s.terminals);
@@ -178,9 +180,12 @@ void add_sim_topo(CLI::App& parent, Action& chosen) {
       std::string("What a topology is: routers, channels, terminals, diameter, mean hops, bisection; and a picture\n\n"
                   "Of a TOML file, or of a topology in short:\n") +
           "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, "
-          "fat_tree:ARITY,LEVELS,\npcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS "
-          "(of a cluster) and so dDFLY,\ndFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, overlay. The bisection is over "
-          "halves of the routers, those of a GPU\ntogether; \"at most\" where it is the best that was found. "
+          "fat_tree:ARITY,LEVELS,\nbutterfly:ARITY,LEVELS, pcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; "
+          "sFBFLY:GPUS,CPUS,HMCS\n(of a cluster) and so dDFLY, dFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, overlay. "
+          "The "
+          "bisection is over halves\nof the routers, those of a GPU together; \"at most\" where it is the best that "
+          "was "
+          "found.\n"
           "--set topology.KEY=VALUE changes the rest.");
   app->add_option("TOPOLOGY", a->what, "A file, or KIND:ARGUMENTS")->type_name("")->required();
   app->add_option("--set", a->settings, "As for dcgn sim run; again for more")

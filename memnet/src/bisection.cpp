@@ -43,7 +43,8 @@ class Halves {
       const Channel& channel = topology_.channels()[c];
       if (best_[group_of_[channel.from]] == best_[group_of_[channel.to]]) continue;
       ++found.channels;
-      found.flits += channel.link.bandwidth;
+      // One-way channels are taken to go half this way and half that way.
+      found.flits += topology_.channels()[c + 1].missing ? channel.link.bandwidth / 2 : channel.link.bandwidth;
     }
     found.exact = count_ <= most_enumerated || known(found.channels);
     return found;

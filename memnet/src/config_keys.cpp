@@ -18,14 +18,16 @@ const std::vector<Key>& table() {
       {"title", text, R"("")", 0, 0, "", "what pictures and tables are headed with"},
 
       {"topology.kind", word, "", 0, 0,
-       "mesh|torus|flattened_butterfly|dragonfly|fat_tree|dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay|"
+       "mesh|torus|flattened_butterfly|dragonfly|fat_tree|butterfly|dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-"
+       "2x|overlay|"
        "pcie_tree|"
        "nvlink_switch|graph",
        "which generator; the names with capitals, and overlay, are the paper's memory networks"},
       {"topology.extents", counts, "", 2, 1e6, "", "mesh, torus, flattened_butterfly: routers along each dimension"},
       {"topology.concentration", count, "1", 1, 1024, "", "the same: nodes a router"},
       {"topology.extra_latency", cycles, "0", 0, 10000, "",
-       "mesh, torus, flattened_butterfly, fat_tree: of channels between routers, beyond the one cycle that all take"},
+       "mesh, torus, flattened_butterfly, fat_tree, butterfly: of channels between routers, beyond the one cycle that "
+       "all take"},
       {"topology.on_chip", flag, "false", 0, 0, "", "flattened_butterfly: channels take a cycle per node they pass"},
       {"topology.nodes_per_router", count, "2", 1, 1024, "", "dragonfly: p"},
       {"topology.routers_per_group", count, "4", 1, 1024, "", "dragonfly: a"},
@@ -33,8 +35,9 @@ const std::vector<Key>& table() {
       {"topology.local_latency", cycles, "0", 0, 10000, "", "dragonfly: of channels within groups, beyond their cycle"},
       {"topology.global_latency", cycles, "0", 0, 10000, "",
        "dragonfly: of channels between groups, beyond their cycle"},
-      {"topology.arity", count, "4", 2, 64, "", "fat_tree: k, channels of a switch down, and up"},
-      {"topology.levels", count, "2", 1, 16, "", "fat_tree: n, of switches; there are k^n nodes"},
+      {"topology.arity", count, "4", 2, 64, "",
+       "fat_tree, butterfly: k, channels of a switch down, and up; in, and out"},
+      {"topology.levels", count, "2", 1, 16, "", "fat_tree, butterfly: n, of switches; there are k^n nodes"},
       {"topology.gpus", count, "4", 1, 256, "", "memory networks, pcie_tree, nvlink_switch: GPUs"},
       {"topology.cpus", count, "0", 0, 256, "", "memory networks: CPUs, whose clusters come first"},
       {"topology.hmcs_per_cluster", count, "4", 1, 64, "", "memory networks: local HMCs of a GPU or CPU, and slices"},

@@ -119,6 +119,10 @@ Topology generate(ConfigValues& values, const Parameters& parameters) {
     return at_key(values, "topology.kind",
                   [&] { return fat_tree(values.whole("topology.arity"), values.whole("topology.levels"), extra()); });
   }
+  if (kind == "butterfly") {
+    return at_key(values, "topology.kind",
+                  [&] { return butterfly(values.whole("topology.arity"), values.whole("topology.levels"), extra()); });
+  }
   if (kind == "pcie_tree") {
     return at_key(values, "topology.kind", [&] {
       return pcie_tree(values.whole("topology.gpus"), values.whole("topology.gpus_per_switch"),
@@ -167,6 +171,7 @@ std::string short_form_of(std::string_view kind) {
   if (kind == "flattened_butterfly") return "flattened_butterfly:4x4:4 with four nodes a router";
   if (kind == "dragonfly") return "dragonfly:P,A,H, as dragonfly:2,4,2";
   if (kind == "fat_tree") return "fat_tree:ARITY,LEVELS, as fat_tree:4,3";
+  if (kind == "butterfly") return "butterfly:ARITY,LEVELS, as butterfly:4,3";
   if (kind == "pcie_tree") return "pcie_tree:GPUS,PER_SWITCH, as pcie_tree:8,4";
   if (kind == "nvlink_switch") return "nvlink_switch:GPUS,PLANES,LINKS, as nvlink_switch:8,4,4";
   const bool memory = std::any_of(memory_topologies.begin(), memory_topologies.end(),
@@ -214,7 +219,7 @@ std::string configuration_of(std::string_view short_form) {
   }
   if (second) return {};
   if (kind == "dragonfly") return assign({"nodes_per_router", "routers_per_group", "global_channels"});
-  if (kind == "fat_tree") return assign({"arity", "levels"});
+  if (kind == "fat_tree" || kind == "butterfly") return assign({"arity", "levels"});
   if (kind == "pcie_tree") return assign({"gpus", "gpus_per_switch"});
   if (kind == "nvlink_switch") return assign({"gpus", "planes", "links_per_plane"});
   if (kind == "graph") return {};

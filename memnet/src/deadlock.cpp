@@ -24,8 +24,10 @@ class Dependencies {
     terminals_at_.resize(topology.routers().size());
     for (std::size_t t = 0; t < topology.terminals().size(); ++t) {
       for (const Port& port : topology.terminals()[t].ports) {
-        auto& here = terminals_at_[port.router];
-        if (here.empty() || here.back() != static_cast<int>(t)) here.push_back(static_cast<int>(t));
+        for (const int router : {port.router, port.exit}) {
+          auto& here = terminals_at_[router];
+          if (here.empty() || here.back() != static_cast<int>(t)) here.push_back(static_cast<int>(t));
+        }
       }
     }
   }

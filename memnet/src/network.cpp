@@ -68,7 +68,8 @@ const Counters& Network::counters() const { return core_->counters_; }
 
 std::int64_t Network::channel_flits(int channel) const {
   check_index("channel", channel, static_cast<int>(core_->channel_sender_.size()));
-  return core_->sent_flits_[core_->channel_sender_[channel]];
+  const int sender = core_->channel_sender_[channel];
+  return sender < 0 ? 0 : core_->sent_flits_[sender];
 }
 
 std::int64_t Network::injection_flits(int terminal, int port) const {

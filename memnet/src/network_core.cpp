@@ -66,11 +66,12 @@ int Network::Core::add_sender(const Link& link) {
 void Network::Core::build_ports() {
   const int routers = static_cast<int>(topology_.routers().size());
   const auto& channels = topology_.channels();
-  std::vector<std::vector<std::pair<int, int>>> ejections(routers);  // terminal port, terminal
+  std::vector<std::vector<std::pair<int, int>>> entries(routers), ejections(routers);  // terminal port, terminal
   for (std::size_t t = 0; t < topology_.terminals().size(); ++t) {
     port_begin_.push_back(static_cast<std::int32_t>(port_terminal_.size()));
     for (const Port& port : topology_.terminals()[t].ports) {
-      ejections[port.router].emplace_back(port_terminal_.size(), t);
+      entries[port.router].emplace_back(port_terminal_.size(), t);
+      ejections[port.exit].emplace_back(port_terminal_.size(), t);
       port_terminal_.push_back(static_cast<std::int32_t>(t));
     }
   }
@@ -80,8 +81,8 @@ void Network::Core::build_ports() {
     return topology_.terminals()[terminal].ports[port - port_begin_[terminal]].link;
   };
 
-  const auto outputs = topology_.outputs();
-  channel_sender_.resize(channels.size());
+  const auto outputs = topology_.outputs(), inputs_of = topology_.inputs();
+  channel_sender_.assign(channels.size(), -1);
   eject_sender_.resize(port_terminal_.size());
   special_.assign(routers, 0);
   for (int r = 0; r < routers; ++r) {
@@ -112,8 +113,8 @@ void Network::Core::build_ports() {
       input_sender_.push_back(sender);
       input_pass_.push_back(sender_pass_[sender]);
     };
-    for (const int channel : outputs[r]) add_input(channel_sender_[channel ^ 1]);
-    for (const auto& [port, terminal] : ejections[r]) add_input(router_outputs_ + port);
+    for (const int channel : inputs_of[r]) add_input(channel_sender_[channel]);
+    for (const auto& [port, terminal] : entries[r]) add_input(router_outputs_ + port);
   }
   input_begin_.push_back(static_cast<std::int32_t>(input_router_.size()));
 
@@ -154,22 +155,27 @@ void Network::Core::build_ports() {
 
 void Network::Core::build_attachments() {
   for (std::size_t t = 0; t < topology_.terminals().size(); ++t) {
-    attachment_begin_.push_back(static_cast<std::int32_t>(attachments_.size()));
-    std::vector<int> routers;
     const auto& ports = topology_.terminals()[t].ports;
-    for (const Port& port : ports) {
-      if (std::find(routers.begin(), routers.end(), port.router) == routers.end()) routers.push_back(port.router);
-    }
-    for (const int router : routers) {
-      Attachment attachment{router, static_cast<std::int32_t>(attached_ports_.size()), 0};
-      for (std::size_t p = 0; p < ports.size(); ++p) {
-        if (ports[p].router == router) attached_ports_.push_back(port_begin_[t] + static_cast<std::int32_t>(p));
+    const auto add = [&](int Port::*router_of, Attachments& to) {
+      to.begin.push_back(static_cast<std::int32_t>(to.all.size()));
+      std::vector<int> routers;
+      for (const Port& port : ports) {
+        if (std::find(routers.begin(), routers.end(), port.*router_of) == routers.end())
+          routers.push_back(port.*router_of);
       }
-      attachment.count = static_cast<std::int32_t>(attached_ports_.size()) - attachment.first;
-      attachments_.push_back(attachment);
-    }
+      for (const int router : routers) {
+        Attachment attachment{router, static_cast<std::int32_t>(to.ports.size()), 0};
+        for (std::size_t p = 0; p < ports.size(); ++p) {
+          if (ports[p].*router_of == router) to.ports.push_back(port_begin_[t] + static_cast<std::int32_t>(p));
+        }
+        attachment.count = static_cast<std::int32_t>(to.ports.size()) - attachment.first;
+        to.all.push_back(attachment);
+      }
+    };
+    add(&Port::router, entries_);
+    add(&Port::exit, exits_);
   }
-  attachment_begin_.push_back(static_cast<std::int32_t>(attachments_.size()));
+  for (Attachments* one : {&entries_, &exits_}) one->begin.push_back(static_cast<std::int32_t>(one->all.size()));
 }
 
 void Network::Core::check_pair(int source, int destination) const {
@@ -196,16 +202,17 @@ std::int64_t Network::Core::zero_load_latency(int source, int destination, int f
   bool overlay = false;
   const bool cpu = topology_.terminals()[source].kind == TerminalKind::cpu ||
                    topology_.terminals()[destination].kind == TerminalKind::cpu;
-  for (int a = attachment_begin_[source]; a < attachment_begin_[source + 1]; ++a) {
-    for (int b = attachment_begin_[destination]; b < attachment_begin_[destination + 1]; ++b) {
-      const int along = cpu ? routes_.overlay_distance(attachments_[a].router, attachments_[b].router) : -1;
-      const int distance = along >= 0 ? along : routes_.distance(attachments_[a].router, attachments_[b].router);
+  for (int a = entries_.begin[source]; a < entries_.begin[source + 1]; ++a) {
+    for (int b = exits_.begin[destination]; b < exits_.begin[destination + 1]; ++b) {
+      const int entry = entries_.all[a].router, exit = exits_.all[b].router;
+      const int along = cpu ? routes_.overlay_distance(entry, exit) : -1;
+      const int distance = along >= 0 ? along : routes_.distance(entry, exit);
       if (distance < 0 || (least >= 0 && distance >= least)) continue;
       least = distance;
       overlay = along > 0;
-      from = attachments_[a].router;
-      target = attachments_[b].router;
-      port = attached_ports_[attachments_[a].first];
+      from = entry;
+      target = exit;
+      port = entries_.ports[entries_.all[a].first];
     }
   }
   std::int64_t time = 1 + latency_[router_outputs_ + port];
@@ -218,7 +225,7 @@ std::int64_t Network::Core::zero_load_latency(int source, int destination, int f
     int sender = -1;
     if (last) {
       for (int p = port_begin_[destination]; sender < 0; ++p) {
-        const int at = topology_.terminals()[destination].ports[p - port_begin_[destination]].router;
+        const int at = topology_.terminals()[destination].ports[p - port_begin_[destination]].exit;
         if (at == router) sender = eject_sender_[p];
       }
     } else {

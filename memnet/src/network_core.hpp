@@ -124,8 +124,14 @@ class Network::Core {
 
   struct Attachment {  // the ports of a terminal on one router
     std::int32_t router = 0;
-    std::int32_t first = 0;  // in attached_ports_
+    std::int32_t first = 0;  // in Attachments::ports
     std::int32_t count = 0;
+  };
+
+  struct Attachments {                // by which terminals send, or receive
+    std::vector<std::int32_t> begin;  // by terminal, in `all`
+    std::vector<Attachment> all;
+    std::vector<std::int32_t> ports;
   };
 
   struct Entry {
@@ -230,9 +236,7 @@ class Network::Core {
   std::vector<Source> sources_;              // by port and message class
   std::vector<std::uint8_t> source_turn_;    // by port: the message class
   std::vector<std::uint64_t> active_ports_;  // with a packet queued, as bits
-  std::vector<Attachment> attachments_;
-  std::vector<std::int32_t> attachment_begin_;  // by terminal
-  std::vector<std::int32_t> attached_ports_;
+  Attachments entries_, exits_;
   std::vector<std::uint32_t> turn_;  // by terminal: packets sent, for taking turns
 
   // Scratch of one router's allocation.

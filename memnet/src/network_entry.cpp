@@ -140,8 +140,8 @@ std::uint8_t Network::Core::draw_ties() {
 // the threshold, which spares the channels of a network that is full; and only if it also promises to be the faster
 // one, which an idle network's is not.
 Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
-  const int first = attachment_begin_[source];
-  const int last = attachment_begin_[source + 1];
+  const int first = entries_.begin[source];
+  const int last = entries_.begin[source + 1];
   const bool one_port = port_begin_[source + 1] - port_begin_[source] == 1;
   const bool adapts = parameters_.routing == Routing::adaptive || parameters_.routing == Routing::ugal;
   const bool cpu = topology_.terminals()[source].kind == TerminalKind::cpu ||
@@ -150,10 +150,10 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
   Entry best;
   Entry other;  // the one with the least hops times flits
   for (int i = first; i < last; ++i) {
-    const Attachment& attachment = attachments_[first + (i - first + turn) % (last - first)];
+    const Attachment& attachment = entries_.all[first + (i - first + turn) % (last - first)];
     Entry entry;
-    for (int b = attachment_begin_[destination]; b < attachment_begin_[destination + 1]; ++b) {
-      const int router = attachments_[b].router;
+    for (int b = exits_.begin[destination]; b < exits_.begin[destination + 1]; ++b) {
+      const int router = exits_.all[b].router;
       const int along = cpu ? routes_.overlay_distance(attachment.router, router) : -1;
       const int distance = along > 0 ? along : routes_.distance(attachment.router, router);
       if (distance < 0 || (entry.target >= 0 && distance + 1 >= entry.hops)) continue;
@@ -167,13 +167,13 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
       for (int c = 0; c < classes_; ++c) flits += sources_[static_cast<std::size_t>(port) * classes_ + c].flits;
       return flits;
     };
-    entry.port = attached_ports_[attachment.first];
+    entry.port = entries_.ports[attachment.first];
     if (one_port) {
       entry.queue = 0;
     } else {
       entry.queue = -1;
       for (int p = 0; p < attachment.count; ++p) {
-        const int port = attached_ports_[attachment.first + (p + turn) % attachment.count];
+        const int port = entries_.ports[attachment.first + (p + turn) % attachment.count];
         const std::int64_t flits = waiting(port);
         if (entry.queue >= 0 && flits >= entry.queue) continue;
         entry.queue = flits;
@@ -228,7 +228,7 @@ void Network::Core::choose_late(PacketState& state) {
     return;
   const int source = state.source;
   if (port_begin_[source + 1] - port_begin_[source] != 1) return;
-  const int from = attachments_[attachment_begin_[source]].router;
+  const int from = entries_.all[entries_.begin[source]].router;
   const int middle = from == state.target ? -1 : draw_intermediate(from, state.target);
   if (middle < 0) return;
   const RouteState other = routes_.start(middle, false, state.route.ties);

@@ -163,12 +163,12 @@ void Network::Core::route_head(int router, std::uint32_t input_vc, std::int64_t 
   const bool pending = packet.route.intermediate >= 0 && packet.route.intermediate != router;
   if (router == packet.target && !pending) {
     const int destination = packet.destination;
-    for (int a = attachment_begin_[destination];; ++a) {
-      const Attachment& attachment = attachments_[a];
+    for (int a = exits_.begin[destination];; ++a) {
+      const Attachment& attachment = exits_.all[a];
       if (attachment.router != router) continue;
       for (int i = 0; i < attachment.count; ++i) {
         const int place = (i + packet.source) % attachment.count;
-        const int candidate = eject_sender_[attached_ports_[attachment.first + place]];
+        const int candidate = eject_sender_[exits_.ports[attachment.first + place]];
         if (sender < 0 || used_[candidate] < used_[sender]) sender = candidate;
       }
       break;

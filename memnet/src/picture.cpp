@@ -161,11 +161,26 @@ class Picture {
     line(to, from, -bend, half - shift, use_colour(back / link.bandwidth), width, tip(back), false);
   }
 
+  void one_way(const Point& from, const Point& to, const Link& link, double load, const std::string& names,
+               const std::string& plain) {
+    if (run_ == nullptr) {
+      line(from, to, 0, 0, plain, 1.4, names, false);
+    } else {
+      line(from, to, 0, 0, use_colour(load / link.bandwidth), std::clamp(0.03 * unit_, 1.2, 2.6),
+           names + ": " + number(load) + " flits/cycle", false);
+    }
+  }
+
   void draw_channels() {
     std::map<std::pair<int, int>, int> drawn;
     for (std::size_t c = 0; c + 1 < topology_.channels().size(); c += 2) {
       const Channel& one = topology_.channels()[c];
       const Point a = routers_[one.from], b = routers_[one.to];
+      if (topology_.channels()[c + 1].missing) {
+        one_way(a, b, one.link, run_ ? run_->channel_load[c] : 0,
+                topology_.routers()[one.from].name + " - " + topology_.routers()[one.to].name, "#888888");
+        continue;
+      }
       const int copy = drawn[std::minmax(one.from, one.to)]++;
       const double shift = copy * std::clamp(0.09 * unit_, 3.0, 7.0) * (copy % 2 == 0 ? 0.5 : -0.5 - 0.5 / copy);
       channel(a, b, bend_between(a, b, routers_), shift, one.link, run_ ? run_->channel_load[c] : 0,
@@ -184,6 +199,17 @@ class Picture {
         const std::size_t i = index++;
         if (terminal.kind == TerminalKind::hmc) continue;
         const Point to = routers_[port.router];
+        if (port.exit != port.router) {
+          // Where it receives is as far from that router as the node is from where it sends.
+          const Point exit = routers_[port.exit];
+          const Point end{exit.x + terminals_[t].x - to.x, exit.y + terminals_[t].y - to.y};
+          cover(at(end));
+          one_way(terminals_[t], to, port.link, run_ ? run_->injection_load[i] : 0,
+                  terminal.name + " - " + topology_.routers()[port.router].name, "#bbbbbb");
+          one_way(exit, end, port.link, run_ ? run_->ejection_load[i] : 0,
+                  topology_.routers()[port.exit].name + " - " + terminal.name, "#bbbbbb");
+          continue;
+        }
         const double shift = 4.5 * drawn[port.router]++;
         channel(terminals_[t], to, bend_between(terminals_[t], to, routers_), shift, port.link,
                 run_ ? run_->injection_load[i] : 0, run_ ? run_->ejection_load[i] : 0,

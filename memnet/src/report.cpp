@@ -71,7 +71,7 @@ void measure_paths(const Topology& topology, TopologySummary& summary) {
       if (!topology.may_talk(a, b)) continue;
       int least = -1;
       for (const Port& port : topology.terminals()[b].ports) {
-        const int d = distance[port.router];
+        const int d = distance[port.exit];
         if (d >= 0 && (least < 0 || d < least)) least = d;
       }
       if (least < 0) continue;
@@ -106,7 +106,10 @@ ReportRow report_row(const Configuration& configuration, const Result& result) {
   }
   row.emplace_back("hops", of_packets(result.latency.packets, result.hops));
   row.emplace_back("channel_load_max", most_of(result.channel_load));
-  row.emplace_back("channel_load_mean", mean_of(result.channel_load));
+  std::vector<double> loads;
+  for (std::size_t c = 0; c < result.channel_load.size(); ++c)
+    if (!configuration.topology.channels()[c].missing) loads.push_back(result.channel_load[c]);
+  row.emplace_back("channel_load_mean", mean_of(loads));
   row.emplace_back("injection_load_max", most_of(result.injection_load));
   row.emplace_back("ejection_load_max", most_of(result.ejection_load));
   add_energy(row, result.energy);
@@ -229,6 +232,7 @@ std::vector<ReportRow> report_loads(const Topology& topology, const Result& resu
   const auto router = [&](int r) { return "router " + topology.routers()[r].name; };
   for (std::size_t c = 0; c < topology.channels().size(); ++c) {
     const Channel& channel = topology.channels()[c];
+    if (channel.missing) continue;
     rows.push_back(load_row(router(channel.from), router(channel.to), channel.link, result.channel_load[c]));
   }
   for (const bool into : {true, false}) {
@@ -239,7 +243,7 @@ std::vector<ReportRow> report_loads(const Topology& topology, const Result& resu
         if (into) {
           rows.push_back(load_row(name, router(port.router), port.link, result.injection_load[index]));
         } else {
-          rows.push_back(load_row(router(port.router), name, port.link, result.ejection_load[index]));
+          rows.push_back(load_row(router(port.exit), name, port.link, result.ejection_load[index]));
         }
         ++index;
       }
@@ -268,10 +272,10 @@ TopologySummary summarize(const Topology& topology) {
   summary.terminal_channels = topology.terminal_channel_count();
   summary.terminals = static_cast<int>(topology.terminals().size());
   std::vector<int> radix(topology.routers().size(), 0);
-  for (const Channel& channel : topology.channels()) ++radix[channel.from];
+  for (const Channel& channel : topology.channels()) radix[channel.from] += channel.missing ? 0 : 1;
   for (const Terminal& terminal : topology.terminals()) {
     if (terminal.kind == TerminalKind::hmc) continue;
-    for (const Port& port : terminal.ports) ++radix[port.router];
+    for (const Port& port : terminal.ports) ++radix[port.exit];
   }
   for (const int one : radix) summary.largest_radix = std::max(summary.largest_radix, one);
   measure_paths(topology, summary);

@@ -46,6 +46,8 @@ RouteTable::RouteTable(const Topology& topology, const Parameters& parameters)
       if (sound(Scheme::single, cycle) || (most_crossed_ > 0 && sound(Scheme::clusters, cycle))) return;
     }
     for (const Scheme scheme : {Scheme::layers, Scheme::hops, Scheme::up_down}) {
+      // Up*/down* needs both directions.
+      if (scheme == Scheme::up_down && topology.one_way()) continue;
       if (sound(scheme, cycle)) return;
     }
   }

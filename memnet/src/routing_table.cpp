@@ -106,14 +106,16 @@ void RouteTable::build_table(bool spread) {
   for (int r = 0; spread && r < routers_; ++r) {
     first[r] = r % std::max(1, group_begin_[r + 1] - group_begin_[r]);
   }
-  // Channels have both directions: who can be reached from a router can come to it, at the same cost.
+  std::vector<std::vector<std::pair<int, int>>> before(n);  // by router: who has channels to it, and their weight
+  for (int r = 0; r < routers_; ++r) {
+    for (int g = group_begin_[r]; g < group_begin_[r + 1]; ++g) before[groups_[g].to].emplace_back(r, weight[g]);
+  }
   const auto search = [&](int target) {
     std::fill(cost.begin(), cost.end(), unreached);
     order.assign(1, target);
     cost[target] = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (int g = group_begin_[order[i]]; g < group_begin_[order[i] + 1]; ++g) {
-        const int next = groups_[g].to;
+      for (const auto& [next, its_weight] : before[order[i]]) {
         if (cost[next] != unreached) continue;
         cost[next] = cost[order[i]] + 1;
         order.push_back(next);
@@ -128,10 +130,9 @@ void RouteTable::build_table(bool spread) {
     frontier.add(0, target);
     for (int router = frontier.next(cost); router >= 0; router = frontier.next(cost)) {
       order.push_back(router);
-      for (int g = group_begin_[router]; g < group_begin_[router + 1]; ++g) {
-        const int next = groups_[g].to;
-        if (cost[router] + weight[g] >= cost[next]) continue;
-        cost[next] = cost[router] + weight[g];
+      for (const auto& [next, its_weight] : before[router]) {
+        if (cost[router] + its_weight >= cost[next]) continue;
+        cost[next] = cost[router] + its_weight;
         frontier.add(cost[next], next);
       }
     }
@@ -150,7 +151,7 @@ void RouteTable::build_table(bool spread) {
       const int end = group_begin_[router + 1];
       int best = -1;
       for (int g = begin + first[router], left = end - begin; left > 0; --left, g = g + 1 == end ? begin : g + 1) {
-        if (cost[groups_[g].to] + weight[g] != cost[router]) continue;
+        if (cost[groups_[g].to] == unreached || cost[groups_[g].to] + weight[g] != cost[router]) continue;
         const bool better =
             best >= 0 &&
             (spread ? load[g] < load[best] : std::abs(groups_[g].to - router) < std::abs(groups_[best].to - router));

@@ -64,7 +64,7 @@ double metered_flits(const Network& network) {
 
 double metered_capacity(const Topology& topology) {
   double capacity = 0;
-  for (const Channel& channel : topology.channels()) capacity += channel.link.bandwidth;
+  for (const Channel& channel : topology.channels()) capacity += channel.missing ? 0 : channel.link.bandwidth;
   for (const Terminal& terminal : topology.terminals()) {
     if (terminal.kind == TerminalKind::hmc) continue;
     for (const Port& port : terminal.ports) capacity += 2 * port.link.bandwidth;

@@ -183,22 +183,28 @@ Topology dragonfly(int p, int a, int h, int local_latency, int global_latency) {
   return topology;
 }
 
-Topology fat_tree(int arity, int levels, int extra_latency) {
-  require_at_least("arity", arity, 2);
-  require_at_least("levels", levels, 1);
-  const std::string name = std::to_string(arity) + "-ary " + std::to_string(levels) + "-tree";
+namespace {
+
+// Switches in a row of `levels` rows of arity^(levels - 1), `ports` a switch.
+int row_of_switches(const std::string& name, int arity, int levels, std::int64_t ports) {
   std::int64_t row = 1;
   for (int l = 1; l < levels && row <= most_table_routers; ++l) row *= arity;
   if (row * levels > most_table_routers) {
     fail("topology",
          name + " has more than " + std::to_string(most_table_routers) + " routers, expected at most so many");
   }
-  if ((levels == 1 ? 1 : 2) * static_cast<std::int64_t>(arity) > 64) {
-    fail("topology", name + " has " + std::to_string((levels == 1 ? 1 : 2) * static_cast<std::int64_t>(arity)) +
-                         " ports a router, expected at most 64");
-  }
+  if (ports > 64) fail("topology", name + " has " + std::to_string(ports) + " ports a router, expected at most 64");
+  return static_cast<int>(row);
+}
+
+}  // namespace
+
+Topology fat_tree(int arity, int levels, int extra_latency) {
+  require_at_least("arity", arity, 2);
+  require_at_least("levels", levels, 1);
+  const std::string name = std::to_string(arity) + "-ary " + std::to_string(levels) + "-tree";
+  const int width = row_of_switches(name, arity, levels, (levels == 1 ? 1 : 2) * static_cast<std::int64_t>(arity));
   Topology topology(name);
-  const int width = static_cast<int>(row);
   for (int l = 0; l < levels; ++l) {
     for (int w = 0; w < width; ++w) {
       topology.add_router({std::to_string(l) + "." + std::to_string(w),
@@ -220,6 +226,34 @@ Topology fat_tree(int arity, int levels, int extra_latency) {
       for (int digit = 0; digit < arity; ++digit) {
         topology.add_channel(l * width + w, (l + 1) * width + base + digit * stride, link);
       }
+    }
+  }
+  return topology;
+}
+
+Topology butterfly(int arity, int levels, int extra_latency) {
+  require_at_least("arity", arity, 2);
+  require_at_least("levels", levels, 1);
+  const std::string name = std::to_string(arity) + "-ary " + std::to_string(levels) + "-fly";
+  const int width = row_of_switches(name, arity, levels, arity);
+  Topology topology(name);
+  for (int l = 0; l < levels; ++l) {
+    for (int w = 0; w < width; ++w) {
+      topology.add_router(
+          {std::to_string(l) + "." + std::to_string(w), {}, -1, -1, 1.5 * static_cast<double>(l), 1.0 * w});
+    }
+  }
+  for (int n = 0; n < width * arity; ++n) {
+    topology.attach(topology.add_terminal("node " + std::to_string(n), TerminalKind::node), n / arity,
+                    (levels - 1) * width + n / arity, Link());
+  }
+  // A switch's number has a digit less than a node's: stage l sets the l-th of them from the top.
+  const Link link = link_of(extra_latency);
+  for (int l = 0, stride = width / arity; l + 1 < levels; ++l, stride /= arity) {
+    for (int w = 0; w < width; ++w) {
+      const int base = w - w / stride % arity * stride;
+      for (int digit = 0; digit < arity; ++digit)
+        topology.add_one_way(l * width + w, (l + 1) * width + base + digit * stride, link);
     }
   }
   return topology;

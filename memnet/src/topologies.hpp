@@ -24,6 +24,10 @@ Topology dragonfly(int p, int a, int h, int local_latency = 0, int global_latenc
 // k-ary n-tree: `levels` rows of arity^(levels - 1) switches, `arity` nodes on each of the lowest; every switch has
 // `arity` channels down and, below the top, as many up.
 Topology fat_tree(int arity, int levels, int extra_latency = 0);
+// k-ary n-fly: `levels` stages of arity^(levels - 1) switches, and channels from each stage to the next alone. Nodes
+// send into the first stage and receive from the last: there is one way, on which each stage sets a digit of the
+// destination, the highest first.
+Topology butterfly(int arity, int levels, int extra_latency = 0);
 
 // The topologies of memory networks.
 enum class MemoryTopology : std::uint8_t {

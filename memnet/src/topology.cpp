@@ -83,16 +83,23 @@ int Topology::add_channel(int from, int to, const Link& link) {
   return static_cast<int>(channels_.size()) - 2;
 }
 
+int Topology::add_one_way(int from, int to, const Link& link) {
+  const int channel = add_channel(from, to, link);
+  channels_.back().missing = true;
+  return channel;
+}
+
 int Topology::add_terminal(std::string name, TerminalKind kind, int cluster) {
   terminals_.push_back({std::move(name), kind, cluster, {}});
   return static_cast<int>(terminals_.size()) - 1;
 }
 
-int Topology::attach(int terminal, int router, const Link& link) {
+int Topology::attach(int terminal, int entry, int exit, const Link& link) {
   check_index("terminal", terminal, terminals_.size());
-  check_index("router", router, routers_.size());
+  check_index("router", entry, routers_.size());
+  check_index("router", exit, routers_.size());
   check_link(link);
-  terminals_[terminal].ports.push_back({router, link});
+  terminals_[terminal].ports.push_back({entry, link, exit});
   return static_cast<int>(terminals_[terminal].ports.size()) - 1;
 }
 
@@ -164,6 +171,10 @@ void Topology::validate() const {
       }
     }
   }
+  if (one_way()) {
+    check_one_way_paths();
+    return;
+  }
   // Terminals of one kind in the same components are alike: one of each sort speaks for all, and the check costs sorts
   // squared. A sort's terminals have a port and so reach each other.
   const std::vector<int> component = components(*this);
@@ -193,6 +204,45 @@ void Topology::validate() const {
   }
 }
 
+// From each router that terminals send into, to each that they receive from. Terminals of one-way networks have one
+// port.
+void Topology::check_one_way_paths() const {
+  const auto out = outputs();
+  std::vector<bool> reached;
+  std::vector<int> pending;
+  for (std::size_t t = 0; t < terminals_.size(); ++t) {
+    if (terminals_[t].ports.empty())
+      fail("topology", "terminal " + terminals_[t].name + " has no port, expected at least one");
+    const int entry = terminals_[t].ports[0].router;
+    if (t > 0 && terminals_[t - 1].ports[0].router == entry) continue;
+    reached.assign(routers_.size(), false);
+    reached[entry] = true;
+    pending.assign(1, entry);
+    while (!pending.empty()) {
+      const int router = pending.back();
+      pending.pop_back();
+      for (const int channel : out[router]) {
+        const int next = channels_[channel].to;
+        if (!reached[next]) pending.push_back(next);
+        reached[next] = true;
+      }
+    }
+    for (std::size_t other = 0; other < terminals_.size(); ++other) {
+      if (terminals_[other].ports.empty() || !may_talk(static_cast<int>(t), static_cast<int>(other))) continue;
+      const int exit = terminals_[other].ports[0].exit;
+      if (!reached[exit]) {
+        fail("topology", terminals_[other].name + " cannot be reached from " + terminals_[t].name + " in " + name_ +
+                             ", expected a path of channels from router " + std::to_string(entry) + " to router " +
+                             std::to_string(exit));
+      }
+    }
+  }
+}
+
+bool Topology::one_way() const {
+  return std::any_of(channels_.begin(), channels_.end(), [](const Channel& channel) { return channel.missing; });
+}
+
 int Topology::terminal_channel_count() const {
   int count = 0;
   for (const Terminal& terminal : terminals_) {
@@ -212,7 +262,17 @@ int Topology::intra_cluster_channel_count() const {
 
 std::vector<std::vector<int>> Topology::outputs() const {
   std::vector<std::vector<int>> result(routers_.size());
-  for (std::size_t c = 0; c < channels_.size(); ++c) result[channels_[c].from].push_back(static_cast<int>(c));
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    if (!channels_[c].missing) result[channels_[c].from].push_back(static_cast<int>(c));
+  return result;
+}
+
+std::vector<std::vector<int>> Topology::inputs() const {
+  std::vector<std::vector<int>> result(routers_.size());
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    const Channel& channel = channels_[c ^ 1];
+    if (!channel.missing) result[channel.to].push_back(static_cast<int>(c ^ 1));
+  }
   return result;
 }
 

@@ -33,17 +33,19 @@ struct Router {
   double y = 0;
 };
 
-// Directed: channel c and channel c ^ 1 are the two directions of one bidirectional channel.
+// Directed: channel c and channel c ^ 1 are the two directions of one channel. A one-way channel lacks the second.
 struct Channel {
   int from = 0;  // routers
   int to = 0;
   Link link;
+  bool missing = false;
 };
 
-// One bidirectional channel between a terminal and a router.
+// A channel from a terminal to a router, and one back, from the same router but in one-way networks.
 struct Port {
   int router = 0;
   Link link;
+  int exit = 0;  // the router that it comes back from
 };
 
 struct Terminal {
@@ -78,8 +80,11 @@ class Topology {
   // a router to itself, a bandwidth outside (0, 1], a negative latency.
   int add_router(Router router);
   int add_channel(int from, int to, const Link& link = {});  // both directions; the index of the first
+  int add_one_way(int from, int to, const Link& link = {});
   int add_terminal(std::string name, TerminalKind kind, int cluster = -1);
-  int attach(int terminal, int router, const Link& link = {});  // the index of the terminal's new port
+  // The index of the terminal's new port; the second form: into the network at one router, out of it at another.
+  int attach(int terminal, int router, const Link& link = {}) { return attach(terminal, router, router, link); }
+  int attach(int terminal, int entry, int exit, const Link& link);
 
   // The pass-through path of a slice: routers in order, connected by pass-through channels. Packets from and to CPUs
   // take it instead of the shortest path (section V.C).
@@ -104,17 +109,22 @@ class Topology {
   // (named), coordinates that do not fit the shape.
   void validate() const;
 
-  // Bidirectional channels between routers, as Figure 12 counts them; those of terminals (HMCs' own ports left out);
+  // Whether some channel has one direction alone.
+  bool one_way() const;
+
+  // Channels between routers, as Figure 12 counts them; those of terminals (HMCs' own ports left out);
   // and those between routers of one cluster.
   int channel_count() const { return static_cast<int>(channels_.size() / 2); }
   int terminal_channel_count() const;
   int intra_cluster_channel_count() const;
 
-  // Channel indices that leave each router.
+  // Channel indices that leave each router, and that come to it, in the same order of channels.
   std::vector<std::vector<int>> outputs() const;
+  std::vector<std::vector<int>> inputs() const;
 
  private:
   bool passes_through(int from, int to) const;  // a pass-through channel
+  void check_one_way_paths() const;
 
   std::string name_;
   Shape shape_;

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BLUES = ("#9ECAE1", "#4292C6", "#0072B2", "#084594", "#062654")  # from few parts to many
 MARKERS = {  # of a placement or schedule: colour and shape
     "chunked": ("#0072B2", "o"),
+    "measured": ("#707070", "*"),
     "no copies": ("#56B4E9", "D"),
     "stealing": ("#D55E00", "s"),
     "inputs replicated": ("#009E73", "^"),
@@ -126,7 +127,7 @@ def draw_launch(axes: Axes, rows: list[dict[str, Any]]) -> None:
 def draw(document: Document) -> Figure:
     """A picture with a panel for each kind of row that there is."""
     scaling = of_measure(document, "scaling")
-    placements = [r for m in ("scaling", "schedule", "placement") for r in of_measure(document, m) if r["parts"] > 1]
+    placements = [r for m in ("scaling", "measured", "schedule", "placement") for r in of_measure(document, m) if r["parts"] > 1]
     found: list[tuple[Any, list[dict[str, Any]]]] = []
     if any(row["parts"] > 1 for row in scaling):
         found.append((draw_scaling, scaling))

@@ -25,6 +25,7 @@ def document() -> Document:
     rows = []
     for name, gain in (("scan", 1.5), ("rays", 2.0)):
         rows += [row("scaling", name, 1, 1.0), row("scaling", name, 2, gain), row("scaling", name, 4, 2 * gain)]
+        rows.append(row("measured", name, 4, 2 * gain, placement="as measured", schedule="measured"))
         rows.append(row("schedule", name, 4, gain, schedule="stealing"))
         rows.append(row("placement", name, 4, gain / 2, placement="interleaved"))
     rows += [row("remote", "vector-add", 2, 0.5, placement=f"{p} % remote", limit=0.6) for p in (0, 50)]
@@ -44,6 +45,7 @@ class Picture(unittest.TestCase):
         # Marks of the most parts alone.
         marks = {line.get_label(): list(line.get_xdata()) for line in placements.lines}
         self.assertEqual(marks["chunked"], [3, 4])
+        self.assertEqual(marks["measured"], [3, 4])
         self.assertEqual(marks["stealing"], [1.5, 2])
         self.assertEqual(marks["interleaved"], [0.75, 1])
         # Twice as long as one GPU.

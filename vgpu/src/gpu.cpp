@@ -212,6 +212,12 @@ Gpu::Checked Gpu::check_launch(const Kernel& kernel, const Launch& launch,
   return {blocks_of(info.name, launch), parts() == 1 || !info.splittable()};
 }
 
+Parts& Gpu::parts_of(const char* operation, const Stream& stream) const {
+  if (stream.gpu_.get() != this)
+    throw Error(Code::configuration, operation, "a stream of another virtual GPU, expected one of this");
+  return *stream.parts_;
+}
+
 MeasuredLaunches& Gpu::measured() {
   if (!measured_) measured_ = std::make_unique<MeasuredLaunches>(*this);
   return *measured_;
@@ -229,7 +235,7 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
     throw Error(Code::unsupported, "launch",
                 info.name + " has atomics on memory that others share, expected devices whose links carry them");
 
-  Parts& streams = *stream.parts_;
+  Parts& streams = parts_of("launch", stream);
   if (is_recording(streams)) {
     ++recorded_->launches;
     recorded_->never_split += checked.whole ? 1 : 0;
@@ -286,7 +292,7 @@ void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, con
 }
 
 void Gpu::launch(Stream& stream, const Launch& launch, const ImageOfPart& image_of) {
-  refuse_recording(*stream.parts_, "a launch of a kernel object");
+  refuse_recording(parts_of("launch", stream), "a launch of a kernel object");
   std::vector<dcgn::detail::KernelImage> images;
   images.reserve(static_cast<std::size_t>(parts()));
   for (int part = 0; part < parts(); ++part) images.push_back(image_of(part));

@@ -239,6 +239,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void launch(Parts& streams, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
               const Checked& checked);
   MeasuredLaunches& measured();
+  // A stream's own streams. Throws Error(configuration) where it is another virtual GPU's.
+  Parts& parts_of(const char* operation, const Stream& stream) const;
   void copy(Parts& streams, void* to, const void* from, std::size_t bytes);
   void fill(Parts& streams, void* memory, unsigned char value, std::size_t bytes);
   bool is_recording(const Parts& streams) const { return recorded_ && recorded_of_ == &streams; }

@@ -9,9 +9,20 @@
 
 namespace dcgn::virtual_gpu {
 
+namespace {
+
+// What was captured serves no more: what served only few launches is not to be made soon again.
+void end_of(RecordedWork::Form& form) {
+  form.made = 0;
+  form.enough = form.served >= RecordedWork::few ? 1 : std::min(2 * form.enough, RecordedWork::most_enough);
+}
+
+}  // namespace
+
 Graph Gpu::record(const std::function<void(Stream&)>& work) {
   if (recorded_) throw Error(Code::configuration, "record", "within record(), expected one at a time of a virtual GPU");
   const auto recorded = std::make_shared<RecordedWork>();
+  recorded->of = this;
   Stream stream(std::shared_ptr<Gpu>(std::shared_ptr<Gpu>(), this));
   recorded_ = recorded.get();
   recorded_of_ = stream.parts_.get();
@@ -33,9 +44,11 @@ void Gpu::refuse_recording(const Parts& streams, const char* call) const {
 }
 
 void Gpu::launch(Stream& stream, const Graph& graph) {
-  Parts& streams = *stream.parts_;
+  Parts& streams = parts_of("launch", stream);
   refuse_recording(streams, "a launch of a graph");
   RecordedWork& work = *graph.work_;
+  if (work.of != this)
+    throw Error(Code::configuration, "launch", "a graph of another virtual GPU, expected one that this has recorded");
   const bool can_split = parts() > 1 && work.launches > work.never_split;
   if (options.schedule != Schedule::measured || parts() == 1)
     return give(streams, work, can_split && options.schedule != Schedule::part_0);
@@ -57,8 +70,7 @@ void Gpu::give(Parts& streams, RecordedWork& work, bool split) {
   };
   if (form.captured && !is_valid(form)) {
     form.captured.reset();
-    form.made = 0;
-    form.enough = form.served >= RecordedWork::few ? 1 : std::min(2 * form.enough, RecordedWork::most_enough);
+    end_of(form);
   }
   // Stealing gives out blocks as they are asked for.
   const bool may_capture = options.schedule == Schedule::fixed || options.schedule == Schedule::measured;
@@ -82,7 +94,8 @@ void Gpu::give(Parts& streams, RecordedWork& work, bool split) {
 }
 
 bool Gpu::is_valid(const RecordedWork::Form& form) const {
-  return form.age == age_ && std::all_of(form.reads.begin(), form.reads.end(), [&](const auto& read) {
+  return form.age == age_ && form.copies == options.copies &&
+         std::all_of(form.reads.begin(), form.reads.end(), [&](const auto& read) {
            const LocalCopies& local = buffers_.at(read.first).local;
            return local.current && local.writes == read.second;
          });
@@ -107,7 +120,13 @@ void Gpu::capture(Parts& streams, RecordedWork::Form& form, const std::function<
   }
   const Statistics so_far = statistics;
   const std::uint64_t age = age_;
-  form.captured = machine_->capture(streams, make_calls);
+  try {
+    form.captured = machine_->capture(streams, make_calls);
+  } catch (const Error&) {  // where it is a call's own, that will throw it again
+    all_written(&streams);
+    for (auto& [address, buffer] : buffers_) buffer.reduced.of.reset();
+    statistics = so_far;
+  }
   if (!form.captured) {
     form.enough = ~0U;
     return;
@@ -115,6 +134,7 @@ void Gpu::capture(Parts& streams, RecordedWork::Form& form, const std::function<
   form.copied_bytes = statistics.copied_bytes - so_far.copied_bytes;
   statistics = so_far;
   form.age = age_;
+  form.copies = options.copies;
   // Memory of copies that it uses may have been given back while it was captured.
   bool is_good = age == age_;
   form.served = 0;
@@ -131,7 +151,9 @@ void Gpu::capture(Parts& streams, RecordedWork::Form& form, const std::function<
     if (written) buffer.local.invalidate(&streams);
     buffer.reduced.of.reset();
   }
-  if (!is_good) form.captured.reset();
+  if (is_good) return;
+  form.captured.reset();
+  end_of(form);
 }
 
 }  // namespace dcgn::virtual_gpu

@@ -214,7 +214,8 @@ void Gpu::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
   // All of it is looked at before anything is copied.
   stretch_at("copy", to, bytes);
   stretch_at("copy", from, bytes);
-  if (!is_recording(*stream.parts_)) return copy(*stream.parts_, to, from, bytes);
+  Parts& its_parts = parts_of("copy", stream);
+  if (!is_recording(its_parts)) return copy(its_parts, to, from, bytes);
   recorded_->steps.emplace_back([this, to, from, bytes](Parts& streams, bool) { copy(streams, to, from, bytes); });
 }
 
@@ -237,7 +238,8 @@ void Gpu::copy(Parts& parts_of_stream, void* to, const void* from, std::size_t b
 void Gpu::fill(Stream& stream, void* memory, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   stretch_at("fill", memory, bytes);
-  if (!is_recording(*stream.parts_)) return fill(*stream.parts_, memory, value, bytes);
+  Parts& its_parts = parts_of("fill", stream);
+  if (!is_recording(its_parts)) return fill(its_parts, memory, value, bytes);
   recorded_->steps.emplace_back(
       [this, memory, value, bytes](Parts& streams, bool) { fill(streams, memory, value, bytes); });
 }

@@ -12,7 +12,7 @@
 
 namespace dcgn::virtual_gpu {
 
-struct Buffer;
+class Gpu;
 
 class RecordedWork {
  public:
@@ -26,6 +26,7 @@ class RecordedWork {
     unsigned made = 0, enough = 1, served = 0;
     std::unique_ptr<Captured> captured;
     std::uint64_t age = 0;  // Gpu::age_, when it was captured
+    double copies = 0;      // Options::copies then
     // By address: those whose copies it reads, made outside of it, and how often they had been written by then; those
     // that it writes or copies.
     std::vector<std::pair<std::uintptr_t, std::uint64_t>> reads;
@@ -34,6 +35,7 @@ class RecordedWork {
   };
   static constexpr unsigned few = 4, most_enough = 64;
 
+  const Gpu* of = nullptr;
   std::vector<Step> steps;
   std::uint64_t launches = 0, never_split = 0;  // of its steps
   Form forms[2];                                // whole, split

@@ -163,6 +163,11 @@ TEST_F(GraphsOfVirtualGpu, refuse_what_cannot_be_given_again) {
             [&](GpuStream&) { static_cast<void>(gpu.record([](GpuStream&) {})); }}})
     EXPECT_NE(message_of(work).find(text), std::string::npos) << message_of(work);
   const Steps steps(gpu);  // and goes on
-  gpu.launch(gpu.own_stream(), gpu.record([&](GpuStream& its) { steps.give(its); }));
+  const Graph graph = gpu.record([&](GpuStream& its) { steps.give(its); });
+  gpu.launch(gpu.own_stream(), graph);
   gpu.synchronize();
+  VirtualGpu other = of_parts(2);
+  EXPECT_THROW(other.launch(other.own_stream(), graph), Error);
+  EXPECT_THROW(gpu.launch(other.own_stream(), graph), Error);
+  EXPECT_THROW(steps.give(other.own_stream()), Error);
 }

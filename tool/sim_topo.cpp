@@ -34,9 +34,7 @@ struct TopoArguments {
 constexpr const char* short_forms =
     "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, fat_tree:ARITY,LEVELS, "
     "butterfly:ARITY,LEVELS, pcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS and so "
-    "dDFLY, dFBFLY, sMESH, "
-    "sTORUS, sMESH-2x, sTORUS-2x, "
-    "overlay";
+    "dDFLY, dFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, overlay";
 
 Configuration read_topology(const TopoArguments& a) {
   // A file's name may have a colon, too.
@@ -69,9 +67,13 @@ nlohmann::ordered_json graph_of(const Topology& topology) {
                         {"one_way", topology.channels()[c + 1].missing}});
   }
   for (const memnet::Terminal& t : topology.terminals()) {
-    nlohmann::ordered_json ports = nlohmann::ordered_json::array();
-    for (const memnet::Port& port : t.ports) ports.push_back(port.router);
-    terminals.push_back({{"name", t.name}, {"kind", std::string(to_string(t.kind))}, {"ports", ports}});
+    nlohmann::ordered_json ports = nlohmann::ordered_json::array(), exits = ports;
+    for (const memnet::Port& port : t.ports) {
+      ports.push_back(port.router);
+      exits.push_back(port.exit);
+    }
+    terminals.push_back(
+        {{"name", t.name}, {"kind", std::string(to_string(t.kind))}, {"ports", ports}, {"exits", exits}});
   }
   return {{"routers", routers}, {"channels", channels}, {"terminals", terminals}};
 }
@@ -179,13 +181,11 @@ void add_sim_topo(CLI::App& parent, Action& chosen) {
       "topo",
       std::string("What a topology is: routers, channels, terminals, diameter, mean hops, bisection; and a picture\n\n"
                   "Of a TOML file, or of a topology in short:\n") +
-          "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H, "
-          "fat_tree:ARITY,LEVELS,\nbutterfly:ARITY,LEVELS, pcie_tree:GPUS,PER_SWITCH, nvlink_switch:GPUS,PLANES,LINKS; "
-          "sFBFLY:GPUS,CPUS,HMCS\n(of a cluster) and so dDFLY, dFBFLY, sMESH, sTORUS, sMESH-2x, sTORUS-2x, overlay. "
-          "The "
-          "bisection is over halves\nof the routers, those of a GPU together; \"at most\" where it is the best that "
-          "was "
-          "found.\n"
+          "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H,\n"
+          "fat_tree:ARITY,LEVELS, butterfly:ARITY,LEVELS, pcie_tree:GPUS,PER_SWITCH,\n"
+          "nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS (of a cluster) and so dDFLY, dFBFLY,\n"
+          "sMESH, sTORUS, sMESH-2x, sTORUS-2x, overlay. The bisection is over halves of the routers, those\n"
+          "of a GPU together; \"at most\" where it is the best that was found.\n"
           "--set topology.KEY=VALUE changes the rest.");
   app->add_option("TOPOLOGY", a->what, "A file, or KIND:ARGUMENTS")->type_name("")->required();
   app->add_option("--set", a->settings, "As for dcgn sim run; again for more")

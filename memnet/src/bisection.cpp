@@ -39,13 +39,15 @@ class Halves {
       improve_starts();
     }
     Bisection found;
-    for (std::size_t c = 0; c < topology_.channels().size(); c += 2) {
+    double flits[2] = {0, 0};  // by the half that they come from
+    for (std::size_t c = 0; c < topology_.channels().size(); ++c) {
       const Channel& channel = topology_.channels()[c];
-      if (best_[group_of_[channel.from]] == best_[group_of_[channel.to]]) continue;
-      ++found.channels;
-      // One-way channels are taken to go half this way and half that way.
-      found.flits += topology_.channels()[c + 1].missing ? channel.link.bandwidth / 2 : channel.link.bandwidth;
+      const bool from = best_[group_of_[channel.from]], to = best_[group_of_[channel.to]];
+      if (from == to) continue;
+      found.channels += c % 2 == 0 ? 1 : 0;
+      if (!channel.missing) flits[from ? 1 : 0] += channel.link.bandwidth;
     }
+    found.flits = std::min(flits[0], flits[1]);
     found.exact = count_ <= most_enumerated || known(found.channels);
     return found;
   }

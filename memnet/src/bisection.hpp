@@ -7,7 +7,7 @@ namespace dcgn::memnet {
 
 struct Bisection {
   int channels = 0;    // bidirectional, between the halves
-  double flits = 0;    // what they carry in a cycle, each way
+  double flits = 0;    // what they carry in a cycle, each way; of one-way channels, the way that carries less
   bool exact = false;  // no other halves have less between them; else an upper bound
 };
 

@@ -18,10 +18,8 @@ const std::vector<Key>& table() {
       {"title", text, R"("")", 0, 0, "", "what pictures and tables are headed with"},
 
       {"topology.kind", word, "", 0, 0,
-       "mesh|torus|flattened_butterfly|dragonfly|fat_tree|butterfly|dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-"
-       "2x|overlay|"
-       "pcie_tree|"
-       "nvlink_switch|graph",
+       "mesh|torus|flattened_butterfly|dragonfly|fat_tree|butterfly|"
+       "dDFLY|dFBFLY|sFBFLY|sMESH|sTORUS|sMESH-2x|sTORUS-2x|overlay|pcie_tree|nvlink_switch|graph",
        "which generator; the names with capitals, and overlay, are the paper's memory networks"},
       {"topology.extents", counts, "", 2, 1e6, "", "mesh, torus, flattened_butterfly: routers along each dimension"},
       {"topology.concentration", count, "1", 1, 1024, "", "the same: nodes a router"},

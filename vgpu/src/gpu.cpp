@@ -219,8 +219,22 @@ Parts& Gpu::parts_of(const char* operation, const Stream& stream) const {
 }
 
 MeasuredLaunches& Gpu::measured() {
-  if (!measured_) measured_ = std::make_unique<MeasuredLaunches>(*this);
+  if (!measured_) {
+    measured_ = std::make_unique<MeasuredLaunches>(*this);
+    if (!place_all(Placement::owner(0))) measured_->overflow();
+  }
   return *measured_;
+}
+
+bool Gpu::measures() {
+  const bool measures = options.schedule == Schedule::measured && parts() > 1;
+  // What part 0 does alone is not for others to see while it is under way.
+  if (measured_ && !measures) {
+    synchronize_all();
+    measured_.reset();
+    ++age_;
+  }
+  return measures;
 }
 
 void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments) {
@@ -245,15 +259,14 @@ void Gpu::launch(Stream& stream, const Kernel& kernel, const Launch& launch, con
     });
     return;
   }
-  if (options.schedule != Schedule::measured || parts() == 1)
-    return this->launch(streams, kernel, launch, arguments, checked);
+  if (!measures()) return this->launch(streams, kernel, launch, arguments, checked);
   const Dim3 block = launch.block;
   checked.whole = !measured().begin(streams, &info, static_cast<double>(checked.blocks),
                                     static_cast<double>(block.x) * block.y * block.z, !checked.whole);
   statistics.trials = measured().trials();
   try {
     this->launch(streams, kernel, launch, arguments, checked);
-  } catch (const Error&) {
+  } catch (...) {
     measured().cancel();
     throw;
   }
@@ -272,7 +285,7 @@ void Gpu::launch(Parts& streams, const Kernel& kernel, const Launch& launch, con
     ++statistics.launches;
     ++statistics.whole;
     streams.gather();  // others need not wait for part 0
-    const bool alone = info.splittable() && options.schedule == Schedule::measured && measured().local();
+    const bool alone = parts() > 1 && info.splittable() && measured_ && measured_->local();
     Binary& binary = alone ? code.alone_binary() : code.whole_binary();
     binary.launch(kernel.index_, 0, streams.use(0), launch, traits.cooperative,
                   PartArguments(*this, arguments, local, 0).places);

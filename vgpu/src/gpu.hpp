@@ -238,7 +238,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   };
   void launch(Parts& streams, const Kernel& kernel, const Launch& launch, const std::vector<Argument>& arguments,
               const Checked& checked);
+  // Once Schedule::measured was asked for: has what it may move on part 0.
   MeasuredLaunches& measured();
+  // Whether launches are measured now; else, that ends.
+  bool measures();
   // A stream's own streams. Throws Error(configuration) where it is another virtual GPU's.
   Parts& parts_of(const char* operation, const Stream& stream) const;
   void copy(Parts& streams, void* to, const void* from, std::size_t bytes);

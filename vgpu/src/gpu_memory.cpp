@@ -39,14 +39,15 @@ bool Gpu::is_idle() const {
 
 void* Gpu::allocate_placed(std::size_t bytes, const Placement& placement) {
   const bool may_move = placement.kind == Placement::Kind::chunked;
-  if (may_move && options.schedule == Schedule::measured && measured().local()) {
+  const bool to_part_0 = may_move && measures() && measured().local();
+  if (to_part_0) {
     try {
       return allocate(bytes, Placement::owner(0));
-    } catch (const Error&) {
-      measured().overflow();
+    } catch (const Error&) {  // there may be room on all parts together
     }
   }
   void* const memory = allocate(bytes, placement);
+  if (to_part_0) measured().overflow();
   if (memory) buffers_.at(reinterpret_cast<std::uintptr_t>(memory)).placed = !may_move;
   return memory;
 }

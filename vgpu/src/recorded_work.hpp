@@ -3,6 +3,8 @@
 
 #include "vgpu/src/machine.hpp"
 
+#include <dcgn/virtual_gpu.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,12 +28,14 @@ class RecordedWork {
     unsigned made = 0, enough = 1, served = 0;
     std::unique_ptr<Captured> captured;
     std::uint64_t age = 0;  // Gpu::age_, when it was captured
-    double copies = 0;      // Options::copies then
+    // Options then.
+    double copies = 0;
+    Schedule schedule = Schedule::fixed;
     // By address: those whose copies it reads, made outside of it, and how often they had been written by then; those
-    // that it writes or copies.
+    // that it writes or copies; those that each part reduces apart.
     std::vector<std::pair<std::uintptr_t, std::uint64_t>> reads;
-    std::vector<std::uintptr_t> writes;
-    std::uint64_t copied_bytes = 0;  // over links
+    std::vector<std::uintptr_t> writes, reduces;
+    std::uint64_t copies_made = 0, copied_bytes = 0, reductions = 0;  // as Statistics count them
   };
   static constexpr unsigned few = 4, most_enough = 64;
 

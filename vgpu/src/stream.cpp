@@ -28,7 +28,10 @@ void Stream::synchronize() {
   parts_->synchronize();
   gpu_->note_wait();
 }
-bool Stream::idle() const { return parts_->idle(); }
+bool Stream::idle() const {
+  gpu_->refuse_recording(*parts_, "a question whether the stream is idle");
+  return parts_->idle();
+}
 void Stream::wait(const Event& event) {
   gpu_->refuse_recording(*parts_, "a wait for an event");
   event.marker_->hold(parts_->use(0));

@@ -143,6 +143,30 @@ TEST_F(GraphsOfVirtualGpu, count_what_they_launch) {
   gpu.synchronize();
 }
 
+// Of a kernel that stores through pointers, which might write any buffer.
+TEST_F(GraphsOfVirtualGpu, live_on_when_other_buffers_are_freed) {
+  VirtualGpu gpu = of_parts(2);
+  const Module module = gpu.load_source("behind.cu", R"(
+    extern "C" __global__ void add_behind(int** at) { at[0][blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+  )");
+  constexpr int blocks = 64, threads = 32, n = blocks * threads;
+  auto* const numbers = static_cast<int*>(gpu.allocate(n * sizeof(int)));
+  auto** const at = static_cast<int**>(gpu.allocate(sizeof(int*)));
+  void* const other = gpu.allocate(n * sizeof(int));
+  gpu.fill(numbers, 0, n * sizeof(int));
+  gpu.copy(at, &numbers, sizeof numbers);
+  const Kernel kernel = module.kernel("add_behind");
+  const Graph graph =
+      gpu.record([&](GpuStream& its) { gpu.launch(its, kernel, {.grid = blocks, .block = threads}, at); });
+  for (int round = 0; round < 8; ++round) {
+    if (round == 4) gpu.free(other);
+    gpu.launch(gpu.own_stream(), graph);
+  }
+  std::vector<int> found(n);
+  gpu.copy(found.data(), numbers, n * sizeof(int));
+  EXPECT_EQ(found, std::vector<int>(n, 8));
+}
+
 TEST_F(GraphsOfVirtualGpu, refuse_what_cannot_be_given_again) {
   VirtualGpu gpu = of_parts(2);
   virtual_gpu::Event event(gpu);

@@ -38,9 +38,10 @@ enum class Schedule {
   stealing,  // at first that one; who has run all of its chunk takes from the end of another's. The call gives out the
              // pieces, so it returns when the last one begins rather than at once
   part_0,    // part 0, all of them, wherever their data are
-  measured,  // part 0, as on one GPU, or as `fixed`, whichever takes less. Buffers of no placement of their own begin
-             // on part 0, and are chunked or moved back while no stream has work: when a launch finds it so. What that
-             // and launches that turn out slower cost is at most 4 % of the time. `dcgn vgpu run` does the same
+  measured,  // part 0, as on one GPU, or as `fixed`, whichever takes less: `dcgn vgpu run` does the same. Chunked
+             // buffers, as those of no placement are, lie on part 0 until a launch finds all streams idle and a trial
+             // due. Trials cost at most 4 % of the time at first, 3 % later. Memory that others use, as streams of your
+             // own, needs a placement by place(), which stays. Who leaves this schedule finds buffers where they are
 };
 
 // What becomes of a kernel that cannot be split.
@@ -173,8 +174,9 @@ class VirtualGpu {
 
   // Calls `work` at once. What that gives its stream is not done, but kept with its arguments, for launch() to give to
   // any stream: launches of kernels from source or PTX, copies and fills. Buffers and host memory must last as long as
-  // it is launched. Split as launches are; with Schedule::measured, all of it or nothing. Throws Error(configuration)
-  // where `work` does something else with that stream, and what the calls throw.
+  // it is launched. Split as launches are; with Schedule::measured, all of it or nothing. A launch that makes a CUDA
+  // graph of it waits for all streams of this. Throws Error(configuration) where `work` does something else with that
+  // stream, and what the calls throw.
   virtual_gpu::Graph record(const std::function<void(Stream&)>& work);
   void launch(Stream& stream, const virtual_gpu::Graph& graph);
 

@@ -47,6 +47,7 @@ std::unique_ptr<Captured> capture_cuda(const std::vector<Device>& devices, Parts
     streams.gather();
   } catch (...) {
     if (driver().stream_end_capture(first, &graph) == CUDA_SUCCESS) static_cast<void>(driver().graph_destroy(graph));
+    for (int part = 0; part < static_cast<int>(devices.size()); ++part) streams.use(part);  // events are of no use now
     throw;
   }
   check_driver(driver().stream_end_capture(first, &graph), "launch", "cuStreamEndCapture", device);

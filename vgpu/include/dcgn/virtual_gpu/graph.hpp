@@ -11,7 +11,8 @@ class RecordedWork;  // vgpu/src/recorded_work.hpp
 
 // Launches, copies and fills, in their order, as VirtualGpu::record() has taken them; cheap to copy. A launch over
 // several GPUs takes the thread that makes it three times as long as one on one GPU, so many short ones in a row gain
-// when they are recorded: on CUDA devices the third and later VirtualGpu::launch() give all of them as one CUDA graph.
+// when they are recorded: on CUDA devices the second VirtualGpu::launch() and later ones give all of them as one CUDA
+// graph.
 class Graph {
  private:
   friend class Gpu;

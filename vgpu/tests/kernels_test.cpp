@@ -99,6 +99,31 @@ TEST_F(KernelsOfVirtualGpu, parts_share_device_variables) {
                        "counter: 4 bytes from byte 1, expected them within its 4"));
 }
 
+TEST_F(KernelsOfVirtualGpu, variables_are_the_same_under_every_schedule) {
+  using dcgn::virtual_gpu::Schedule;
+  for (const int parts : {1, 2, 3}) {
+    VirtualGpu gpu = of_parts(parts);
+    const Module module = gpu.load_source("variable.cu", R"(
+      __device__ int number;
+      __constant__ int step;
+      extern "C" __global__ void count() { if (threadIdx.x == 0) atomicAdd(&number, step); }
+    )");
+    int expected = 0;
+    for (const Schedule schedule : {Schedule::fixed, Schedule::measured, Schedule::part_0, Schedule::measured,
+                                    Schedule::stealing, Schedule::measured, Schedule::fixed}) {
+      gpu.options().schedule = schedule;
+      const int step = 1 + expected % 7;
+      module.write("step", &step, sizeof step);
+      for (int launch = 0; launch < 3; ++launch) gpu.launch(module.kernel("count"), {.grid = 12, .block = 32});
+      gpu.synchronize();
+      expected += 3 * 12 * step;
+      int found = 0;
+      module.read("number", &found, sizeof found);
+      ASSERT_EQ(found, expected) << parts << " parts";
+    }
+  }
+}
+
 TEST_F(KernelsOfVirtualGpu, what_cannot_be_split_runs_on_one_device_if_asked) {
   VirtualGpu gpu = of_parts(2);
   const Module module = load(gpu, "grid_sync.ptx");

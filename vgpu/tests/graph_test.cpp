@@ -34,7 +34,7 @@ extern "C" __global__ void shift(const int* x, const unsigned* bins, int* y) {
 // A loop's body that reads, reduces and writes buffers, over so many parts; and the same done by calls on one.
 class Steps {
  public:
-  static constexpr int blocks = 1024, threads = 32, n = blocks * threads;
+  static constexpr int blocks = 1024, threads = 8, n = blocks * threads;
 
   explicit Steps(VirtualGpu& gpu)
       : gpu_(gpu),

@@ -67,7 +67,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   }
 
   void* allocate(std::size_t bytes, const Placement& placement);
-  // The same by the user of a VirtualGpu, and place(): where schedules may move it, a chunked one is.
+  // allocate() and place() as a user's calls: with Schedule::measured, chunked buffers begin on part 0, and where its
+  // user has placed a buffer it stays.
   void* allocate_placed(std::size_t bytes, const Placement& placement);
   PlacementCost place_for_user(void* memory, const Placement& placement);
   // Of a buffer that kernels reach by other ways than their arguments, no copies are made.

@@ -118,7 +118,8 @@ class Parts {
 
   std::vector<dcgn::Stream> streams_;
   std::vector<News> news_;
-  std::vector<unsigned char> worked_;  // which parts were given work since all was waited for; part 0 may have been
+  // Which parts were given work since all was waited for. Others may give part 0's stream work, too.
+  std::vector<unsigned char> worked_;
 
   // Of a wait, which throws where work has failed.
   template <class Wait>

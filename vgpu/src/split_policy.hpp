@@ -93,7 +93,7 @@ class SplitPolicy {
   // It could not be split after all.
   void note_whole(Kind& kind) { kind.can_split = false; }
 
-  // How long the program has made launches and waited for them, as long as it is the least that is asked for.
+  // How long the program has made launches and waited for them. Need not be told any more once is_watched().
   void set_busy(double seconds) { busy_s_ = seconds; }
   bool is_watched() const { return busy_s_ >= settings_.least_busy_s; }
   // All buffers together; and what a trial costs once, besides.

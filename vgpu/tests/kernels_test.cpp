@@ -99,6 +99,40 @@ TEST_F(KernelsOfVirtualGpu, parts_share_device_variables) {
                        "counter: 4 bytes from byte 1, expected them within its 4"));
 }
 
+// One of part 0's is launched behind all others, whatever the shape of the grid.
+TEST_F(KernelsOfVirtualGpu, last_blocks_see_what_all_have_written) {
+  for (const int parts : {1, 2, 3}) {
+    VirtualGpu gpu = of_parts(parts);
+    const Module module = gpu.load_source("last.cu", R"(
+      extern "C" __global__ void add_all(int* of_block, unsigned* done, int* sum) {
+        const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+        const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+        if (threadIdx.x != 0) return;
+        of_block[block] += block + 1;
+        __threadfence();
+        if (atomicInc(done, blocks - 1) != blocks - 1) return;
+        int all = 0;
+        for (unsigned b = 0; b < blocks; ++b) all += of_block[b];
+        *sum += all;
+      }
+    )");
+    for (const Dim3 grid : {Dim3(1), Dim3(2), Dim3(37), Dim3(5, 7), Dim3(1, 9), Dim3(3, 2, 4), Dim3(2, 1, 3)}) {
+      const int blocks = static_cast<int>(grid.x * grid.y * grid.z);
+      auto* const of_block = static_cast<int*>(gpu.allocate(static_cast<std::size_t>(blocks) * sizeof(int)));
+      auto* const sum = static_cast<int*>(gpu.allocate(2 * sizeof(int)));
+      gpu.fill(of_block, 0, static_cast<std::size_t>(blocks) * sizeof(int));
+      gpu.fill(sum, 0, 2 * sizeof(int));
+      for (int launch = 0; launch < 3; ++launch)
+        gpu.launch(module.kernel("add_all"), {.grid = grid, .block = 32}, of_block, sum + 1, sum);
+      int found = 0;
+      gpu.copy(&found, sum, sizeof found);
+      EXPECT_EQ(found, (1 + 2 + 3) * blocks * (blocks + 1) / 2) << parts << " parts, " << blocks << " blocks";
+      gpu.free(of_block);
+      gpu.free(sum);
+    }
+  }
+}
+
 TEST_F(KernelsOfVirtualGpu, variables_are_the_same_under_every_schedule) {
   using dcgn::virtual_gpu::Schedule;
   for (const int parts : {1, 2, 3}) {

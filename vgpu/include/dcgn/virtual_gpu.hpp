@@ -40,8 +40,8 @@ enum class Schedule {
   part_0,    // part 0, all of them, wherever their data are
   measured,  // part 0, as on one GPU, or as `fixed`, whichever takes less: `dcgn vgpu run` does the same. Chunked
              // buffers, as those of no placement are, lie on part 0 until a launch finds all streams idle and a trial
-             // due. Trials cost at most 4 % of the time at first, 3 % later. Memory that others use, as streams of your
-             // own, needs a placement by place(), which stays. Who leaves this schedule finds buffers where they are
+             // due. Trials cost at most 4 % of the time at first, 3 % later. Where streams of your own use a
+             // buffer, give it a placement by place(): it then stays. Leaving this schedule moves nothing
 };
 
 // What becomes of a kernel that cannot be split.
@@ -75,8 +75,8 @@ struct Statistics {
   std::uint64_t launches = 0, whole = 0;  // of the launches those that were not split
   std::uint64_t stolen_blocks = 0;
   std::uint64_t copies = 0, copied_bytes = 0;  // that were made by themselves: of how many buffers, bytes over links
-  std::uint64_t reductions =
-      0;                     // into copies of the parts' own, joined behind a launch: so many buffers of all launches
+  // Into copies of the parts' own, joined behind a launch: so many buffers of all launches.
+  std::uint64_t reductions = 0;
   std::uint64_t trials = 0;  // of Schedule::measured: how often buffers were spread over the parts
 };
 

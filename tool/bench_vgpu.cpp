@@ -36,7 +36,8 @@ struct VgpuArguments {
 
 std::vector<std::string> workload_names() {
   std::vector<std::string> names;
-  for (const WorkloadKind& kind : workload_kinds()) names.emplace_back(kind.name);
+  for (const WorkloadKind& kind : workload_kinds())
+    if (kind.scale_of_gpu > 0) names.emplace_back(kind.name);
   return names;
 }
 

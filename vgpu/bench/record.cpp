@@ -28,13 +28,16 @@ base::KernelTrace record(const WorkloadKind& kind, int scale, std::uint64_t most
   const std::unique_ptr<Workload> workload = kind.make(gpu, scale);
   workload->reset();
   interpreter::Recorder recorder(most_blocks);
-  recorder.copied(base::KernelStep::Kind::to_gpu, workload->copied_in());
+  const std::uint64_t copied_in = workload->copied_in();
+  recorder.copied(base::KernelStep::Kind::to_gpu, copied_in);
   {
     const Recording recording(recorder);
     VirtualGpu::Stream stream(gpu);
     workload->run(stream);
     stream.synchronize();
   }
+  recorder.copied(base::KernelStep::Kind::to_gpu, workload->copied_in() - copied_in);
+  recorder.copied(base::KernelStep::Kind::to_host, workload->copied_out());
   for (const Result& result : workload->results()) recorder.copied(base::KernelStep::Kind::to_host, result.bytes);
   base::KernelTrace trace = recorder.take();
   trace.program = kind.name;

@@ -21,6 +21,11 @@ Words reference(const std::string& workload, const workloads::Snapshot& from) {
       {"k-means", k_means},
       {"histogram", histogram},
       {"conjugate-gradient", conjugate_gradient},
+      {"breadth-first-masks", breadth_first},
+      {"k-means-features", k_means_features},
+      {"survey-propagation", survey_propagation},
+      {"barnes-hut", barnes_hut},
+      {"store-gpu", store_gpu},
   };
   for (const auto& [name, compute] : references)
     if (name == workload) return compute(from);

@@ -4,10 +4,12 @@
 
 #include "vgpu/bench/workloads/workload.hpp"
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,13 @@ Words breadth_first(const workloads::Snapshot& from);
 Words k_means(const workloads::Snapshot& from);
 Words histogram(const workloads::Snapshot& from);
 Words conjugate_gradient(const workloads::Snapshot& from);
+Words k_means_features(const workloads::Snapshot& from);
+Words survey_propagation(const workloads::Snapshot& from);
+Words barnes_hut(const workloads::Snapshot& from);
+Words store_gpu(const workloads::Snapshot& from);
+
+// RFC 1321, of words as they lie in memory.
+std::array<std::uint32_t, 4> md5(std::span<const std::uint32_t> words);
 
 template <class T>
 std::vector<T> values_of(const workloads::Snapshot::Bytes& bytes) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -138,6 +139,12 @@ TEST_P(Workloads, compute_the_same_where_launches_are_measured) {
   VirtualGpu gpu(devices(std::max(2, Device::count())), {.schedule = Schedule::measured});
   const auto workload = GetParam().make(gpu, scale());
   for (int run = 0; run < 4; ++run) expect_equal(*workload, run_once(*workload, gpu), expected);
+}
+
+// `head -c 512 /dev/zero | md5sum`.
+TEST(References, HashAsMd5sumDoes) {
+  const std::vector<std::uint32_t> zeros(128);
+  EXPECT_EQ(test::md5(zeros), (std::array<std::uint32_t, 4>{0xac9e61bf, 0x683fdf0c, 0x93ea96d4, 0x8b7e1344}));
 }
 
 INSTANTIATE_TEST_SUITE_P(TableII, Workloads, testing::ValuesIn(workload_kinds()),

@@ -48,6 +48,7 @@ class Program : public Workload {
   const std::vector<void*>& buffers() const override { return buffers_; }
   const std::vector<void*>& inputs() const override { return inputs_; }
   std::uint64_t copied_in() const override { return copied_in_; }
+  std::uint64_t copied_out() const override { return copied_out_; }
   void sample_next_run(std::uint64_t blocks) override { sampled_blocks_ = blocks; }
   Snapshot snapshot() const override {
     Snapshot all{sizes(), {}, constants_};
@@ -86,13 +87,24 @@ class Program : public Workload {
   void upload(T* to, const std::vector<T>& content) {
     upload(to, content, content.size());
   }
-  // A variable of the module that kernels only read.
+  // A variable of the module that kernels only read, as it is when a run begins.
   template <class T>
   void write_constant(const char* name, const std::vector<T>& content) {
     Snapshot::Bytes& bytes = constants_.emplace_back(content.size() * sizeof(T));
     std::memcpy(bytes.data(), content.data(), bytes.size());
-    copied_in_ += bytes.size();
-    module_.write(name, bytes.data(), bytes.size());
+    write(name, content);
+  }
+  // While runs go on: once the stream has done what it was given.
+  template <class T>
+  void download(virtual_gpu::Stream& stream, T* to, const T* from, std::size_t count) {
+    copied_out_ += count * sizeof(T);
+    gpu_.copy(stream, to, from, count * sizeof(T));
+    stream.synchronize();
+  }
+  template <class T>
+  void write(const char* name, const std::vector<T>& content) {
+    copied_in_ += content.size() * sizeof(T);
+    module_.write(name, content.data(), content.size() * sizeof(T));
   }
   template <class T>
   static Result result(const char* name, const T* data, std::size_t count, double tolerance = 0) {
@@ -124,7 +136,7 @@ class Program : public Workload {
   std::vector<void*> buffers_, inputs_;
   std::vector<std::size_t> buffer_bytes_;
   std::vector<Snapshot::Bytes> constants_;
-  std::uint64_t sampled_blocks_ = 0, copied_in_ = 0;
+  std::uint64_t sampled_blocks_ = 0, copied_in_ = 0, copied_out_ = 0;
 };
 
 inline constexpr unsigned threads = 256;  // of a block, where any number would do
@@ -169,5 +181,7 @@ std::vector<WorkloadKind> streaming_workloads();
 std::vector<WorkloadKind> image_workloads();
 std::vector<WorkloadKind> gathering_workloads();
 std::vector<WorkloadKind> solver_workloads();
+std::vector<WorkloadKind> iterative_workloads();
+std::vector<WorkloadKind> tree_workloads();
 
 }  // namespace dcgn::workloads

@@ -144,8 +144,8 @@ class Histogram final : public Program {
 }  // namespace
 
 std::vector<WorkloadKind> gathering_workloads() {
-  return {{"breadth-first", "BFS", make_workload<BreadthFirst>, 4, 64},
-          {"k-means", "KMN", make_workload<KMeans>, 48, 500},
+  return {{"breadth-first", "BFS with a queue", make_workload<BreadthFirst>, 4, 64},
+          {"k-means", "KMN with atomics", make_workload<KMeans>, 48, 500},
           {"histogram", "not among them", make_workload<Histogram>, 60, 250}};
 }
 

@@ -15,6 +15,8 @@ class ConjugateGradient final : public Program {
         width_(fixed(scale, 512, 64, 40)),
         lines_(scaled(scale, 512, 32, 35)),
         blocks_(fixed(scale, 1024U, 6U, 6U)),
+        solutions_(fixed(scale, 1, 1, 15)),
+        steps_(fixed(scale, 8, 8, 25)),
         product_(kernel("sparse_product")),
         dot_(kernel("dot")),
         axpy_(kernel("axpy")),
@@ -37,6 +39,7 @@ class ConjugateGradient final : public Program {
     upload(value_, value);
     for (double** vector : {&x_, &r_, &p_, &q_}) *vector = allocate<double>(rows());
     numbers_ = allocate<double>(3);
+    if (solutions_ > 1) right_ = allocate<double>(rows());
   }
   void reset() override {
     Numbers numbers(19);
@@ -45,21 +48,24 @@ class ConjugateGradient final : public Program {
     gpu().fill(x_, 0, rows() * sizeof(double));
     upload(r_, b);
     upload(p_, b);
+    if (right_) upload(right_, b);
   }
   void run(virtual_gpu::Stream& stream) override {
     if (is_sampled()) return solve(stream);
     if (!solving_) solving_ = gpu().record([this](virtual_gpu::Stream& its) { solve(its); });
-    gpu().launch(stream, *solving_);
+    for (int i = 0; i < solutions_; ++i) {
+      gpu().launch(stream, *solving_);
+      if (i + 1 < solutions_) begin_again(stream);
+    }
   }
   std::vector<Result> results() const override {
     return {result("x", x_, rows()), result("r", r_, rows()), result("r * r", numbers_, 1)};
   }
   double bytes_moved() const override {
-    return steps * (12.0 * static_cast<double>(entries_) + 8.0 * 14 * static_cast<double>(rows()));
+    return solutions_ * steps_ * (12.0 * static_cast<double>(entries_) + 8.0 * 14 * static_cast<double>(rows()));
   }
 
  private:
-  static constexpr int steps = 8;
   using Row = std::map<int, double>;  // by column
 
   std::vector<Row> laplacian() const {
@@ -93,13 +99,18 @@ class ConjugateGradient final : public Program {
     return matrix;
   }
 
+  // The paper's benchmark solves the same matrix again and again: 15 times 25 steps.
+  void begin_again(virtual_gpu::Stream& stream) {
+    gpu().fill(stream, x_, 0, rows() * sizeof(double));
+    for (double* const vector : {r_, p_}) gpu().copy(stream, vector, right_, rows() * sizeof(double));
+  }
   // Short launches, with nothing for the host in between.
   void solve(virtual_gpu::Stream& stream) {
     const int n = static_cast<int>(rows());
     const Launch each{.grid = blocks_for(rows(), 256), .block = 256}, sum{.grid = blocks_, .block = 256};
     double *const old = numbers_, *const now = numbers_ + 1, *const curvature = numbers_ + 2;
     launch(stream, dot_, sum, r_, r_, old, n);
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < steps_; ++step) {
       launch(stream, product_, each, first_, column_, value_, p_, q_, n);
       launch(stream, dot_, sum, p_, q_, curvature, n);
       launch(stream, axpy_, each, 1.0, old, curvature, p_, x_, n);
@@ -109,16 +120,18 @@ class ConjugateGradient final : public Program {
       gpu().copy(stream, old, now, sizeof(double));
     }
   }
-  std::vector<int> sizes() const override { return {static_cast<int>(blocks_), steps}; }
+  std::vector<int> sizes() const override { return {static_cast<int>(blocks_), steps_}; }
   std::size_t rows() const { return static_cast<std::size_t>(lines_) * static_cast<std::size_t>(width_); }
 
   int width_, lines_;
   unsigned blocks_;
+  int solutions_, steps_;
   std::size_t entries_ = 0;
   virtual_gpu::Kernel product_, dot_, axpy_, direction_;
   std::optional<virtual_gpu::Graph> solving_;
   int *first_ = nullptr, *column_ = nullptr;
-  double *value_ = nullptr, *x_ = nullptr, *r_ = nullptr, *p_ = nullptr, *q_ = nullptr, *numbers_ = nullptr;
+  double *value_ = nullptr, *x_ = nullptr, *r_ = nullptr, *p_ = nullptr, *q_ = nullptr, *numbers_ = nullptr,
+         *right_ = nullptr;
 };
 
 }  // namespace

@@ -175,6 +175,41 @@ class Fourier final : public Program {
   Complex* data_;
 };
 
+// Hashes of a file's segments.
+class StoreGpu final : public Program {
+ public:
+  StoreGpu(VirtualGpu& gpu, int scale)
+      : Program(gpu, "store_gpu"),
+        segments_(scaled(scale, std::size_t{1} << 17, std::size_t{1} << 11, (std::size_t{26} << 20) / segment_bytes)),
+        hash_(kernel("hash_segments")) {
+    file_ = allocate_input<std::uint32_t>(segments_ * segment_bytes / 4);
+    hashes_ = allocate<std::uint32_t>(4 * segments_);
+    Numbers numbers(26);
+    std::vector<std::uint32_t> content(std::min(pattern, segments_ * segment_bytes / 4));
+    for (std::uint32_t& word : content) word = 2 * numbers.next();
+    upload(file_, content, segments_ * segment_bytes / 4);
+    std::vector<std::uint32_t> sines(64);
+    for (std::size_t i = 0; i < sines.size(); ++i)
+      sines[i] = static_cast<std::uint32_t>(4294967296.0 * std::abs(std::sin(static_cast<double>(i + 1))));
+    write_constant("sines", sines);
+  }
+  void reset() override { gpu().fill(hashes_, 0, 16 * segments_); }
+  void run(virtual_gpu::Stream& stream) override {
+    launch(stream, hash_, {.grid = static_cast<unsigned>(segments_ / 128), .block = 128}, file_,
+           static_cast<int>(segment_bytes / 64), hashes_);
+  }
+  std::vector<Result> results() const override { return {result("hashes", hashes_, 4 * segments_)}; }
+  double bytes_moved() const override { return static_cast<double>(segments_ * (segment_bytes + 16)); }
+
+ private:
+  static constexpr std::size_t segment_bytes = 512;
+  std::vector<int> sizes() const override { return {static_cast<int>(segment_bytes)}; }
+
+  std::size_t segments_;
+  virtual_gpu::Kernel hash_;
+  std::uint32_t *file_, *hashes_;
+};
+
 }  // namespace
 
 std::vector<WorkloadKind> streaming_workloads() {
@@ -182,7 +217,8 @@ std::vector<WorkloadKind> streaming_workloads() {
           {"back-propagation", "BP", make_workload<BackPropagation>, 16, 16},
           {"scan", "SCAN", make_workload<Scan>, 128, 1000},
           {"walsh", "FWT", make_workload<Walsh>, 64, 512},
-          {"fourier", "FT.S", make_workload<Fourier>, 128, 1000}};
+          {"fourier", "FT.S", make_workload<Fourier>, 128, 1000},
+          {"store-gpu", "STO", make_workload<StoreGpu>, 0, 0}};
 }
 
 }  // namespace dcgn::workloads

@@ -35,7 +35,8 @@ std::uint64_t differences(const Result& what, const std::vector<std::uint32_t>& 
 const std::vector<WorkloadKind>& workload_kinds() {
   static const std::vector<WorkloadKind> all = [] {
     std::vector<WorkloadKind> kinds;
-    for (const auto& some : {streaming_workloads(), image_workloads(), gathering_workloads(), solver_workloads()})
+    for (const auto& some : {streaming_workloads(), image_workloads(), gathering_workloads(), solver_workloads(),
+                             iterative_workloads(), tree_workloads()})
       kinds.insert(kinds.end(), some.begin(), some.end());
     return kinds;
   }();

@@ -51,8 +51,9 @@ class Workload {
   // Its buffers, for those who place them elsewhere: all, and those that its kernels only read.
   virtual const std::vector<void*>& buffers() const = 0;
   virtual const std::vector<void*>& inputs() const = 0;
-  // Bytes that came from the host so far.
+  // Bytes that came from the host so far, and those that runs took there, without results().
   virtual std::uint64_t copied_in() const = 0;
+  virtual std::uint64_t copied_out() const = 0;
   // After reset(). Blocks.
   virtual Snapshot snapshot() const = 0;
 };
@@ -65,7 +66,8 @@ struct WorkloadKind {
   // About `scale` times as much work as at scale 1, which has buffers of some MB. Scale 0 is for emulated GPUs: some
   // blocks for each part, whose buffers have several pages. Or paper_scale. Throws what VirtualGpu does.
   std::unique_ptr<Workload> (*make)(VirtualGpu& gpu, int scale);
-  int scale_of_gpu;   // for each GPU: some GiB of what streams, some milliseconds of what computes
+  // For each GPU: some GiB of what streams, some milliseconds of what computes. 0: no measurement on GPUs has it.
+  int scale_of_gpu;
   int largest_scale;  // that the kernels' numbers of 32 bits allow
 };
 const std::vector<WorkloadKind>& workload_kinds();

@@ -32,6 +32,7 @@ struct SimFigureArguments {
   std::string number;
   bool kernels = false;
   std::int64_t blocks = 6144;  // three times what 4 GPUs of Table I hold
+  std::int64_t launches = 8;
   memnet::FigureOptions options;
   std::int64_t seed = 1;
   JsonOption json;
@@ -66,7 +67,7 @@ void print(const Figure& figure) {
 #if defined(DCGN_HAS_VGPU)
 // The kernels of a figure, by Table II's abbreviations. Figure 19 has larger problems: 16 times Table II's, or as large
 // as a grid and a minute of interpreting allow.
-memnet::KernelTraces record_kernels(int number, std::uint64_t blocks) {
+memnet::KernelTraces record_kernels(int number, std::uint64_t blocks, std::uint64_t launches) {
   const std::map<std::string, int, std::less<>> grown = {{"SCAN", 64}, {"SRAD", 16}, {"3DFD", 16},
                                                          {"RAY", 16},  {"CP", 2},    {"BP", 16}};
   ::setenv("DCGN_EMULATED_GPUS", "1", 1);
@@ -80,7 +81,7 @@ memnet::KernelTraces record_kernels(int number, std::uint64_t blocks) {
     const auto larger = grown.find(name);
     if (number == 19 && larger == grown.end() && name != "FWT") continue;
     const int scale = number == 19 && larger != grown.end() ? larger->second : workloads::paper_scale;
-    traces.emplace(name, workloads::record(kinds[i], scale, blocks));
+    traces.emplace(name, workloads::record(kinds[i], scale, blocks, launches));
   }
   return traces;
 }
@@ -102,7 +103,8 @@ int run(SimFigureArguments& a) {
   memnet::KernelTraces traces;
   if (a.kernels) {
     // Figure 19 goes up to 16 GPUs.
-    traces = record_kernels(number, static_cast<std::uint64_t>(number == 19 ? 4 * a.blocks : a.blocks));
+    traces = record_kernels(number, static_cast<std::uint64_t>(number == 19 ? 4 * a.blocks : a.blocks),
+                            static_cast<std::uint64_t>(a.launches));
     a.options.traces = &traces;
   }
 #endif
@@ -168,6 +170,12 @@ void add_sim_figure(CLI::App& parent, Action& chosen) {
   app->add_option(
          "--blocks", a->blocks,
          "With --kernels: blocks of each launch that are simulated, about; four times as many for figure 19; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40))
+      ->capture_default_str();
+  app->add_option("--launches", a->launches,
+                  "With --kernels: launches of a kernel in one size that are simulated, at most; the rest takes "
+                  "their mean; 0: all")
       ->type_name("N")
       ->check(whole_number(0, std::int64_t{1} << 40))
       ->capture_default_str();

@@ -27,7 +27,7 @@ using base::KernelStep, base::KernelTrace, base::WarpEvent;
 
 struct SimRecordArguments {
   std::string workload, file, scale = "paper";
-  std::int64_t blocks = 0;
+  std::int64_t blocks = 0, launches = 0;
   JsonOption json;
 };
 
@@ -60,7 +60,8 @@ int run(SimRecordArguments& a) {
   a.json.open();
   ::setenv("DCGN_EMULATED_GPUS", "1", 1);  // it is the interpreter that sees what kernels do
   const int scale = a.scale == "paper" ? workloads::paper_scale : std::stoi(a.scale);
-  const KernelTrace trace = workloads::record(*kind, scale, static_cast<std::uint64_t>(a.blocks));
+  const KernelTrace trace =
+      workloads::record(*kind, scale, static_cast<std::uint64_t>(a.blocks), static_cast<std::uint64_t>(a.launches));
   base::write_kernel_trace(file, trace);
   BenchDocument document("sim record", a.json);
   document["workload"] = a.workload;
@@ -146,6 +147,11 @@ void add_sim_record(CLI::App& parent, Action& chosen) {
       ->check(scale_or_paper())
       ->capture_default_str();
   app->add_option("--blocks", a->blocks, "Blocks of a launch that are kept, about; the others run, too; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40))
+      ->capture_default_str();
+  app->add_option("--launches", a->launches,
+                  "Launches of a kernel in one size that are kept, at most; the others run, too; 0: all")
       ->type_name("N")
       ->check(whole_number(0, std::int64_t{1} << 40))
       ->capture_default_str();

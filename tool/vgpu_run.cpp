@@ -62,7 +62,7 @@ struct RunArguments {
   std::string gpus, placement = "chunked", split = "measured", report, none;
   bool quiet = false, emulate = false;
   std::string check, record;
-  std::int64_t record_blocks = 0;
+  std::int64_t record_blocks = 0, record_launches = 0;
   JsonOption json;
 };
 
@@ -207,6 +207,7 @@ void set_up(const RunArguments& a, const std::vector<int>& gpus, const std::stri
   if (!a.record.empty()) {
     set_variable("DCGN_VGPU_RECORD", folder);
     set_variable("DCGN_VGPU_RECORD_BLOCKS", fmt::to_string(a.record_blocks));
+    set_variable("DCGN_VGPU_RECORD_LAUNCHES", fmt::to_string(a.record_launches));
   }
   setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // the driver's default, which the library would change
   const char* const others = std::getenv("LD_PRELOAD");
@@ -318,6 +319,8 @@ int run(RunArguments& a, const CLI::App& app) {
                                                 a.record));
   if (a.record.empty() && app.count("--record-blocks") > 0)
     refuse_run(Code::configuration, fmt::format("--record-blocks {}: expected --record FILE", a.record_blocks));
+  if (a.record.empty() && app.count("--record-launches") > 0)
+    refuse_run(Code::configuration, fmt::format("--record-launches {}: expected --record FILE", a.record_launches));
   if (!a.record.empty() && !a.gpus.empty() && a.gpus != "1")
     refuse_run(Code::configuration,
                fmt::format("--gpus {}: expected 1 with --record: launches are recorded whole", a.gpus));
@@ -388,6 +391,10 @@ void add_vgpu_run(CLI::App& parent, Action& chosen) {
          "With --emulate: a kernel trace, for dcgn sim run; on one GPU, and where the program's exit code is 0")
       ->type_name("FILE");
   app->add_option("--record-blocks", a->record_blocks, "Blocks of a launch that are kept, about; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40));
+  app->add_option("--record-launches", a->record_launches,
+                  "Launches of a kernel in one size that are kept, at most; 0: all")
       ->type_name("N")
       ->check(whole_number(0, std::int64_t{1} << 40));
   app->add_option("--report", a->report, "Where the report goes [stderr]")->type_name("FILE");

@@ -140,8 +140,8 @@ std::vector<std::string> assumptions(const std::vector<Subject>& subjects) {
   if (!subjects.empty() && subjects.front().trace) {
     std::vector<std::string> all{
         "kernels of our own, after the algorithms of Table II, run instruction by instruction; a sample of each "
-        "launch's "
-        "blocks is simulated, and the rest goes at its pace",
+        "launch's blocks is simulated, and the rest goes at its pace; of a kernel's launches in one size a sample, "
+        "too, and the rest takes their mean",
         "cores: 4 cycles from an instruction of a warp to its next, 20 of an L1 hit, 32 lines outstanding a core; 10 "
         "ns "
         "from a core to the L2; 8 banks of L2; 512 requests outstanding a GPU",

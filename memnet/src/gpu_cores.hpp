@@ -48,7 +48,8 @@ enum class BlockSchedule : std::uint8_t {
 };
 std::string_view to_string(BlockSchedule schedule) noexcept;
 
-// Of one launch. Where its trace is a sample, what was not recorded is taken to go on at the pace of what was.
+// Of one launch. Where its trace is a sample, what was not recorded is taken to go on at the pace of what was. A launch
+// of which nothing was recorded takes the mean of its kernel's launches in its size, and has no simulated blocks.
 struct LaunchResult {
   std::string kernel;
   double cycles = 0;  // of the network's clock, for all blocks

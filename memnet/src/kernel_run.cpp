@@ -26,6 +26,11 @@ int resident_blocks(const GpuCores& cores, const base::LaunchTrace& launch) {
   return most;
 }
 
+bool same_shape(const base::LaunchTrace& a, const base::LaunchTrace& b) {
+  const auto same = [](const Dim3& x, const Dim3& y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
+  return a.kernel == b.kernel && same(a.grid, b.grid) && same(a.block, b.block) && a.shared_bytes == b.shared_bytes;
+}
+
 // What goes on at the pace of a sample needs one that fills the cores several times.
 constexpr std::size_t least_fillings = 3;
 void check_sample(const base::LaunchTrace& launch, std::size_t filling, std::size_t gpus) {
@@ -45,11 +50,17 @@ KernelRun::KernelRun(const base::KernelTrace& trace, std::size_t gpus, const Gpu
     : cores_(cores), schedule_(schedule), progress_(progress), parts_(gpus) {
   for (const base::KernelStep& step : trace.steps) {
     if (step.kind != base::KernelStep::Kind::launch) continue;
-    if (step.launch.blocks.empty()) fail("memnet", "kernel " + step.launch.kernel + ": no block was recorded");
+    all_.push_back(&step.launch);
+    if (step.launch.blocks.empty()) continue;
     check_sample(step.launch, gpus * static_cast<std::size_t>(cores.cores * resident_blocks(cores, step.launch)), gpus);
     launches_.push_back(&step.launch);
     blocks_ += step.launch.blocks.size();
   }
+  for (const base::LaunchTrace* const one : all_)
+    if (one->blocks.empty() &&
+        std::none_of(launches_.begin(), launches_.end(), [one](const auto* other) { return same_shape(*one, *other); }))
+      fail("memnet", "kernel " + one->kernel + ": no block was recorded, of any launch of " +
+                         counted(static_cast<int>(one->block_count()), "block"));
   if (launches_.empty()) fail("memnet", "a kernel trace without launches, expected one or more");
   begin(0);
 }
@@ -102,6 +113,31 @@ void KernelRun::next_launch(std::int64_t now, std::int64_t requests) {
                       static_cast<double>(requests) * grown});
   ++at_;
   begin(now);
+}
+
+std::vector<LaunchResult> KernelRun::results() const {
+  std::vector<LaunchResult> all;
+  auto recorded = results_.begin();
+  for (const base::LaunchTrace* const its : all_) {
+    if (!its->blocks.empty()) {
+      if (recorded == results_.end()) break;  // cut off
+      all.push_back(*recorded++);
+      continue;
+    }
+    LaunchResult mean{its->kernel, 0, 0, its->block_count(), 0, 0};
+    int alike = 0;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (!same_shape(*launches_[i], *its)) continue;
+      mean.cycles += results_[i].cycles;
+      mean.requests += results_[i].requests;
+      ++alike;
+    }
+    if (alike == 0) break;  // cut off
+    mean.cycles /= alike;
+    mean.requests /= alike;
+    all.push_back(mean);
+  }
+  return all;
 }
 
 }  // namespace dcgn::memnet

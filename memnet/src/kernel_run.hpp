@@ -27,7 +27,8 @@ class KernelRun {
   // All that the launch did has reached memory. The next one begins.
   void next_launch(std::int64_t now, std::int64_t requests);
 
-  const std::vector<LaunchResult>& results() const { return results_; }
+  // Of all launches, in order: those that were not recorded take the mean of their kernel's in their size.
+  std::vector<LaunchResult> results() const;
 
  private:
   struct Part {
@@ -37,7 +38,7 @@ class KernelRun {
   void begin(std::int64_t now);
   double cycles_of_all(std::int64_t simulated) const;
 
-  std::vector<const base::LaunchTrace*> launches_;
+  std::vector<const base::LaunchTrace*> all_, launches_;  // `launches_`: those of which blocks were recorded
   const GpuCores cores_;
   const BlockSchedule schedule_;
   const Progress& progress_;

@@ -21,13 +21,13 @@ class Recording {
 
 }  // namespace
 
-base::KernelTrace record(const WorkloadKind& kind, int scale, std::uint64_t most_blocks) {
+base::KernelTrace record(const WorkloadKind& kind, int scale, std::uint64_t most_blocks, std::uint64_t most_launches) {
   if (Device(0).kind() != DeviceKind::emulated)
     throw Error(Code::device, "record", "GPU 0 is real, expected an emulated one: DCGN_EMULATED_GPUS=1 makes one");
   VirtualGpu gpu({Device(0)});
   const std::unique_ptr<Workload> workload = kind.make(gpu, scale);
   workload->reset();
-  interpreter::Recorder recorder(most_blocks);
+  interpreter::Recorder recorder(most_blocks, most_launches);
   const std::uint64_t copied_in = workload->copied_in();
   recorder.copied(base::KernelStep::Kind::to_gpu, copied_in);
   {

@@ -44,9 +44,13 @@ void begin_recording() {
   static const bool once = [] {
     if (!std::getenv("DCGN_VGPU_RECORD")) return false;
     recorded_process = getpid();
-    const char* const blocks = std::getenv("DCGN_VGPU_RECORD_BLOCKS");
+    const auto number = [](const char* variable) {
+      const char* const text = std::getenv(variable);
+      return text ? std::strtoull(text, nullptr, 10) : 0;
+    };
     // Never destroyed: kernels may run until the very end.
-    interpreter::record_with(new interpreter::Recorder(blocks ? std::strtoull(blocks, nullptr, 10) : 0));
+    interpreter::record_with(
+        new interpreter::Recorder(number("DCGN_VGPU_RECORD_BLOCKS"), number("DCGN_VGPU_RECORD_LAUNCHES")));
     return std::atexit(&write_trace) == 0;
   }();
   static_cast<void>(once);

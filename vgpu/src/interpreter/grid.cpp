@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -67,9 +68,10 @@ void Grid::run() {
   Recorder* const recorder = active_recorder();
   base::LaunchTrace trace{details.name, launch.grid, launch.block, details.shared_bytes + launch.shared_bytes, {}};
   std::vector<std::uint64_t> numbers(resident.size());  // of blocks, for the recorder
+  const std::optional<double> kept = recorder ? recorder->begins(trace) : std::nullopt;
   const auto begin = [&](std::size_t place) {
     numbers[place] = begun;
-    resident[place]->record_with(recorder && recorder->keeps(begun, blocks) ? recorder : nullptr);
+    resident[place]->record_with(kept && recorder->keeps(begun, blocks) ? recorder : nullptr);
     resident[place]->begin(index_of(begun++));
   };
   for (std::size_t i = 0; i < resident.size(); ++i) {
@@ -84,7 +86,7 @@ void Grid::run() {
         continue;
       }
       waits = false;
-      if (recorder && recorder->keeps(numbers[i], blocks)) {
+      if (kept && recorder->keeps(numbers[i], blocks)) {
         trace.blocks.push_back(resident[i]->take_trace());
         trace.blocks.back().number = numbers[i];
       }
@@ -97,7 +99,7 @@ void Grid::run() {
     }
     if (waits) std::this_thread::yield();  // they may wait for another launch, or for the host
   }
-  if (recorder) recorder->launched(std::move(trace));
+  if (recorder) recorder->launched(std::move(trace), kept);
 }
 
 Block::Block(const Grid& its_grid, unsigned its_multiprocessor)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <utility>
 
 namespace dcgn::virtual_gpu::interpreter {
@@ -42,15 +43,39 @@ void Recorder::copied(base::KernelStep::Kind kind, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (bytes != 0) trace_.steps.push_back({kind, bytes, {}});
 }
-void Recorder::launched(base::LaunchTrace&& launch) {
-  launch.kernel = plain_name(launch.kernel);
+
+Recorder::Group& Recorder::group_of(const base::LaunchTrace& launch) {
+  const Dim3 &grid = launch.grid, &block = launch.block;
+  return groups_[{launch.kernel, {grid.x, grid.y, grid.z, block.x, block.y, block.z}, launch.shared_bytes}];
+}
+std::optional<double> Recorder::begins(const base::LaunchTrace& launch) {
+  if (most_launches_ == 0) return 0;
+  constexpr double golden = 0.6180339887498949;
   const std::scoped_lock lock(mutex_);
+  Group& group = group_of(launch);
+  const double turns = static_cast<double>(group.begun++) * golden, fraction = turns - std::floor(turns);
+  return fraction < group.share ? std::optional(fraction) : std::nullopt;
+}
+void Recorder::launched(base::LaunchTrace&& launch, std::optional<double> fraction) {
+  const std::scoped_lock lock(mutex_);
+  Group* const group = most_launches_ != 0 ? &group_of(launch) : nullptr;
+  launch.kernel = plain_name(launch.kernel);
   std::sort(launch.blocks.begin(), launch.blocks.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
   trace_.steps.push_back({base::KernelStep::Kind::launch, 0, std::move(launch)});
+  if (!group || !fraction) return;
+  group->kept.emplace_back(trace_.steps.size() - 1, *fraction);
+  if (group->kept.size() > most_launches_) group->share /= 2;
+  // Half of them, and those that began before the share was as small as it is.
+  std::erase_if(group->kept, [&](const auto& one) {
+    if (one.second < group->share) return false;
+    trace_.steps[one.first].launch.blocks.clear();
+    return true;
+  });
 }
 base::KernelTrace Recorder::take() {
   const std::scoped_lock lock(mutex_);
+  groups_.clear();
   return std::exchange(trace_, {});
 }
 std::uint64_t Recorder::number_of_page(std::uint64_t page) {

@@ -7,8 +7,14 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace dcgn::virtual_gpu::interpreter {
 
@@ -17,8 +23,10 @@ class Grid;
 
 class Recorder {
  public:
-  // At most about so many blocks of a launch are kept; 0: all. They all run.
-  explicit Recorder(std::uint64_t most_blocks) : most_blocks_(most_blocks) {}
+  // At most about so many blocks of a launch are kept, and at most so many launches of a kernel in a size; 0: all. They
+  // all run, and of launches that are not kept the trace has names and sizes.
+  explicit Recorder(std::uint64_t most_blocks, std::uint64_t most_launches = 0)
+      : most_blocks_(most_blocks), most_launches_(most_launches) {}
 
   // Copies between the host and a GPU. Any thread may say so.
   void copied(base::KernelStep::Kind kind, std::uint64_t bytes);
@@ -28,12 +36,25 @@ class Recorder {
  private:
   friend class Grid;
   friend class WarpRecorder;
+  // Launches of a kernel in a size. Kept are those whose number times the golden ratio leaves a fraction below `share`:
+  // they lie evenly, and in step with no period that the program may have.
+  struct Group {
+    std::uint64_t begun = 0;
+    double share = 1;
+    std::vector<std::pair<std::size_t, double>> kept;  // step of the trace, fraction
+  };
+  using Shape = std::tuple<std::string, std::array<unsigned, 6>, std::uint64_t>;
+
   bool keeps(std::uint64_t block, std::uint64_t blocks) const { return base::is_sampled(block, blocks, most_blocks_); }
-  void launched(base::LaunchTrace&& launch);
+  // Before a launch: its fraction if it is to be kept.
+  std::optional<double> begins(const base::LaunchTrace& launch);
+  void launched(base::LaunchTrace&& launch, std::optional<double> fraction);
+  Group& group_of(const base::LaunchTrace& launch);
   std::uint64_t number_of_page(std::uint64_t page);
 
-  const std::uint64_t most_blocks_;
+  const std::uint64_t most_blocks_, most_launches_;
   std::mutex mutex_;
+  std::map<Shape, Group> groups_;
   std::unordered_map<std::uint64_t, std::uint64_t> pages_;  // by address / 4096
   base::KernelTrace trace_;
 };

@@ -237,21 +237,23 @@ int run_replay(const Configuration& c, SimRunArguments& a, const Inputs& inputs)
   return document.finish();
 }
 
-// A row for each kernel: of launches one after the other with the same name, their sum.
+// A row for each kernel, in the order of their first launches: the sum of its launches.
 std::vector<std::pair<memnet::LaunchResult, int>> by_kernel(const std::vector<memnet::LaunchResult>& launches) {
   std::vector<std::pair<memnet::LaunchResult, int>> all;
   for (const memnet::LaunchResult& launch : launches) {
-    if (all.empty() || all.back().first.kernel != launch.kernel) {
+    const auto its =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first.kernel == launch.kernel; });
+    if (its == all.end()) {
       all.emplace_back(launch, 1);
       continue;
     }
-    memnet::LaunchResult& sum = all.back().first;
+    memnet::LaunchResult& sum = its->first;
     sum.cycles += launch.cycles;
     sum.simulated_cycles += launch.simulated_cycles;
     sum.blocks += launch.blocks;
     sum.simulated_blocks += launch.simulated_blocks;
     sum.requests += launch.requests;
-    ++all.back().second;
+    ++its->second;
   }
   return all;
 }

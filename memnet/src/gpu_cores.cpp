@@ -259,7 +259,7 @@ double KernelResult::all_requests() const {
 
 KernelResult run_kernels(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                          const std::vector<int>& gpus, const GpuCores& cores, const base::KernelTrace& trace,
-                         BlockSchedule schedule, const Progress& progress) {
+                         BlockSchedule schedule, const Progress& progress, std::int64_t max_cycles) {
   cores.validate();
   KernelResult result;
   KernelRun run(trace, gpus.size(), cores, schedule, progress);
@@ -274,7 +274,7 @@ KernelResult run_kernels(const Topology& topology, const Parameters& parameters,
     if (memory.placements.size() > 1) requester.placement = static_cast<int>(g);
     requesters.push_back(std::move(requester));
   }
-  result.network = run_closed_loop(topology, parameters, memory, requesters);
+  result.network = run_closed_loop(topology, parameters, memory, requesters, max_cycles);
   result.launches = run.results();
   if (run.launch()) {
     fail("memnet", "launch " + std::to_string(run.number()) + ", " + run.launch()->kernel +

@@ -71,10 +71,11 @@ struct KernelResult {
 };
 
 // Runs all launches of a trace, one after the other, on `gpus`: terminals of the topology, of which GPU g has placement
-// g, or all have the one that there is. Throws Error(configuration) for a block that no core has room for, and what
-// run_closed_loop() throws.
+// g, or all have the one that there is. Throws Error(configuration) for a block that no core has room for, for a
+// trace that has not ended by `max_cycles` of the network, and what run_closed_loop() throws.
 KernelResult run_kernels(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                          const std::vector<int>& gpus, const GpuCores& cores, const base::KernelTrace& trace,
-                         BlockSchedule schedule = BlockSchedule::chunks, const Progress& progress = {});
+                         BlockSchedule schedule = BlockSchedule::chunks, const Progress& progress = {},
+                         std::int64_t max_cycles = 100'000'000);
 
 }  // namespace dcgn::memnet

@@ -192,6 +192,41 @@ TEST(GpuCores, LaunchesFollowEachOtherWithEmptyCaches) {
   }
 }
 
+TEST(GpuCores, LaunchesThatWereNotRecordedTakeTheMeanOfTheirKind) {
+  const LaunchTrace few = reading(256, 4, 4, 10), many = reading(256, 4, 12, 10), other = reading(32, 4, 4, 10);
+  LaunchTrace none = few;
+  none.blocks.clear();
+  const KernelResult whole = Machine(2).run(trace_of({few, few, many, other, many})),
+                     result = Machine(2).run(trace_of({none, few, many, other, none}));
+  ASSERT_EQ(result.launches.size(), 5U);
+  for (const std::size_t i : {0U, 4U}) {
+    EXPECT_EQ(result.launches[i].blocks, 256U);
+    EXPECT_EQ(result.launches[i].simulated_blocks, 0U);
+    EXPECT_EQ(result.launches[i].simulated_cycles, 0);
+    EXPECT_DOUBLE_EQ(result.launches[i].cycles, (result.launches[1].cycles + result.launches[2].cycles) / 2);
+    EXPECT_DOUBLE_EQ(result.launches[i].requests, 256 * 4 * 8);
+  }
+  EXPECT_DOUBLE_EQ(result.all_requests(), whole.all_requests());
+  EXPECT_NEAR(result.energy.active_pj, whole.energy.active_pj, 0.02 * whole.energy.active_pj);
+  EXPECT_TRUE(contains(error_of([&] {
+                         Machine(2).run(trace_of({none, other}));
+                       }).what(),
+                       "kernel kernel: no block was recorded, of any launch of 256 blocks"));
+}
+
+TEST(GpuCores, ARunThatIsTooLongIsRefused) {
+  const Machine machine(1);
+  const auto trace = trace_of({reading(1, 1, 1, 1), reading(64, 4, 100, 1)});
+  const auto run = [&](std::int64_t max_cycles) {
+    return run_kernels(machine.topology, Parameters(), machine.memory, machine.terminals, machine.cores, trace,
+                       BlockSchedule::chunks, {}, max_cycles);
+  };
+  const std::string said = error_of([&] { run(2000); }).what();
+  EXPECT_TRUE(contains(said, "launch 1, kernel, has not ended by cycle 2000, expected a trace that takes fewer"))
+      << said;
+  EXPECT_EQ(run(1'000'000).launches.size(), 2U);
+}
+
 TEST(GpuCores, StealingEvensOutWhatChunksDoNot) {
   // The blocks of the first half compute, the others do not.
   const auto trace = trace_of(

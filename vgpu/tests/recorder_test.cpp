@@ -163,6 +163,40 @@ TEST_F(InterpreterRecorder, BarriersOfSomeWarpsAreNoneOfTheBlock) {
             (Texts{"8 barrier 1", "8 barrier 1", "8 barrier 1"}));
 }
 
+// Of a hundred launches in turns of two sizes: of each at most eight, which do not all stand at one place of the turns.
+TEST_F(InterpreterRecorder, KeepsSomeLaunchesOfEachSize) {
+  std::uint32_t word = 0;
+  Recorder recorder(0, 8);
+  record_with(&recorder);
+  const auto launch = [&](unsigned blocks) {
+    run_kernel(
+        ".visible .entry k(.param .u64 out) { .reg .b64 %a; ld.param.u64 %a, [out]; st.global.u32 [%a], 1; ret; }",
+        {.grid = blocks, .block = 32}, &word);
+  };
+  for (int i = 0; i < 100; ++i) launch(i % 4 < 3 ? 2 : 3);
+  record_with(nullptr);
+  const KernelTrace trace = recorder.take();
+  ASSERT_EQ(trace.steps.size(), 100U);
+  std::size_t kept[2] = {}, at[3] = {}, all[2] = {};
+  for (std::size_t i = 0; i < 100; ++i) {
+    const LaunchTrace& its = trace.steps[i].launch;
+    const std::size_t size = its.block_count() - 2;
+    ++all[size];
+    EXPECT_EQ(its.kernel, "k");
+    if (its.blocks.empty()) continue;
+    EXPECT_EQ(its.blocks.size(), its.block_count());
+    ++kept[size];
+    if (size == 0) ++at[i % 4];
+  }
+  EXPECT_EQ(all[0], 75U);
+  EXPECT_EQ(all[1], 25U);
+  for (const std::size_t some : kept) {
+    EXPECT_GE(some, 3U);
+    EXPECT_LE(some, 8U);
+  }
+  for (const std::size_t some : at) EXPECT_GE(some, 1U);
+}
+
 TEST_F(InterpreterRecorder, KeepsAllBlocksOrASample) {
   const LaunchTrace all = record("st.global.u32 [%b], %t;", {.grid = 300, .block = 32});
   ASSERT_EQ(all.blocks.size(), 300U);

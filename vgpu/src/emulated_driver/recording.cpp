@@ -21,6 +21,11 @@ pid_t recorded_process = 0;
 // DCGN_VGPU_RECORD: the folder where each process writes its trace as PID.kernels, when it ends.
 void write_trace() {
   if (getpid() != recorded_process) return;  // of a process that was forked from it
+  // What the program waited for no longer: here it is done, or is left where a kernel failed.
+  for (int device = 0; device < devices(); ++device) {
+    Guard guard(state().mutex);
+    finish_device(guard, device);
+  }
   const base::KernelTrace trace = interpreter::active_recorder()->take();
   interpreter::record_with(nullptr);
   if (trace.steps.empty()) return;

@@ -119,13 +119,13 @@ struct Octree {
     for (std::size_t i = 0; i < every.size(); ++i) every[i] = static_cast<int>(i);
     const float scale = 524287.0F / half;
     for (const Body& b : all)
-      places.push_back({static_cast<int>((b.x + half) * scale), static_cast<int>((b.y + half) * scale),
-                        static_cast<int>((b.z + half) * scale)});
+      places_.push_back({static_cast<int>((b.x + half) * scale), static_cast<int>((b.y + half) * scale),
+                         static_cast<int>((b.z + half) * scale)});
     build(every, 19);
   }
 
  private:
-  std::vector<std::array<int, 3>> places;
+  std::vector<std::array<int, 3>> places_;
 
   // Gives the node's number.
   int build(const std::vector<int>& inside, int bit) {
@@ -134,9 +134,9 @@ struct Octree {
     nodes.emplace_back();
     std::array<std::vector<int>, 8> parts;
     for (const int body : inside) {
-      const auto& p = places[static_cast<std::size_t>(body)];
-      parts[static_cast<std::size_t>((p[0] >> bit & 1) * 4 + (p[1] >> bit & 1) * 2 + (p[2] >> bit & 1))].push_back(
-          body);
+      const auto& p = places_[static_cast<std::size_t>(body)];
+      const int octant = (p[0] >> bit & 1) * 4 + (p[1] >> bit & 1) * 2 + (p[2] >> bit & 1);
+      parts[static_cast<std::size_t>(octant)].push_back(body);
     }
     Body sum{};
     for (std::size_t octant = 0; octant < 8; ++octant) {

@@ -101,16 +101,17 @@ if [[ $("$dcgn" --help) == *"  sim "* ]]; then
 fi
 # Launches that nothing waits for before the program ends.
 cat >"$work/left.cu" <<'END'
+#include <cstdio>
 __global__ void count(unsigned* to) { for (int i = 0; i < 20000; ++i) atomicAdd(to, 1u); }
 int main() {
   unsigned* to = nullptr;
   if (cudaMalloc(&to, 4) != cudaSuccess) return 1;
   for (int i = 0; i < 5; ++i) count<<<2, 32>>>(to);
-  return 0;
+  return std::puts("five launches") < 0;
 }
 END
 build left $ptx -cudart shared "$work/left.cu"
-emulate "launches left at the end" 0 "" -q --record "$work/left.trace" "$work/left"
+emulate "launches left at the end" 0 "five launches" -q --record "$work/left.trace" "$work/left"
 if [[ $("$dcgn" --help) == *"  sim "* ]]; then
   sed "s|\"$work/trace\"|\"$work/left.trace\"|" "$work/kernels.toml" >"$work/left.toml"
   expect "a trace of launches left" 0 "^ *count *5 " "$dcgn" sim run "$work/left.toml"

@@ -68,20 +68,15 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
   kind.blocks += blocks;
   kind.last_blocks = blocks;
   const Times &local = kind.of(Form::local), &spread = kind.of(Form::spread), &split = kind.of(Form::split);
-  const double seconds = (local.count() != 0 ? local : split.count() != 0 ? split : spread).middle() * blocks;
-  kind.seconds += seconds;
-  total_s_ += seconds;
-  window_s_ += seconds;
-  trial_s_ += seconds;
+  const Times& known = local.count() != 0 ? local : split.count() != 0 ? split : spread;
+  const double seconds = known.middle() * blocks;
+  if (known.count() == 0) kind.unknown_blocks += blocks;
+  count(kind, seconds, seconds);
   ++window_launches_;
   if (local_) {
-    since_s_ += seconds;
-    if (may_gain(kind)) candidates_s_ += seconds;
-    if (is_new(kind)) new_s_ += seconds;
     if (!wants_idle_) look_locally();
     return {false, is_timed(kind)};
   }
-  if (local.count() == 0) unknown_s_ += seconds;
   if (!wants_idle_ && (kind.recent < 8 || kind.recent % 8 == 0)) look_spread();
   if (!may_gain(kind)) return {false, is_timed(kind)};
   if (!kind.settled) {
@@ -94,6 +89,21 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
   return {!kind.stays_whole, is_timed(kind)};
 }
 
+// Time of launches, and as much of it as the window has.
+void SplitPolicy::count(Kind& kind, double seconds, double window_seconds) {
+  kind.seconds += seconds;
+  total_s_ += seconds;
+  window_s_ += window_seconds;
+  trial_s_ += window_seconds;
+  if (!local_) {
+    if (kind.of(Form::local).count() == 0) unknown_s_ += window_seconds;
+    return;
+  }
+  since_s_ += seconds;
+  if (may_gain(kind)) candidates_s_ += seconds;
+  if (is_new(kind)) new_s_ += seconds;
+}
+
 void SplitPolicy::note_time(Kind& kind, Form form, double blocks, double seconds) {
   if (blocks <= 0 || !(seconds >= 0)) return;
   if ((form == Form::local) != local_) return;  // of before the buffers were moved
@@ -101,6 +111,8 @@ void SplitPolicy::note_time(Kind& kind, Form form, double blocks, double seconds
   // Short kernels are timed too seldom for the middle to tell soon that they have grown.
   if (form == Form::local && is_short(kind) && seconds >= grown * times.middle() * blocks) times.clear();
   times.add(seconds / blocks);
+  if (const double before = std::exchange(kind.unknown_blocks, 0.0); before > 0)
+    count(kind, times.middle() * before, times.middle() * std::min(before, kind.blocks));
   if (!local_ && !wants_idle_) look_spread();
 }
 

@@ -28,8 +28,8 @@ class SplitPolicy {
     double least_share = 0.3;      // of the time, that has to be in kernels that may be split
     double gain = 0.95;            // split, the mix takes this much of its time or less, to begin with
     double keep = 0.98;            // the same, to stay so
-    double first_budget = 0.04;    // of the time so far, what a first trial may cost
-    double later_budget = 0.03;    // the same, of all trials together
+    double first_budget = 0.03;    // of the time so far, what a first trial may cost
+    double later_budget = 0.02;    // the same, of all trials together
     double window_s = 10e-3;       // a trial is as long at least, in time on one part,
     double longest_s = 0.5;        // and no longer than that
     double review_s = 0.25;        // how often a mix that is split is looked at again, likewise
@@ -58,7 +58,8 @@ class SplitPolicy {
     bool can_split = false;  // as far as is known before the buffers are spread
     std::array<Times, 3> times;
     std::uint64_t launches = 0;
-    double seconds = 0;  // on one part, of all launches
+    double seconds = 0;         // on one part, of all launches whose time is known
+    double unknown_blocks = 0;  // of the others: programs launch ahead of their GPU
     // Of the window that is looked at.
     double blocks = 0, last_blocks = 0, weight = 0;  // weight: the blocks before it was tried
     std::uint64_t recent = 0;                        // launches since the buffers were moved last
@@ -103,6 +104,7 @@ class SplitPolicy {
   bool is_short(const Kind& kind) const;
   // No trials any more.
   void stop() { stopped_ = true, wants_idle_ = false; }
+  bool stopped() const { return stopped_; }
 
   // Whether at_idle() is to be called, at the next moment at which nothing is under way. It may be called later.
   bool wants_idle() const { return wants_idle_; }
@@ -111,7 +113,8 @@ class SplitPolicy {
   void moved(Move move, double seconds, double now);
 
   bool local() const { return local_; }
-  double lost() const { return lost_s_; }  // seconds: by moves, and by trials that were slower
+  double total() const { return total_s_; }  // seconds on one part, of all launches whose time is known
+  double lost() const { return lost_s_; }    // seconds: by moves, and by trials that were slower
   std::uint64_t trials() const { return trials_; }
 
   // Why launches of this kind are whole, or were, in a line; empty where they are split.
@@ -125,6 +128,7 @@ class SplitPolicy {
   }
   bool may_gain(const Kind& kind) const;
   bool is_timed(Kind& kind) const;
+  void count(Kind& kind, double seconds, double window_seconds);
   bool is_new(const Kind& kind) const;
   void look_locally();
   void look_spread();

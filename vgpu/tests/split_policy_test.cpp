@@ -26,8 +26,8 @@ struct Load {
 // A program that launches all of its kernels in each step, waits for them, and copies or thinks for a while.
 class Program {
  public:
-  explicit Program(std::vector<Load> its_loads, double noise = 0, SplitPolicy::Settings settings = {})
-      : loads(std::move(its_loads)), policy(settings), noise_(noise) {
+  explicit Program(std::vector<Load> its_loads, double noise = 0, unsigned seed = 7)
+      : loads(std::move(its_loads)), noise_(noise), random_(seed) {
     policy.set_bytes(std::size_t{1} << 30);
     for (Load& load : loads) add(load);
   }
@@ -48,10 +48,13 @@ class Program {
         const double seconds = exact * std::exp(noise_ * normal_(random_));
         clock += seconds;
         alone += load.local;
-        if (timed) policy.note_time(*load.kind, form, 100, seconds);
+        if (timed && !launches_ahead) policy.note_time(*load.kind, form, 100, seconds);
+        if (timed && launches_ahead) late_.push_back({&load, form, seconds});
         if (timed) clock += 3e-6;
         ++made[static_cast<int>(form)];
       }
+    for (const Late& one : late_) policy.note_time(*one.load->kind, one.form, 100, one.seconds);
+    late_.clear();
     const double rest = policy.local() ? rest_local : rest_spread;
     clock += rest;
     alone += rest_local;
@@ -66,9 +69,17 @@ class Program {
   double clock = 0, alone = 0;  // seconds; as on one GPU
   double rest_local = 0, rest_spread = 0;
   double move_s = 0.015;
+  bool launches_ahead = false;  // times are known when the program waits, at the end of a step
   int made[3] = {}, moves = 0;
 
  private:
+  struct Late {
+    Load* load;
+    Form form;
+    double seconds;
+  };
+  std::vector<Late> late_;
+
   void move(Move move) {
     if (move == Move::none) return;
     clock += move_s;
@@ -77,7 +88,7 @@ class Program {
   }
 
   const double noise_;
-  std::mt19937 random_{7};
+  std::mt19937 random_;
   std::normal_distribution<double> normal_;
 };
 
@@ -116,6 +127,24 @@ TEST(SplitPolicy, splits_what_gains_and_stays) {
   EXPECT_EQ(program.moves, 1);
   EXPECT_LT(program.ratio(), 0.7);
   EXPECT_EQ(program.policy.why(*program.loads[0].kind), "");
+}
+
+TEST(SplitPolicy, counts_launches_made_before_their_first_time_is_known) {
+  Program program({{4e-3, 8e-3, 2.1e-3, true, 100}});
+  program.launches_ahead = true;
+  program.step();
+  EXPECT_NEAR(program.loads[0].kind->seconds, 0.4, 1e-9);
+  // Kernels that are launched in one step alone, as in benchmarks that try one after the other.
+  Program changing({{4e-3, 8e-3, 2.1e-3, true, 100}});
+  changing.launches_ahead = true;
+  for (int step = 0; step < 3; ++step) {
+    changing.step();
+    changing.add(changing.loads[0]);
+  }
+  EXPECT_TRUE(changing.policy.wants_idle()) << "1.2 s pay for a trial";
+  program.run(5);
+  EXPECT_FALSE(program.policy.local());
+  EXPECT_LT(program.ratio(), 0.75);
 }
 
 TEST(SplitPolicy, tries_once_and_goes_back_where_split_is_slower) {
@@ -182,11 +211,11 @@ TEST(SplitPolicy, waits_until_a_move_pays) {
   program.run(10);
   EXPECT_EQ(program.moves, 0) << "100 GiB take longer";
   Program cheap({{1e-3, 2e-3, 0.55e-3}});
-  cheap.run(1);
+  cheap.run(2);
   EXPECT_EQ(cheap.moves, 1);
   Program with_code({{1e-3, 2e-3, 0.55e-3}});
   with_code.policy.set_once(1);
-  with_code.run(1);
+  with_code.run(2);
   EXPECT_EQ(with_code.moves, 0) << "nor has the code been assembled";
 }
 
@@ -225,14 +254,20 @@ TEST(SplitPolicy, goes_back_when_what_gained_loses) {
 
 // Each change looks as if it would pay, and never does.
 TEST(SplitPolicy, loses_little_where_the_mix_keeps_changing) {
-  Program program({{1e-3, 2e-3, 1.5e-3}}, 0.1);
-  for (int change = 1; change <= 40; ++change) {
-    program.run(change * 2.0);
-    program.loads = {{1e-3 * (1 + change % 3), 4e-3, 3.5e-3}};
-    program.add(program.loads.front());
+  double ratios = 0;
+  constexpr int seeds = 20;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    Program program({{1e-3, 2e-3, 1.5e-3}}, 0.1, static_cast<unsigned>(seed));
+    for (int change = 1; change <= 40; ++change) {
+      program.run(change * 2.0);
+      program.loads = {{1e-3 * (1 + change % 3), 4e-3, 3.5e-3}};
+      program.add(program.loads.front());
+    }
+    EXPECT_LT(program.ratio(), 1.08) << seed;
+    EXPECT_LE(program.policy.trials(), 8U) << seed;
+    ratios += program.ratio();
   }
-  EXPECT_LT(program.ratio(), 1.04);
-  EXPECT_LE(program.policy.trials(), 8U);
+  EXPECT_LT(ratios / seeds, 1.045);
 }
 
 TEST(SplitPolicy, is_steady_under_noise) {

@@ -197,12 +197,14 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
   else if (timed)
     measured.timer().cancel();
   if (result == CUDA_SUCCESS) ++(split ? entry.split : entry.whole);
+  measured.note_launched(program);
   return result;
 }
 
 // `real(function)` is the call that the program has made, of a function that may be another.
 template <class Real>
 CUresult launch(const Request& request, Real&& real) {
+  Program::get().measured().hold_back(Program::get());
   Call call(Call::Lightly{});
   Program& program = call.program();
   CodeTable& table = CodeTable::get();
@@ -231,8 +233,7 @@ CUresult launch(const Request& request, Real&& real) {
 
   Gpu& gpu = *program.gpu();
   Stream& stream = program.stream(request.stream);
-  const KernelInfo& info = kernel->kernel->info();
-  const auto arguments = arguments_of(info, request);
+  const auto arguments = arguments_of(kernel->kernel->info(), request);
   if (!arguments) return real(request.function);  // which the driver refuses
   std::string why = why_whole(request, *kernel, *arguments, program);
   if (why.empty()) {

@@ -7,6 +7,7 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <system_error>
@@ -18,6 +19,12 @@ namespace {
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+// What holding back a launch costs where the program has nothing else to do: the GPU is idle for as long.
+constexpr double pause_s = 50e-6;
+// Of the time, all of that; and how long one launch is held back, for work of which nothing is known, and for any.
+// Kernels may wait for what the program does next.
+constexpr double held_share = 0.01, longest_hold_s = 0.25, longest_known_s = 5;
 
 // A kernel's code is rewritten once its launches have taken so many times as long as that will.
 constexpr double worth_a_look = 50;
@@ -33,7 +40,10 @@ std::int64_t BusyTime::end() {
   return now;
 }
 
-Waiting::Waiting() : measured_(Program::get().measured()) { measured_.waited_ = true; }
+Waiting::Waiting() : measured_(Program::get().measured()) {
+  measured_.waited_ = true;
+  measured_.ahead_ = 0;
+}
 
 InFlight::InFlight(Program& program) : measured_(program.measured()) {
   // Either this sees that pages are being moved, or who moves them sees this.
@@ -111,16 +121,57 @@ void Measured::look_at(Program& program, Code& code) {
 
 // Not while a graph is recorded, which a wait would spoil. Queries alone; when they have found nothing, what may be on
 // streams that nobody knows of is waited for.
-bool Measured::all_idle(Program& program) {
-  if (program.any_captures()) return false;
+Measured::Idle Measured::look_for_idle(Program& program) {
+  if (program.any_captures()) return Idle::unknown;
   const auto own = std::this_thread::get_id();
   for (const std::thread::id thread : threads_)
-    if (thread != own) return false;  // of another thread's own stream nobody can ask
-  if (!threads_.empty() && !is_idle(CU_STREAM_PER_THREAD)) return false;
-  if (!is_idle(CU_STREAM_LEGACY)) return false;
+    if (thread != own) return Idle::unknown;  // of another thread's own stream nobody can ask
+  if (!threads_.empty() && !is_idle(CU_STREAM_PER_THREAD)) return Idle::no;
+  if (!is_idle(CU_STREAM_LEGACY)) return Idle::no;
   for (const CUstream stream : streams_)
-    if (!is_idle(stream)) return false;
-  return program.ended_are_idle() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS;
+    if (!is_idle(stream)) return Idle::no;
+  return program.ended_are_idle() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS ? Idle::yes : Idle::no;
+}
+
+void Measured::note_launched(const Program& program) {
+  if (++ahead_ == 1) known_before_ = policy_.total();
+  if (ahead_ < most_ahead_ || holds_back_ || policy_.stopped()) return;
+  const bool wants = !policy_.is_watched() || timer_.waits_for_new() ||
+                     ((policy_.wants_idle() || wants_code_) && (!local_ || has_contexts(program)));
+  if (!wants) return;
+  const double now = seconds_now();
+  if (began_ < 0) began_ = now;
+  holds_back_ = held_s_ <= held_share * (now - began_);
+}
+
+// Looks whether all streams are idle, until they are, and lets other threads go on meanwhile.
+void Measured::wait_for_gpu(Program& program) {
+  if (!holds_back_.exchange(false)) return;
+  const double begin = seconds_now();
+  double longest = longest_hold_s;
+  for (;;) {
+    double took = 0;
+    {
+      const Call call;
+      const double under_way = policy_.total() - known_before_;
+      longest = std::clamp(2 * under_way, longest, longest_known_s);
+      const Idle idle = look_for_idle(program);
+      took = seconds_now() - begin;
+      if (idle != Idle::no || took >= longest) {
+        if (idle == Idle::yes) waited_ = true;
+        held_s_ += pause_s + (idle == Idle::yes ? 0 : took / 10);
+        ahead_ = 0;
+        busy_.note_waited();
+        policy_.set_busy(busy_.seconds());
+        most_ahead_ = policy_.is_watched() ? few_ahead : 8 * most_ahead_;  // short ones are waited for ever more seldom
+        return;
+      }
+    }
+    if (took < 1e-3)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 // Has another thread make them, when they are asked for first.

@@ -2,7 +2,10 @@
 //
 // The program begins local, its buffers on the first GPU and its launches made as they are, by its own functions; some
 // are timed. When SplitPolicy asks for it, and nothing is under way on any stream, the buffers are spread over all GPUs
-// or moved back. Nothing here waits for work of the program.
+// or moved back.
+//
+// A program that launches on and on without waiting would never have a moment for that, and its times would be known
+// too late. Where something is to be known or done, a launch is held back until the work before it has ended.
 #pragma once
 
 #include "vgpu/src/driver/timer.hpp"
@@ -64,6 +67,12 @@ class Measured {
   bool local() const { return local_; }
 
   BusyTime& busy() { return busy_; }
+
+  // Before a launch, without a Call: waits for the GPU where that is asked for, and not for long, as kernels may wait
+  // for what the program does next.
+  void hold_back(Program& program) {
+    if (holds_back_) wait_for_gpu(program);
+  }
   // The process ends: waits for the thread that makes contexts.
   void end();
 
@@ -74,6 +83,8 @@ class Measured {
   void move(Program& program);
   SplitPolicy::Choice next(Program& program, ProgramKernel& kernel, Entry& entry, std::uint64_t blocks);
   void note_whole(Entry& entry, const std::string& why);
+  // Behind a launch.
+  void note_launched(const Program& program);
   // The split form of its code has to be loaded first.
   void want_code() { wants_code_ = true; }
   Timer& timer() { return timer_; }
@@ -103,8 +114,12 @@ class Measured {
   friend class InFlight;
   friend class Waiting;
 
+  void wait_for_gpu(Program& program);
+  enum class Idle { yes, no, unknown };
+
   bool has_contexts(const Program& program);
-  bool all_idle(Program& program);
+  Idle look_for_idle(Program& program);
+  bool all_idle(Program& program) { return look_for_idle(program) == Idle::yes; }
   void gather(Program& program);
   void look_at(Program& program, Code& code);
   void look_at(Program& program, ProgramKernel& kernel);
@@ -131,6 +146,13 @@ class Measured {
   // Calls of the driver that are made without a Call and use buffers; none while pages are moved.
   std::atomic<int> in_flight_ = 0;
   std::atomic<bool> moving_ = false, waited_ = false;
+  // Launches since the program, or a launch held back, waited last; how many it takes to hold one back.
+  std::atomic<unsigned> ahead_ = 0;
+  static constexpr unsigned few_ahead = 8;
+  unsigned most_ahead_ = 16 * few_ahead;
+  std::atomic<bool> holds_back_ = false;
+  double held_s_ = 0, began_ = -1;  // what that has cost, and since when
+  double known_before_ = 0;         // seconds of launches before those
 };
 
 // While one lives, the program waits for work; behind that, nothing may be under way. Without a Call.

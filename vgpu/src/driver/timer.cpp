@@ -2,6 +2,7 @@
 
 #include "vgpu/src/driver/real.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dcgn::virtual_gpu::driver {
@@ -50,6 +51,12 @@ void Timer::end(CUstream stream, SplitPolicy::Kind& kind, SplitPolicy::Form form
 
 void Timer::cancel() {
   if (now_.begin) free_.push_back(std::exchange(now_, {}));
+}
+
+bool Timer::waits_for_new() const {
+  return std::any_of(under_way_.begin(), under_way_.end(), [](const Timed& one) {
+    return one.kind->of(one.form).count() == 0 || (one.form != SplitPolicy::Form::local && !one.kind->settled);
+  });
 }
 
 void Timer::collect(SplitPolicy& policy) {

@@ -26,6 +26,8 @@ class Timer {
   void cancel();
   // Whether a time may be known that was not handed on.
   bool waits() const { return !under_way_.empty(); }
+  // Whether one of them says what was not known at all, or decides on a form.
+  bool waits_for_new() const;
   // Hands on what is known by now, without waiting.
   void collect(SplitPolicy& policy);
 

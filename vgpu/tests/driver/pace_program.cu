@@ -137,6 +137,18 @@ static Load computing() {
     synchronize();
   }};
 }
+// Launches on and on, and waits for none of them until the end.
+static Load running_ahead() {
+  constexpr std::size_t n = std::size_t{1} << 28;  // 1 GiB
+  float* const data = allocate<float>(n);
+  return {[=] {
+            for (int i = 0; i < 100; ++i) add_one<<<blocks_for(n), 256>>>(data, n);
+          },
+          [=](int steps) {
+            const float sum = 100.0f * static_cast<float>(steps);
+            expect(first(data) == sum && first(data + n - 1) == sum, "running ahead");
+          }};
+}
 static Load many_streams() {
   constexpr std::size_t n = 1 << 20, count = 8;
   std::vector<cudaStream_t> streams(count);
@@ -202,8 +214,8 @@ int main(int argc, char** argv) {
   const std::map<std::string, Load (*)()> all = {
       {"allocations", &allocations}, {"computing", &computing},         {"copies_back", &copies_back},
       {"growing", &growing},         {"grid_barriers", &grid_barriers}, {"many_streams", &many_streams},
-      {"reductions", &reductions},   {"small_kernels", &small_kernels}, {"small_synchronized", &small_synchronized},
-      {"streaming", &streaming}};
+      {"reductions", &reductions},   {"running_ahead", &running_ahead}, {"small_kernels", &small_kernels},
+      {"streaming", &streaming},     {"small_synchronized", &small_synchronized}};
   const std::string name = argc > 1 ? argv[1] : "list";
   if (name == "list") {
     for (const auto& [known, load] : all) std::printf("%s\n", known.c_str());

@@ -1,5 +1,6 @@
 #include "tool/sim.hpp"
 
+#include "base/input_file.hpp"
 #include "tool/bench_python.hpp"
 #include "tool/exit_code.hpp"
 
@@ -7,8 +8,19 @@
 
 namespace dcgn::tool {
 
+namespace {
+
+// Keys of this simulator have a section; those of booksim2 have none.
+bool is_own(const std::string& setting) {
+  const std::string key = setting.substr(0, setting.find('='));
+  return key == "title" || key.find('.') != std::string::npos;
+}
+
+}  // namespace
+
 void SimInput::add_to(CLI::App& app, bool with_load) {
-  app.add_option("CONFIG", config, "What to simulate: a TOML file, as those in examples/sim")
+  app.add_option("CONFIG", config,
+                 "What to simulate: a TOML file, as those in examples/sim, or a booksim2 configuration, FILE.cfg")
       ->type_name("")
       ->required();
   app.add_option("--set", settings, "In place of what the file says: any key, as in router.stages=3; again for more")
@@ -22,11 +34,11 @@ void SimInput::add_to(CLI::App& app, bool with_load) {
 
 memnet::Configuration SimInput::read() const {
   std::vector<std::string> all = settings;
-  if (load.empty()) return memnet::load_configuration(config, all);
+  if (load.empty()) return load_configuration(all);
   all.push_back("traffic.load=" + load);
   const std::string place = "--load " + load;
   try {
-    memnet::Configuration made = memnet::load_configuration(config, all);
+    memnet::Configuration made = load_configuration(all);
     made.places["traffic.load"] = place;
     return made;
   } catch (const Error& error) {
@@ -37,6 +49,28 @@ memnet::Configuration SimInput::read() const {
     const std::size_t means = text.find(": ", at + named.size());
     throw Error(error.code(), error.operation(), place + text.substr(means));
   }
+}
+
+memnet::BooksimConfiguration SimInput::read_booksim() const {
+  std::vector<std::string> its;
+  for (const std::string& setting : settings) {
+    if (!is_own(setting)) its.push_back(setting);
+  }
+  return memnet::read_booksim(base::read_configuration(config, config), config, its);
+}
+
+memnet::Configuration SimInput::load_configuration(const std::vector<std::string>& all) const {
+  if (!memnet::is_booksim(config)) return memnet::load_configuration(config, all);
+  const memnet::BooksimConfiguration booksim = read_booksim();
+  for (const memnet::BooksimNote& note : booksim.notes) {
+    if (note.taken) continue;
+    fmt::print(stderr, "dcgn: {}: {} = {}: ignored: {}\n", note.place, note.key, note.value, note.reason);
+  }
+  std::vector<std::string> own;
+  for (const std::string& setting : all) {
+    if (is_own(setting)) own.push_back(setting);
+  }
+  return memnet::parse_configuration(booksim.toml, config, own, false);
 }
 
 CLI::Option* FileOption::add_to(CLI::App& app, const std::string& option, const std::string& help,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/output_file.hpp"
+#include "memnet/src/booksim.hpp"
 #include "memnet/src/config.hpp"
 #include "memnet/src/report.hpp"
 #include "tool/values.hpp"
@@ -17,7 +18,7 @@
 
 namespace dcgn::tool {
 
-// CONFIG.toml, --set and, for open loops, --load.
+// CONFIG.toml or a booksim2 CONFIG.cfg, --set and, for open loops, --load.
 struct SimInput {
   std::string config, load;
   std::vector<std::string> settings;
@@ -25,6 +26,11 @@ struct SimInput {
   void add_to(CLI::App& app, bool with_load);
   // Throws Error(configuration) with file, line and key; Error(io).
   memnet::Configuration read() const;
+  // Of a booksim2 configuration, with the settings that are booksim2's. Throws as memnet::read_booksim().
+  memnet::BooksimConfiguration read_booksim() const;
+
+ private:
+  memnet::Configuration load_configuration(const std::vector<std::string>& all) const;
 };
 
 // An option that names a file, which is known to be writable before the work; - is stdout.

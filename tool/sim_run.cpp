@@ -30,6 +30,7 @@ struct SimRunArguments {
   SimInput input;
   JsonOption json;
   FileOption csv, links;
+  bool print = false;
 };
 
 // An error's line without what it begins with.
@@ -353,7 +354,23 @@ int run_system(const Configuration& c, SimRunArguments& a, const base::KernelTra
   return document.finish();
 }
 
+// A booksim2 configuration as one of this simulator.
+int print_configuration(const SimRunArguments& a) {
+  if (!memnet::is_booksim(a.input.config)) {
+    throw Error(Code::configuration, "sim",
+                fmt::format("--print {}: expected a booksim2 configuration, whose name ends in .cfg", a.input.config));
+  }
+  const memnet::BooksimConfiguration made = a.input.read_booksim();
+  fmt::print("# {}\n", a.input.config);
+  for (const memnet::BooksimNote& note : made.notes) {
+    fmt::print("#   {} = {}: {}\n", note.key, note.value, note.taken ? "taken" : "ignored: " + note.reason);
+  }
+  fmt::print("\n{}", made.toml);
+  return exit_ok;
+}
+
 int run(SimRunArguments& a) {
+  if (a.print) return print_configuration(a);
   const Configuration c = a.input.read();
   if (a.links.given() && c.kind != memnet::RunKind::open_loop) {
     throw Error(Code::configuration, "sim",
@@ -387,7 +404,8 @@ constexpr const char* sim_run_description =
     "trace,\n"
     "on one of its organisations. Latencies are in cycles of the network's clock. `dcgn sim keys` "
     "explains\n"
-    "every key. The same seed gives the same result.";
+    "every key. A file whose name ends in .cfg is a configuration of booksim2; --set takes its keys, too.\n"
+    "The same seed gives the same result.";
 
 }  // namespace
 
@@ -400,9 +418,12 @@ void add_sim_run(CLI::App& parent, Action& chosen) {
   a->links
       .add_to(*app, "--links", "A picture of an open loop's network, its channels coloured by their load", "FILE.svg")
       ->check(svg_file());
+  app->add_flag("--print", a->print,
+                "Print a booksim2 configuration as TOML, with what became of each key; run nothing");
   app->footer(
       std::string("Examples:\n"
                   "  dcgn sim run examples/sim/mesh_8x8.toml\n"
+                  "  dcgn sim run mesh.cfg --set injection_rate=0.2\n"
                   "  dcgn sim run examples/sim/mesh_8x8.toml --load 0.3 --set traffic.pattern=transpose --links "
                   "loads.svg\n"
                   "  dcgn sim run examples/sim/sfbfly_4gpu.toml --set router.vcs_per_class=2 --json run.json\n"

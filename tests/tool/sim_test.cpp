@@ -56,6 +56,26 @@ TEST_F(Sim, JsonOnStdoutIsAlone) {
   EXPECT_EQ(r.out.substr(r.out.size() - 2), "}\n");
 }
 
+TEST_F(Sim, ConfigurationsOfBooksimRunAndPrint) {
+  std::ofstream(scratch_folder() + "/mesh.cfg") << "topology = mesh; k = 4; n = 2; routing_function = dor;\n"
+                                                   "alloc_iters = 2; // of its allocators\n"
+                                                   "internal_speedup = 2.0;\n";
+  const Result refused = run_dcgn("sim run mesh.cfg");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(contains(refused.err, "mesh.cfg:3: internal_speedup = 2.0: expected 1.0")) << refused.err;
+  const Result r = run_dcgn("sim run mesh.cfg --set internal_speedup=1 --load 0.2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(contains(r.err, "mesh.cfg:2: alloc_iters = 2: ignored: "));
+  const Result printed = run_dcgn("sim run mesh.cfg --set internal_speedup=1 --print");
+  ASSERT_EQ(printed.code, 0) << printed.err;
+  EXPECT_TRUE(contains(printed.out, "#   alloc_iters = 2: ignored: "));
+  std::ofstream(scratch_folder() + "/printed.toml") << printed.out;
+  const Result again = run_dcgn("sim run printed.toml --load 0.2 --json");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(rows_of(r.out).substr(0, 400), rows_of(again.out).substr(0, 400));
+  EXPECT_TRUE(contains(run_dcgn("sim run mesh.toml --print").err, "--print mesh.toml: expected a booksim2"));
+}
+
 TEST_F(Sim, RowsDoNotDependOnThreads) {
   const Result one = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --threads 1 --json");
   const Result four = run_dcgn("sim sweep mesh.toml --load 0.1:0.4:0.1 --threads 4 --json");

@@ -1,0 +1,191 @@
+#include "memnet/src/booksim.hpp"
+
+#include "memnet/src/booksim_parts.hpp"
+#include "memnet/src/config_keys.hpp"
+#include "memnet/src/fail.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace dcgn::memnet {
+
+namespace {
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+// Numbers are the same however they are written: 1 and 1.0.
+bool same_value(std::string_view a, std::string_view b) {
+  double x = 0;
+  double y = 0;
+  const auto first = std::from_chars(a.data(), a.data() + a.size(), x);
+  const auto second = std::from_chars(b.data(), b.data() + b.size(), y);
+  const bool numbers = first.ec == std::errc() && second.ec == std::errc() && first.ptr == a.data() + a.size() &&
+                       second.ptr == b.data() + b.size();
+  return numbers ? x == y : a == b;
+}
+
+bool one_of(const std::string& value, const BooksimKey& key) {
+  if (same_value(value, key.fallback)) return true;
+  const std::vector<std::string> others = booksim_words(key.same, "|");
+  return std::any_of(others.begin(), others.end(), [&](const std::string& other) { return other == value; });
+}
+
+// {5} is 5.
+std::string_view unwrapped(std::string_view text) {
+  while (text.size() > 1 && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> booksim_words(std::string_view text, std::string_view separators) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text) {
+    if (separators.find(c) == std::string_view::npos) {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  if (!word.empty()) words.push_back(std::move(word));
+  return words;
+}
+
+bool booksim_whole(std::string_view text, int& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+BooksimValues::BooksimValues(const std::string& content, const std::string& file,
+                             const std::vector<std::string>& settings) {
+  int line = 1;
+  int first = 1;  // line of the statement
+  std::string statement;
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    const char c = content[i];
+    if (c == '/' && i + 1 < content.size() && content[i + 1] == '/') {
+      while (i + 1 < content.size() && content[i + 1] != '\n') ++i;
+      continue;
+    }
+    if (c == '\n') ++line;
+    if (blank(c)) continue;
+    if (c != ';') {
+      if (statement.empty()) first = line;
+      statement += c;
+      continue;
+    }
+    const std::size_t equals = statement.find('=');
+    const std::string place = file + ":" + std::to_string(first);
+    if (equals == std::string::npos || equals == 0) {
+      fail("configuration", place + ": " + statement + ";: expected KEY = VALUE; as in booksim2's configurations");
+    }
+    assign(place, statement.substr(0, equals), statement.substr(equals + 1));
+    statement.clear();
+  }
+  if (!statement.empty()) {
+    fail("configuration", file + ":" + std::to_string(first) + ": " + statement + ": expected ; at the end");
+  }
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) fail("configuration", "--set " + setting + ": expected KEY=VALUE");
+    assign("--set", setting.substr(0, equals), setting.substr(equals + 1));
+  }
+}
+
+void BooksimValues::assign(const std::string& place, const std::string& key, const std::string& value) {
+  if (find_booksim_key(key) == nullptr) {
+    fail("configuration", place + ": " + key + ": unknown, expected a key of booksim2");
+  }
+  given_.insert_or_assign(key, BooksimValue{place, value});
+}
+
+std::string BooksimValues::text(std::string_view key) const {
+  const auto at = given_.find(key);
+  return at == given_.end() ? std::string(find_booksim_key(key)->fallback) : std::string(unwrapped(at->second.text));
+}
+
+int BooksimValues::whole(std::string_view key, int least, int most) {
+  int value = 0;
+  if (booksim_whole(text(key), value) && value >= least && value <= most) return value;
+  refuse(key, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return least;
+}
+
+double BooksimValues::real(std::string_view key, double least, double most) {
+  const std::string written = text(key);
+  double value = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
+  if (error == std::errc() && end == written.data() + written.size() && value >= least && value <= most) return value;
+  refuse(key, "a number from " + number_text(least) + " to " + number_text(most));
+  return least;
+}
+
+void BooksimValues::refuse(std::string_view key, const std::string& expected) {
+  const auto at = given_.find(key);
+  refused_.push_back((at == given_.end() ? "booksim2's default" : at->second.place) + ": " + std::string(key) + " = " +
+                     (at == given_.end() ? text(key) : at->second.text) + ": expected " + expected);
+}
+
+void BooksimValues::check() const {
+  if (refused_.empty()) return;
+  std::string all;
+  for (const std::string& one : refused_) all += (all.empty() ? "" : "; ") + one;
+  fail("configuration", all);
+}
+
+namespace {
+
+std::string booksim_router(BooksimValues& values) {
+  const int speculative = values.whole("speculative", 0, 1);
+  const int stages = 3 + values.whole("routing_delay", 0, 1) - speculative;
+  std::string toml = "[network]\nclock = \"1 GHz\"\nchannel_bandwidth = \"16 GB/s\"  # flits of 16 B\n\n[router]\n";
+  toml += "stages = " + std::to_string(stages) + "\nmessage_classes = 1\n";
+  toml += "vcs_per_class = " + std::to_string(values.whole("num_vcs", 1, 64)) + "\n";
+  toml += "vc_buffer = " + std::to_string(16 * values.whole("vc_buf_size", 1, 65536)) + "\n";
+  toml += "credit_delay = " + std::to_string(values.whole("credit_delay", 0, 1000)) + "\n\n";
+  return toml;
+}
+
+std::string booksim_run(BooksimValues& values) {
+  const std::int64_t period = values.whole("sample_period", 1, 100000000);
+  const std::int64_t warmup = period * values.whole("warmup_periods", 0, 1000);
+  const double limit = values.real("latency_thres", -1, 1e9);
+  std::string toml = "[run]\nseed = " + std::to_string(values.whole("seed", 0, 2147483647)) + "\n";
+  toml += "warmup = " + std::to_string(warmup) + "\nmeasure = " + std::to_string(3 * period) + "\n";
+  toml += "max = " + std::to_string(std::max<std::int64_t>(1000000, 10 * (warmup + 3 * period))) + "\n";
+  toml += "latency_limit = " + number_text(limit > 0 ? limit : 1e9) + "\n";
+  return toml;
+}
+
+}  // namespace
+
+bool is_booksim(std::string_view file) { return file.size() > 4 && file.substr(file.size() - 4) == ".cfg"; }
+
+BooksimConfiguration read_booksim(const std::string& content, const std::string& file,
+                                  const std::vector<std::string>& settings) {
+  BooksimValues values(content, file, settings);
+  for (const BooksimKey& key : booksim_keys()) {
+    if (key.use != BooksimUse::fixed || one_of(values.text(key.name), key)) continue;
+    std::string expected;
+    for (const std::string& word : booksim_words(key.same, "|")) expected += " or " + word;
+    values.refuse(key.name, (key.fallback.empty() ? "none" : std::string(key.fallback)) + expected + ": " +
+                                std::string(key.reason));
+  }
+  const BooksimNetwork network = booksim_network(values);
+  BooksimConfiguration made;
+  made.toml = network.toml + booksim_router(values);
+  if (network.nodes > 0) made.toml += booksim_traffic(values, network);
+  made.toml += booksim_run(values);
+  values.check();
+  for (const auto& [name, value] : values.given()) {
+    const BooksimKey& key = *find_booksim_key(name);
+    const bool taken = key.use == BooksimUse::taken || key.use == BooksimUse::fixed;
+    made.notes.push_back({value.place, name, value.text, taken, std::string(taken ? "" : key.reason)});
+  }
+  return made;
+}
+
+}  // namespace dcgn::memnet

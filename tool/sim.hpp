@@ -11,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,6 +46,11 @@ struct FileOption {
   // Throws Error(io).
   void open() {
     if (given() && !on_stdout()) output.emplace(name);
+  }
+  // Calls `work` with the file to write to as it goes, null where none was named. What `work` throws leaves no file.
+  void stream(const std::function<void(std::FILE*)>& work) {
+    if (output) return output->write(work);
+    work(on_stdout() ? stdout : nullptr);
   }
   void write(const std::string& content) {
     if (on_stdout()) fmt::print("{}", content);

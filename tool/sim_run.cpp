@@ -1,5 +1,6 @@
 // dcgn sim run
 #include "memnet/src/picture.hpp"
+#include "memnet/src/run_log.hpp"
 #include "memnet/src/trace.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
@@ -13,7 +14,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,8 +32,11 @@ using memnet::Configuration, memnet::LatencySummary, memnet::Result;
 struct SimRunArguments {
   SimInput input;
   JsonOption json;
-  FileOption csv, links;
+  FileOption csv, links, packets, link_csv, counters;
+  std::int64_t window = 1000;
   bool print = false;
+
+  bool logs() const { return packets.given() || link_csv.given() || counters.given(); }
 };
 
 // An error's line without what it begins with.
@@ -167,6 +173,20 @@ std::string_view section_of(memnet::RunKind kind) {
   return "";
 }
 
+// Runs `work` with the log that was asked for, or none. Its files are there in full once the work is done, or not at
+// all.
+void with_log(const Configuration& c, SimRunArguments& a, const std::function<void(memnet::RunObserver*)>& work) {
+  if (!a.logs()) return work(nullptr);
+  a.packets.stream([&](std::FILE* packets) {
+    a.link_csv.stream([&](std::FILE* links) {
+      a.counters.stream([&](std::FILE* counters) {
+        memnet::RunLog log(c.topology, c.parameters.clock_ghz, {packets, links, counters}, a.window);
+        work(&log);
+      });
+    });
+  });
+}
+
 // The head comes with the results: stdout has nothing of what is refused.
 BenchDocument document_of(const Configuration& c, SimRunArguments& a) {
   BenchDocument document("sim run", a.json, a.csv.on_stdout());
@@ -179,9 +199,12 @@ BenchDocument document_of(const Configuration& c, SimRunArguments& a) {
 int run_open_loop(const Configuration& c, SimRunArguments& a) {
   Progress progress("simulating");
   progress.update(0);
-  const Result result = with_places(c, [&] {
-    return memnet::run_open_loop(c.topology, c.parameters, c.traffic, c.load,
-                                 [&](double share) { progress.update(share); });
+  Result result;
+  with_log(c, a, [&](memnet::RunObserver* log) {
+    result = with_places(c, [&] {
+      return memnet::run_open_loop(
+          c.topology, c.parameters, c.traffic, c.load, [&](double share) { progress.update(share); }, log);
+    });
   });
   BenchDocument document = document_of(c, a);
   const memnet::ReportRow row = memnet::report_row(c, result);
@@ -206,9 +229,13 @@ int run_closed_loop(const Configuration& c, SimRunArguments& a, const Inputs& in
   const bool records = inputs.record != nullptr;
   Progress progress("simulating");
   progress.update(0);
-  const memnet::ClosedLoopResult result = with_places(c, [&] {
-    return memnet::run_closed_loop(c.topology, c.parameters, c.memory, inputs.requesters, c.parameters.max_cycles,
-                                   records ? &record : nullptr, [&](double share) { progress.update(share); });
+  memnet::ClosedLoopResult result;
+  with_log(c, a, [&](memnet::RunObserver* log) {
+    result = with_places(c, [&] {
+      return memnet::run_closed_loop(
+          c.topology, c.parameters, c.memory, inputs.requesters, c.parameters.max_cycles, records ? &record : nullptr,
+          [&](double share) { progress.update(share); }, log);
+    });
   });
   BenchDocument document = document_of(c, a);
   if (records) memnet::write_trace(*inputs.record, record);
@@ -220,8 +247,10 @@ int run_closed_loop(const Configuration& c, SimRunArguments& a, const Inputs& in
 }
 
 int run_replay(const Configuration& c, SimRunArguments& a, const Inputs& inputs) {
-  const std::vector<memnet::Delivery> deliveries =
-      with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, inputs.packets); });
+  std::vector<memnet::Delivery> deliveries;
+  with_log(c, a, [&](memnet::RunObserver* log) {
+    deliveries = with_places(c, [&] { return memnet::replay_packets(c.topology, c.parameters, inputs.packets, log); });
+  });
   BenchDocument document = document_of(c, a);
   const memnet::ReportRow row = memnet::report_row(c, deliveries);
   document.add(to_json(row), 0);
@@ -376,13 +405,26 @@ int run(SimRunArguments& a) {
     throw Error(Code::configuration, "sim",
                 fmt::format("--links {}: expected a configuration without [{}]", a.links.name, section_of(c.kind)));
   }
+  if (a.logs() && (c.kind == memnet::RunKind::kernels || c.kind == memnet::RunKind::system)) {
+    const auto& [option, file] = a.packets.given()    ? std::pair("--packets", a.packets.name)
+                                 : a.link_csv.given() ? std::pair("--link-csv", a.link_csv.name)
+                                                      : std::pair("--counters", a.counters.name);
+    throw Error(Code::configuration, "sim",
+                fmt::format("{} {}: expected a configuration without [{}]", option, file, section_of(c.kind)));
+  }
   expect_different("sim", {{"CONFIG", a.input.config},
                            {"--csv", a.csv.name},
                            {"--links", a.links.name},
+                           {"--packets", a.packets.name},
+                           {"--link-csv", a.link_csv.name},
+                           {"--counters", a.counters.name},
                            {"--json", file_of(a.json)},
                            {"the trace", c.kernels.trace}});
   a.csv.open();
   a.links.open();
+  a.packets.open();
+  a.link_csv.open();
+  a.counters.open();
   const Inputs inputs = inputs_of(c);
   a.json.open();
   switch (c.kind) {
@@ -418,6 +460,13 @@ void add_sim_run(CLI::App& parent, Action& chosen) {
   a->links
       .add_to(*app, "--links", "A picture of an open loop's network, its channels coloured by their load", "FILE.svg")
       ->check(svg_file());
+  a->packets.add_to(*app, "--packets", "A row for each packet: where, when, how long; written as the run goes", "FILE");
+  a->link_csv.add_to(*app, "--link-csv", "A row for each link and window: flits and use", "FILE");
+  a->counters.add_to(*app, "--counters", "Use of links, queues and latency over windows, for ui.perfetto.dev",
+                     "FILE.json");
+  app->add_option("--window", a->window, "Cycles of a window of --link-csv and --counters, by default 1000")
+      ->type_name("CYCLES")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   app->add_flag("--print", a->print,
                 "Print a booksim2 configuration as TOML, with what became of each key; run nothing");
   app->footer(

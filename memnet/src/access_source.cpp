@@ -117,9 +117,18 @@ void check_packets(const Topology& topology, const Parameters& parameters, const
   }
 }
 
-std::vector<Delivery> replay_packets(const Topology& topology, const Parameters& parameters, const Trace& trace) {
+std::vector<Delivery> replay_packets(const Topology& topology, const Parameters& parameters, const Trace& trace,
+                                     RunObserver* observer) {
   check_packets(topology, parameters, trace);
   Network network(topology, parameters);
+  std::vector<Delivery> all;
+  const auto step = [&] {
+    if (observer != nullptr) observer->stepping(network);
+    network.step();
+    if (observer != nullptr) observer->stepped(network);
+    all.insert(all.end(), network.deliveries().begin(), network.deliveries().end());
+    network.clear_deliveries();
+  };
   for (std::size_t i = 0; i < trace.records.size(); ++i) {
     const TraceRecord& record = trace.records[i];
     const Packet packet{.source = static_cast<int>(record.source),
@@ -128,13 +137,15 @@ std::vector<Delivery> replay_packets(const Topology& topology, const Parameters&
                         .flits = record.size,
                         .tag = i};
     const auto cycle = static_cast<std::int64_t>(record.cycle);
+    while (network.now() < cycle && !network.idle()) step();
     network.advance(std::max(cycle, network.now()));
     // A bounded source queue may be full: the packet then counts as created at its cycle but goes later.
-    while (!network.can_inject(packet.source, packet.message_class, packet.flits)) network.step();
+    while (!network.can_inject(packet.source, packet.message_class, packet.flits)) step();
     network.inject(packet, cycle);
   }
-  while (!network.idle()) network.step();
-  return network.deliveries();
+  while (!network.idle()) step();
+  if (observer != nullptr) observer->ended(network);
+  return all;
 }
 
 }  // namespace dcgn::memnet

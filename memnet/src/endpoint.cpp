@@ -30,7 +30,7 @@ class System {
   System(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
          const std::vector<Requester>& requesters, Trace* record);
 
-  ClosedLoopResult run(std::int64_t max_cycles, const Progress& progress);
+  ClosedLoopResult run(std::int64_t max_cycles, const Progress& progress, RunObserver* observer);
 
  private:
   struct Source {
@@ -329,7 +329,7 @@ std::int64_t System::next_cycle() const {
   return next;
 }
 
-ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress) {
+ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress, RunObserver* observer) {
   std::int64_t expected = 0;
   for (const Requester& requester : requesters_) expected += requester.count;
   constexpr std::size_t between = 1000;  // replies, from one report to the next
@@ -343,13 +343,17 @@ ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress) 
     serve_vaults();
     send_replies();
     const std::int64_t next = next_cycle();
-    if (next == Vault::never) return result(true);
-    if (network_.now() >= max_cycles) return result(false);
+    if (next == Vault::never || network_.now() >= max_cycles) {
+      if (observer != nullptr) observer->ended(network_);
+      return result(next == Vault::never);
+    }
     if (next > network_.now()) {
       network_.advance(std::min(next, max_cycles));
       continue;
     }
+    if (observer != nullptr) observer->stepping(network_);
     network_.step();
+    if (observer != nullptr) observer->stepped(network_);
     for (const Delivery& delivery : network_.deliveries()) {
       if (delivery.packet.message_class == request_class) {
         arrive(delivery);
@@ -429,10 +433,10 @@ int reply_flits(const Access& access, int flit_bytes) {
 
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                                  const std::vector<Requester>& requesters, std::int64_t max_cycles, Trace* record,
-                                 const Progress& progress) {
+                                 const Progress& progress, RunObserver* observer) {
   if (requesters.empty()) fail("memnet", "a closed loop without requesters, expected one or more");
   if (record != nullptr) record->sources = static_cast<std::uint32_t>(requesters.size());
-  return System(topology, parameters, memory, requesters, record).run(max_cycles, progress);
+  return System(topology, parameters, memory, requesters, record).run(max_cycles, progress, observer);
 }
 
 }  // namespace dcgn::memnet

@@ -98,14 +98,16 @@ struct ClosedLoopResult {
 // processors of the topology, cubes that do not fit the map, a window below 1, an access that is not within a line.
 ClosedLoopResult run_closed_loop(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                                  const std::vector<Requester>& requesters, std::int64_t max_cycles = 100000000,
-                                 Trace* record = nullptr, const Progress& progress = {});
+                                 Trace* record = nullptr, const Progress& progress = {},
+                                 RunObserver* observer = nullptr);
 
 // The energy of a run of so many requests and cycles, of which `result` is a sample.
 Energy energy_of_all(const ClosedLoopResult& result, const Parameters& parameters, double requests, double cycles);
 
 // Sends a trace's packets at their cycles and waits for all: the deliveries in order. Throws Error(configuration),
 // naming the record, where one does not fit the topology.
-std::vector<Delivery> replay_packets(const Topology& topology, const Parameters& parameters, const Trace& trace);
+std::vector<Delivery> replay_packets(const Topology& topology, const Parameters& parameters, const Trace& trace,
+                                     RunObserver* observer = nullptr);
 
 // Whether a trace is what `requesters` may ask for, or what replay_packets() may send. Throw Error(configuration),
 // naming the first record that is not.

@@ -83,10 +83,6 @@ void measure_paths(const Topology& topology, TopologySummary& summary) {
   summary.mean_hops = pairs > 0 ? hops / pairs : 0;
 }
 
-ReportRow load_row(const std::string& from, const std::string& to, const Link& link, double load) {
-  return {{"from", from}, {"to", to}, {"bandwidth", link.bandwidth}, {"load", load}, {"use", load / link.bandwidth}};
-}
-
 }  // namespace
 
 ReportRow report_row(const Configuration& configuration, const Result& result) {
@@ -227,27 +223,41 @@ ReportRow report_row(const SystemPlan& plan, const std::string& phase, const Pha
   return row;
 }
 
-std::vector<ReportRow> report_loads(const Topology& topology, const Result& result) {
-  std::vector<ReportRow> rows;
+std::vector<NamedLink> named_links(const Topology& topology) {
+  std::vector<NamedLink> links;
   const auto router = [&](int r) { return "router " + topology.routers()[r].name; };
-  for (std::size_t c = 0; c < topology.channels().size(); ++c) {
-    const Channel& channel = topology.channels()[c];
-    if (channel.missing) continue;
-    rows.push_back(load_row(router(channel.from), router(channel.to), channel.link, result.channel_load[c]));
+  for (const Channel& channel : topology.channels()) {
+    if (!channel.missing) links.push_back({router(channel.from), router(channel.to), channel.link.bandwidth});
   }
   for (const bool into : {true, false}) {
-    std::size_t index = 0;
     for (const Terminal& terminal : topology.terminals()) {
       for (const Port& port : terminal.ports) {
-        const std::string& name = terminal.name;
         if (into) {
-          rows.push_back(load_row(name, router(port.router), port.link, result.injection_load[index]));
+          links.push_back({terminal.name, router(port.router), port.link.bandwidth});
         } else {
-          rows.push_back(load_row(router(port.exit), name, port.link, result.ejection_load[index]));
+          links.push_back({router(port.exit), terminal.name, port.link.bandwidth});
         }
-        ++index;
       }
     }
+  }
+  return links;
+}
+
+std::vector<ReportRow> report_loads(const Topology& topology, const Result& result) {
+  std::vector<double> loads;
+  for (std::size_t c = 0; c < topology.channels().size(); ++c) {
+    if (!topology.channels()[c].missing) loads.push_back(result.channel_load[c]);
+  }
+  loads.insert(loads.end(), result.injection_load.begin(), result.injection_load.end());
+  loads.insert(loads.end(), result.ejection_load.begin(), result.ejection_load.end());
+  std::vector<ReportRow> rows;
+  for (const NamedLink& link : named_links(topology)) {
+    const double load = loads[rows.size()];
+    rows.push_back({{"from", link.from},
+                    {"to", link.to},
+                    {"bandwidth", link.bandwidth},
+                    {"load", load},
+                    {"use", load / link.bandwidth}});
   }
   return rows;
 }

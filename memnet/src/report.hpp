@@ -30,6 +30,14 @@ ReportRow report_row(const Configuration& configuration, const KernelResult& res
 ReportRow report_row(const Configuration& configuration, const std::vector<Delivery>& deliveries);
 // A phase of a workload on an organisation: "copy in", "kernel", "copy out", "total".
 ReportRow report_row(const SystemPlan& plan, const std::string& phase, const Phase& result);
+// A channel or port in one direction: from and to as "router 3" or "node 3", and the flits it can carry in a cycle.
+struct NamedLink {
+  std::string from;
+  std::string to;
+  double bandwidth = 1;
+};
+// Those of routers, then of terminals into the network and out of it.
+std::vector<NamedLink> named_links(const Topology& topology);
 // A channel or port in one direction, of a run: those of routers, then of terminals into the network and out of it.
 std::vector<ReportRow> report_loads(const Topology& topology, const Result& result);
 ReportRow report_row(const Figure& figure, const FigureRow& row);

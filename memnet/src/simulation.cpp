@@ -168,11 +168,12 @@ ZeroLoad zero_load(const Network& network, const Traffic& traffic, const Destina
 class Run {
  public:
   Run(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
-      const Progress& progress)
+      const Progress& progress, RunObserver* observer)
       : parameters_(parameters),
         network_(topology, parameters),
         injection_(topology, traffic, rate, parameters.seed),
         progress_(progress),
+        observer_(observer),
         flits_(traffic.flits),
         report_interval_(
             std::clamp<std::int64_t>(2000000 / static_cast<std::int64_t>(topology.routers().size()), 10, 1000)),
@@ -195,6 +196,7 @@ class Run {
     warm_up();
     measure();
     if (!result_.saturated) drain();
+    if (observer_ != nullptr) observer_->ended(network_);
     summarize_all();
     result_.cycles = network_.now();
     result_.flit_hops = network_.counters().flit_hops;
@@ -215,7 +217,9 @@ class Run {
         continue;
       }
       if (next <= network_.now()) injection_.inject(network_, tag, room_, offer, backlog);
+      if (observer_ != nullptr) observer_->stepping(network_);
       network_.step();
+      if (observer_ != nullptr) observer_->stepped(network_);
       if (!network_.deliveries().empty()) collect();
     }
     return offer;
@@ -351,6 +355,7 @@ class Run {
   Network network_;
   Injection injection_;
   const Progress& progress_;
+  RunObserver* observer_;
   int flits_;
   std::int64_t depth_ = 0;  // cycles that the longest way takes a packet alone
   std::int64_t report_interval_;
@@ -416,7 +421,7 @@ Energy EnergyMeter::read(const Network& network) const {
 }
 
 Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
-                     const Progress& progress) {
+                     const Progress& progress, RunObserver* observer) {
   parameters.validate();
   topology.validate();
   if (traffic.message_class < 0 || traffic.message_class >= parameters.message_classes) {
@@ -431,7 +436,7 @@ Result run_open_loop(const Topology& topology, const Parameters& parameters, con
                     std::to_string(parameters.measure_cycles) + ", expected less than max_cycles, " +
                     std::to_string(parameters.max_cycles));
   }
-  return Run(topology, parameters, traffic, rate, progress).all();
+  return Run(topology, parameters, traffic, rate, progress, observer).all();
 }
 
 }  // namespace dcgn::memnet

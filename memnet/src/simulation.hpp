@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memnet/src/network.hpp"
+#include "memnet/src/observer.hpp"
 #include "memnet/src/traffic.hpp"
 
 #include <cstdint>
@@ -81,7 +82,7 @@ using Progress = std::function<void(double share)>;
 // measurement leave nothing of Parameters::max_cycles. What finds its source queue full is dropped; a queue without a
 // bound is full where it has far more packets than the latency limit allows, and that run is saturated.
 Result run_open_loop(const Topology& topology, const Parameters& parameters, const Traffic& traffic, double rate,
-                     const Progress& progress = {});
+                     const Progress& progress = {}, RunObserver* observer = nullptr);
 
 // A point a rate, in `threads` threads (0: as many as the machine has). A point's seed comes from the seed and its
 // place: the results do not depend on the number of threads.

@@ -56,6 +56,20 @@ TEST_F(Sim, JsonOnStdoutIsAlone) {
   EXPECT_EQ(r.out.substr(r.out.size() - 2), "}\n");
 }
 
+TEST_F(Sim, LogsOfARunAreThereWholeOrNotAtAll) {
+  const Result r = run_dcgn("sim run mesh.toml --packets p.csv --link-csv l.csv --counters c.json --window 500");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(
+      content_of("p.csv").rfind("id,source,destination,class,flits,created,injected,delivered,latency,hops\n0,", 0),
+      0U);
+  EXPECT_TRUE(contains(content_of("l.csv"), "\n500,1000,router 0,router 1,"));
+  EXPECT_TRUE(contains(content_of("c.json"), "\"traceEvents\""));
+  const Result failed = run_dcgn("sim run mesh.toml --set run.max=2000 --packets none.csv");
+  EXPECT_EQ(failed.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(scratch_folder() + "/none.csv"));
+  EXPECT_TRUE(contains(run_dcgn("sim run mesh.toml --window 0").err, "--window"));
+}
+
 TEST_F(Sim, ConfigurationsOfBooksimRunAndPrint) {
   std::ofstream(scratch_folder() + "/mesh.cfg") << "topology = mesh; k = 4; n = 2; routing_function = dor;\n"
                                                    "alloc_iters = 2; // of its allocators\n"

@@ -1,0 +1,19 @@
+// What watches the network of a run.
+#pragma once
+
+namespace dcgn::memnet {
+
+class Network;
+
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // Before each cycle that is simulated. Idle cycles may be left out.
+  virtual void stepping(const Network& network) = 0;
+  // After it, before its deliveries are cleared.
+  virtual void stepped(const Network& network) = 0;
+  // After the last one.
+  virtual void ended(const Network& network) = 0;
+};
+
+}  // namespace dcgn::memnet

@@ -67,8 +67,9 @@ class Builder {
       made_.places.emplace(key, values_.where(key));
     }
     made_.places.emplace("cycles", values_.where(first_given({"run.max", "run.measure", "run.warmup"})));
-    made_.places.emplace("deadlock", values_.where(first_given({"router.vcs_per_class", "routing.algorithm",
-                                                                "topology.channels", "topology.kind"})));
+    made_.places.emplace("deadlock",
+                         values_.where(first_given({"routing.table", "router.vcs_per_class", "routing.algorithm",
+                                                    "topology.channels", "topology.kind"})));
     made_.places.emplace(
         "ports",
         values_.where(first_given({"topology.concentration", "topology.nodes_per_router", "topology.routers_per_group",

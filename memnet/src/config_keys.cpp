@@ -77,6 +77,8 @@ const std::vector<Key>& table() {
       {"routing.ugal_queues", word, R"("route")", 0, 0, "route|channel",
        "ugal: what it knows: all that waits along a route, or the first channel, as a router does by itself"},
       {"routing.ugal_threshold", real, "0", -many, many, "", "ugal, adaptive: flits that a longer way must save"},
+      {"routing.table", text, R"("")", 0, 0, "",
+       "topologies without dimensions: a file of rows from,to,next, routers; in place of shortest paths"},
 
       {"energy.active", energy, R"("2.0 pJ/bit")", 0, 1e6, "",
        "of a flit on a channel between routers or of a processor"},

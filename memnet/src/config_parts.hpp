@@ -55,6 +55,9 @@ auto at_key(const ConfigValues& values, std::string_view key, Make&& make) {
 
 // [topology].
 Topology read_topology(ConfigValues& values, const Parameters& parameters);
+// routing.table, which the topology then has. Throws Error(configuration) with file and line, or with the pair of
+// routers.
+void read_routes(ConfigValues& values, Topology& topology);
 // [gpu].
 GpuCores read_gpu(ConfigValues& values);
 

@@ -162,6 +162,7 @@ Topology read_topology(ConfigValues& values, const Parameters& parameters) {
       return 0;
     });
   }
+  read_routes(values, topology);
   return topology;
 }
 

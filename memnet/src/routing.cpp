@@ -39,6 +39,11 @@ RouteTable::RouteTable(const Topology& topology, const Parameters& parameters)
   std::string cycle;
   if (kind_ != ShapeKind::irregular) {
     if (sound(Scheme::grid, cycle)) return;
+  } else if (!topology.next_routers().empty()) {
+    build_own();
+    for (const Scheme scheme : {Scheme::single, Scheme::layers, Scheme::hops}) {
+      if (sound(scheme, cycle)) return;
+    }
   } else {
     // Routes that spread over channels that are as good close circles sooner than those that prefer some of them.
     for (const bool spread : {true, false}) {

@@ -107,6 +107,7 @@ class RouteTable {
   void build_groups();
   void build_grid();
   void build_table(bool spread);
+  void build_own();  // of Topology::next_routers()
   bool build_layers();
   void build_up_down();
   bool set_scheme(Scheme scheme);  // false where there are too few VCs for it

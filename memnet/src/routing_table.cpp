@@ -172,6 +172,26 @@ void RouteTable::build_table(bool spread) {
   }
 }
 
+void RouteTable::build_own() {
+  const std::size_t n = static_cast<std::size_t>(routers_);
+  table_.assign(n * n, none);
+  distance_.assign(n * n, -1);
+  for (int target = 0; target < routers_; ++target) {
+    const std::size_t row = static_cast<std::size_t>(target) * n;
+    for (int router = 0; router < routers_; ++router) {
+      int steps = 0;
+      int at = router;
+      for (; at != target && at >= 0; ++steps) at = topology_.next_routers()[row + at];
+      if (at < 0 || steps == 0) continue;
+      const int group = group_between(router, topology_.next_routers()[row + router]);
+      table_[row + router] = static_cast<std::uint8_t>(group - group_begin_[router]);
+      distance_[row + router] = static_cast<std::int16_t>(steps);
+      most_hops_ = std::max(most_hops_, steps);
+    }
+    distance_[row + target] = 0;
+  }
+}
+
 // Puts each destination in the first layer where its routes close no circle with those that are there. False where that
 // takes more layers than there are VCs for.
 bool RouteTable::build_layers() {
@@ -366,12 +386,13 @@ void RouteTable::set_levels(int levels) {
 }
 
 std::string RouteTable::description() const {
+  const std::string paths = topology_.next_routers().empty() ? "shortest paths, " : "routes of routing.table, ";
   switch (scheme_) {
     case Scheme::grid: return kind_ == ShapeKind::torus ? "dimension order, a dateline a ring" : "dimension order";
-    case Scheme::single: return "shortest paths, one class of VCs";
-    case Scheme::clusters: return "shortest paths, a class of VCs for each channel between clusters";
-    case Scheme::hops: return "shortest paths, a class of VCs for each hop";
-    case Scheme::layers: return "shortest paths, " + counted(classes_per_level_, "layer") + " of destinations";
+    case Scheme::single: return paths + "one class of VCs";
+    case Scheme::clusters: return paths + "a class of VCs for each channel between clusters";
+    case Scheme::hops: return paths + "a class of VCs for each hop";
+    case Scheme::layers: return paths + counted(classes_per_level_, "layer") + " of destinations";
     case Scheme::up_down: return "up*/down*, over a breadth-first tree";
   }
   return {};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -92,6 +93,10 @@ class Topology {
   // Takes away one channel between two routers, both directions, as if it had failed. Later channels move up by two.
   // Throws Error(configuration) where there is none, and where an overlay needs it.
   void remove_channel(int from, int to);
+  // Routes in place of shortest paths: by target and router, the next router, -1 where there is none. Those of all
+  // pairs that may talk must arrive, over channels that are there; channels must not change afterwards.
+  void set_next_routers(std::vector<std::int32_t> next) { next_routers_ = std::move(next); }
+  const std::vector<std::int32_t>& next_routers() const { return next_routers_; }
   void set_processors_talk(bool talk) { processors_talk_ = talk; }
 
   const std::string& name() const { return name_; }
@@ -132,6 +137,7 @@ class Topology {
   std::vector<Channel> channels_;
   std::vector<Terminal> terminals_;
   std::vector<std::vector<int>> overlays_;
+  std::vector<std::int32_t> next_routers_;
   bool processors_talk_ = false;
 };
 

@@ -116,7 +116,8 @@ const std::vector<Key>& table() {
       {"requests.trace", text, R"("")", 0, 0, "", "a file of accesses in place of all these, by the trace format"},
       {"requests.record", text, R"("")", 0, 0, "", "a file to write what was asked for to"},
 
-      {"replay.trace", text, "", 0, 0, "", "a file of packets, by the trace format, which are sent at their cycles"},
+      {"replay.trace", text, "", 0, 0, "",
+       "a file of packets, by the trace format or as text, .txt, which are sent at their cycles"},
 
       {"kernels.trace", text, "", 0, 0, "",
        "a file of `dcgn sim record` or `dcgn vgpu run --record`, which all GPUs run"},

@@ -5,6 +5,8 @@
 
 #include <dcgn/error.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -64,6 +66,65 @@ std::optional<Fault> fault_of(const TraceRecord& record, std::uint32_t sources, 
   throw Error(Code::io, "memnet", path + ": offset " + std::to_string(offset) + ": " + text);
 }
 
+// A line's numbers, or what is wrong with it.
+std::string read_line(std::string_view line, std::vector<std::uint64_t>& numbers) {
+  constexpr std::string_view between = " \t\r,";
+  numbers.clear();
+  for (std::size_t at = line.find_first_not_of(between); at < line.size(); at = line.find_first_not_of(between, at)) {
+    const std::string_view word = line.substr(at, line.find_first_of(between, at) - at);
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size()) {
+      return "\"" + std::string(word) + "\", expected a whole number of 0 or more";
+    }
+    numbers.push_back(number);
+    at += word.size();
+  }
+  if (numbers.empty() || numbers.size() == 5) return {};
+  return std::to_string(numbers.size()) + " numbers, expected 5: cycle source destination vnet flits";
+}
+
+// What of its fields a record does not hold.
+std::string beyond_record(const std::vector<std::uint64_t>& numbers) {
+  if (numbers[1] >= UINT32_MAX) return "source " + std::to_string(numbers[1]) + ", expected less than 2^32 - 1";
+  if (numbers[3] > UINT8_MAX) return "vnet " + std::to_string(numbers[3]) + ", expected 0..255";
+  if (numbers[4] > UINT16_MAX) return "flits " + std::to_string(numbers[4]) + ", expected 1..65535";
+  return {};
+}
+
+Trace read_text(const std::string& path) {
+  const std::string content = base::read_file(path, "memnet");
+  Trace trace;
+  std::vector<std::uint64_t> numbers;
+  std::uint64_t last_cycle = 0;
+  int number = 0;
+  for (std::size_t at = 0; at < content.size();) {
+    const std::size_t end = std::min(content.find('\n', at), content.size());
+    const std::string_view line = std::string_view(content).substr(at, end - at);
+    at = end + 1;
+    ++number;
+    std::string fault = read_line(line.substr(0, line.find('#')), numbers);
+    if (fault.empty() && numbers.empty()) continue;
+    if (fault.empty()) fault = beyond_record(numbers);
+    TraceRecord record;
+    if (fault.empty()) {
+      record.cycle = numbers[0];
+      record.address = numbers[2];
+      record.source = static_cast<std::uint32_t>(numbers[1]);
+      record.size = static_cast<std::uint16_t>(numbers[4]);
+      record.kind = TraceKind::packet;
+      record.message_class = static_cast<std::uint8_t>(numbers[3]);
+      const auto found = fault_of(record, record.source + 1, last_cycle);
+      if (found) fault = found->text;
+    }
+    if (!fault.empty()) throw Error(Code::io, "memnet", path + ":" + std::to_string(number) + ": " + fault);
+    last_cycle = record.cycle;
+    trace.sources = std::max(trace.sources, record.source + 1);
+    trace.records.push_back(record);
+  }
+  return trace;
+}
+
 }  // namespace
 
 void write_trace(const std::string& path, const Trace& trace) {
@@ -95,6 +156,7 @@ void write_trace(base::OutputFile& file, const Trace& trace) {
 }
 
 Trace read_trace(const std::string& path) {
+  if (path.size() > 4 && path.compare(path.size() - 4, 4, ".txt") == 0) return read_text(path);
   const std::string content = base::read_file(path, "memnet");
   if (content.size() < header_bytes) {
     fail_at(path, content.size(), "the file ends, expected a header of " + std::to_string(header_bytes) + " bytes");

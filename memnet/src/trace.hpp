@@ -13,6 +13,14 @@
 //           20  u16      size: of accesses bytes, of packets flits
 //           22  u8       kind: 0 read, 1 write, 2 packet
 //           23  u8       message class of a packet; 0 for accesses
+//
+// A file whose name ends in .txt is one of packets as text, as gem5's Garnet networks are traced: a line for each
+// packet, in the order of their cycles, with blanks or commas between
+//
+//   cycle source destination vnet flits
+//
+// cycles are those of the network's clock, nodes are terminals, and the virtual network is the message class. Empty
+// lines and what follows a # do not count.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +58,8 @@ void write_trace(const std::string& path, const Trace& trace);
 void write_trace(base::OutputFile& file, const Trace& trace);
 
 // Throws Error(io), naming the file and the offset in bytes, where it cannot be read, is no trace, has another version,
-// is shorter or longer than its header says, or where a record is none that write_trace() would write.
+// is shorter or longer than its header says, or where a record is none that write_trace() would write. Of text, errors
+// name the line.
 Trace read_trace(const std::string& path);
 
 }  // namespace dcgn::memnet

@@ -103,6 +103,29 @@ TEST_F(TraceTest, ABadFileIsRefusedWithTheOffset) {
   EXPECT_TRUE(contains(with(71, 1), ": offset 71: message class 1 of an access"));
 }
 
+TEST_F(TraceTest, PacketsAreReadAsText) {
+  path_ += ".txt";
+  std::ofstream(path_) << "# cycle source destination vnet flits\n100 0 15 0 1\r\n\n 103,7,0,2,5 # a reply\n";
+  const Trace trace = read_trace(path_);
+  const Trace expected = {
+      .sources = 8,
+      .records = {{.cycle = 100, .address = 15, .source = 0, .size = 1, .kind = TraceKind::packet},
+                  {.cycle = 103, .address = 0, .source = 7, .size = 5, .kind = TraceKind::packet, .message_class = 2}}};
+  EXPECT_EQ(trace, expected);
+}
+
+TEST_F(TraceTest, TextThatIsNoPacketIsNamedByItsLine) {
+  path_ += ".txt";
+  EXPECT_TRUE(contains(error_with("1 0 1 0 1\n1 0 1 0\n"), path_ + ":2: 4 numbers, expected 5: cycle source"));
+  EXPECT_TRUE(contains(error_with("1 0 1 0 one\n"), path_ + ":1: \"one\", expected a whole number"));
+  EXPECT_TRUE(contains(error_with("1 -1 1 0 1\n"), path_ + ":1: \"-1\", expected a whole number"));
+  EXPECT_TRUE(contains(error_with("5 0 1 0 1\n4 0 1 0 1\n"), path_ + ":2: cycle 4, expected 5 or later"));
+  EXPECT_TRUE(contains(error_with("5 0 1 256 1\n"), path_ + ":1: vnet 256, expected 0..255"));
+  EXPECT_TRUE(contains(error_with("5 0 1 0 65536\n"), path_ + ":1: flits 65536, expected 1..65535"));
+  EXPECT_TRUE(contains(error_with("5 0 1 0 0\n"), path_ + ":1: size 0, expected 1 or more"));
+  EXPECT_TRUE(contains(error_with("5 4294967295 1 0 1\n"), path_ + ":1: source 4294967295, expected less"));
+}
+
 TEST_F(TraceTest, AFileThatIsNotThereIsNamed) {
   const dcgn::Error error = error_of([&] { read_trace(path_); });
   EXPECT_TRUE(contains(error.what(), path_ + ": cannot be read: No such file"));

@@ -1,10 +1,10 @@
 # Install and export: find_package(dcgn) gives dcgn::dcgn and dcgn::device, and where they are built dcgn::stencil, dcgn::vgpu,
-# dcgn::pixels. pkg-config finds dcgn, the core.
+# dcgn::pixels, dcgn::memnet. pkg-config finds dcgn, the core.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dcgn)
 
-foreach(library IN ITEMS dcgn dcgn_device dcgn_stencil dcgn_vgpu dcgn_pixels)
+foreach(library IN ITEMS dcgn dcgn_device dcgn_stencil dcgn_vgpu dcgn_pixels dcgn_memnet)
   if(TARGET ${library})
     install(TARGETS ${library} EXPORT dcgn FILE_SET HEADERS FILE_SET inline_headers)
   endif()
@@ -12,12 +12,10 @@ endforeach()
 if(dcgn_has_cuda) # CMake makes the device link of a program by this property, which it does not export by itself
   set_property(TARGET dcgn_device APPEND PROPERTY EXPORT_PROPERTIES CUDA_SEPARABLE_COMPILATION)
 endif()
-# These have no public headers for who links them: shared, they are there for the command.
-foreach(library IN ITEMS dcgn_wall dcgn_memnet)
-  if(TARGET ${library} AND BUILD_SHARED_LIBS)
-    install(TARGETS ${library})
-  endif()
-endforeach()
+# It has no public headers for who links it: shared, it is there for the command.
+if(TARGET dcgn_wall AND BUILD_SHARED_LIBS)
+  install(TARGETS dcgn_wall)
+endif()
 if(TARGET dcgn_wall)
   install(FILES ${PROJECT_SOURCE_DIR}/wall/include/dcgn/mpiglut.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dcgn)
 endif()

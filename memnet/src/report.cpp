@@ -243,6 +243,22 @@ std::vector<NamedLink> named_links(const Topology& topology) {
   return links;
 }
 
+std::vector<std::int64_t> flits_of_links(const Network& network) {
+  const Topology& topology = network.topology();
+  std::vector<std::int64_t> flits;
+  for (int c = 0; c < static_cast<int>(topology.channels().size()); ++c) {
+    if (!topology.channels()[static_cast<std::size_t>(c)].missing) flits.push_back(network.channel_flits(c));
+  }
+  for (const bool into : {true, false}) {
+    for (int t = 0; t < static_cast<int>(topology.terminals().size()); ++t) {
+      for (int p = 0; p < static_cast<int>(topology.terminals()[static_cast<std::size_t>(t)].ports.size()); ++p) {
+        flits.push_back(into ? network.injection_flits(t, p) : network.ejection_flits(t, p));
+      }
+    }
+  }
+  return flits;
+}
+
 std::vector<ReportRow> report_loads(const Topology& topology, const Result& result) {
   std::vector<double> loads;
   for (std::size_t c = 0; c < topology.channels().size(); ++c) {

@@ -38,6 +38,8 @@ struct NamedLink {
 };
 // Those of routers, then of terminals into the network and out of it.
 std::vector<NamedLink> named_links(const Topology& topology);
+// The flits that each of them has carried.
+std::vector<std::int64_t> flits_of_links(const Network& network);
 // A channel or port in one direction, of a run: those of routers, then of terminals into the network and out of it.
 std::vector<ReportRow> report_loads(const Topology& topology, const Result& result);
 ReportRow report_row(const Figure& figure, const FigureRow& row);

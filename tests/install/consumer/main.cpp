@@ -6,6 +6,9 @@
 #include <dcgn/pixels.hpp>
 #include <dcgn/pixels/context.hpp>
 #endif
+#if defined(HAS_MEMNET)
+#include <dcgn/simulated_network.hpp>
+#endif
 #if defined(HAS_STENCIL)
 #include <dcgn/stencil.hpp>
 #endif
@@ -45,6 +48,13 @@ int main() {
 #if defined(HAS_PIXELS)
   std::printf("%d devices of EGL, by default %s\n", dcgn::pixels::Context::devices(),
               to_string(dcgn::pixels::Options{}.path).c_str());
+#endif
+#if defined(HAS_MEMNET)
+  dcgn::SimulatedNetwork network("[topology]\nkind = \"mesh\"\nextents = [2, 2]\n");
+  network.inject({.source = 0, .destination = 3});
+  while (!network.idle()) network.step();
+  std::printf("a simulated network of %d nodes, %lld packet delivered\n", network.terminals(),
+              static_cast<long long>(network.counters().delivered_packets));
 #endif
   return right ? 0 : 1;
 }

@@ -223,7 +223,8 @@ void read_grid(BooksimValues& values, BooksimNetwork& made, const std::string& t
   if (!mesh && noc && xr > 3) values.refuse("xr", "at most 3 with use_noc_latency: nodes here are a cycle away");
   const int columns = mesh ? k : values.whole("x", 1, most_nodes);
   if (!mesh && columns != k) values.refuse("x", "k, which is " + std::to_string(k));
-  if (xr * yr != c || columns != k) return;
+  if (routers > most_nodes / c) values.refuse("c", "at most " + std::to_string(most_nodes) + " nodes");
+  if (xr * yr != c || columns != k || routers > most_nodes / c) return;
   made.nodes = routers * c;
   if (c > 1) made.terminals = tiled(routers, columns, xr, yr);
   made.toml += std::string("kind = \"") + (mesh ? "mesh" : "flattened_butterfly") + "\"\n" + extents_of(k, n);

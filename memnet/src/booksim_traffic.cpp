@@ -44,7 +44,9 @@ BooksimPattern pattern_of(const std::string& text) {
       --depth;
     } else if (c == ',' || last) {
       take();
-      if ((depth == 0 || last) && !list.empty()) made.lists.push_back(std::exchange(list, {}));
+      if (depth != 0 && !last) continue;
+      made.valid = made.valid && !list.empty();
+      made.lists.push_back(std::exchange(list, {}));
     } else {
       word += c;
     }
@@ -103,7 +105,8 @@ class BooksimTraffic {
       return true;
     }
     const auto argument = [&](std::size_t i, const char* key) {
-      return i < pattern.lists.size() ? pattern.lists[i].front() : values_.whole(key, 1, 4096);
+      const int value = i < pattern.lists.size() ? pattern.lists[i].front() : values_.whole(key, 1, 4096);
+      return value > 4096 ? 0 : value;
     };
     k_ = argument(0, "k");
     n_ = argument(1, "n");

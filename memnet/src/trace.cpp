@@ -92,8 +92,37 @@ std::string beyond_record(const std::vector<std::uint64_t>& numbers) {
   return {};
 }
 
-Trace read_text(const std::string& path) {
-  const std::string content = base::read_file(path, "memnet");
+}  // namespace
+
+void write_trace(const std::string& path, const Trace& trace) {
+  base::OutputFile file(path);
+  write_trace(file, trace);
+}
+
+void write_trace(base::OutputFile& file, const Trace& trace) {
+  std::string out(magic);
+  put(out, version);
+  put(out, trace.sources);
+  put(out, static_cast<std::uint64_t>(trace.records.size()));
+  out.reserve(header_bytes + record_bytes * trace.records.size());
+  std::uint64_t last_cycle = 0;
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    const TraceRecord& record = trace.records[i];
+    if (const auto fault = fault_of(record, trace.sources, last_cycle)) {
+      throw Error(Code::invalid_size, "memnet", file.path() + ": record " + std::to_string(i) + ": " + fault->text);
+    }
+    last_cycle = record.cycle;
+    put(out, record.cycle);
+    put(out, record.address);
+    put(out, record.source);
+    put(out, record.size);
+    put(out, static_cast<std::uint8_t>(record.kind));
+    put(out, record.message_class);
+  }
+  file.write(out);
+}
+
+Trace parse_packets(const std::string& content, const std::string& path) {
   Trace trace;
   std::vector<std::uint64_t> numbers;
   std::uint64_t last_cycle = 0;
@@ -125,38 +154,10 @@ Trace read_text(const std::string& path) {
   return trace;
 }
 
-}  // namespace
-
-void write_trace(const std::string& path, const Trace& trace) {
-  base::OutputFile file(path);
-  write_trace(file, trace);
-}
-
-void write_trace(base::OutputFile& file, const Trace& trace) {
-  std::string out(magic);
-  put(out, version);
-  put(out, trace.sources);
-  put(out, static_cast<std::uint64_t>(trace.records.size()));
-  out.reserve(header_bytes + record_bytes * trace.records.size());
-  std::uint64_t last_cycle = 0;
-  for (std::size_t i = 0; i < trace.records.size(); ++i) {
-    const TraceRecord& record = trace.records[i];
-    if (const auto fault = fault_of(record, trace.sources, last_cycle)) {
-      throw Error(Code::invalid_size, "memnet", file.path() + ": record " + std::to_string(i) + ": " + fault->text);
-    }
-    last_cycle = record.cycle;
-    put(out, record.cycle);
-    put(out, record.address);
-    put(out, record.source);
-    put(out, record.size);
-    put(out, static_cast<std::uint8_t>(record.kind));
-    put(out, record.message_class);
-  }
-  file.write(out);
-}
-
 Trace read_trace(const std::string& path) {
-  if (path.size() > 4 && path.compare(path.size() - 4, 4, ".txt") == 0) return read_text(path);
+  if (path.size() > 4 && path.compare(path.size() - 4, 4, ".txt") == 0) {
+    return parse_packets(base::read_file(path, "memnet"), path);
+  }
   const std::string content = base::read_file(path, "memnet");
   if (content.size() < header_bytes) {
     fail_at(path, content.size(), "the file ends, expected a header of " + std::to_string(header_bytes) + " bytes");

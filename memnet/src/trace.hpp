@@ -61,5 +61,7 @@ void write_trace(base::OutputFile& file, const Trace& trace);
 // is shorter or longer than its header says, or where a record is none that write_trace() would write. Of text, errors
 // name the line.
 Trace read_trace(const std::string& path);
+// The same of text, in the file that `path` names. Throws Error(io), naming the line.
+Trace parse_packets(const std::string& content, const std::string& path);
 
 }  // namespace dcgn::memnet

@@ -78,7 +78,8 @@ BooksimValues::BooksimValues(const std::string& content, const std::string& file
       continue;
     }
     const std::size_t equals = statement.find('=');
-    const std::string place = file + ":" + std::to_string(first);
+    std::string place = file;
+    place.append(":").append(std::to_string(first));
     if (equals == std::string::npos || equals == 0) {
       fail("configuration", place + ": " + statement + ";: expected KEY = VALUE; as in booksim2's configurations");
     }

@@ -128,9 +128,12 @@ class AnyNetwork {
       first = false;
       const std::string from = std::to_string(ends.first);
       const std::string to = std::to_string(ends.second);
-      text += link.latency == 1 ? "[" + from + ", " + to + "]"
-                                : "{from = " + from + ", to = " + to + ", latency = \"" +
-                                      std::to_string(link.latency - 1) + " cycles\"}";
+      if (link.latency == 1) {
+        text.append("[").append(from).append(", ").append(to).append("]");
+        continue;
+      }
+      text.append("{from = ").append(from).append(", to = ").append(to).append(", latency = \"");
+      text.append(std::to_string(link.latency - 1)).append(" cycles\"}");
     }
     text += "]\nterminals = [";
     for (const auto& [node, router] : nodes_) text += (node > 0 ? ", [" : "[") + std::to_string(router) + "]";

@@ -146,7 +146,11 @@ Trace parse_packets(const std::string& content, const std::string& path) {
       const auto found = fault_of(record, record.source + 1, last_cycle);
       if (found) fault = found->text;
     }
-    if (!fault.empty()) throw Error(Code::io, "memnet", path + ":" + std::to_string(number) + ": " + fault);
+    if (!fault.empty()) {
+      std::string place = path;
+      place.append(":").append(std::to_string(number)).append(": ");
+      throw Error(Code::io, "memnet", place + fault);
+    }
     last_cycle = record.cycle;
     trace.sources = std::max(trace.sources, record.source + 1);
     trace.records.push_back(record);

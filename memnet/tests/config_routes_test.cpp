@@ -69,7 +69,7 @@ TEST_F(RoutingTable, PacketsTakeItsRoutes) {
 TEST_F(RoutingTable, CirclesOfWaitingAreRefused) {
   const Configuration c = ring(clockwise(), "1");
   try {
-    Network(c.topology, c.parameters);
+    const Network network(c.topology, c.parameters);
     FAIL() << "expected an error";
   } catch (const Error& error) {
     const std::string text = c.explain(error).what();

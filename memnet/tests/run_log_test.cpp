@@ -97,7 +97,8 @@ TEST(RunLog, WindowsOfLinksCoverTheRunAndHaveAllFlits) {
   ASSERT_EQ(rows.size() % count, 0U);
   double flits = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(rows[i][0], 300.0 * static_cast<double>(i / count));
+    const std::size_t window = i / count;
+    EXPECT_EQ(rows[i][0], static_cast<double>(300 * window));
     EXPECT_NEAR(rows[i][5], rows[i][4] / (rows[i][1] - rows[i][0]), 1e-12);
     const std::size_t link = i % count;
     // Through a switch, and not into the network.

@@ -81,7 +81,8 @@ BooksimValues::BooksimValues(const std::string& content, const std::string& file
     std::string place = file;
     place.append(":").append(std::to_string(first));
     if (equals == std::string::npos || equals == 0) {
-      fail("configuration", place + ": " + statement + ";: expected KEY = VALUE; as in booksim2's configurations");
+      place.append(": ").append(statement).append(";: expected KEY = VALUE; as in booksim2's configurations");
+      fail("configuration", place);
     }
     assign(place, statement.substr(0, equals), statement.substr(equals + 1));
     statement.clear();

@@ -37,7 +37,7 @@ std::string mpirun(int processes) {
                      std::thread::hardware_concurrency() < static_cast<unsigned>(processes) ? "--oversubscribe " : "");
 }
 
-nlohmann::ordered_json rows_of(const std::string& what, double seconds, const std::string& who) {
+std::string output_of(const std::string& what, double seconds, const std::string& who) {
   // In the foreground, so that ^C reaches it; and it ends with this program, however that ends.
   const std::string command =
       fmt::format("exec setpriv --pdeathsig TERM timeout --foreground --kill-after=10 {:.0f} {}", seconds, what);
@@ -50,6 +50,11 @@ nlohmann::ordered_json rows_of(const std::string& what, double seconds, const st
   if (status != 0)
     throw Error(Code::io, "bench",
                 fmt::format("{}exit code {} from: {}", who, WIFEXITED(status) ? WEXITSTATUS(status) : -1, command));
+  return text;
+}
+
+nlohmann::ordered_json rows_of(const std::string& command, double seconds, const std::string& who) {
+  const std::string text = output_of(command, seconds, who);
   try {
     // The libraries may print notices of their own, before the rows and after them.
     const std::size_t begin = std::min(text.find("[{"), text.size());

@@ -14,8 +14,10 @@ std::string quoted(const std::string& text);
 // What starts a command as so many processes, pinned to nothing: DCGN_MPIRUN, else mpirun.
 std::string mpirun(int processes);
 
-// Runs the command, which ends with this program and after so many seconds; gives the array that it printed in a line
-// of its own. Throws Error(io), which begins with `who`, where it fails or prints none.
+// Runs the command, which ends with this program and after so many seconds; gives what it printed on stdout. Throws
+// Error(io), which begins with `who`, where it fails.
+std::string output_of(const std::string& command, double seconds, const std::string& who);
+// The same of a command that prints an array of JSON in a line of its own: that array. Throws where there is none.
 nlohmann::ordered_json rows_of(const std::string& command, double seconds, const std::string& who);
 
 }  // namespace dcgn::bench

@@ -29,6 +29,7 @@ void add_bench_apps(CLI::App& parent, Action& chosen);
 void add_bench_ddt(CLI::App& parent, Action& chosen);
 void add_bench_stencil(CLI::App& parent, Action& chosen);
 void add_bench_vgpu(CLI::App& parent, Action& chosen);
+void add_bench_sim(CLI::App& parent, Action& chosen);
 void add_bench_pixels(CLI::App& parent, Action& chosen);
 void add_bench_ablation(CLI::App& parent, Action& chosen);
 void add_bench_gates(CLI::App& parent, Action& chosen);

@@ -99,7 +99,7 @@ int run(int argc, char** argv) {
 #endif
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench = app.add_subcommand(
-      "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, pixels, ablation, gates; pictures of them: plot");
+      "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, sim, pixels, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n"
@@ -118,6 +118,11 @@ int run(int argc, char** argv) {
   add_bench_vgpu(*bench, chosen);
 #else
   add_missing(*bench, "vgpu", "DCGN_BUILD_VGPU=ON", chosen);
+#endif
+#if defined(DCGN_HAS_MEMNET)
+  add_bench_sim(*bench, chosen);
+#else
+  add_missing(*bench, "sim", "DCGN_BUILD_MEMNET=ON", chosen);
 #endif
   add_bench_pixels(*bench, chosen);
   add_bench_ablation(*bench, chosen);

@@ -342,4 +342,32 @@ TEST_F(Sim, PlotsOrSaysWhatIsMissing) {
   }
 }
 
+TEST_F(Sim, SpeedStandsBesideTheOtherSimulator) {
+  const std::string fake = scratch_folder() + "/booksim";
+  const auto make = [&](const std::string& prints) {
+    std::ofstream(fake) << "#!/bin/sh\ngrep -q 'injection_rate = 0.1;' \"$1\" && printf '" << prints << "'\nexit 255\n";
+    std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
+  };
+  make(
+      "Time taken is 30043 cycles\\nPacket latency average = 15.6 (1 samples)\\n"
+      "Accepted flit rate average = 0.1 (1 samples)\\nHops average = 3.3 (1 samples)\\n");
+  const std::string arguments = "bench sim --networks dragonfly --rounds 1 --booksim " + fake;
+  const Result both = run_dcgn(arguments + " --json speed.json");
+  EXPECT_EQ(both.code, 0) << both.out << both.err;
+  const std::string document = content_of("speed.json");
+  for (const char* part : {"\"booksim2\"", "\"ratio\"", "\"flit_hops\"", "\"million_flit_hops_per_s\""})
+    EXPECT_TRUE(contains(document, part)) << part << document;
+  make(
+      "Time taken is 30043 cycles\\nPacket latency average = 17.1 (1 samples)\\n"
+      "Accepted flit rate average = 0.1 (1 samples)\\nHops average = 3.3 (1 samples)\\n");
+  EXPECT_EQ(run_dcgn(arguments).code, 1) << "latencies that differ";
+  make("Unknown topology\\n");
+  const Result none = run_dcgn(arguments);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(contains(none.err, "printed no \"Time taken is \"")) << none.err;
+  const Result missing = run_dcgn("bench sim --booksim /not/there");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(contains(missing.err, "--booksim '/not/there'")) << missing.err;
+}
+
 }  // namespace

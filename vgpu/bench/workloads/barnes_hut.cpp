@@ -3,8 +3,6 @@
 
 #include <dcgn/error.hpp>
 
-#include <ranges>
-
 namespace dcgn::workloads {
 
 namespace {
@@ -50,8 +48,8 @@ class BarnesHut final : public Program {
   void run(virtual_gpu::Stream& stream) override {
     for (int step = 0; step < steps; ++step) {
       const std::vector<Level> levels = build(stream);
-      for (const Level& its : std::views::reverse(levels))
-        launch(stream, sum_, each(its.end - its.begin), its.begin, its.end, bodies(), children_, nodes_);
+      for (auto its = levels.rbegin(); its != levels.rend(); ++its)
+        launch(stream, sum_, each(its->end - its->begin), its->begin, its->end, bodies(), children_, nodes_);
       gpu().fill(stream, starts_, 0, sizeof(int));
       for (const Level& its : levels)
         launch(stream, sort_, each(its.end - its.begin), its.begin, its.end, bodies(), children_, counts_, starts_,

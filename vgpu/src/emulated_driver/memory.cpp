@@ -42,8 +42,10 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, int owner, Piece::Kin
   const std::size_t rounded = (bytes + 511) / 512 * 512;
   if (bytes > SIZE_MAX / 2 || (of_device && device_at(owner).used + rounded > device_bytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  void* const memory = std::aligned_alloc(of_device ? 512 : 4096, of_device ? rounded : (bytes + 4095) / 4096 * 4096);
-  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  // At the begin of a page, so that a recorded trace does not depend on where memory is.
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 4096, of_device ? rounded : (bytes + 4095) / 4096 * 4096) != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   std::memset(memory, unset, bytes);
   if (of_device) device_at(owner).used += rounded;
   *address = reinterpret_cast<CUdeviceptr>(memory);

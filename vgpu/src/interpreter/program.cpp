@@ -121,10 +121,11 @@ void Program::place_variables() {
     }
   }
   shared_bytes = round_up(shared_bytes, 128);
-  memory_bytes_ = end + 256;
+  constexpr std::size_t page_bytes = 4096;
+  memory_bytes_ = end + page_bytes;
   memory_ = std::make_unique<std::byte[]>(memory_bytes_);
-  const std::size_t first =
-      round_up(reinterpret_cast<std::uintptr_t>(memory_.get()), 256) - reinterpret_cast<std::uintptr_t>(memory_.get());
+  const std::size_t first = round_up(reinterpret_cast<std::uintptr_t>(memory_.get()), page_bytes) -
+                            reinterpret_cast<std::uintptr_t>(memory_.get());
   for (const auto& [variable, offset] : places)
     variables[std::string(variable->name)] = {memory_.get() + first + offset, variable->bytes()};
   for (const auto& [variable, offset] : places)

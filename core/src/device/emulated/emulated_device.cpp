@@ -18,7 +18,7 @@ namespace dcgn::device {
 
 namespace {
 
-constexpr std::align_val_t alignment{256};
+constexpr std::align_val_t alignment{4096};  // a page: what kernels do to memory does not depend on where it is
 
 DeviceProperties emulated_properties() {
   DeviceProperties p;

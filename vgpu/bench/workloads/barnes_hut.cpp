@@ -48,8 +48,10 @@ class BarnesHut final : public Program {
   void run(virtual_gpu::Stream& stream) override {
     for (int step = 0; step < steps; ++step) {
       const std::vector<Level> levels = build(stream);
-      for (auto its = levels.rbegin(); its != levels.rend(); ++its)
-        launch(stream, sum_, each(its->end - its->begin), its->begin, its->end, bodies(), children_, nodes_);
+      for (std::size_t i = levels.size(); i-- != 0;) {
+        const Level& its = levels[i];
+        launch(stream, sum_, each(its.end - its.begin), its.begin, its.end, bodies(), children_, nodes_);
+      }
       gpu().fill(stream, starts_, 0, sizeof(int));
       for (const Level& its : levels)
         launch(stream, sort_, each(its.end - its.begin), its.begin, its.end, bodies(), children_, counts_, starts_,

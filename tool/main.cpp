@@ -99,7 +99,8 @@ int run(int argc, char** argv) {
 #endif
 #if defined(DCGN_HAS_BENCH)
   CLI::App* bench = app.add_subcommand(
-      "bench", "Measurements: p2p, coll, apps, ddt, stencil, vgpu, sim, pixels, ablation, gates; pictures of them: plot");
+      "bench",
+      "Measurements: p2p, coll, apps, ddt, stencil, vgpu, sim, pixels, ablation, gates; pictures of them: plot");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n"

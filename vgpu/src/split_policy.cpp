@@ -78,6 +78,14 @@ SplitPolicy::Choice SplitPolicy::next(Kind& kind, double blocks) {
     return {false, is_timed(kind)};
   }
   if (!wants_idle_ && (kind.recent < 8 || kind.recent % 8 == 0)) look_spread();
+  const Choice choice = next_spread(kind);
+  const Times& made = choice.split ? split : spread;
+  if (local.count() != 0 && made.count() != 0) losing_s_ += (made.middle() - local.middle()) * blocks;
+  return choice;
+}
+
+SplitPolicy::Choice SplitPolicy::next_spread(Kind& kind) const {
+  const Times &local = kind.of(Form::local), &spread = kind.of(Form::spread), &split = kind.of(Form::split);
   if (!may_gain(kind)) return {false, is_timed(kind)};
   if (!kind.settled) {
     if (split.count() < tries) return {true, kind.recent > 1};
@@ -173,16 +181,19 @@ void SplitPolicy::look_spread() {
   const double settled = all.before > 0 ? all.settled / all.before : 0;
   // What is launched now was not before: of a trial, nothing is learnt then.
   const bool changed = unknown_s_ > trial_s_ / 2 && trial_s_ >= 2 * settings_.window_s;
+  // What the trial has cost so far, whatever the mix was before it. As much as another move is granted to each.
+  const bool loses = (settled >= 0.5 && all.now > far_slower * all.before) ||
+                     losing_s_ > std::max(cost(), settings_.later_budget * total_s_ - lost_s_);
   switch (phase_) {
     case Phase::watching: return;
     case Phase::warming:
       learns_ = changed;
-      goes_back_ = changed || (settled >= 0.5 && all.now > far_slower * all.before);
+      goes_back_ = changed || loses;
       wants_idle_ = goes_back_ || (window_s_ >= settings_.window_s / 4 && window_launches_ >= 4);
       return;
     case Phase::trying:
       learns_ = changed;
-      goes_back_ = changed || (settled >= 0.5 && all.now > far_slower * all.before);
+      goes_back_ = changed || loses;
       ends_window_ = (window_s_ >= settings_.window_s && settled >= 0.7) || window_s_ >= settings_.longest_s;
       wants_idle_ = goes_back_ || ends_window_;
       return;
@@ -233,10 +244,11 @@ SplitPolicy::Move SplitPolicy::at_idle(double now) {
       if (!goes_back_) return Move::none;
       break;
   }
-  const Sums all = sums();
-  if (phase_ != Phase::kept) lost_s_ += unknown_s_ / 2;
-  if (all.before > 0)
-    lost_s_ += std::max(0.0, all.now / all.before - 1) * (phase_ == Phase::kept ? window_s_ : trial_s_);
+  if (phase_ != Phase::kept) {
+    lost_s_ += unknown_s_ / 2 + std::max(0.0, losing_s_);
+  } else if (const Sums all = sums(); all.before > 0) {
+    lost_s_ += std::max(0.0, all.now / all.before - 1) * window_s_;
+  }
   return Move::gather;
 }
 
@@ -252,7 +264,7 @@ void SplitPolicy::moved(Move move, double seconds, double now) {
   } else if (!learns_) {
     ++failures_;
   }
-  trial_s_ = unknown_s_ = 0;
+  trial_s_ = unknown_s_ = losing_s_ = 0;
   for (Kind& kind : kinds_) {
     if (to_spread) {
       kind.weight = kind.blocks;

@@ -28,8 +28,8 @@ class SplitPolicy {
     double least_share = 0.3;      // of the time, that has to be in kernels that may be split
     double gain = 0.95;            // split, the mix takes this much of its time or less, to begin with
     double keep = 0.98;            // the same, to stay so
-    double first_budget = 0.03;    // of the time so far, what a first trial may cost
-    double later_budget = 0.02;    // the same, of all trials together
+    double first_budget = 0.04;    // of the time so far, what a first trial may cost
+    double later_budget = 0.015;   // the same, of all trials together
     double window_s = 10e-3;       // a trial is as long at least, in time on one part,
     double longest_s = 0.5;        // and no longer than that
     double review_s = 0.25;        // how often a mix that is split is looked at again, likewise
@@ -128,6 +128,7 @@ class SplitPolicy {
   }
   bool may_gain(const Kind& kind) const;
   bool is_timed(Kind& kind) const;
+  Choice next_spread(Kind& kind) const;
   void count(Kind& kind, double seconds, double window_seconds);
   bool is_new(const Kind& kind) const;
   void look_locally();
@@ -153,6 +154,7 @@ class SplitPolicy {
   double candidates_s_ = 0, since_s_ = 0, new_s_ = 0;  // since the last decision: that may gain, all, and new ones
   double window_s_ = 0, trial_s_ = 0;                  // of the window; since the buffers were moved,
   double unknown_s_ = 0;                               // of that, by what has not run on one part
+  double losing_s_ = 0;                                // and what all the rest has taken beyond its time there
   std::uint64_t window_launches_ = 0;
   // Work on one part a second of the clock: before the buffers were spread, and the window's begin.
   double pace_before_ = 0, begun_ = -1;

@@ -211,11 +211,11 @@ TEST(SplitPolicy, waits_until_a_move_pays) {
   program.run(10);
   EXPECT_EQ(program.moves, 0) << "100 GiB take longer";
   Program cheap({{1e-3, 2e-3, 0.55e-3}});
-  cheap.run(2);
+  cheap.run(1);
   EXPECT_EQ(cheap.moves, 1);
   Program with_code({{1e-3, 2e-3, 0.55e-3}});
   with_code.policy.set_once(1);
-  with_code.run(2);
+  with_code.run(1);
   EXPECT_EQ(with_code.moves, 0) << "nor has the code been assembled";
 }
 
@@ -254,20 +254,17 @@ TEST(SplitPolicy, goes_back_when_what_gained_loses) {
 
 // Each change looks as if it would pay, and never does.
 TEST(SplitPolicy, loses_little_where_the_mix_keeps_changing) {
-  double ratios = 0;
-  constexpr int seeds = 20;
-  for (int seed = 1; seed <= seeds; ++seed) {
-    Program program({{1e-3, 2e-3, 1.5e-3}}, 0.1, static_cast<unsigned>(seed));
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Program program({{1e-3, 2e-3, 1.5e-3}}, 0.1, seed);
     for (int change = 1; change <= 40; ++change) {
       program.run(change * 2.0);
       program.loads = {{1e-3 * (1 + change % 3), 4e-3, 3.5e-3}};
       program.add(program.loads.front());
     }
-    EXPECT_LT(program.ratio(), 1.08) << seed;
-    EXPECT_LE(program.policy.trials(), 8U) << seed;
-    ratios += program.ratio();
+    EXPECT_LT(program.ratio(), 1.03);
+    EXPECT_LE(program.policy.trials(), 8U);
   }
-  EXPECT_LT(ratios / seeds, 1.045);
 }
 
 TEST(SplitPolicy, is_steady_under_noise) {

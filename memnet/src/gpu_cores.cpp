@@ -277,7 +277,7 @@ KernelResult run_kernels(const Topology& topology, const Parameters& parameters,
   result.network = run_closed_loop(topology, parameters, memory, requesters, max_cycles);
   result.launches = run.results();
   if (run.launch()) {
-    fail("memnet", "launch " + std::to_string(run.number()) + ", " + run.launch()->kernel +
+    fail("memnet", "launch " + std::to_string(run.number_in_trace()) + ", " + run.launch()->kernel +
                        ", has not ended by cycle " + std::to_string(result.network.cycles) +
                        ", expected a trace that takes fewer");
   }

@@ -65,6 +65,10 @@ KernelRun::KernelRun(const base::KernelTrace& trace, std::size_t gpus, const Gpu
   begin(0);
 }
 
+std::size_t KernelRun::number_in_trace() const {
+  return static_cast<std::size_t>(std::find(all_.begin(), all_.end(), launch()) - all_.begin());
+}
+
 // The g-th of n parts of the grid's blocks is GPU g's.
 void KernelRun::begin(std::int64_t now) {
   began_ = now;

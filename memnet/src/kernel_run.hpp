@@ -17,7 +17,8 @@ class KernelRun {
 
   // Null: all have run.
   const base::LaunchTrace* launch() const { return at_ < launches_.size() ? launches_[at_] : nullptr; }
-  std::size_t number() const { return at_; }  // of the launch
+  std::size_t number() const { return at_; }  // of the launch, among those of which blocks were recorded
+  std::size_t number_in_trace() const;        // among all
   int resident() const { return resident_; }  // blocks on a core
 
   // The GPU's next block of the launch; null where it gets no more.

@@ -227,6 +227,18 @@ TEST(GpuCores, ARunThatIsTooLongIsRefused) {
   EXPECT_EQ(run(1'000'000).launches.size(), 2U);
 }
 
+TEST(GpuCores, ARunThatIsTooLongIsToldByTheLaunchsPlaceInTheTrace) {
+  const Machine machine(1);
+  LaunchTrace none = reading(64, 4, 100, 1);
+  none.blocks.clear();
+  const auto trace = trace_of({none, none, reading(64, 4, 100, 1)});
+  const std::string said = error_of([&] {
+                             run_kernels(machine.topology, Parameters(), machine.memory, machine.terminals,
+                                         machine.cores, trace, BlockSchedule::chunks, {}, 100);
+                           }).what();
+  EXPECT_TRUE(contains(said, "launch 2, kernel, has not ended by cycle 100")) << said;
+}
+
 TEST(GpuCores, StealingEvensOutWhatChunksDoNot) {
   // The blocks of the first half compute, the others do not.
   const auto trace = trace_of(

@@ -197,6 +197,38 @@ TEST_F(InterpreterRecorder, KeepsSomeLaunchesOfEachSize) {
   for (const std::size_t some : at) EXPECT_GE(some, 1U);
 }
 
+TEST_F(InterpreterRecorder, KeepsNoMoreLaunchesThanAsked) {
+  std::uint32_t word = 0;
+  for (const std::uint64_t most : {1, 2, 3, 5}) {
+    Recorder recorder(0, most);
+    record_with(&recorder);
+    for (int i = 0; i < 60; ++i)
+      run_kernel(
+          ".visible .entry k(.param .u64 out) { .reg .b64 %a; ld.param.u64 %a, [out]; st.global.u32 [%a], 1; ret; }",
+          {.grid = 2, .block = 32}, &word);
+    record_with(nullptr);
+    std::uint64_t kept = 0;
+    for (const auto& step : recorder.take().steps) kept += step.launch.blocks.empty() ? 0 : 1;
+    EXPECT_GE(kept, 1U) << most;
+    EXPECT_LE(kept, most);
+  }
+}
+
+// work(unsigned*) and work(float*).
+TEST_F(InterpreterRecorder, TellsOverloadsApart) {
+  std::uint32_t word = 0;
+  Recorder recorder(0);
+  record_with(&recorder);
+  for (const char* const name : {"_Z4workPj", "_Z4workPf", "_Z4workPj"})
+    run_kernel(".visible .entry " + std::string(name) +
+                   "(.param .u64 out) { .reg .b64 %a; ld.param.u64 %a, [out]; st.global.u32 [%a], 1; ret; }",
+               {.grid = 1, .block = 32}, &word);
+  record_with(nullptr);
+  std::vector<std::string> names;
+  for (const auto& step : recorder.take().steps) names.push_back(step.launch.kernel);
+  EXPECT_EQ(names, (std::vector<std::string>{"work", "work #2", "work"}));
+}
+
 TEST_F(InterpreterRecorder, KeepsAllBlocksOrASample) {
   const LaunchTrace all = record("st.global.u32 [%b], %t;", {.grid = 300, .block = 32});
   ASSERT_EQ(all.blocks.size(), 300U);

@@ -44,6 +44,15 @@ void Recorder::copied(base::KernelStep::Kind kind, std::uint64_t bytes) {
   if (bytes != 0) trace_.steps.push_back({kind, bytes, {}});
 }
 
+// Kernels that have one plain name, as overloads have, are told apart by numbers.
+std::string Recorder::name_of(const std::string& kernel) {
+  const auto [found, is_new] = names_.try_emplace(kernel);
+  if (!is_new) return found->second;
+  const std::string plain = plain_name(kernel);
+  const int number = ++of_plain_name_[plain];
+  return found->second = number == 1 ? plain : plain + " #" + std::to_string(number);
+}
+
 Recorder::Group& Recorder::group_of(const base::LaunchTrace& launch) {
   const Dim3 &grid = launch.grid, &block = launch.block;
   return groups_[{launch.kernel, {grid.x, grid.y, grid.z, block.x, block.y, block.z}, launch.shared_bytes}];
@@ -59,19 +68,23 @@ std::optional<double> Recorder::begins(const base::LaunchTrace& launch) {
 void Recorder::launched(base::LaunchTrace&& launch, std::optional<double> fraction) {
   const std::scoped_lock lock(mutex_);
   Group* const group = most_launches_ != 0 ? &group_of(launch) : nullptr;
-  launch.kernel = plain_name(launch.kernel);
+  launch.kernel = name_of(launch.kernel);
   std::sort(launch.blocks.begin(), launch.blocks.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
   trace_.steps.push_back({base::KernelStep::Kind::launch, 0, std::move(launch)});
   if (!group || !fraction) return;
   group->kept.emplace_back(trace_.steps.size() - 1, *fraction);
-  if (group->kept.size() > most_launches_) group->share /= 2;
-  // Half of them, and those that began before the share was as small as it is.
-  std::erase_if(group->kept, [&](const auto& one) {
+  // Those too that began before the share was as small as it is.
+  const auto leave = [&](const auto& one) {
     if (one.second < group->share) return false;
     trace_.steps[one.first].launch.blocks.clear();
     return true;
-  });
+  };
+  std::erase_if(group->kept, leave);
+  while (group->kept.size() > most_launches_) {
+    group->share /= 2;
+    std::erase_if(group->kept, leave);
+  }
 }
 base::KernelTrace Recorder::take() {
   const std::scoped_lock lock(mutex_);

@@ -50,11 +50,14 @@ class Recorder {
   std::optional<double> begins(const base::LaunchTrace& launch);
   void launched(base::LaunchTrace&& launch, std::optional<double> fraction);
   Group& group_of(const base::LaunchTrace& launch);
+  std::string name_of(const std::string& kernel);
   std::uint64_t number_of_page(std::uint64_t page);
 
   const std::uint64_t most_blocks_, most_launches_;
   std::mutex mutex_;
   std::map<Shape, Group> groups_;
+  std::map<std::string, std::string> names_;  // by mangled name
+  std::map<std::string, int> of_plain_name_;
   std::unordered_map<std::uint64_t, std::uint64_t> pages_;  // by address / 4096
   base::KernelTrace trace_;
 };

@@ -190,13 +190,14 @@ CUresult launch_measured(Call& call, ProgramKernel& kernel, const Request& reque
     if (timed) measured.timer().cancel();
     throw;
   }
-  if (result == CUDA_SUCCESS && !why.empty() && !captures(request.stream)) measured.note_whole(entry, why);
+  if (result != CUDA_SUCCESS) {
+    if (timed) measured.timer().cancel();
+    return result;
+  }
+  if (!why.empty() && !captures(request.stream)) measured.note_whole(entry, why);
   const Form form = is_local ? Form::local : split ? Form::split : Form::spread;
-  if (timed && result == CUDA_SUCCESS)
-    measured.timer().end(request.stream, *entry.kind, form, static_cast<double>(blocks));
-  else if (timed)
-    measured.timer().cancel();
-  if (result == CUDA_SUCCESS) ++(split ? entry.split : entry.whole);
+  if (timed) measured.timer().end(request.stream, *entry.kind, form, static_cast<double>(blocks));
+  ++(split ? entry.split : entry.whole);
   measured.note_launched(program);
   return result;
 }
@@ -207,8 +208,7 @@ CUresult launch(const Request& request, Real&& real) {
   Program::get().measured().hold_back(Program::get());
   Call call(Call::Lightly{});
   Program& program = call.program();
-  CodeTable& table = CodeTable::get();
-  ProgramKernel* const kernel = table.kernel(request.function);
+  ProgramKernel* const kernel = CodeTable::get().kernel(request.function);
   if (program.measured().on() && kernel && program.on_first_device())
     return launch_measured(call, *kernel, request, std::forward<Real>(real));
   call.enter();

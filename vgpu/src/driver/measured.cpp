@@ -29,8 +29,6 @@ constexpr double held_share = 0.01, longest_hold_s = 0.25, longest_known_s = 5;
 // A kernel's code is rewritten once its launches have taken so many times as long as that will.
 constexpr double worth_a_look = 50;
 
-bool is_idle(CUstream stream) { return !captures(stream) && DCGN_REAL(cuStreamQuery)(stream) == CUDA_SUCCESS; }
-
 }  // namespace
 
 std::int64_t BusyTime::end() {
@@ -119,6 +117,12 @@ void Measured::look_at(Program& program, Code& code) {
     program.note_alone("device variables, whose addresses kernels may have stored");
 }
 
+Measured::Idle Measured::idle_of(CUstream stream) {
+  if (captures(stream)) return Idle::unknown;
+  const CUresult state = DCGN_REAL(cuStreamQuery)(stream);
+  return state == CUDA_SUCCESS ? Idle::yes : state == CUDA_ERROR_NOT_READY ? Idle::no : Idle::unknown;
+}
+
 // Not while a graph is recorded, which a wait would spoil. Queries alone; when they have found nothing, what may be on
 // streams that nobody knows of is waited for.
 Measured::Idle Measured::look_for_idle(Program& program) {
@@ -126,19 +130,21 @@ Measured::Idle Measured::look_for_idle(Program& program) {
   const auto own = std::this_thread::get_id();
   for (const std::thread::id thread : threads_)
     if (thread != own) return Idle::unknown;  // of another thread's own stream nobody can ask
-  if (!threads_.empty() && !is_idle(CU_STREAM_PER_THREAD)) return Idle::no;
-  if (!is_idle(CU_STREAM_LEGACY)) return Idle::no;
-  for (const CUstream stream : streams_)
-    if (!is_idle(stream)) return Idle::no;
-  return program.ended_are_idle() && DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS ? Idle::yes : Idle::no;
+  Idle all = idle_of(CU_STREAM_LEGACY);
+  if (all == Idle::yes && !threads_.empty()) all = idle_of(CU_STREAM_PER_THREAD);
+  for (auto stream = streams_.begin(); all == Idle::yes && stream != streams_.end(); ++stream) all = idle_of(*stream);
+  if (all != Idle::yes) return all;
+  if (!program.ended_are_idle()) return Idle::no;
+  return DCGN_REAL(cuCtxSynchronize)() == CUDA_SUCCESS ? Idle::yes : Idle::unknown;
 }
 
 void Measured::note_launched(const Program& program) {
   if (++ahead_ == 1) known_before_ = policy_.total();
   if (ahead_ < most_ahead_ || holds_back_ || policy_.stopped()) return;
-  const bool wants = !policy_.is_watched() || timer_.waits_for_new() ||
-                     ((policy_.wants_idle() || wants_code_) && (!local_ || has_contexts(program)));
-  if (!wants) return;
+  const bool wants_to_move = policy_.wants_idle() || wants_code_;
+  // While contexts are made, too: who is far ahead by then has nothing left to launch.
+  if (wants_to_move && local_) static_cast<void>(has_contexts(program));
+  if (!wants_to_move && policy_.is_watched() && !timer_.waits_for_new()) return;
   const double now = seconds_now();
   if (began_ < 0) began_ = now;
   holds_back_ = held_s_ <= held_share * (now - began_);
@@ -153,13 +159,17 @@ void Measured::wait_for_gpu(Program& program) {
     double took = 0;
     {
       const Call call;
+      if (!program.on_first_device()) return;  // its streams are another GPU's
       const double under_way = policy_.total() - known_before_;
       longest = std::clamp(2 * under_way, longest, longest_known_s);
       const Idle idle = look_for_idle(program);
       took = seconds_now() - begin;
       if (idle != Idle::no || took >= longest) {
         if (idle == Idle::yes) waited_ = true;
-        held_s_ += pause_s + (idle == Idle::yes ? 0 : took / 10);
+        collect();
+        // The first one tells that the launches take long; where later ones find no end either, kernels may wait.
+        if (idle != Idle::yes) held_s_ += held_in_vain_++ == 0 ? took / 10 : took;
+        held_s_ += pause_s;
         ahead_ = 0;
         busy_.note_waited();
         policy_.set_busy(busy_.seconds());

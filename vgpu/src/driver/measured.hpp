@@ -57,7 +57,7 @@ class Measured {
   };
   using Entries = std::deque<Entry>;
 
-  explicit Measured(bool on) : local_(on), on_(on) {}
+  explicit Measured(bool on) : local_(on), on_(on) { policy_.set_busy(0); }
   Measured(const Measured&) = delete;
   Measured& operator=(const Measured&) = delete;
 
@@ -115,9 +115,10 @@ class Measured {
   friend class Waiting;
 
   void wait_for_gpu(Program& program);
-  enum class Idle { yes, no, unknown };
+  enum class Idle { yes, no, unknown };  // unknown: nobody can tell, or something has failed
 
   bool has_contexts(const Program& program);
+  static Idle idle_of(CUstream stream);
   Idle look_for_idle(Program& program);
   bool all_idle(Program& program) { return look_for_idle(program) == Idle::yes; }
   void gather(Program& program);
@@ -152,7 +153,8 @@ class Measured {
   unsigned most_ahead_ = 16 * few_ahead;
   std::atomic<bool> holds_back_ = false;
   double held_s_ = 0, began_ = -1;  // what that has cost, and since when
-  double known_before_ = 0;         // seconds of launches before those
+  unsigned held_in_vain_ = 0;
+  double known_before_ = 0;  // seconds of launches before those
 };
 
 // While one lives, the program waits for work; behind that, nothing may be under way. Without a Call.

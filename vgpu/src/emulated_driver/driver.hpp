@@ -142,6 +142,9 @@ Stream* stream_of(CUstream stream);
 void give(Stream& stream, Work run, std::vector<Moment> after = {}, CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY);
 void finish(Guard& guard, Stream& stream, std::uint64_t number);
 void finish_device(Guard& guard, int device);
+// Waits until all streams have done their work, as long as one has done any within `longest`; false where none has: a
+// kernel may wait for a host that is gone, or the calling thread be a stream's own.
+bool await_all(Guard& guard, Clock::duration longest);
 Stream* make_stream(int device, unsigned flags, int priority);
 void record(Event& event, Stream& stream);
 void wait(Stream& stream, Event& event);

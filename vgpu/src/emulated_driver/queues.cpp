@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace dcgn::virtual_gpu::emulated {
 
@@ -187,6 +188,24 @@ void finish_device(Guard& guard, int device) {
   for (Stream* stream : state().streams)
     if (stream->device == device) all.push_back({stream, stream->given});
   for (const Moment& moment : all) finish(guard, *moment.stream, moment.number);
+}
+
+bool await_all(Guard& guard, Clock::duration longest) {
+  std::uint64_t done = 0;
+  for (auto since = Clock::now(); Clock::now() - since < longest;) {
+    std::uint64_t given = 0, now_done = 0;
+    const auto look_at = [&](Stream& stream) {
+      stream.wanted = true;
+      given += stream.given;
+      now_done += stream.done;
+    };
+    for (Device& device : state().devices) look_at(device.legacy);
+    for (Stream* stream : state().streams) look_at(*stream);
+    if (now_done == given) return true;
+    if (std::exchange(done, now_done) != now_done) since = Clock::now();
+    state().changed.wait_for(guard, tick);
+  }
+  return false;
 }
 
 void record(Event& event, Stream& stream) {

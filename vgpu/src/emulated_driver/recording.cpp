@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -21,11 +22,9 @@ pid_t recorded_process = 0;
 // DCGN_VGPU_RECORD: the folder where each process writes its trace as PID.kernels, when it ends.
 void write_trace() {
   if (getpid() != recorded_process) return;  // of a process that was forked from it
-  // What the program waited for no longer: here it is done, or is left where a kernel failed.
-  for (int device = 0; device < devices(); ++device) {
-    Guard guard(state().mutex);
-    finish_device(guard, device);
-  }
+  // What the program waits for no longer.
+  if (Guard guard(state().mutex); !await_all(guard, std::chrono::seconds(10)))
+    std::fprintf(stderr, "dcgn: --record: left out what had not ended 10 s after the program's end\n");
   const base::KernelTrace trace = interpreter::active_recorder()->take();
   interpreter::record_with(nullptr);
   if (trace.steps.empty()) return;

@@ -50,6 +50,52 @@ for kind in static per_thread; do
 done
 DCGN_TEST_EMULATED_US=200 DCGN_TEST_EMULATED_SPLIT_US=100 emulate "a variable given, measured" 0 \
   "argument 2 leads to memory that the first GPU alone" --gpus 2 --split=measured "$work/static" variable_given
+# Launches that nothing waits for until the end; with an argument, behind a kernel that the host lets go only then.
+cat >"$work/ahead.cu" <<'END'
+#include <cstdio>
+__global__ void wait_for(volatile unsigned* go) {
+  while (*go == 0) {}
+}
+__global__ void add(float* data) {
+  volatile float* const mine = data + 1024 * (blockIdx.x * blockDim.x + threadIdx.x);
+  for (int i = 0; i < 100; ++i) *mine += 0.25f;
+}
+int main(int argc, char**) {
+  constexpr int threads = 1 << 10, launches = 1200;
+  float *data = nullptr, last = 0;
+  unsigned* go = nullptr;
+  if (cudaMalloc(&data, threads * 4096) != cudaSuccess || cudaMemset(data, 0, threads * 4096) != cudaSuccess) return 1;
+  if (cudaMallocHost(&go, sizeof *go) != cudaSuccess) return 1;
+  *go = 0;
+  if (argc > 1) wait_for<<<1, 1>>>(go);
+  for (int i = 0; i < launches; ++i) add<<<threads / 32, 32>>>(data);
+  *static_cast<volatile unsigned*>(go) = 1;
+  if (cudaMemcpy(&last, data + 1024 * (threads - 1), sizeof last, cudaMemcpyDeviceToHost) != cudaSuccess) return 1;
+  return std::printf("ahead %g\n", last) < 0;
+}
+END
+build ahead $ptx -cudart shared "$work/ahead.cu"
+DCGN_TEST_EMULATED_US=100 DCGN_TEST_EMULATED_SPLIT_US=50 emulate "launches ahead of the GPU" 0 "tried split [1-9]" \
+  --gpus 2 --split=measured "$work/ahead"
+grep -q "^ahead 30000$" "$work/out" || fail "launches ahead of the GPU: another result"
+# Of a program that is done at once no launch is timed: three tries, as a machine may be busy.
+cat >"$work/short.cu" <<'END'
+__global__ void nothing() {}
+int main() {
+  for (int i = 0; i < 20; ++i) {
+    nothing<<<2, 32>>>();
+    if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+  }
+}
+END
+build short $ptx -cudart shared "$work/short.cu"
+for _ in 1 2 3; do
+  emulate "a short program" 0 "nothing  *20  *0  *20" --gpus 2 --split=measured "$work/short"
+  timed=$(grep -c "us whole" "$work/err")
+  [ $timed = 0 ] && break
+done
+[ $timed = 0 ] || fail "launches of a short program are timed"
+emulate "launches behind a kernel that waits for the host" 0 "^ahead 30000$" --gpus 2 --split=measured "$work/ahead" waits
 emulate "GPUs that the program knows, measured" 0 "^two_devices 2" --gpus 2 --split=measured -q "$work/static" two_devices
 emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams
@@ -116,6 +162,31 @@ if [[ $("$dcgn" --help) == *"  sim "* ]]; then
   sed "s|\"$work/trace\"|\"$work/left.trace\"|" "$work/kernels.toml" >"$work/left.toml"
   expect "a trace of launches left" 0 "^ *count *5 " "$dcgn" sim run "$work/left.toml"
 fi
+# And kernels that never end, or that end the program.
+cat >"$work/endless.cu" <<'END'
+#include <cstdio>
+#include <cstdlib>
+__global__ void one(unsigned* to) { *to = 1; }
+__global__ void spin(volatile unsigned* to) {
+  while (*to != 7) {}
+}
+int main(int argc, char**) {
+  unsigned* to = nullptr;
+  if (cudaMalloc(&to, 4) != cudaSuccess) return 1;
+  one<<<1, 1>>>(to);
+  if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+  if (argc > 1)
+    cudaLaunchHostFunc(nullptr, [](void*) { std::exit(5); }, nullptr);
+  else
+    spin<<<1, 1>>>(to);
+  if (argc > 1) cudaDeviceSynchronize();
+  return 0;
+}
+END
+build endless $ptx -cudart shared "$work/endless.cu"
+emulate "a kernel without an end, recorded" 0 "left out what had not ended" -q --record "$work/endless.trace" "$work/endless"
+[ -s "$work/endless.trace" ] || fail "a kernel without an end leaves no trace"
+emulate "an exit by a host function, recorded" 5 "left out what had not ended" -q --record "$work/exit.trace" "$work/endless" exit
 emulate "a trace of nothing" 3 "no process launched a kernel" --record "$work/nothing" -q echo hello
 [ -e "$work/nothing" ] && fail "a trace of nothing is there"
 expect "a trace without --emulate" 2 "expected --emulate" "$dcgn" vgpu run --record "$work/nothing" "$work/shared"

@@ -12,7 +12,7 @@ from typing import Any
 USAGE, IO, WRONG = 2, 3, 1  # exit codes of the command dcgn
 
 # Documents by what they are of, for which there is no picture.
-TABLES_ALONE = {"apps": "times of applications"}
+TABLES_ALONE = {"apps": "times of applications", "sim": "speeds of the simulator"}
 
 
 class Failure(Exception):

@@ -157,6 +157,7 @@ class Builder {
     p.active_pj_per_bit = values_.number("energy.active");
     p.idle_pj_per_bit = values_.number("energy.idle");
     p.seed = static_cast<std::uint64_t>(values_.wide("run.seed"));
+    p.threads = values_.whole("run.threads");
     if (made_.kind != RunKind::replay && made_.kind != RunKind::kernels) p.max_cycles = values_.wide("run.max");
     if (made_.kind != RunKind::open_loop) return;
     p.warmup_cycles = values_.wide("run.warmup");

@@ -97,6 +97,7 @@ const std::vector<Key>& table() {
       {"traffic.source_queue_flits", count, "0", 0, many, "", "of each terminal and class; 0: without bound"},
 
       {"run.seed", count, "1", 0, 9e15, "", "of all random numbers: the same seed gives the same result"},
+      {"run.threads", count, "1", 1, 64, "", "that simulate one network, with the same result as one alone"},
       {"run.warmup", cycles, "0", 0, 1e12, "", "before the measurement; 0: until the latency stands still"},
       {"run.measure", cycles, "10000", 1, 1e12, "", "of the measurement"},
       {"run.max", cycles, "1000000", 1, 1e12, "", "a run that takes more is saturated, or unfinished"},

@@ -9,11 +9,14 @@
 namespace dcgn::memnet {
 namespace {
 
-void check_index(const char* what, int index, int count) {
-  if (index >= 0 && index < count) return;
+[[noreturn]] void refuse_index(const char* what, int index, int count) {
   throw Error(
       Code::configuration, "simulate",
       std::string(what) + " " + std::to_string(index) + " is out of range, expected 0.." + std::to_string(count - 1));
+}
+
+inline void check_index(const char* what, int index, int count) {
+  if (static_cast<unsigned>(index) >= static_cast<unsigned>(count)) refuse_index(what, index, count);
 }
 
 }  // namespace
@@ -40,7 +43,7 @@ void Network::set_accepting(int terminal, int message_class, bool accepting) {
   check_index("message class", message_class, core_->classes_);
   const std::uint64_t bits = core_->class_mask_ << (message_class * core_->parameters_.vcs_per_class);
   for (int port = core_->port_begin_[terminal]; port < core_->port_begin_[terminal + 1]; ++port) {
-    std::uint64_t& blocked = core_->blocked_[core_->eject_sender_[port]];
+    std::uint64_t& blocked = core_->senders_[core_->eject_sender_[port]].blocked;
     blocked = accepting ? blocked & ~bits : blocked | bits;
   }
 }
@@ -69,19 +72,19 @@ const Counters& Network::counters() const { return core_->counters_; }
 std::int64_t Network::channel_flits(int channel) const {
   check_index("channel", channel, static_cast<int>(core_->channel_sender_.size()));
   const int sender = core_->channel_sender_[channel];
-  return sender < 0 ? 0 : core_->sent_flits_[sender];
+  return sender < 0 ? 0 : core_->senders_[sender].sent_flits;
 }
 
 std::int64_t Network::injection_flits(int terminal, int port) const {
   check_index("terminal", terminal, static_cast<int>(core_->topology_.terminals().size()));
   check_index("port", port, core_->port_begin_[terminal + 1] - core_->port_begin_[terminal]);
-  return core_->sent_flits_[core_->router_outputs_ + core_->port_begin_[terminal] + port];
+  return core_->senders_[core_->router_outputs_ + core_->port_begin_[terminal] + port].sent_flits;
 }
 
 std::int64_t Network::ejection_flits(int terminal, int port) const {
   check_index("terminal", terminal, static_cast<int>(core_->topology_.terminals().size()));
   check_index("port", port, core_->port_begin_[terminal + 1] - core_->port_begin_[terminal]);
-  return core_->sent_flits_[core_->eject_sender_[core_->port_begin_[terminal] + port]];
+  return core_->senders_[core_->eject_sender_[core_->port_begin_[terminal] + port]].sent_flits;
 }
 
 std::int64_t Network::source_queue_flits(int terminal, int message_class) const {

@@ -8,35 +8,41 @@
 
 namespace dcgn::memnet {
 
-int Network::Core::new_queued() {
-  if (free_queued_ < 0) {
+int Network::Core::new_queued(Partition& partition) {
+  if (partition.free_queued < 0) {
     queue_.emplace_back();
     return static_cast<int>(queue_.size()) - 1;
   }
-  const int index = free_queued_;
-  free_queued_ = queue_[index].next;
+  const int index = partition.free_queued;
+  partition.free_queued = queue_[index].next;
   return index;
 }
 
-// The first of a source's queue becomes a packet of the network.
-void Network::Core::enter(Source& source) {
-  if (free_packet_ < 0) {
-    free_packet_ = static_cast<std::int32_t>(packets_.size());
+// Each port may let a packet in, in a cycle.
+void Network::Core::add_packets(Partition& partition) {
+  while (partition.free_packets < static_cast<std::int64_t>(partition.ports.size())) {
     packets_.emplace_back();
-    records_.emplace_back();
+    records_.emplace_back().next = partition.free_packet;
+    partition.free_packet = static_cast<std::int32_t>(packets_.size()) - 1;
+    ++partition.free_packets;
   }
+}
+
+// The first of a source's queue becomes a packet of the network.
+void Network::Core::enter(Partition& partition, Source& source) {
   QueuedPacket& queued = queue_[source.first];
-  source.packet = free_packet_;
+  source.packet = partition.free_packet;
   source.sent = 0;
   PacketState& state = packets_[source.packet];
   PacketRecord& record = records_[source.packet];
-  free_packet_ = record.next;
+  partition.free_packet = record.next;
+  --partition.free_packets;
   const Packet& packet = queued.packet;
   state = {queued.route, queued.target, packet.source, packet.destination, packet.flits, 0};
   record = {packet, queued.created, now_, -1};
   const std::int32_t next = queued.next;
-  queued.next = free_queued_;
-  free_queued_ = source.first;
+  queued.next = partition.free_queued;
+  partition.free_queued = source.first;
   source.first = next;
 }
 
@@ -56,8 +62,14 @@ void Network::Core::inject(const Packet& packet, std::int64_t created) {
     fail("the source queue of " + topology_.terminals()[packet.source].name + " is full, expected can_inject()");
   }
   const Entry entry = choose_entry(packet.source, packet.destination);
-  const int index = new_queued();
-  const RouteState route = routes_.start(entry.intermediate, entry.overlay, draw_ties());
+  Partition& partition = partitions_[terminal_partition_[packet.source]];
+  const int index = new_queued(partition);
+  RouteState route = routes_.start(entry.intermediate, entry.overlay, draw_ties());
+  // Threads draw nothing: there is one generator, and an order of its numbers.
+  if (!draws_late_ && chooses_late(packet.source, route)) {
+    const int from = entries_.all[entries_.begin[packet.source]].router;
+    if (from != entry.target) route.intermediate = draw_intermediate(from, entry.target);
+  }
   queue_[index] = {packet, created, route, entry.target, -1};
   ++turn_[packet.source];
 
@@ -70,7 +82,8 @@ void Network::Core::inject(const Packet& packet, std::int64_t created) {
   source.last = index;
   source.flits += packet.flits;
   queued += packet.flits;
-  active_ports_[entry.port >> 6] |= std::uint64_t{1} << (entry.port & 63);
+  const int place = port_place_[entry.port];
+  partition.active_ports[place >> 6] |= std::uint64_t{1} << (place & 63);
   ++packets_in_network_;
   ++counters_.injected_packets;
 }
@@ -80,7 +93,21 @@ int Network::Core::emptiest(const Hop& hop, int turn) const {
   int best = hop.channels[turn % hop.count];
   for (int i = 1; i < hop.count; ++i) {
     const int channel = hop.channels[(turn + i) % hop.count];
-    if (used_[channel_sender_[channel]] < used_[channel_sender_[best]]) best = channel;
+    if (senders_[channel_sender_[channel]].used < senders_[channel_sender_[best]].used) best = channel;
+  }
+  return best;
+}
+
+// Of the ports from a packet's last router to its terminal.
+int Network::Core::emptiest_exit(int router, const PacketState& packet) const {
+  int a = exits_.begin[packet.destination];
+  while (exits_.all[a].router != router) ++a;
+  const Attachment& attachment = exits_.all[a];
+  int best = -1;
+  for (int i = 0; i < attachment.count; ++i) {
+    const int place = (i + packet.source) % attachment.count;
+    const int sender = eject_sender_[exits_.ports[attachment.first + place]];
+    if (best < 0 || senders_[sender].used < senders_[best].used) best = sender;
   }
   return best;
 }
@@ -94,8 +121,8 @@ int Network::Core::first_sender(int router, int target, RouteState state) const 
 // Flits that are to leave by a sender, and those at the other end of its link: a flit that nothing holds up is among
 // them twice, at one router and at the next.
 std::int64_t Network::Core::flits_around(int sender) const {
-  std::int64_t flits = bound_[sender];
-  for (int vc = 0; vc < vcs_; ++vc) flits += input_vcs_[place_of(receiver_[sender], vc)].count;
+  std::int64_t flits = senders_[sender].bound;
+  for (int vc = 0; vc < vcs_; ++vc) flits += input_vcs_[place_of(senders_[sender].receiver, vc)].count;
   return flits;
 }
 
@@ -108,7 +135,7 @@ Network::Core::Queues Network::Core::queues_along(int router, int target, RouteS
     const std::int64_t here = flits_around(sender);
     queues.flits += here;
     queues.held_up += std::max<std::int64_t>(0, here - std::int64_t{2} * flits);
-    router = input_router_[receiver_[sender]];
+    router = inputs_[senders_[sender].receiver].router;
   }
   return queues;
 }
@@ -117,7 +144,7 @@ Network::Core::Queues Network::Core::queues_along(int router, int target, RouteS
 Network::Core::Queues Network::Core::queues_by_first(int router, int target, const RouteState& state, int hops,
                                                      int flits) const {
   const int sender = first_sender(router, target, state);
-  const std::int64_t here = sender < 0 ? 0 : used_[sender];
+  const std::int64_t here = sender < 0 ? 0 : senders_[sender].used;
   return {hops * here, hops * std::max<std::int64_t>(0, here - std::int64_t{2} * flits)};
 }
 
@@ -140,6 +167,12 @@ std::uint8_t Network::Core::draw_ties() {
 // the threshold, which spares the channels of a network that is full; and only if it also promises to be the faster
 // one, which an idle network's is not.
 Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
+  if (single_ports_) {
+    Entry only;
+    only.port = port_begin_[source];
+    only.target = exits_.all[exits_.begin[destination]].router;
+    return only;
+  }
   const int first = entries_.begin[source];
   const int last = entries_.begin[source + 1];
   const bool one_port = port_begin_[source + 1] - port_begin_[source] == 1;
@@ -163,7 +196,7 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
     }
     if (entry.target < 0) continue;
     const auto waiting = [&](int port) {
-      std::int64_t flits = used_[router_outputs_ + port];
+      std::int64_t flits = senders_[router_outputs_ + port].used;
       for (int c = 0; c < classes_; ++c) flits += sources_[static_cast<std::size_t>(port) * classes_ + c].flits;
       return flits;
     };
@@ -186,9 +219,9 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
       // The port's queue is met once, the first channel's stands for those of all channels.
       const auto add_channels = [&](Entry& way) {
         const int sender = first_sender(attachment.router, way.target, routes_.start(way.intermediate, way.overlay));
-        way.queue = credits + (sender < 0 ? 0 : used_[sender]);
-        way.cycles = way.hops * (parameters_.stages + latency_[port]) + credits - used_[port] + flits_around(port) +
-                     (sender < 0 ? 0 : (way.hops - 1) * flits_around(sender));
+        way.queue = credits + (sender < 0 ? 0 : senders_[sender].used);
+        way.cycles = way.hops * (parameters_.stages + senders_[port].latency) + credits - senders_[port].used +
+                     flits_around(port) + (sender < 0 ? 0 : (way.hops - 1) * flits_around(sender));
       };
       add_channels(entry);
       if (other.port < 0 || entry.hops * entry.queue < other.hops * other.queue) other = entry;
@@ -223,15 +256,19 @@ Network::Core::Entry Network::Core::choose_entry(int source, int destination) {
 
 // Where there is one way in, the route is chosen when the packet is about to leave its first router, by what waits
 // then.
+bool Network::Core::chooses_late(int source, const RouteState& route) const {
+  return chooses_late_ && !route.overlay && port_begin_[source + 1] - port_begin_[source] == 1;
+}
+
+// Until then the route has the router that was drawn for it.
 void Network::Core::choose_late(PacketState& state) {
-  if (parameters_.routing == Routing::minimal || parameters_.routing == Routing::adaptive || state.route.overlay)
-    return;
-  const int source = state.source;
-  if (port_begin_[source + 1] - port_begin_[source] != 1) return;
-  const int from = entries_.all[entries_.begin[source]].router;
-  const int middle = from == state.target ? -1 : draw_intermediate(from, state.target);
+  if (!chooses_late(state.source, state.route)) return;
+  const int from = entries_.all[entries_.begin[state.source]].router;
+  int middle = state.route.intermediate;
+  if (draws_late_ && from != state.target) middle = draw_intermediate(from, state.target);
   if (middle < 0) return;
   const RouteState other = routes_.start(middle, false, state.route.ties);
+  state.route = routes_.start(-1, false, state.route.ties);
   if (parameters_.routing == Routing::ugal) {
     Queues least;
     Queues longer;

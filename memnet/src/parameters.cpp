@@ -53,6 +53,7 @@ void Parameters::validate() const {
   require(not_negative(active_pj_per_bit), "active_pj_per_bit", active_pj_per_bit, "0 or more");
   require(not_negative(idle_pj_per_bit), "idle_pj_per_bit", idle_pj_per_bit, "0 or more");
   require(stages >= 1 && stages <= 16, "stages", stages, "1..16");
+  require(threads >= 1 && threads <= 64, "threads", threads, "1..64");
   require(message_classes >= 1 && message_classes <= 4, "message_classes", message_classes, "1..4");
   require(vcs_per_class >= 1 && vcs_per_class <= 64, "vcs_per_class", vcs_per_class, "1..64");
   require(vcs() <= 64, "message_classes * vcs_per_class", vcs(), "at most 64");

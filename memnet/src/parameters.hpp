@@ -49,6 +49,7 @@ struct Parameters {
 
   // Runs.
   std::uint64_t seed = 1;
+  int threads = 1;                 // of one simulation, 1 .. 64: results do not depend on them
   std::int64_t warmup_cycles = 0;  // 0: until the latency stands still
   std::int64_t measure_cycles = 10000;
   std::int64_t max_cycles = 1000000;  // more than warm-up and measurement; a run that takes longer is saturated

@@ -6,7 +6,6 @@
 #include <dcgn/error.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
@@ -107,8 +106,10 @@ void RouteTable::build_grid() {
     coordinates_.insert(coordinates_.end(), router.coordinates.begin(), router.coordinates.end());
     slice_.push_back(router.slice);
   }
-  steps_.assign(static_cast<std::size_t>(routers_) * row_, -1);
+  std::vector<std::int32_t> neighbours(row_);  // of a router, by dimension and coordinate: the group to there
+  steps_.resize(static_cast<std::size_t>(routers_) * row_);
   for (int r = 0; r < routers_; ++r) {
+    std::fill(neighbours.begin(), neighbours.end(), -1);
     for (int g = group_begin_[r]; g < group_begin_[r + 1]; ++g) {
       const int to = groups_[g].to;
       int differing = -1;
@@ -123,7 +124,28 @@ void RouteTable::build_grid() {
                     "the channel from router " + std::to_string(r) + " to router " + std::to_string(to) +
                         " does not follow a dimension of " + topology_.name() + ", expected routers of one row");
       }
-      steps_[static_cast<std::size_t>(r) * row_ + offsets_[differing] + coordinate(to, differing)] = g;
+      neighbours[offsets_[differing] + coordinate(to, differing)] = g;
+    }
+    for (int d = 0; d < dimensions_; ++d) {
+      places_.push_back(offsets_[d] + coordinate(r, d));
+      const int extent = extents_[d];
+      const int here = coordinate(r, d);
+      for (int there = 0; there < extent; ++there) {
+        if (there == here) continue;
+        Step& step = steps_[static_cast<std::size_t>(r) * row_ + offsets_[d] + there];
+        const int up = there > here ? there - here : there - here + extent;
+        const int upwards = neighbours[offsets_[d] + (here + 1) % extent] | (there < here ? crosses : 0);
+        const int downwards = neighbours[offsets_[d] + (here + extent - 1) % extent] | (there > here ? crosses : 0);
+        switch (kind_) {
+          case ShapeKind::irregular: break;
+          case ShapeKind::flattened: step.on = neighbours[offsets_[d] + there]; break;
+          case ShapeKind::mesh: step.on = (there > here ? upwards : downwards) & ~crosses; break;
+          case ShapeKind::torus:
+            step.on = 2 * up <= extent ? upwards : downwards;
+            if (2 * up == extent) step.back = downwards;
+            break;
+        }
+      }
     }
   }
 }
@@ -159,61 +181,28 @@ RouteState RouteTable::start(int intermediate, bool overlay, std::uint8_t ties) 
   return state;
 }
 
-void RouteTable::settle(RouteState& state, int vc) const {
-  if (state.slack == 0) return;
+void RouteTable::settle_level(RouteState& state, int vc) const {
   const int raised = class_of_vc_[vc] / classes_per_level() - state.level;
   state.slack = static_cast<std::uint8_t>(state.slack - raised);
   state.steps = static_cast<std::uint8_t>(state.steps + raised);
 }
 
-Hop RouteTable::next(int router, int target, RouteState& state) const {
-  if (state.overlay) {
-    const std::vector<int>& path = topology_.overlays()[overlay_path_[router]];
-    const int place = overlay_place_[router];
-    const Group& group = groups_[group_between(router, path[place + (overlay_place_[target] > place ? 1 : -1)])];
-    return {&group_channels_[group.first], group.count, vc_classes() - 1};
-  }
-  if (state.intermediate == router) {
-    state.intermediate = -1;
-    state.leg = 1;
-    state.dimension = -1;
-    state.crossing = 0;
-    state.ties = std::rotl(state.ties, 4);
-  }
-  const int goal = state.intermediate >= 0 ? state.intermediate : target;
-  if (kind_ == ShapeKind::irregular) {
-    const std::vector<std::uint8_t>& table = state.crossing != 0 ? down_table_ : table_;
-    const Group& group = groups_[group_begin_[router] + table[static_cast<std::size_t>(goal) * routers_ + router]];
-    // A channel belongs to the level of the steps before it. Both legs may have hops in the intermediate cluster.
-    state.level = static_cast<std::uint8_t>(state.steps + (scheme_ == Scheme::hops ? 0 : state.leg));
-    if (scheme_ == Scheme::hops || (scheme_ == Scheme::clusters && group.between_clusters)) ++state.steps;
-    if (group.down) state.crossing = 1;
-    const int layer = classes_per_level_ > 1 ? layer_[goal] : 0;
-    return {&group_channels_[group.first], group.count, limited(state.level * classes_per_level_ + layer), state.slack};
-  }
-  int d = 0;
-  while (coordinate(router, d) == coordinate(goal, d)) ++d;
-  const int here = coordinate(router, d);
-  const int there = coordinate(goal, d);
-  int step = there;
-  switch (kind_) {
-    case ShapeKind::irregular:
-    case ShapeKind::flattened: break;
-    case ShapeKind::mesh: step = there > here ? here + 1 : here - 1; break;
-    case ShapeKind::torus: {
-      const int extent = extents_[d];
-      const int up = there > here ? there - here : there - here + extent;
-      const bool upwards = 2 * up < extent || (2 * up == extent && (state.ties >> d % 8 & 1) == 0);
-      if (state.dimension != d) state.crossing = (upwards ? there < here : there > here) ? 1 : 0;
-      step = upwards ? (here + 1) % extent : (here + extent - 1) % extent;
-      break;
-    }
-  }
-  state.dimension = static_cast<std::int8_t>(d);
-  const Group& group = groups_[steps_[static_cast<std::size_t>(router) * row_ + offsets_[d] + step]];
-  state.level = static_cast<std::uint8_t>(state.steps + state.leg);
-  const int vc_class = limited(state.level * classes_per_level() + state.crossing);
-  return {&group_channels_[group.first], group.count, vc_class, state.slack};
+Hop RouteTable::overlay_hop(int router, int target) const {
+  const std::vector<int>& path = topology_.overlays()[overlay_path_[router]];
+  const int place = overlay_place_[router];
+  const Group& group = groups_[group_between(router, path[place + (overlay_place_[target] > place ? 1 : -1)])];
+  return {&group_channels_[group.first], group.count, vc_classes() - 1};
+}
+
+Hop RouteTable::table_hop(int router, int goal, RouteState& state) const {
+  const std::vector<std::uint8_t>& table = state.crossing != 0 ? down_table_ : table_;
+  const Group& group = groups_[group_begin_[router] + table[static_cast<std::size_t>(goal) * routers_ + router]];
+  // A channel belongs to the level of the steps before it. Both legs may have hops in the intermediate cluster.
+  state.level = static_cast<std::uint8_t>(state.steps + (scheme_ == Scheme::hops ? 0 : state.leg));
+  if (scheme_ == Scheme::hops || (scheme_ == Scheme::clusters && group.between_clusters)) ++state.steps;
+  if (group.down) state.crossing = 1;
+  const int layer = classes_per_level_ > 1 ? layer_[goal] : 0;
+  return {&group_channels_[group.first], group.count, limited(state.level * classes_per_level_ + layer), state.slack};
 }
 
 }  // namespace dcgn::memnet

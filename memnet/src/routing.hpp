@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -71,11 +72,24 @@ class RouteTable {
   // Channels from one router to another by minimal routes; -1 where there is no path.
   int distance(int from, int to) const;
   // Towards `target` from another router; goes on to the second leg at the intermediate router.
-  Hop next(int router, int target, RouteState& state) const;
+  Hop next(int router, int target, RouteState& state) const {
+    if (state.overlay) return overlay_hop(router, target);
+    if (state.intermediate == router) {
+      state.intermediate = -1;
+      state.leg = 1;
+      state.dimension = -1;
+      state.crossing = 0;
+      state.ties = std::rotl(state.ties, 4);
+    }
+    const int goal = state.intermediate >= 0 ? state.intermediate : target;
+    return kind_ == ShapeKind::irregular ? table_hop(router, goal, state) : grid_hop(router, goal, state);
+  }
   // A packet's state at its source. `ties` are random bits, of which tie_bits() count.
   RouteState start(int intermediate, bool overlay, std::uint8_t ties = 0) const;
   // After a hop: the packet took this VC of its message class, which may be of a level above the lowest.
-  void settle(RouteState& state, int vc) const;
+  void settle(RouteState& state, int vc) const {
+    if (state.slack != 0) settle_level(state, vc);
+  }
 
   // Whether both routers are on one pass-through path, and the channels between them there.
   int overlay_distance(int from, int to) const;
@@ -104,6 +118,25 @@ class RouteTable {
     bool down = false;  // up*/down*: leads away from the root
   };
 
+  Hop overlay_hop(int router, int target) const;
+  Hop table_hop(int router, int goal, RouteState& state) const;
+  Hop grid_hop(int router, int goal, RouteState& state) const {
+    const Step* const row = &steps_[static_cast<std::size_t>(router) * row_];
+    const std::int32_t* const places = &places_[static_cast<std::size_t>(goal) * dimensions_];
+    int d = 0;
+    while (row[places[d]].on == -1) ++d;
+    const Step step = row[places[d]];
+    const std::int32_t taken = step.back != -1 && (state.ties >> d % 8 & 1) != 0 ? step.back : step.on;
+    if (state.dimension != d) {
+      state.crossing = (taken & crosses) != 0 ? 1 : 0;
+      state.dimension = static_cast<std::int8_t>(d);
+    }
+    const Group& group = groups_[taken & ~crosses];
+    state.level = static_cast<std::uint8_t>(state.steps + state.leg);
+    const int vc_class = limited(state.level * classes_per_level() + state.crossing);
+    return {&group_channels_[group.first], group.count, vc_class, state.slack};
+  }
+  void settle_level(RouteState& state, int vc) const;
   void build_groups();
   void build_grid();
   void build_table(bool spread);
@@ -129,7 +162,16 @@ class RouteTable {
   int row_ = 0;               // the sum of the extents
   std::vector<std::int32_t> coordinates_;
   std::vector<std::int32_t> slice_;
-  std::vector<std::int32_t> steps_;  // grids: by router, dimension and coordinate, the group to there; -1: none
+  // Grids: by router, and by dimension and coordinate of the goal, the group to take, with `crosses` where the way goes
+  // over the ring's wrap channel; -1 where the coordinate is the router's own. `back` is for packets whose draw says
+  // so, where both ways round are as far.
+  struct Step {
+    std::int32_t on = -1;
+    std::int32_t back = -1;
+  };
+  static constexpr std::int32_t crosses = 1 << 30;
+  std::vector<Step> steps_;
+  std::vector<std::int32_t> places_;  // by router and dimension: its place in rows of steps_
   // Irregular: by target and router, the group to take, of those of the router; `none` where there is none. The second
   // table is for up*/down* packets that have gone down.
   std::vector<std::uint8_t> table_;

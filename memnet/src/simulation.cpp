@@ -245,7 +245,7 @@ class Run {
       if (delivery.packet.tag != measured_tag) continue;
       latency_.add(latency);
       network_latency_.add(delivery.delivered - delivery.injected);
-      class_latency_[delivery.packet.message_class].add(latency);
+      if (class_latency_.size() > 1) class_latency_[delivery.packet.message_class].add(latency);
       hops_ += delivery.hops;
     }
     network_.clear_deliveries();
@@ -339,7 +339,8 @@ class Run {
     if (latency_.packets() > 0) result_.hops = static_cast<double>(hops_) / static_cast<double>(latency_.packets());
     result_.latency = latency_.summary();
     result_.network_latency = network_latency_.summary();
-    for (const Latencies& latencies : class_latency_) result_.by_class.push_back(latencies.summary());
+    for (const Latencies& latencies : class_latency_)
+      result_.by_class.push_back(class_latency_.size() > 1 ? latencies.summary() : result_.latency);
     if (result_.latency.mean > result_.latency_limit) saturate(SaturationReason::latency);
   }
 

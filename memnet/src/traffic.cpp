@@ -52,22 +52,6 @@ std::string_view to_string(Pattern pattern) noexcept {
   return "unknown";
 }
 
-Random::Random(std::uint64_t seed) : state_(seed) {}
-
-std::uint64_t Random::next() {
-  state_ += 0x9e3779b97f4a7c15ULL;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
-int Random::below(int bound) {
-  return static_cast<int>((static_cast<std::uint64_t>(next() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
-}
-
-double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-
 Destinations::Destinations(const Topology& topology, const Traffic& traffic) : traffic_(traffic) {
   const int count = static_cast<int>(topology.terminals().size());
   check_terminals("sources", traffic.sources, count);

@@ -36,10 +36,18 @@ struct Traffic {
 // A 64-bit generator (SplitMix64): same seed, same numbers, on any machine.
 class Random {
  public:
-  explicit Random(std::uint64_t seed);
-  std::uint64_t next();
-  int below(int bound);  // 0 .. bound - 1, bound at least 1
-  double uniform();      // [0, 1)
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  int below(int bound) {  // 0 .. bound - 1, bound at least 1
+    return static_cast<int>(((next() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
+  }
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }  // [0, 1)
 
  private:
   std::uint64_t state_;

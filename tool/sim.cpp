@@ -70,7 +70,16 @@ memnet::Configuration SimInput::load_configuration(const std::vector<std::string
   for (const std::string& setting : all) {
     if (is_own(setting)) own.push_back(setting);
   }
-  return memnet::parse_configuration(booksim.toml, config, own, false);
+  memnet::Configuration made = memnet::parse_configuration(booksim.toml, config, own, false);
+  if (!booksim.network_file.empty()) made.files.emplace_back("network_file", booksim.network_file);
+  return made;
+}
+
+void expect_apart(const memnet::Configuration& configuration, const std::vector<NamedFile>& outputs) {
+  std::vector<NamedFile> all = {{"CONFIG", configuration.file}};
+  all.insert(all.end(), configuration.files.begin(), configuration.files.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  expect_different("sim", all);
 }
 
 CLI::Option* FileOption::add_to(CLI::App& app, const std::string& option, const std::string& help,

@@ -61,6 +61,11 @@ struct FileOption {
 // What --json names, for expect_different(); stdout is "-".
 inline std::string file_of(const JsonOption& json) { return json.on_stdout() ? "-" : json.file; }
 
+// An option or a key, and the file that it names.
+using NamedFile = std::pair<std::string, std::string>;
+// Throws Error(configuration) where two of the files are one: the configuration, those of its keys and the outputs.
+void expect_apart(const memnet::Configuration& configuration, const std::vector<NamedFile>& outputs);
+
 nlohmann::ordered_json to_json(const memnet::Cell& cell);
 nlohmann::ordered_json to_json(const memnet::ReportRow& row);
 

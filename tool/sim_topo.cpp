@@ -90,7 +90,7 @@ std::string routes_of(const Configuration& c) {
 
 int run(TopoArguments& a) {
   const Configuration c = read_topology(a);
-  expect_different("sim", {{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
+  expect_apart(c, {{"--csv", a.csv.name}, {"--svg", a.svg.name}, {"--json", file_of(a.json)}});
   a.csv.open();
   a.svg.open();
   BenchDocument document("sim topo", a.json, a.csv.on_stdout());

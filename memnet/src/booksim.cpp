@@ -179,6 +179,7 @@ BooksimConfiguration read_booksim(const std::string& content, const std::string&
   const BooksimNetwork network = booksim_network(values);
   BooksimConfiguration made;
   made.toml = network.toml + booksim_router(values);
+  made.network_file = network.network_file;
   if (network.nodes > 0) made.toml += booksim_traffic(values, network);
   made.toml += booksim_run(values);
   values.check();

@@ -18,7 +18,8 @@ struct BooksimNote {
 };
 
 struct BooksimConfiguration {
-  std::string toml;  // for parse_configuration()
+  std::string toml;          // for parse_configuration()
+  std::string network_file;  // of anynet; else empty
   std::vector<BooksimNote> notes;
 };
 

@@ -258,6 +258,7 @@ BooksimNetwork booksim_network(BooksimValues& values) {
     }
     const AnyNetwork network(file);
     made.nodes = network.nodes();
+    made.network_file = file;
     made.toml += network.toml() + routing_of(values, topology);
     return made;
   }

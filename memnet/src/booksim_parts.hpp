@@ -57,6 +57,7 @@ class BooksimValues {
 // [topology] and what of [routing] and [router] goes with it.
 struct BooksimNetwork {
   std::string toml;  // [topology] and [routing]
+  std::string network_file;
   int nodes = 0;
   bool plain_grid = false;     // a mesh or torus with a node a router
   std::vector<int> terminals;  // by booksim2's node: ours; empty where they are the same

@@ -66,6 +66,10 @@ class Builder {
           "kernels.trace", "system.trace", "replay.trace", "system.organisation"}) {
       made_.places.emplace(key, values_.where(key));
     }
+    for (const char* key :
+         {"routing.table", "requests.trace", "requests.record", "replay.trace", "kernels.trace", "system.trace"}) {
+      if (values_.given(key)) made_.files.emplace_back(key, values_.word(key));
+    }
     made_.places.emplace("cycles", values_.where(first_given({"run.max", "run.measure", "run.warmup"})));
     made_.places.emplace("deadlock",
                          values_.where(first_given({"routing.table", "router.vcs_per_class", "routing.algorithm",

@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -64,6 +65,8 @@ struct Configuration {
   SystemPlan system;
   // "FILE:LINE: KEY" of what errors may be about: by the key, and for "deadlock" and "ports" of the one that decides.
   std::map<std::string, std::string, std::less<>> places;
+  // Files that the run reads or, by requests.record, writes: by the key that names each.
+  std::vector<std::pair<std::string, std::string>> files;
 
   // The requesters of a closed loop, at their start. Throws Error(io) where a trace cannot be read, and
   // Error(configuration) where it is none of accesses or has more sources than there are requesters.

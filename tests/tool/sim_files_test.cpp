@@ -1,0 +1,80 @@
+// The files of `dcgn sim`: none that a run reads is written over, and stdout has one document at a time.
+#include "command.hpp"
+#include "tests/expect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+using dcgn::test::contains, dcgn::test::content_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
+    dcgn::test::scratch_folder;
+
+namespace {
+
+void write_file(const std::string& name, const std::string& content) {
+  std::ofstream(scratch_folder() + "/" + name) << content;
+}
+
+class SimFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (run_dcgn("sim --help").code == 2) GTEST_SKIP() << "built without measurements";
+    write_file("mesh.toml", "[topology]\nkind = \"mesh\"\nextents = [4, 4]\n[run]\nmeasure = 2000\n");
+    write_file("mesh.cfg", "topology = mesh; k = 4; n = 2; routing_function = dor; sample_period = 1000;\n");
+  }
+};
+
+TEST_F(SimFiles, NothingThatARunReadsIsWrittenOver) {
+  const std::string packets = "10 0 5 0 3\n";
+  const std::string routes = "from,to,next\n0,1,1\n1,0,0\n";
+  const std::string graph = "router 0 node 0 router 1 3\nrouter 1 node 1 router 0 3\n";
+  const std::string pair = "[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1]]\nterminals = [[0], [1]]\n";
+  const std::string cubes = "[topology]\nkind = \"sFBFLY\"\n[requests]\n";
+  write_file("packets.txt", packets);
+  write_file("routes.csv", routes);
+  write_file("graph.txt", graph);
+  write_file("replay.toml", "[topology]\nkind = \"mesh\"\nextents = [4, 4]\n[router]\nmessage_classes = 1\n" +
+                                std::string("[replay]\ntrace = \"packets.txt\"\n"));
+  write_file("routed.toml", pair + "[routing]\ntable = \"routes.csv\"\n[run]\nmeasure = 2000\n");
+  write_file("any.cfg", "topology = anynet; routing_function = min; network_file = graph.txt; sample_period = 500;");
+  write_file("record.toml", cubes + "count = 5\nrecord = \"asked.trace\"\n");
+  write_file("asked.toml", cubes + "trace = \"asked.trace\"\n");
+  ASSERT_EQ(run_dcgn("sim run record.toml").code, 0);
+  const std::string accesses = content_of("asked.trace");
+  ASSERT_FALSE(accesses.empty());
+  const std::string config = content_of("any.cfg");
+
+  const struct {
+    const char* command;
+    const char* error;
+  } refused[] = {
+      {"sim run replay.toml --packets packets.txt", "--packets packets.txt: expected another file than replay.trace"},
+      {"sim run replay.toml --csv ./packets.txt", "--csv ./packets.txt: expected another file than replay.trace"},
+      {"sim run routed.toml --csv routes.csv", "--csv routes.csv: expected another file than routing.table routes.csv"},
+      {"sim sweep routed.toml --load 0.1 --json routes.csv", "--json routes.csv: expected another file than routing"},
+      {"sim topo routed.toml --csv routes.csv", "--csv routes.csv: expected another file than routing.table"},
+      {"sim topo routed.toml --csv routed.toml", "--csv routed.toml: expected another file than CONFIG routed.toml"},
+      {"sim run any.cfg --packets graph.txt", "--packets graph.txt: expected another file than network_file graph.txt"},
+      {"sim sweep any.cfg --load 0.1 --csv any.cfg", "--csv any.cfg: expected another file than CONFIG any.cfg"},
+      {"sim run asked.toml --link-csv asked.trace", "expected another file than requests.trace asked.trace"},
+      {"sim run asked.toml --set requests.record=asked.trace", "expected another file than requests.trace asked.trace"},
+      {"sim run record.toml --set requests.record=record.toml", "requests.record record.toml: expected another file"},
+      {"sim run record.toml --json asked.trace", "--json asked.trace: expected another file than requests.record"},
+  };
+  for (const auto& one : refused) {
+    SCOPED_TRACE(one.command);
+    const Result r = run_dcgn(one.command);
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_TRUE(is_one_line(r.err)) << r.err;
+    EXPECT_TRUE(contains(r.err, one.error)) << r.err;
+  }
+  EXPECT_EQ(content_of("packets.txt"), packets);
+  EXPECT_EQ(content_of("routes.csv"), routes);
+  EXPECT_EQ(content_of("graph.txt"), graph);
+  EXPECT_EQ(content_of("asked.trace"), accesses);
+  EXPECT_EQ(content_of("any.cfg"), config);
+}
+
+}  // namespace

@@ -146,13 +146,31 @@ void expect_ending(const char* who, const std::string& option, const std::string
     throw Error(Code::configuration, who, option + " " + file + ": expected a name that ends in " + ending);
 }
 
+namespace {
+
+// The file that a name stands for, be it there or not; links are followed as far as they lead.
+std::filesystem::path meant_by(const std::string& name) {
+  std::error_code none;
+  std::filesystem::path path = std::filesystem::absolute(name, none);
+  // A link to a file that is not there yet: weakly_canonical() would take the link for the file.
+  for (int links = 0; links < 40 && !std::filesystem::exists(path, none); ++links) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, none);
+    if (none) break;
+    path = path.parent_path() / target;
+  }
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(path, none);
+  return none ? path.lexically_normal() : whole;
+}
+
+}  // namespace
+
 void expect_different(const char* who, const std::vector<std::pair<std::string, std::string>>& files) {
   std::map<std::filesystem::path, const std::pair<std::string, std::string>*> known;
   for (const auto& file : files) {
     if (file.second.empty()) continue;
-    const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(file.second));
     std::error_code none;
-    if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) continue;
+    if (std::filesystem::exists(file.second, none) && !std::filesystem::is_regular_file(file.second, none)) continue;
+    const std::filesystem::path path = meant_by(file.second);
     const auto [other, is_new] = known.emplace(path, &file);
     if (!is_new)
       throw Error(Code::configuration, who,

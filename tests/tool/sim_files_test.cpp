@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 using dcgn::test::contains, dcgn::test::content_of, dcgn::test::is_one_line, dcgn::test::Result, dcgn::test::run_dcgn,
     dcgn::test::scratch_folder;
@@ -75,6 +77,22 @@ TEST_F(SimFiles, NothingThatARunReadsIsWrittenOver) {
   EXPECT_EQ(content_of("graph.txt"), graph);
   EXPECT_EQ(content_of("asked.trace"), accesses);
   EXPECT_EQ(content_of("any.cfg"), config);
+}
+
+TEST_F(SimFiles, NamesOfOneFileAreFoundThroughLinks) {
+  std::filesystem::create_symlink("there.csv", scratch_folder() + "/link.csv");  // to no file yet
+  const Result r = run_dcgn("sim run mesh.toml --csv link.csv --packets there.csv");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "--packets there.csv: expected another file than --csv link.csv")) << r.err;
+  ASSERT_EQ(run_dcgn("sim run mesh.toml --csv link.csv").code, 0);
+  EXPECT_EQ(content_of("there.csv").rfind("load,", 0), 0U);
+  std::filesystem::create_symlink("around.csv", scratch_folder() + "/around.csv");
+  const Result around = run_dcgn("sim run mesh.toml --csv around.csv");
+  EXPECT_EQ(around.code, 3);
+  EXPECT_TRUE(contains(around.err, "around.csv: cannot be written")) << around.err;
+  // A pipe has no name of its own.
+  EXPECT_EQ(run_dcgn("sim run mesh.toml --csv /dev/stdout --json j.json | cat > piped.txt; test -s j.json").code, 0);
+  EXPECT_TRUE(contains(content_of("j.json"), "\"rows\""));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // dcgn sim sweep
+#include "base/text.hpp"
 #include "tool/bench_document.hpp"
 #include "tool/commands.hpp"
 #include "tool/exit_code.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -48,8 +48,7 @@ struct SimSweepArguments {
 
 double number_of(const std::string& word, const std::string& text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || !(value >= 0 && value <= 1024)) refuse_loads(text);
+  if (!base::parse(word, value) || !(value >= 0 && value <= 1024)) refuse_loads(text);
   return value;
 }
 

@@ -1,10 +1,10 @@
 // routing.table: routes of one's own, from a file.
 #include "base/input_file.hpp"
+#include "base/text.hpp"
 #include "memnet/src/config_parts.hpp"
 #include "memnet/src/fail.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 #include <vector>
@@ -24,14 +24,10 @@ class RouteFile {
     for (const Channel& channel : topology.channels()) {
       if (!channel.missing) channels_.emplace(channel.from, channel.to);
     }
-    const std::string content = base::read_configuration(file, file);
-    std::size_t at = 0;
-    while (at < content.size()) {
-      const std::size_t end = std::min(content.find('\n', at), content.size());
-      ++line_;
-      read(std::string_view(content).substr(at, end - at));
-      at = end + 1;
-    }
+    base::each_line(base::read_configuration(file, file), [this](std::string_view line, int number) {
+      line_ = number;
+      read(line);
+    });
     check();
   }
 
@@ -49,20 +45,16 @@ class RouteFile {
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) line.remove_suffix(1);
     if (line.empty() || line == "from,to,next") return;
     std::vector<int> row;
-    const char* at = line.data();
-    const char* const end = at + line.size();
-    while (true) {
-      while (at != end && *at == ' ') ++at;
+    for (std::size_t at = 0; at <= line.size();) {
+      const std::size_t end = std::min(line.find(',', at), line.size());
+      while (at < end && line[at] == ' ') ++at;
       int number = 0;
-      const auto [stop, error] = std::from_chars(at, end, number);
-      if (error != std::errc() || (stop != end && *stop != ','))
-        refuse(std::string(line), "three routers, from,to,next");
+      if (!base::parse(line.substr(at, end - at), number)) refuse(std::string(line), "three routers, from,to,next");
       if (number < 0 || number >= routers_) {
         refuse("router " + std::to_string(number), "a router from 0 to " + std::to_string(routers_ - 1));
       }
       row.push_back(number);
-      if (stop == end) break;
-      at = stop + 1;
+      at = end + 1;
     }
     if (row.size() != 3) refuse(std::string(line), "three routers, from,to,next");
     const int from = row[0];

@@ -49,4 +49,15 @@ bool parse(std::string_view text, Number& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// Calls `work(line, number)` for each line, without its end, from line 1 on.
+template <class Work>
+void each_line(std::string_view text, Work&& work) {
+  int number = 1;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    work(line, number++);
+    text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
+  }
+}
+
 }  // namespace dcgn::base

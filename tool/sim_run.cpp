@@ -33,10 +33,12 @@ struct SimRunArguments {
   SimInput input;
   JsonOption json;
   FileOption csv, links, packets, link_csv, counters;
-  std::int64_t window = 1000;
+  std::int64_t window = 0;  // as it is by default
   bool print = false;
 
   bool logs() const { return packets.given() || link_csv.given() || counters.given(); }
+  // Whether rows go to stdout, which then has no table.
+  bool quiet() const { return csv.on_stdout() || packets.on_stdout() || link_csv.on_stdout() || counters.on_stdout(); }
 };
 
 // An error's line without what it begins with.
@@ -180,7 +182,8 @@ void with_log(const Configuration& c, SimRunArguments& a, const std::function<vo
   a.packets.stream([&](std::FILE* packets) {
     a.link_csv.stream([&](std::FILE* links) {
       a.counters.stream([&](std::FILE* counters) {
-        memnet::RunLog log(c.topology, c.parameters.clock_ghz, {packets, links, counters}, a.window);
+        memnet::RunLog log(c.topology, c.parameters.clock_ghz, {packets, links, counters},
+                           a.window > 0 ? a.window : 1000);
         work(&log);
       });
     });
@@ -189,7 +192,7 @@ void with_log(const Configuration& c, SimRunArguments& a, const std::function<vo
 
 // The head comes with the results: stdout has nothing of what is refused.
 BenchDocument document_of(const Configuration& c, SimRunArguments& a) {
-  BenchDocument document("sim run", a.json, a.csv.on_stdout());
+  BenchDocument document("sim run", a.json, a.quiet());
   document["config"] = c.file;
   document["title"] = c.title;
   document["kind"] = std::string(memnet::to_string(c.kind));
@@ -412,6 +415,10 @@ int run(SimRunArguments& a) {
     throw Error(Code::configuration, "sim",
                 fmt::format("{} {}: expected a configuration without [{}]", option, file, section_of(c.kind)));
   }
+  if (a.window > 0 && !a.link_csv.given() && !a.counters.given()) {
+    throw Error(Code::configuration, "sim",
+                fmt::format("--window {}: expected --link-csv or --counters beside it", a.window));
+  }
   expect_apart(c, {{"--csv", a.csv.name},
                    {"--links", a.links.name},
                    {"--packets", a.packets.name},
@@ -465,8 +472,11 @@ void add_sim_run(CLI::App& parent, Action& chosen) {
   app->add_option("--window", a->window, "Cycles of a window of --link-csv and --counters, by default 1000")
       ->type_name("CYCLES")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  app->add_flag("--print", a->print,
-                "Print a booksim2 configuration as TOML, with what became of each key; run nothing");
+  CLI::Option* print = app->add_flag(
+      "--print", a->print, "Print a booksim2 configuration as TOML, with what became of each key; run nothing");
+  for (const char* other :
+       {"--load", "--json", "--csv", "--links", "--packets", "--link-csv", "--counters", "--window"})
+    print->excludes(other);
   app->footer(
       std::string("Examples:\n"
                   "  dcgn sim run examples/sim/mesh_8x8.toml\n"

@@ -95,4 +95,36 @@ TEST_F(SimFiles, NamesOfOneFileAreFoundThroughLinks) {
   EXPECT_TRUE(contains(content_of("j.json"), "\"rows\""));
 }
 
+TEST_F(SimFiles, RowsOnStdoutAreAlone) {
+  for (const auto& [option, begin] : {std::pair("--csv", "load,"), std::pair("--packets", "id,"),
+                                      std::pair("--link-csv", "start,"), std::pair("--counters", "{")}) {
+    SCOPED_TRACE(option);
+    const Result r = run_dcgn(std::string("sim run mesh.toml ") + option + " -");
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out.rfind(begin, 0), 0U) << r.out.substr(0, 200);
+    EXPECT_FALSE(contains(r.out, "# commit"));
+    EXPECT_FALSE(contains(r.out, "throughput    "));
+  }
+  const Result both = run_dcgn("sim run mesh.toml --packets - --link-csv -");
+  EXPECT_EQ(both.code, 2);
+  EXPECT_EQ(both.out, "");
+  const Result json = run_dcgn("sim run mesh.toml --packets - --json");
+  EXPECT_EQ(json.code, 2);
+  EXPECT_EQ(json.out, "");
+}
+
+TEST_F(SimFiles, OptionsThatWouldDoNothingAreRefused) {
+  EXPECT_TRUE(contains(run_dcgn("sim run mesh.toml --window 5").err, "--window 5: expected --link-csv or --counters"));
+  EXPECT_EQ(run_dcgn("sim run mesh.toml --window 5 --packets p.csv").code, 2);
+  for (const char* option : {"--load 0.3", "--json", "--csv x", "--links x.svg", "--packets x", "--link-csv x",
+                             "--counters x", "--window 5"}) {
+    SCOPED_TRACE(option);
+    const Result r = run_dcgn(std::string("sim run mesh.cfg --print ") + option);
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_TRUE(contains(r.err, "excludes --print")) << r.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch_folder() + "/x"));
+}
+
 }  // namespace

@@ -1,12 +1,12 @@
 #include "memnet/src/booksim.hpp"
 
+#include "base/text.hpp"
 #include "memnet/src/booksim_parts.hpp"
 #include "memnet/src/config_keys.hpp"
 #include "memnet/src/fail.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <utility>
 
 namespace dcgn::memnet {
 
@@ -14,15 +14,28 @@ namespace {
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
+// Without the blanks that part no words: those at the ends and beside = , { } ( ). Others are one blank each.
+std::string compact(std::string_view text) {
+  constexpr std::string_view alone = "=,{}()";
+  std::string made;
+  bool parted = false;
+  for (const char c : text) {
+    if (blank(c)) {
+      parted = !made.empty();
+      continue;
+    }
+    if (parted && alone.find(c) == alone.npos && alone.find(made.back()) == alone.npos) made += ' ';
+    parted = false;
+    made += c;
+  }
+  return made;
+}
+
 // Numbers are the same however they are written: 1 and 1.0.
 bool same_value(std::string_view a, std::string_view b) {
   double x = 0;
   double y = 0;
-  const auto first = std::from_chars(a.data(), a.data() + a.size(), x);
-  const auto second = std::from_chars(b.data(), b.data() + b.size(), y);
-  const bool numbers = first.ec == std::errc() && second.ec == std::errc() && first.ptr == a.data() + a.size() &&
-                       second.ptr == b.data() + b.size();
-  return numbers ? x == y : a == b;
+  return base::parse(a, x) && base::parse(b, y) ? x == y : a == b;
 }
 
 bool one_of(const std::string& value, const BooksimKey& key) {
@@ -54,11 +67,6 @@ std::vector<std::string> booksim_words(std::string_view text, std::string_view s
   return words;
 }
 
-bool booksim_whole(std::string_view text, int& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 BooksimValues::BooksimValues(const std::string& content, const std::string& file,
                              const std::vector<std::string>& settings) {
   int line = 1;
@@ -71,64 +79,62 @@ BooksimValues::BooksimValues(const std::string& content, const std::string& file
       continue;
     }
     if (c == '\n') ++line;
-    if (blank(c)) continue;
+    if (statement.empty()) {
+      if (blank(c)) continue;
+      first = line;
+    }
     if (c != ';') {
-      if (statement.empty()) first = line;
       statement += c;
       continue;
     }
-    const std::size_t equals = statement.find('=');
-    std::string place = file;
-    place.append(":").append(std::to_string(first));
-    if (equals == std::string::npos || equals == 0) {
-      place.append(": ").append(statement).append(";: expected KEY = VALUE; as in booksim2's configurations");
-      fail("configuration", place);
-    }
-    assign(place, statement.substr(0, equals), statement.substr(equals + 1));
+    assign(file + ":" + std::to_string(first), compact(statement), ";: expected KEY = VALUE; as in booksim2's");
     statement.clear();
   }
   if (!statement.empty()) {
-    fail("configuration", file + ":" + std::to_string(first) + ": " + statement + ": expected ; at the end");
+    fail("configuration", file + ":" + std::to_string(first) + ": " + compact(statement) + ": expected ; at the end");
   }
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) fail("configuration", "--set " + setting + ": expected KEY=VALUE");
-    assign("--set", setting.substr(0, equals), setting.substr(equals + 1));
-  }
+  for (const std::string& setting : settings) assign("--set", compact(setting), ": expected KEY=VALUE");
 }
 
-void BooksimValues::assign(const std::string& place, const std::string& key, const std::string& value) {
+void BooksimValues::assign(const std::string& place, const std::string& statement, const char* expected) {
+  const std::size_t equals = statement.find('=');
+  if (equals == std::string::npos || equals == 0) fail("configuration", place + ": " + statement + expected);
+  const std::string key = statement.substr(0, equals);
+  const std::string value = statement.substr(equals + 1);
   if (find_booksim_key(key) == nullptr) {
     fail("configuration", place + ": " + key + ": unknown, expected a key of booksim2");
+  }
+  if (value.find(' ') != std::string::npos) {
+    fail("configuration", place + ": " + key + " = " + value + ": expected a value without blanks, and ; behind it");
   }
   given_.insert_or_assign(key, BooksimValue{place, value});
 }
 
-std::string BooksimValues::text(std::string_view key) const {
+std::string BooksimValues::text(std::string_view key) {
+  read_.emplace(key);
   const auto at = given_.find(key);
   return at == given_.end() ? std::string(find_booksim_key(key)->fallback) : std::string(unwrapped(at->second.text));
 }
 
 int BooksimValues::whole(std::string_view key, int least, int most) {
   int value = 0;
-  if (booksim_whole(text(key), value) && value >= least && value <= most) return value;
+  if (base::parse(text(key), value) && value >= least && value <= most) return value;
   refuse(key, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return least;
 }
 
 double BooksimValues::real(std::string_view key, double least, double most) {
-  const std::string written = text(key);
   double value = 0;
-  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
-  if (error == std::errc() && end == written.data() + written.size() && value >= least && value <= most) return value;
+  if (base::parse(text(key), value) && value >= least && value <= most) return value;
   refuse(key, "a number from " + number_text(least) + " to " + number_text(most));
   return least;
 }
 
 void BooksimValues::refuse(std::string_view key, const std::string& expected) {
   const auto at = given_.find(key);
-  refused_.push_back((at == given_.end() ? "booksim2's default" : at->second.place) + ": " + std::string(key) + " = " +
-                     (at == given_.end() ? text(key) : at->second.text) + ": expected " + expected);
+  const bool given = at != given_.end();
+  refused_.push_back((given ? at->second.place : "booksim2's default") + ": " + std::string(key) + " = " +
+                     (given ? at->second.text : text(key)) + ": expected " + expected);
 }
 
 void BooksimValues::check() const {
@@ -152,13 +158,19 @@ std::string booksim_router(BooksimValues& values) {
 }
 
 std::string booksim_run(BooksimValues& values) {
+  constexpr std::int64_t most_cycles = 100000000000;  // a tenth of what run.max takes
   const std::int64_t period = values.whole("sample_period", 1, 100000000);
-  const std::int64_t warmup = period * values.whole("warmup_periods", 0, 1000);
+  const std::int64_t periods = values.whole("warmup_periods", 0, 1000);
+  const std::int64_t warmup = period * periods;
+  if (warmup + 3 * period > most_cycles) {
+    values.refuse("sample_period", "at most " + std::to_string(most_cycles / (periods + 3)) +
+                                       " with warmup_periods = " + std::to_string(periods));
+  }
   const double limit = values.real("latency_thres", -1, 1e9);
   std::string toml = "[run]\nseed = " + std::to_string(values.whole("seed", 0, 2147483647)) + "\n";
   toml += "warmup = " + std::to_string(warmup) + "\nmeasure = " + std::to_string(3 * period) + "\n";
   toml += "max = " + std::to_string(std::max<std::int64_t>(1000000, 10 * (warmup + 3 * period))) + "\n";
-  toml += "latency_limit = " + number_text(limit > 0 ? limit : 1e9) + "\n";
+  toml += "latency_limit = " + number_text(limit > 0 ? std::max(limit, 1e-3) : 1e9) + "\n";
   return toml;
 }
 
@@ -179,14 +191,18 @@ BooksimConfiguration read_booksim(const std::string& content, const std::string&
   const BooksimNetwork network = booksim_network(values);
   BooksimConfiguration made;
   made.toml = network.toml + booksim_router(values);
-  made.network_file = network.network_file;
+  made.network_file = network.file;
   if (network.nodes > 0) made.toml += booksim_traffic(values, network);
   made.toml += booksim_run(values);
   values.check();
   for (const auto& [name, value] : values.given()) {
     const BooksimKey& key = *find_booksim_key(name);
-    const bool taken = key.use == BooksimUse::taken || key.use == BooksimUse::fixed;
-    made.notes.push_back({value.place, name, value.text, taken, std::string(taken ? "" : key.reason)});
+    const bool taken = key.use != BooksimUse::ignored && values.has_read(name);
+    std::string reason = taken ? "" : std::string(key.reason);
+    if (!taken && reason.empty()) {
+      reason = "means nothing with topology = " + values.text("topology") + ", traffic = " + values.text("traffic");
+    }
+    made.notes.push_back({value.place, name, value.text, taken, std::move(reason)});
   }
   return made;
 }

@@ -1,5 +1,6 @@
 // Topologies and routing functions of booksim2.
 #include "base/input_file.hpp"
+#include "base/text.hpp"
 #include "memnet/src/booksim_parts.hpp"
 #include "memnet/src/fail.hpp"
 
@@ -94,14 +95,10 @@ struct AnyLink {
 class AnyNetwork {
  public:
   explicit AnyNetwork(const std::string& file) : file_(file) {
-    const std::string content = base::read_configuration(file, file);
-    std::size_t at = 0;
-    while (at < content.size()) {
-      const std::size_t end = std::min(content.find('\n', at), content.size());
-      ++line_;
-      read(booksim_words(std::string_view(content).substr(at, end - at), " \t\r"));
-      at = end + 1;
-    }
+    base::each_line(base::read_configuration(file, file), [this](std::string_view line, int number) {
+      line_ = number;
+      read(booksim_words(line, " \t\r"));
+    });
     for (const auto& [ends, link] : links_) {
       const AnyLink& back = links_.at({ends.second, ends.first});
       if (back.latency == link.latency) continue;
@@ -148,7 +145,7 @@ class AnyNetwork {
   int number(const std::vector<std::string>& words, std::size_t i, int least) const {
     int value = 0;
     if (i >= words.size()) refuse("the line ends", "a number");
-    if (!booksim_whole(words[i], value) || value < least || value > most_nodes) {
+    if (!base::parse(words[i], value) || value < least || value > most_nodes) {
       refuse(words[i], "a number from " + std::to_string(least) + " to " + std::to_string(most_nodes));
     }
     return value;
@@ -226,6 +223,9 @@ void read_grid(BooksimValues& values, BooksimNetwork& made, const std::string& t
   if (!mesh && noc && xr > 3) values.refuse("xr", "at most 3 with use_noc_latency: nodes here are a cycle away");
   const int columns = mesh ? k : values.whole("x", 1, most_nodes);
   if (!mesh && columns != k) values.refuse("x", "k, which is " + std::to_string(k));
+  // booksim2 stops where x and y differ; of a file without y its default is not held against it.
+  if (!mesh && values.given().count("y") > 0 && values.whole("y", 1, most_nodes) != columns)
+    values.refuse("y", "x, which is " + std::to_string(columns));
   if (routers > most_nodes / c) values.refuse("c", "at most " + std::to_string(most_nodes) + " nodes");
   if (xr * yr != c || columns != k || routers > most_nodes / c) return;
   made.nodes = routers * c;
@@ -258,7 +258,7 @@ BooksimNetwork booksim_network(BooksimValues& values) {
     }
     const AnyNetwork network(file);
     made.nodes = network.nodes();
-    made.network_file = file;
+    made.file = file;
     made.toml += network.toml() + routing_of(values, topology);
     return made;
   }

@@ -4,6 +4,7 @@
 #include "memnet/src/booksim.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,8 @@ namespace dcgn::memnet {
 
 enum class BooksimUse : std::uint8_t {
   taken,
-  fixed,       // taken if it is one of the values that mean what this simulator does
-  ignored,     // changes no result
-  read_write,  // ignored without use_read_write, and that is fixed
+  fixed,    // taken if it is one of the values that mean what this simulator does
+  ignored,  // changes no result
 };
 
 struct BooksimKey {
@@ -38,7 +38,9 @@ class BooksimValues {
   BooksimValues(const std::string& content, const std::string& file, const std::vector<std::string>& settings);
 
   const std::map<std::string, BooksimValue, std::less<>>& given() const { return given_; }
-  std::string text(std::string_view key) const;
+  std::string text(std::string_view key);
+  // Whether anything has asked for the key.
+  bool has_read(std::string_view key) const { return read_.find(key) != read_.end(); }
   // Notes a refusal where the value is none, and returns `least`. A value in braces is the one in them.
   int whole(std::string_view key, int least, int most);
   double real(std::string_view key, double least, double most);
@@ -48,16 +50,18 @@ class BooksimValues {
   void check() const;
 
  private:
-  void assign(const std::string& place, const std::string& key, const std::string& value);
+  // `statement`: "KEY=VALUE"; `expected` follows it in the error where it is none.
+  void assign(const std::string& place, const std::string& statement, const char* expected);
 
   std::map<std::string, BooksimValue, std::less<>> given_;
+  std::set<std::string, std::less<>> read_;
   std::vector<std::string> refused_;
 };
 
 // [topology] and what of [routing] and [router] goes with it.
 struct BooksimNetwork {
   std::string toml;  // [topology] and [routing]
-  std::string network_file;
+  std::string file;  // of anynet
   int nodes = 0;
   bool plain_grid = false;     // a mesh or torus with a node a router
   std::vector<int> terminals;  // by booksim2's node: ours; empty where they are the same
@@ -69,6 +73,5 @@ std::string booksim_traffic(BooksimValues& values, const BooksimNetwork& network
 
 // The words of a text between separators, without blanks.
 std::vector<std::string> booksim_words(std::string_view text, std::string_view separators);
-bool booksim_whole(std::string_view text, int& value);
 
 }  // namespace dcgn::memnet

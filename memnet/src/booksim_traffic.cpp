@@ -1,9 +1,14 @@
 // Traffic patterns of booksim2: those that mean the same here by name, the others by the weights of all pairs.
+#include "base/text.hpp"
 #include "memnet/src/booksim_parts.hpp"
 #include "memnet/src/config_keys.hpp"
+#include "memnet/src/topology.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace dcgn::memnet {
@@ -12,46 +17,49 @@ namespace {
 
 constexpr int most_weighed = 1024;
 
-// A pattern's name, and the lists of numbers that follow it: hotspot({1,2},{3,4}).
+// A pattern's name, and the numbers that follow it, a list for each argument: hotspot({1,2},{3,4}), tornado(8,2).
 struct BooksimPattern {
   std::string name;
   std::vector<std::vector<int>> lists;
-  bool valid = true;
 };
 
-BooksimPattern pattern_of(const std::string& text) {
-  BooksimPattern made;
+// What a pattern takes: so many arguments at most, of one number each or of several.
+struct BooksimPatternKind {
+  std::string_view name;
+  std::size_t arguments = 0;
+  bool several = false;
+};
+constexpr std::array pattern_kinds = {
+    BooksimPatternKind{"uniform"},          BooksimPatternKind{"transpose"},
+    BooksimPatternKind{"bitcomp"},          BooksimPatternKind{"bitrev"},
+    BooksimPatternKind{"shuffle"},          BooksimPatternKind{"tornado", 3},
+    BooksimPatternKind{"neighbor", 3},      BooksimPatternKind{"diagonal"},
+    BooksimPatternKind{"asymmetric"},       BooksimPatternKind{"bad_dragon", 2},
+    BooksimPatternKind{"badperm_yarc", 3},  BooksimPatternKind{"background", 1, true},
+    BooksimPatternKind{"hotspot", 2, true},
+};
+
+// Nothing where the text is none.
+std::optional<BooksimPattern> pattern_of(const std::string& text) {
   const std::size_t open = text.find('(');
-  made.name = text.substr(0, open);
+  BooksimPattern made{text.substr(0, open), {}};
   if (open == std::string::npos) return made;
-  if (text.back() != ')') return {made.name, {}, false};
-  int depth = 0;
-  std::string word;
-  std::vector<int> list;
-  const auto take = [&] {
-    int value = 0;
-    if (word.empty()) return;
-    made.valid = made.valid && booksim_whole(word, value);
-    list.push_back(value);
-    word.clear();
-  };
-  for (std::size_t i = open + 1; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool last = i + 1 == text.size();
-    if (c == '{') {
-      ++depth;
-    } else if (c == '}') {
-      --depth;
-    } else if (c == ',' || last) {
-      take();
-      if (depth != 0 && !last) continue;
-      made.valid = made.valid && !list.empty();
-      made.lists.push_back(std::exchange(list, {}));
-    } else {
-      word += c;
+  if (text.back() != ')') return std::nullopt;
+  const std::string_view all = std::string_view(text).substr(0, text.size() - 1);
+  for (std::size_t at = open + 1; at <= all.size(); ++at) {  // from one comma to the next
+    const bool braces = at < all.size() && all[at] == '{';
+    const std::size_t close = braces ? all.find('}', at) : std::string_view::npos;
+    if (braces && close == std::string_view::npos) return std::nullopt;
+    const std::size_t end = std::min(all.find(',', braces ? close : at), all.size());
+    if (braces && end != close + 1) return std::nullopt;
+    std::vector<int> list;
+    for (const std::string& word : booksim_words(all.substr(at + braces, (braces ? close : end) - at - braces), ",")) {
+      if (!base::parse(word, list.emplace_back())) return std::nullopt;
     }
+    if (list.empty()) return std::nullopt;
+    made.lists.push_back(std::move(list));
+    at = end;
   }
-  made.valid = made.valid && depth == 0;
   return made;
 }
 
@@ -63,12 +71,14 @@ class BooksimTraffic {
   BooksimTraffic(BooksimValues& values, const BooksimNetwork& network) : values_(values), network_(network) {}
 
   std::string toml() {
-    const BooksimPattern pattern = pattern_of(values_.text("traffic"));
-    const std::string& name = pattern.name;
-    if (!pattern.valid) {
+    const std::optional<BooksimPattern> read = pattern_of(values_.text("traffic"));
+    if (!read) {
       values_.refuse("traffic", "a pattern, or a pattern with whole numbers, as in hotspot({1,2},{1,1})");
       return {};
     }
+    const BooksimPattern& pattern = *read;
+    const std::string& name = pattern.name;
+    if (!check_arguments(pattern)) return {};
     if (name == "uniform") return "pattern = \"uniform\"\n";
     if (!set_digits(pattern)) return {};
     if (network_.plain_grid && pattern.lists.empty()) {
@@ -79,7 +89,7 @@ class BooksimTraffic {
       if (name == "neighbor") return "pattern = \"neighbour\"\n";
       if (name == "transpose" && shift() > 0) return "pattern = \"transpose\"\n";
     }
-    if (name == "hotspot" && equal_rates(pattern)) return hotspots(pattern);
+    if (name == "hotspot" && equal_shares(pattern)) return hotspots(pattern);
     if (network_.nodes > most_weighed) {
       values_.refuse("traffic", "uniform, or a network of at most " + std::to_string(most_weighed) +
                                     " nodes, whose pairs are weighed one by one");
@@ -96,6 +106,37 @@ class BooksimTraffic {
     int bits = 0;
     while ((1 << bits) < network_.nodes) ++bits;
     return power_of_two() && bits % 2 == 0 ? bits / 2 : 0;
+  }
+
+  // Notes a refusal of a name that is not here, and of arguments that the pattern does not take.
+  bool check_arguments(const BooksimPattern& pattern) {
+    const auto kind = std::find_if(pattern_kinds.begin(), pattern_kinds.end(),
+                                   [&](const BooksimPatternKind& one) { return one.name == pattern.name; });
+    const auto refuse = [this](const std::string& expected) {
+      values_.refuse("traffic", expected);
+      return false;
+    };
+    if (kind == pattern_kinds.end()) {
+      std::string names;
+      for (const BooksimPatternKind& one : pattern_kinds) names += (names.empty() ? "" : ", ") + std::string(one.name);
+      return refuse("one of " + names + ": other ones have no counterpart here");
+    }
+    if (pattern.lists.size() > kind->arguments) {
+      return refuse(pattern.name + " with at most " + counted(static_cast<int>(kind->arguments), "argument"));
+    }
+    for (const std::vector<int>& list : pattern.lists) {
+      if (!kind->several && list.size() > 1) return refuse("one number for each argument of " + pattern.name);
+    }
+    if (!kind->several) return true;
+    if (pattern.lists.empty()) return refuse("nodes by number, as in " + pattern.name + "({1,2})");
+    if (!are_nodes(pattern.lists[0])) return false;
+    if (pattern.lists.size() < 2) return true;
+    const std::vector<int>& rates = pattern.lists[1];
+    if (rates.size() > pattern.lists[0].size()) return refuse("at most a rate for each hotspot");
+    if (*std::min_element(rates.begin(), rates.end()) >= 0 && *std::max_element(rates.begin(), rates.end()) > 0) {
+      return true;
+    }
+    return refuse("rates of 0 or more, and one above 0");
   }
 
   // The k, n and xr of tornado, neighbor and the bad patterns.
@@ -115,12 +156,19 @@ class BooksimTraffic {
     } else {
       k_ *= argument(2, "xr");
     }
+    if (pattern.name == "bad_dragon" && 2LL * k_ * k_ > network_.nodes) {
+      values_.refuse("traffic", "groups of at most " + std::to_string(network_.nodes) + " nodes: 2 * k^2 of them");
+      return false;
+    }
     if (k_ > 0 && n_ > 0 && std::pow(k_, n_) <= network_.nodes) return true;
     values_.refuse("traffic", "digits that the " + std::to_string(network_.nodes) + " nodes have: (k * xr)^n of them");
     return false;
   }
 
-  static bool equal_rates(const BooksimPattern& pattern) {
+  // Of hotspots, each of which is there once.
+  static bool equal_shares(const BooksimPattern& pattern) {
+    const std::vector<int>& spots = pattern.lists[0];
+    if (std::set<int>(spots.begin(), spots.end()).size() < spots.size()) return false;
     if (pattern.lists.size() < 2) return true;
     const std::vector<int>& rates = pattern.lists[1];
     return std::all_of(rates.begin(), rates.end(), [&](int rate) { return rate == rates.front() && rate > 0; });
@@ -138,11 +186,6 @@ class BooksimTraffic {
   }
 
   std::string hotspots(const BooksimPattern& pattern) {
-    if (pattern.lists.empty()) {
-      values_.refuse("traffic", "hotspots by number: a random one is booksim2's own");
-      return {};
-    }
-    if (!are_nodes(pattern.lists[0])) return {};
     std::string text;
     for (const int node : pattern.lists[0]) text += (text.empty() ? "" : ", ") + std::to_string(terminal(node));
     return "pattern = \"hotspot\"\nhotspots = [" + text + "]\nhotspot_fraction = 1\n";
@@ -188,14 +231,14 @@ class BooksimTraffic {
     if (name == "badperm_yarc") {
       for (int i = 0; i < k_; ++i) all.emplace_back(i * k_ + node / k_, 1);
     }
-    if (name == "background" && !pattern.lists.empty()) {
+    if (name == "background") {
       const std::vector<int>& out = pattern.lists[0];
       for (int i = 0; i < nodes; ++i) {
         if (std::find(out.begin(), out.end(), i) == out.end()) all.emplace_back(i, 1);
       }
     }
     if (name == "hotspot") {
-      const std::vector<int>& rates = pattern.lists[1];
+      const std::vector<int> rates = pattern.lists.size() > 1 ? pattern.lists[1] : std::vector<int>{1};
       for (std::size_t i = 0; i < pattern.lists[0].size(); ++i) {
         all.emplace_back(pattern.lists[0][i], i < rates.size() ? rates[i] : rates.back());
       }
@@ -209,9 +252,7 @@ class BooksimTraffic {
     for (int node = 0; node < network_.nodes; ++node) {
       const Shares all = shares(pattern, node);
       if (all.empty()) {
-        values_.refuse("traffic", "a pattern that is here and that " + std::to_string(nodes) +
-                                      " nodes have: uniform, transpose, bitcomp, bitrev, shuffle, tornado, neighbor, "
-                                      "diagonal, asymmetric, bad_dragon, badperm_yarc, background, hotspot");
+        values_.refuse("traffic", "a pattern that " + std::to_string(nodes) + " nodes have");
         return {};
       }
       for (const auto& [to, weight] : all) {

@@ -85,12 +85,82 @@ TEST(Booksim, EveryKeyIsTakenIgnoredOrRefusedByName) {
   EXPECT_EQ(mistake_in_booksim(booksim_mesh + "internal_speedup = 2.0;", {"internal_speedup=1"}), "no error");
   EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh + "nun_vcs = 8;"), "net.cfg:5: nun_vcs: unknown"));
   EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh + "num_vcs = 8"), "net.cfg:5: num_vcs=8: expected ; at the end"));
-  EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh + "num_vcs 8;"), "net.cfg:5: num_vcs8;: expected KEY = VALUE;"));
+  EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh + "num_vcs 8;"), "net.cfg:5: num_vcs 8;: expected KEY = VALUE;"));
   EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh, {"use_read_write=1"}), "--set: use_read_write = 1: expected 0"));
   EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh, {"routing_function=romm"}),
                   "--set: routing_function = romm: expected one of dim_order, dor, valiant with topology = mesh"));
   EXPECT_TRUE(has(mistake_in_booksim("topology = qtree;"), "net.cfg:1: topology = qtree: expected one of anynet, "));
   EXPECT_TRUE(has(mistake_in_booksim(booksim_mesh, {"traffic=randperm"}), "--set: traffic = randperm: expected"));
+}
+
+TEST(Booksim, BlanksWithinAValueAreRefused) {
+  EXPECT_TRUE(
+      has(mistake_in_booksim("topology = mesh;\nk = 1 6;"), "net.cfg:2: k = 1 6: expected a value without blanks"));
+  EXPECT_TRUE(has(mistake_in_booksim("k = 1 // of\n6;"), "net.cfg:1: k = 1 6: expected"));
+  EXPECT_TRUE(has(mistake_in_booksim("k = 8\nn = 2;"), "net.cfg:1: k = 8 n=2: expected"));
+  EXPECT_TRUE(has(mistake_in_booksim("num vcs = 8;"), "net.cfg:1: num vcs: unknown"));
+  EXPECT_TRUE(
+      has(mistake_in_booksim(booksim_mesh, {"traffic=hotspot({1 2})"}), "--set: traffic = hotspot({1 2}): expected"));
+  EXPECT_TRUE(
+      has(mistake_in_booksim(booksim_mesh, {"traffic=hotspot({1} {2})"}), "--set: traffic = hotspot({1}{2}): "));
+  EXPECT_EQ(read_booksim(booksim_mesh, "net.cfg", {" k =\t4 ", "traffic = hotspot( {1, 2} )"}).toml,
+            read_booksim(booksim_mesh + "k=4;traffic=hotspot({1,2});", "net.cfg").toml);
+}
+
+// What is given and has no part in the network or its traffic is not said to be taken.
+TEST(Booksim, KeysThatNothingReadsAreIgnored) {
+  const auto ignored = [](const std::string& text) {
+    std::string keys;
+    for (const BooksimNote& note : read_booksim(text, "net.cfg").notes) {
+      if (note.taken) continue;
+      EXPECT_TRUE(has(note.reason, "means nothing with topology = ")) << note.reason;
+      keys += note.key + " ";
+    }
+    return keys;
+  };
+  EXPECT_EQ(ignored(booksim_mesh + "c = 4; x = 2; xr = 2; network_file = none; use_noc_latency = 0;"),
+            "c network_file x xr ");
+  EXPECT_EQ(ignored(booksim_mesh + "traffic = tornado; xr = 1;"), "");
+  const std::string flat = "topology = flatfly; k = 4; n = 2; x = 4; routing_function = ran_min; ";
+  EXPECT_EQ(ignored(flat + "y = 4; c = 1; xr = 1; yr = 1;"), "");
+  EXPECT_TRUE(has(mistake_in_booksim(flat + "y = 8;"), "net.cfg:1: y = 8: expected x, which is 4"));
+  EXPECT_EQ(ignored("topology = fly; k = 2; n = 3; c = 1; routing_function = dest_tag;"), "c ");
+}
+
+TEST(Booksim, PatternsTakeTheirArgumentsAndNoMore) {
+  const auto refused = [](const std::string& traffic, const std::string& why) {
+    const std::string text =
+        mistake_in_booksim("topology = mesh; k = 4; routing_function = dor;", {"traffic=" + traffic});
+    EXPECT_TRUE(has(text, "--set: traffic = " + traffic + ": expected " + why)) << text;
+  };
+  refused("uniform(3)", "uniform with at most 0 arguments");
+  refused("tornado(4,2,1,1)", "tornado with at most 3 arguments");
+  refused("tornado({4,2})", "one number for each argument of tornado");
+  refused("background({1},{2})", "background with at most 1 argument");
+  refused("background({1,16})", "nodes from 0 to 15");
+  refused("background", "nodes by number");
+  refused("bad_dragon(4)", "groups of at most 16 nodes");
+  refused("hotspot({-1})", "nodes from 0 to 15");
+  refused("hotspot({1,2},{1,2,3})", "at most a rate for each hotspot");
+  refused("hotspot({1,2},{-1,2})", "rates of 0 or more");
+  refused("hotspot({1,2},{0})", "rates of 0 or more");
+  refused("hotspot({1,2)", "a pattern");
+  refused("hotspot()", "a pattern");
+  refused("foo", "one of uniform, ");
+}
+
+// A node that is named twice is drawn twice as often.
+TEST(Booksim, HotspotsMayBeNamedTwice) {
+  const Configuration c = parsed_booksim(booksim_mesh + "traffic = hotspot({1,2,1});");
+  EXPECT_DOUBLE_EQ(Destinations(c.topology, c.traffic).share(0, 1), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(Destinations(c.topology, c.traffic).share(0, 2), 1.0 / 3);
+}
+
+TEST(Booksim, TooManyCyclesAreRefusedByTheKeysOfTheFile) {
+  const std::string text = mistake_in_booksim(booksim_mesh + "sample_period = 100000000;\nwarmup_periods = 1000;");
+  EXPECT_TRUE(has(text, "net.cfg:5: sample_period = 100000000: expected at most 99700897 with warmup_periods = 1000"))
+      << text;
+  parsed_booksim(booksim_mesh + "sample_period = 99700897; warmup_periods = 1000; latency_thres = 1e-9;");
 }
 
 TEST(Booksim, ChannelsOfATorusAreTwoCyclesUnlessTheFileSaysNot) {

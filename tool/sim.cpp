@@ -1,22 +1,11 @@
 #include "tool/sim.hpp"
 
-#include "base/input_file.hpp"
 #include "tool/bench_python.hpp"
 #include "tool/exit_code.hpp"
 
 #include <fmt/format.h>
 
 namespace dcgn::tool {
-
-namespace {
-
-// Keys of this simulator have a section; those of booksim2 have none.
-bool is_own(const std::string& setting) {
-  const std::string key = setting.substr(0, setting.find('='));
-  return key == "title" || key.find('.') != std::string::npos;
-}
-
-}  // namespace
 
 void SimInput::add_to(CLI::App& app, bool with_load) {
   app.add_option("CONFIG", config,
@@ -34,11 +23,11 @@ void SimInput::add_to(CLI::App& app, bool with_load) {
 
 memnet::Configuration SimInput::read() const {
   std::vector<std::string> all = settings;
-  if (load.empty()) return load_configuration(all);
+  if (load.empty()) return load_configuration(config, all);
   all.push_back("traffic.load=" + load);
   const std::string place = "--load " + load;
   try {
-    memnet::Configuration made = load_configuration(all);
+    memnet::Configuration made = load_configuration(config, all);
     made.places["traffic.load"] = place;
     return made;
   } catch (const Error& error) {
@@ -51,27 +40,9 @@ memnet::Configuration SimInput::read() const {
   }
 }
 
-memnet::BooksimConfiguration SimInput::read_booksim() const {
-  std::vector<std::string> its;
-  for (const std::string& setting : settings) {
-    if (!is_own(setting)) its.push_back(setting);
-  }
-  return memnet::read_booksim(base::read_configuration(config, config), config, its);
-}
-
-memnet::Configuration SimInput::load_configuration(const std::vector<std::string>& all) const {
-  if (!memnet::is_booksim(config)) return memnet::load_configuration(config, all);
-  const memnet::BooksimConfiguration booksim = read_booksim();
-  for (const memnet::BooksimNote& note : booksim.notes) {
-    if (note.taken) continue;
-    fmt::print(stderr, "dcgn: {}: {} = {}: ignored: {}\n", note.place, note.key, note.value, note.reason);
-  }
-  std::vector<std::string> own;
-  for (const std::string& setting : all) {
-    if (is_own(setting)) own.push_back(setting);
-  }
-  memnet::Configuration made = memnet::parse_configuration(booksim.toml, config, own, false);
-  if (!booksim.network_file.empty()) made.files.emplace_back("network_file", booksim.network_file);
+memnet::Configuration load_configuration(const std::string& file, const std::vector<std::string>& settings) {
+  memnet::Configuration made = memnet::load_configuration(file, settings);
+  for (const std::string& one : made.ignored) fmt::print(stderr, "dcgn: {}\n", one);
   return made;
 }
 

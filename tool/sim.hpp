@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/output_file.hpp"
-#include "memnet/src/booksim.hpp"
 #include "memnet/src/config.hpp"
 #include "memnet/src/report.hpp"
 #include "tool/values.hpp"
@@ -28,12 +27,10 @@ struct SimInput {
   void add_to(CLI::App& app, bool with_load);
   // Throws Error(configuration) with file, line and key; Error(io).
   memnet::Configuration read() const;
-  // Of a booksim2 configuration, with the settings that are booksim2's. Throws as memnet::read_booksim().
-  memnet::BooksimConfiguration read_booksim() const;
-
- private:
-  memnet::Configuration load_configuration(const std::vector<std::string>& all) const;
 };
+
+// memnet::load_configuration(), with a line on stderr for each key of a booksim2 configuration that is ignored.
+memnet::Configuration load_configuration(const std::string& file, const std::vector<std::string>& settings);
 
 // An option that names a file, which is known to be writable before the work; - is stdout.
 struct FileOption {

@@ -1,4 +1,5 @@
 // dcgn sim run
+#include "memnet/src/booksim.hpp"
 #include "memnet/src/picture.hpp"
 #include "memnet/src/run_log.hpp"
 #include "memnet/src/trace.hpp"
@@ -392,7 +393,13 @@ int print_configuration(const SimRunArguments& a) {
     throw Error(Code::configuration, "sim",
                 fmt::format("--print {}: expected a booksim2 configuration, whose name ends in .cfg", a.input.config));
   }
-  const memnet::BooksimConfiguration made = a.input.read_booksim();
+  const memnet::BooksimConfiguration made = memnet::load_booksim(a.input.config, a.input.settings);
+  if (!made.own.empty()) {
+    throw Error(Code::configuration, "sim",
+                fmt::format("--print --set {}: expected a key of booksim2; set others when what is printed runs",
+                            made.own.front()));
+  }
+  memnet::parse_configuration(made.toml, a.input.config, {}, false);  // that it is one
   fmt::print("# {}\n", a.input.config);
   for (const memnet::BooksimNote& note : made.notes) {
     fmt::print("#   {} = {}: {}\n", note.key, note.value, note.taken ? "taken" : "ignored: " + note.reason);

@@ -1,4 +1,5 @@
 // dcgn sim topo, dcgn sim keys
+#include "memnet/src/booksim.hpp"
 #include "memnet/src/config_keys.hpp"
 #include "memnet/src/picture.hpp"
 #include "memnet/src/routing.hpp"
@@ -47,9 +48,9 @@ Configuration read_topology(const TopoArguments& a) {
   if (a.what.substr(0, a.what.find(':')) == "graph" && !std::filesystem::exists(a.what))
     throw Error(Code::configuration, "sim", fmt::format("{}: a graph has no short form, expected a TOML file", a.what));
   if (a.what.find(':') != std::string::npos && a.what.find('/') == std::string::npos &&
-      a.what.find(".toml") == std::string::npos)
+      a.what.find(".toml") == std::string::npos && !memnet::is_booksim(a.what))
     throw Error(Code::configuration, "sim", fmt::format("{}: expected a TOML file, or one of {}", a.what, short_forms));
-  return memnet::load_configuration(a.what, a.settings);
+  return load_configuration(a.what, a.settings);
 }
 
 nlohmann::ordered_json graph_of(const Topology& topology) {
@@ -180,7 +181,7 @@ void add_sim_topo(CLI::App& parent, Action& chosen) {
   CLI::App* app = parent.add_subcommand(
       "topo",
       std::string("What a topology is: routers, channels, terminals, diameter, mean hops, bisection; and a picture\n\n"
-                  "Of a TOML file, or of a topology in short:\n") +
+                  "Of a TOML file, a booksim2 configuration (FILE.cfg), or a topology in short:\n") +
           "mesh:8x8, torus:4x4x4, flattened_butterfly:4x4:4 (nodes a router), dragonfly:P,A,H,\n"
           "fat_tree:ARITY,LEVELS, butterfly:ARITY,LEVELS, pcie_tree:GPUS,PER_SWITCH,\n"
           "nvlink_switch:GPUS,PLANES,LINKS; sFBFLY:GPUS,CPUS,HMCS (of a cluster) and so dDFLY, dFBFLY,\n"

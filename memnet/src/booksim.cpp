@@ -1,5 +1,6 @@
 #include "memnet/src/booksim.hpp"
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "memnet/src/booksim_parts.hpp"
 #include "memnet/src/config_keys.hpp"
@@ -29,6 +30,12 @@ std::string compact(std::string_view text) {
     made += c;
   }
   return made;
+}
+
+// Keys of this simulator have a section; those of booksim2 have none.
+bool is_own(const std::string& setting) {
+  const std::string key = compact(setting.substr(0, setting.find('=')));
+  return key == "title" || key.find('.') != std::string::npos;
 }
 
 // Numbers are the same however they are written: 1 and 1.0.
@@ -204,6 +211,15 @@ BooksimConfiguration read_booksim(const std::string& content, const std::string&
     }
     made.notes.push_back({value.place, name, value.text, taken, std::move(reason)});
   }
+  return made;
+}
+
+BooksimConfiguration load_booksim(const std::string& file, const std::vector<std::string>& settings) {
+  std::vector<std::string> own;
+  std::vector<std::string> its;
+  for (const std::string& setting : settings) (is_own(setting) ? own : its).push_back(setting);
+  BooksimConfiguration made = read_booksim(base::read_configuration(file, file), file, its);
+  made.own = std::move(own);
   return made;
 }
 

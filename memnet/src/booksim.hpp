@@ -21,6 +21,7 @@ struct BooksimConfiguration {
   std::string toml;          // for parse_configuration()
   std::string network_file;  // of anynet; else empty
   std::vector<BooksimNote> notes;
+  std::vector<std::string> own;  // of load_booksim(): settings that are this simulator's, for parse_configuration()
 };
 
 // Reads `key = value;` statements; keys that are not there have booksim2's defaults. `settings`: "key=value", which
@@ -29,6 +30,10 @@ struct BooksimConfiguration {
 // each "FILE:LINE: KEY = VALUE: expected ..."; Error(io) where the network_file cannot be read.
 BooksimConfiguration read_booksim(const std::string& content, const std::string& file,
                                   const std::vector<std::string>& settings = {});
+
+// The same of a file, with settings of both: keys of this simulator have a section, or are `title`. Throws Error(io)
+// where the file cannot be read.
+BooksimConfiguration load_booksim(const std::string& file, const std::vector<std::string>& settings = {});
 
 // Whether a configuration's name is that of a booksim2 one: it ends in .cfg.
 bool is_booksim(std::string_view file);

@@ -67,6 +67,8 @@ struct Configuration {
   std::map<std::string, std::string, std::less<>> places;
   // Files that the run reads or, by requests.record, writes: by the key that names each.
   std::vector<std::pair<std::string, std::string>> files;
+  // Of a booksim2 configuration: "FILE:LINE: KEY = VALUE: ignored: why" of each key that changes nothing.
+  std::vector<std::string> ignored;
 
   // The requesters of a closed loop, at their start. Throws Error(io) where a trace cannot be read, and
   // Error(configuration) where it is none of accesses or has more sources than there are requesters.
@@ -79,6 +81,7 @@ struct Configuration {
   Error explain(const Error& error) const;
 };
 
+// A file whose name ends in .cfg is one of booksim2, and settings may be booksim2's as well: see read_booksim().
 // Throws Error(io) where the file cannot be read; Error(configuration) "FILE:LINE: KEY = VALUE: expected ..." for an
 // unknown key, a wrong type or unit, a value out of range, one that means nothing for the kind of run, terminals that
 // cannot reach each other. What needs the whole network, as a deadlock, is found when it is run: see explain().

@@ -4,6 +4,7 @@
 #include "memnet/src/simulation.hpp"
 
 #include <dcgn/error.hpp>
+#include <dcgn/simulated_network.hpp>
 
 #include <gtest/gtest.h>
 
@@ -161,6 +162,18 @@ TEST(Booksim, TooManyCyclesAreRefusedByTheKeysOfTheFile) {
   EXPECT_TRUE(has(text, "net.cfg:5: sample_period = 100000000: expected at most 99700897 with warmup_periods = 1000"))
       << text;
   parsed_booksim(booksim_mesh + "sample_period = 99700897; warmup_periods = 1000; latency_thres = 1e-9;");
+}
+
+// By whatever loads configurations; with settings of both simulators.
+TEST(Booksim, FilesAreLoadedByTheirName) {
+  const std::string file = testing::TempDir() + "booksim_loaded.cfg";
+  std::ofstream(file) << booksim_mesh << "alloc_iters = 2;";
+  const Configuration c = load_configuration(file, {"k=4", "router.stages=2"});
+  EXPECT_EQ(c.topology.terminals().size(), 16U);
+  EXPECT_EQ(c.parameters.stages, 2);
+  ASSERT_EQ(c.ignored.size(), 1U);
+  EXPECT_EQ(c.ignored[0].rfind(file + ":5: alloc_iters = 2: ignored: ", 0), 0U) << c.ignored[0];
+  EXPECT_EQ(SimulatedNetwork::load(file, {"n=1"}).terminals(), 8);
 }
 
 TEST(Booksim, ChannelsOfATorusAreTwoCyclesUnlessTheFileSaysNot) {

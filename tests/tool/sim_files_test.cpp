@@ -125,6 +125,20 @@ TEST_F(SimFiles, OptionsThatWouldDoNothingAreRefused) {
     EXPECT_TRUE(contains(r.err, "excludes --print")) << r.err;
   }
   EXPECT_FALSE(std::filesystem::exists(scratch_folder() + "/x"));
+  const Result own = run_dcgn("sim run mesh.cfg --print --set num_vcs=4 --set router.stages=2");
+  EXPECT_EQ(own.code, 2);
+  EXPECT_TRUE(contains(own.err, "--print --set router.stages=2: expected a key of booksim2")) << own.err;
+  // Nothing is printed that would not run.
+  const Result none = run_dcgn("sim run mesh.cfg --print --set 'traffic=tornado' --set k=1");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.out, "");
+}
+
+TEST_F(SimFiles, TopologiesOfBooksimAreSummedUp) {
+  const Result r = run_dcgn("sim topo mesh.cfg --set alloc_iters=2 --csv -");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(contains(r.out, "\n4x4 mesh,16,24,0,16,16,5,6,")) << r.out;
+  EXPECT_TRUE(contains(r.err, "dcgn: --set: alloc_iters = 2: ignored: ")) << r.err;
 }
 
 }  // namespace

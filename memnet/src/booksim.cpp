@@ -192,7 +192,7 @@ BooksimConfiguration read_booksim(const std::string& content, const std::string&
     if (key.use != BooksimUse::fixed || one_of(values.text(key.name), key)) continue;
     std::string expected;
     for (const std::string& word : booksim_words(key.same, "|")) expected += " or " + word;
-    values.refuse(key.name, (key.fallback.empty() ? "none" : std::string(key.fallback)) + expected + ": " +
+    values.refuse(key.name, (key.fallback.empty() ? "nothing" : std::string(key.fallback)) + expected + ": " +
                                 std::string(key.reason));
   }
   const BooksimNetwork network = booksim_network(values);

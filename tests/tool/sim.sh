@@ -9,7 +9,22 @@ fi
 # To write it anew: dcgn sim keys --markdown
 diff <("$1" sim keys --markdown) <(sed -n '/<!-- begin: keys -->/,/<!-- end: keys -->/{/^|/p}' docs/guide/simulator.md)
 trace=$(mktemp)
-trap 'rm -f "$trace"' EXIT
+booksim=$(mktemp --suffix .cfg)
+trap 'rm -f "$trace" "$booksim"' EXIT
+# The guide's accepted values of booksim2's keys are accepted, and others are refused for those.
+echo "topology = mesh; k = 2; routing_function = dor; sample_period = 100;" >"$booksim"
+sed -n '/<!-- begin: booksim2 -->/,/<!-- end: booksim2 -->/{s/^| \(`.*`\|nothing\) | \(.*\) |$/\1 \2/p}' docs/guide/simulator.md | tr -d '`,' |
+  { rows=0
+  while read -r value keys; do
+    while [[ $keys = "or "* ]]; do keys=${keys#or } keys=${keys#* }; done
+    for key in $keys; do
+      rows=$((rows + 1))
+      "$1" sim topo "$booksim" --set "$key=${value/nothing/}" >/dev/null || { echo "$key: $value is not accepted"; exit 1; }
+      refused=$("$1" sim topo "$booksim" --set "$key=7" 2>&1) && { echo "$key: 7 is accepted"; exit 1; }
+      [[ $refused = *"$key = 7: expected $value"* ]] || { echo "$key: $refused"; exit 1; }
+    done
+  done
+  [ $rows -ge 29 ] || { echo "$rows keys of booksim2 in the guide"; exit 1; }; }
 [[ $("$1" sim --help) != *"  record "* ]] || "$1" sim record k-means "$trace" --scale 0 --json >/dev/null
 for file in examples/sim/*.toml; do
   case $(cat "$file") in

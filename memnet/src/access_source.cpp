@@ -141,6 +141,7 @@ std::vector<Delivery> replay_packets(const Topology& topology, const Parameters&
     network.advance(std::max(cycle, network.now()));
     // A bounded source queue may be full: the packet then counts as created at its cycle but goes later.
     while (!network.can_inject(packet.source, packet.message_class, packet.flits)) step();
+    if (observer != nullptr) observer->stepping(network);
     network.inject(packet, cycle);
   }
   while (!network.idle()) step();

@@ -335,6 +335,7 @@ ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress, 
   constexpr std::size_t between = 1000;  // replies, from one report to the next
   std::size_t next_report = between;
   while (true) {
+    if (observer != nullptr) observer->stepping(network_);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       requesters_[i].source->advance(network_.now());
       if (!sources_[i].has_next && !sources_[i].ended) fetch(i);
@@ -351,7 +352,6 @@ ClosedLoopResult System::run(std::int64_t max_cycles, const Progress& progress, 
       network_.advance(std::min(next, max_cycles));
       continue;
     }
-    if (observer != nullptr) observer->stepping(network_);
     network_.step();
     if (observer != nullptr) observer->stepped(network_);
     for (const Delivery& delivery : network_.deliveries()) {

@@ -8,7 +8,8 @@ class Network;
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // Before each cycle that is simulated. Idle cycles may be left out.
+  // Before each cycle that is simulated, and before packets are injected in it; perhaps several times. What is left out
+  // was idle.
   virtual void stepping(const Network& network) = 0;
   // After it, before its deliveries are cleared.
   virtual void stepped(const Network& network) = 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -240,6 +241,8 @@ std::vector<NamedLink> named_links(const Topology& topology) {
       }
     }
   }
+  std::map<std::pair<std::string, std::string>, int> alike;
+  for (NamedLink& link : links) link.number = ++alike[{link.from, link.to}];
   return links;
 }
 

@@ -35,6 +35,7 @@ struct NamedLink {
   std::string from;
   std::string to;
   double bandwidth = 1;
+  int number = 1;  // among those with the same ends
 };
 // Those of routers, then of terminals into the network and out of it.
 std::vector<NamedLink> named_links(const Topology& topology);

@@ -216,8 +216,8 @@ class Run {
         network_.advance(std::min(next, end));
         continue;
       }
-      if (next <= network_.now()) injection_.inject(network_, tag, room_, offer, backlog);
       if (observer_ != nullptr) observer_->stepping(network_);
+      if (next <= network_.now()) injection_.inject(network_, tag, room_, offer, backlog);
       network_.step();
       if (observer_ != nullptr) observer_->stepped(network_);
       if (!network_.deliveries().empty()) collect();

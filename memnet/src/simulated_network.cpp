@@ -6,6 +6,7 @@
 #include "memnet/src/report.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace dcgn {
@@ -69,7 +70,13 @@ void SimulatedNetwork::set_accepting(int terminal, int message_class, bool accep
 
 std::int64_t SimulatedNetwork::now() const { return state_->network.now(); }
 void SimulatedNetwork::step() { state_->network.step(); }
-void SimulatedNetwork::advance(std::int64_t cycle) { state_->network.advance(std::max(cycle, now())); }
+
+void SimulatedNetwork::advance(std::int64_t cycle) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  if (cycle > most) memnet::fail("simulate", "cycle is " + std::to_string(cycle) + ", expected at most 2^62");
+  state_->network.advance(std::max(cycle, now()));
+}
+
 bool SimulatedNetwork::idle() const { return state_->network.idle(); }
 
 std::vector<SimulatedNetwork::Delivery> SimulatedNetwork::take_deliveries() {
@@ -95,7 +102,7 @@ std::vector<SimulatedNetwork::Link> SimulatedNetwork::links() const {
   const std::vector<std::int64_t> flits = memnet::flits_of_links(state_->network);
   std::vector<Link> all;
   for (const memnet::NamedLink& link : memnet::named_links(state_->network.topology())) {
-    all.push_back({link.from, link.to, link.bandwidth, flits[all.size()]});
+    all.push_back({link.from, link.to, link.number, link.bandwidth, flits[all.size()]});
   }
   return all;
 }

@@ -3,14 +3,19 @@
 
 #include "memnet/src/config.hpp"
 #include "memnet/src/network.hpp"
+#include "tests/expect.hpp"
 
 #include <dcgn/error.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -81,12 +86,26 @@ TEST(SimulatedNetwork, ATerminalMayRefuseAndABoundedQueueBeFull) {
   EXPECT_EQ(network.take_deliveries().size(), 1U);
 }
 
+TEST(SimulatedNetwork, ParallelLinksHaveNumbers) {
+  const dcgn::SimulatedNetwork network(
+      "[topology]\nkind = \"graph\"\nrouters = 2\nchannels = [[0, 1], [0, 1]]\nterminals = [[0], [1]]\n");
+  std::set<std::tuple<std::string, std::string, int>> names;
+  for (const auto& link : network.links()) names.emplace(link.from, link.to, link.number);
+  EXPECT_EQ(names.size(), network.links().size());
+  EXPECT_EQ(names.count({"router 0", "router 1", 2}), 1U);
+}
+
 TEST(SimulatedNetwork, MistakesAreErrorsThatNameThem) {
   EXPECT_TRUE(found(embedding_error("[topology]\nkind = \"mush\"\n"), "text:2: topology.kind"));
   EXPECT_TRUE(found(embedding_error(embedded_mesh + "[replay]\ntrace = \"x\"\n"), "expected none of [requests]"));
   EXPECT_TRUE(found(embedding_error("[topology]\nkind = \"torus\"\nextents = [4]\n", {"router.vcs_per_class=1"}),
                     "--set: router.vcs_per_class"));
   dcgn::SimulatedNetwork network(embedded_mesh);
+  network.advance(std::int64_t{1} << 62);
+  EXPECT_EQ(network.now(), std::int64_t{1} << 62);
+  const dcgn::Error late = dcgn::test::error_of([&] { network.advance((std::int64_t{1} << 62) + 1); });
+  EXPECT_EQ(late.code(), dcgn::Code::configuration);
+  EXPECT_TRUE(found(late.what(), "cycle is 4611686018427387905, expected at most 2^62")) << late.what();
   EXPECT_THROW(network.inject({.source = 16, .destination = 0}), dcgn::Error);
   EXPECT_THROW(network.terminal_name(-1), dcgn::Error);
   const std::string file = ::testing::TempDir() + "simulated_network.toml";

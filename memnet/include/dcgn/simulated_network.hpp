@@ -47,6 +47,7 @@ class SimulatedNetwork {
   struct Link {
     std::string from;  // "router 3", "node 7"
     std::string to;
+    int number = 1;          // among those with the same ends, which parallel channels have
     double bandwidth = 1;    // flits a cycle
     std::int64_t flits = 0;  // carried since construction
   };
@@ -57,6 +58,7 @@ class SimulatedNetwork {
   explicit SimulatedNetwork(const std::string& toml, const std::vector<std::string>& settings = {});
   // The same from a file. Throws Error(io), too, where it cannot be read.
   static SimulatedNetwork load(const std::string& file, const std::vector<std::string>& settings = {});
+  // What was moved from may be assigned to or destroyed, and no more.
   SimulatedNetwork(SimulatedNetwork&&) noexcept;
   SimulatedNetwork& operator=(SimulatedNetwork&&) noexcept;
   ~SimulatedNetwork();
@@ -76,12 +78,13 @@ class SimulatedNetwork {
 
   std::int64_t now() const;
   void step();
-  // Steps until that cycle, in no time while idle(). One that has passed changes nothing.
+  // Steps until that cycle, in no time while idle(). One that has passed changes nothing. Throws Error(configuration)
+  // for one beyond 2^62.
   void advance(std::int64_t cycle);
   // Nothing is queued or on its way.
   bool idle() const;
 
-  // Packets that came out since the last call, in order.
+  // Packets that came out since the last call, in order. They pile up in memory until they are taken.
   std::vector<Delivery> take_deliveries();
   Counters counters() const;
   // All links with what they carried, in an order that stays.

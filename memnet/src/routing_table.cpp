@@ -172,23 +172,33 @@ void RouteTable::build_table(bool spread) {
   }
 }
 
+// Each route is followed to a router whose own is known already.
 void RouteTable::build_own() {
   const std::size_t n = static_cast<std::size_t>(routers_);
   table_.assign(n * n, none);
   distance_.assign(n * n, -1);
+  std::vector<int> followed(n, -1);  // by router: the last target whose routes went through it
+  std::vector<int> path;
   for (int target = 0; target < routers_; ++target) {
     const std::size_t row = static_cast<std::size_t>(target) * n;
+    distance_[row + target] = 0;
+    followed[target] = target;
     for (int router = 0; router < routers_; ++router) {
-      int steps = 0;
+      path.clear();
       int at = router;
-      for (; at != target && at >= 0; ++steps) at = topology_.next_routers()[row + at];
-      if (at < 0 || steps == 0) continue;
-      const int group = group_between(router, topology_.next_routers()[row + router]);
-      table_[row + router] = static_cast<std::uint8_t>(group - group_begin_[router]);
-      distance_[row + router] = static_cast<std::int16_t>(steps);
+      for (; at >= 0 && followed[at] != target; at = topology_.next_routers()[row + at]) {
+        followed[at] = target;
+        path.push_back(at);
+      }
+      if (at < 0 || distance_[row + at] < 0) continue;  // does not arrive
+      int steps = distance_[row + at];
+      for (std::size_t i = path.size(); i-- > 0;) {
+        const int group = group_between(path[i], topology_.next_routers()[row + path[i]]);
+        table_[row + path[i]] = static_cast<std::uint8_t>(group - group_begin_[path[i]]);
+        distance_[row + path[i]] = static_cast<std::int16_t>(++steps);
+      }
       most_hops_ = std::max(most_hops_, steps);
     }
-    distance_[row + target] = 0;
   }
 }
 

@@ -2,54 +2,60 @@
 #include "memnet/src/config.hpp"
 #include "memnet/src/network.hpp"
 #include "memnet/src/simulation.hpp"
-
-#include <dcgn/error.hpp>
+#include "memnet/tests/scratch_file.hpp"
+#include "tests/expect.hpp"
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cstdlib>
 #include <string>
 
 using namespace dcgn;
 using namespace dcgn::memnet;
+using dcgn::test::contains, dcgn::test::error_of;
 
 namespace {
 
-class RoutingTable : public ::testing::Test {
+class RoutingTable : public ScratchFile {
  protected:
-  // Of a ring of four routers.
-  Configuration ring(const std::string& routes, const std::string& vcs = "2") {
-    std::ofstream(file_) << routes;
-    return parse_configuration(
-        "[topology]\nkind = \"graph\"\nrouters = 4\nchannels = [[0, 1], [1, 2], [2, 3], [3, 0]]\n"
-        "terminals = [[0], [1], [2], [3]]\n[router]\nvcs_per_class = " +
-            vcs + "\n[routing]\ntable = \"" + file_ + "\"\n",
-        "net.toml");
-  }
-  std::string mistake(const std::string& routes) {
-    try {
-      ring(routes);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Code::configuration);
-      return error.what();
+  RoutingTable() : ScratchFile(".csv") {}
+
+  // Of a ring of so many routers.
+  Configuration ring(const std::string& routes, const std::string& vcs = "2", int routers = 4) const {
+    write(routes);
+    std::string channels;
+    std::string terminals;
+    for (int r = 0; r < routers; ++r) {
+      const std::string comma = r == 0 ? "" : ", ";
+      channels += comma + "[" + std::to_string(r) + ", " + std::to_string((r + 1) % routers) + "]";
+      terminals += comma + "[" + std::to_string(r) + "]";
     }
-    return "no error";
+    return parse_configuration("[topology]\nkind = \"graph\"\nrouters = " + std::to_string(routers) + "\nchannels = [" +
+                                   channels + "]\nterminals = [" + terminals + "]\n[router]\nvcs_per_class = " + vcs +
+                                   "\n[routing]\ntable = \"" + path_ + "\"\n",
+                               "net.toml");
   }
-  // All clockwise, by three channels at most.
-  static std::string clockwise() {
+  std::string mistake(const std::string& routes) const {
+    const Error error = error_of([&] { ring(routes); });
+    EXPECT_EQ(error.code(), Code::configuration);
+    return error.what();
+  }
+  // The rows that `next` gives for all pairs of routers.
+  template <class Next>
+  static std::string rows_of(int routers, Next&& next) {
     std::string rows = "from,to,next\n";
-    for (int from = 0; from < 4; ++from) {
-      for (int to = 0; to < 4; ++to) {
+    for (int from = 0; from < routers; ++from) {
+      for (int to = 0; to < routers; ++to) {
         if (from == to) continue;
-        rows += std::to_string(from) + "," + std::to_string(to) + "," + std::to_string((from + 1) % 4) + "\n";
+        rows += std::to_string(from) + "," + std::to_string(to) + "," + std::to_string(next(from, to)) + "\n";
       }
     }
     return rows;
   }
-  static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-  std::string file_ = ::testing::TempDir() + "routing_table_" +
-                      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
+  // By three channels at most.
+  static std::string clockwise() {
+    return rows_of(4, [](int from, int) { return (from + 1) % 4; });
+  }
 };
 
 TEST_F(RoutingTable, PacketsTakeItsRoutes) {
@@ -66,36 +72,44 @@ TEST_F(RoutingTable, PacketsTakeItsRoutes) {
   EXPECT_FALSE(r.saturated);
 }
 
-TEST_F(RoutingTable, CirclesOfWaitingAreRefused) {
-  const Configuration c = ring(clockwise(), "1");
-  try {
-    const Network network(c.topology, c.parameters);
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    const std::string text = c.explain(error).what();
-    EXPECT_TRUE(has(text, "net.toml:9: routing.table")) << text;
-    EXPECT_TRUE(has(text, "could deadlock, expected no cycle: router 0 -> router 1")) << text;
+TEST_F(RoutingTable, HopsAreThoseOfTheRoutes) {
+  const int routers = 40;  // in a row: none goes round
+  const auto along = [](int from, int to) { return from < to ? from + 1 : from - 1; };
+  const Configuration c = ring(rows_of(routers, along), "1", routers);
+  const Network network(c.topology, c.parameters);
+  for (int from = 0; from < routers; ++from) {
+    for (int to = 0; to < routers; ++to) {
+      if (from == to) continue;
+      EXPECT_EQ(network.routers_on_route(from, to), std::abs(to - from) + 1) << from << " to " << to;
+    }
   }
 }
 
+TEST_F(RoutingTable, CirclesOfWaitingAreRefused) {
+  const Configuration c = ring(clockwise(), "1");
+  const Error error = error_of([&] { const Network network(c.topology, c.parameters); });
+  const std::string text = c.explain(error).what();
+  EXPECT_TRUE(contains(text, "net.toml:9: routing.table"));
+  EXPECT_TRUE(contains(text, "could deadlock, expected no cycle: router 0 -> router 1"));
+}
+
 TEST_F(RoutingTable, MistakesAreNamedByLineOrPair) {
-  EXPECT_TRUE(has(mistake("0,1,1\n0,2\n"), file_ + ":2: 0,2: expected three routers, from,to,next"));
-  EXPECT_TRUE(has(mistake("0,1,one\n"), file_ + ":1: 0,1,one: expected three routers"));
-  EXPECT_TRUE(has(mistake("# mine\n0,4,1\n"), file_ + ":2: router 4: expected a router from 0 to 3"));
-  EXPECT_TRUE(has(mistake("0,2,2\n"), file_ + ":1: 0,2,2: expected a channel from router 0 to router 2"));
-  EXPECT_TRUE(has(mistake("2,2,1\n"), file_ + ":1: 2,2,1: expected two routers"));
-  EXPECT_TRUE(has(mistake("0,2,1\n0,2,3\n"), file_ + ":2: 0,2,3: expected one row from router 0 to router 2"));
-  EXPECT_TRUE(has(mistake("0,2,1\n1,2,0\n"), file_ + ": the route from router 0 to router 2 comes to router 0 again"));
-  EXPECT_TRUE(has(mistake("0,2,1\n"), file_ + ": no row from router 1 to router 0"));
-  std::ofstream(file_) << clockwise();
-  try {
-    parse_configuration("[topology]\nkind = \"mesh\"\nextents = [2, 2]\n[routing]\ntable = \"" + file_ + "\"\n",
+  EXPECT_TRUE(contains(mistake("0,1,1\n0,2\n"), path_ + ":2: 0,2: expected three routers, from,to,next"));
+  EXPECT_TRUE(contains(mistake("0,1,one\n"), path_ + ":1: 0,1,one: expected three routers"));
+  EXPECT_TRUE(contains(mistake("# mine\n0,4,1\n"), path_ + ":2: router 4: expected a router from 0 to 3"));
+  EXPECT_TRUE(contains(mistake("0,2,2\n"), path_ + ":1: 0,2,2: expected a channel from router 0 to router 2"));
+  EXPECT_TRUE(contains(mistake("2,2,1\n"), path_ + ":1: 2,2,1: expected two routers"));
+  EXPECT_TRUE(contains(mistake("0,2,1\n0,2,3\n"), path_ + ":2: 0,2,3: expected one row from router 0 to router 2"));
+  EXPECT_TRUE(
+      contains(mistake("0,2,1\n1,2,0\n"), path_ + ": the route from router 0 to router 2 comes to router 0 again"));
+  EXPECT_TRUE(contains(mistake("0,2,1\n"), path_ + ": no row from router 1 to router 0"));
+  write(clockwise());
+  const Error error = error_of([&] {
+    parse_configuration("[topology]\nkind = \"mesh\"\nextents = [2, 2]\n[routing]\ntable = \"" + path_ + "\"\n",
                         "net.toml");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_TRUE(has(error.what(), "net.toml:5: routing.table")) << error.what();
-    EXPECT_TRUE(has(error.what(), "expected a topology without dimensions")) << error.what();
-  }
+  });
+  EXPECT_TRUE(contains(error.what(), "net.toml:5: routing.table"));
+  EXPECT_TRUE(contains(error.what(), "expected a topology without dimensions"));
 }
 
 }  // namespace

@@ -17,20 +17,15 @@
 #include <utility>
 #include <vector>
 
+using dcgn::test::contains, dcgn::test::error_of;
+
 namespace {
 
 const std::string embedded_mesh = "[topology]\nkind = \"mesh\"\nextents = [4, 4]\n";
 
 std::string embedding_error(const std::string& toml, const std::vector<std::string>& settings = {}) {
-  try {
-    const dcgn::SimulatedNetwork network(toml, settings);
-  } catch (const dcgn::Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { const dcgn::SimulatedNetwork network(toml, settings); }).what();
 }
-
-bool found(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(SimulatedNetwork, DeliversAsTheNetworkDoes) {
   dcgn::SimulatedNetwork made(embedded_mesh);
@@ -96,16 +91,16 @@ TEST(SimulatedNetwork, ParallelLinksHaveNumbers) {
 }
 
 TEST(SimulatedNetwork, MistakesAreErrorsThatNameThem) {
-  EXPECT_TRUE(found(embedding_error("[topology]\nkind = \"mush\"\n"), "text:2: topology.kind"));
-  EXPECT_TRUE(found(embedding_error(embedded_mesh + "[replay]\ntrace = \"x\"\n"), "expected none of [requests]"));
-  EXPECT_TRUE(found(embedding_error("[topology]\nkind = \"torus\"\nextents = [4]\n", {"router.vcs_per_class=1"}),
-                    "--set: router.vcs_per_class"));
+  EXPECT_TRUE(contains(embedding_error("[topology]\nkind = \"mush\"\n"), "text:2: topology.kind"));
+  EXPECT_TRUE(contains(embedding_error(embedded_mesh + "[replay]\ntrace = \"x\"\n"), "expected none of [requests]"));
+  EXPECT_TRUE(contains(embedding_error("[topology]\nkind = \"torus\"\nextents = [4]\n", {"router.vcs_per_class=1"}),
+                       "--set: router.vcs_per_class"));
   dcgn::SimulatedNetwork network(embedded_mesh);
   network.advance(std::int64_t{1} << 62);
   EXPECT_EQ(network.now(), std::int64_t{1} << 62);
-  const dcgn::Error late = dcgn::test::error_of([&] { network.advance((std::int64_t{1} << 62) + 1); });
+  const dcgn::Error late = error_of([&] { network.advance((std::int64_t{1} << 62) + 1); });
   EXPECT_EQ(late.code(), dcgn::Code::configuration);
-  EXPECT_TRUE(found(late.what(), "cycle is 4611686018427387905, expected at most 2^62")) << late.what();
+  EXPECT_TRUE(contains(late.what(), "cycle is 4611686018427387905, expected at most 2^62"));
   EXPECT_THROW(network.inject({.source = 16, .destination = 0}), dcgn::Error);
   EXPECT_THROW(network.terminal_name(-1), dcgn::Error);
   const std::string file = ::testing::TempDir() + "simulated_network.toml";

@@ -1,10 +1,10 @@
 // Trace files: what is written is read again, and what is no trace is refused with the place.
 #include "memnet/src/trace.hpp"
 
+#include "memnet/tests/scratch_file.hpp"
 #include "tests/expect.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -19,27 +19,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class TraceTest : public testing::Test {
+class TraceTest : public dcgn::memnet::ScratchFile {
  protected:
-  TraceTest() {
-    path_ = fs::temp_directory_path() / ("dcgn_trace_" + std::to_string(::getpid()) + "_" +
-                                         testing::UnitTest::GetInstance()->current_test_info()->name());
-  }
-  ~TraceTest() override { fs::remove(path_); }
-
   std::string content() const {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
   std::string error_with(const std::string& bytes) const {
-    std::ofstream(path_, std::ios::binary) << bytes;
+    write(bytes);
     const dcgn::Error error = error_of([&] { read_trace(path_); });
     EXPECT_EQ(error.code(), dcgn::Code::io);
     EXPECT_TRUE(contains(error.what(), path_));
     return error.what();
   }
-
-  std::string path_;
 };
 
 Trace small() {
@@ -105,7 +97,7 @@ TEST_F(TraceTest, ABadFileIsRefusedWithTheOffset) {
 
 TEST_F(TraceTest, PacketsAreReadAsText) {
   path_ += ".txt";
-  std::ofstream(path_) << "# cycle source destination vnet flits\n100 0 15 0 1\r\n\n 103,7,0,2,5 # a reply\n";
+  write("# cycle source destination vnet flits\n100 0 15 0 1\r\n\n 103,7,0,2,5 # a reply\n");
   const Trace trace = read_trace(path_);
   const Trace expected = {
       .sources = 8,

@@ -19,13 +19,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace dcgn::tool {
@@ -138,25 +141,38 @@ double number_behind(const std::string& text, const std::string& name) {
   return value;
 }
 
+// A new folder of this user's own, while the object is there.
+class PrivateFolder {
+ public:
+  PrivateFolder() : path_((std::filesystem::temp_directory_path() / "dcgn_bench_sim_XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr)
+      throw Error(Code::io, "bench sim", fmt::format("{}: {}: expected a new folder", path_, std::strerror(errno)));
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Flit-hops are counted from what it prints: of all its cycles, at the rate of those that it has measured.
 SimBenchRow run_booksim(const std::string& program, const SimBenchNetwork& network, const SimBenchRow& ours) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / fmt::format("dcgn_bench_sim_{}.cfg", ::getpid());
+  const PrivateFolder folder;
+  const std::string file = folder.path() + "/network.cfg";
   std::ofstream(file) << booksim_text(network, ours.load);
   const double before = seconds_of_children();
-  std::string text;
-  try {
-    // Its exit code is not 0 where all went well.
-    const std::string run = bench::quoted(program) + " " + bench::quoted(file.string()) + " 2>&1; true";
-    text = bench::output_of("sh -c " + bench::quoted(run), 600, "booksim2: ");
-  } catch (const Error&) {
-    std::filesystem::remove(file);
-    throw;
-  }
+  // It ends with -1 where all went well.
+  const std::string text = bench::output_of(
+      fmt::format("{} {} 2>&1", bench::quoted(std::filesystem::absolute(program).string()), bench::quoted(file)), 600,
+      "booksim2: ", {255});
   SimBenchRow row = ours;
   row.whose = "booksim2";
   row.seconds = std::max(seconds_of_children() - before, 1e-6);
-  std::filesystem::remove(file);
   row.cycles = static_cast<std::int64_t>(number_behind(text, "Time taken is "));
   row.latency = number_behind(text, "Packet latency average = ");
   row.hops = number_behind(text, "Hops average = ");
@@ -174,7 +190,9 @@ void print_line(const SimBenchRow& row) {
 }
 
 int run(SimBenchArguments& a) {
-  if (!a.booksim.empty() && ::access(a.booksim.c_str(), X_OK) != 0)
+  std::error_code unread;
+  if (!a.booksim.empty() &&
+      (!std::filesystem::is_regular_file(a.booksim, unread) || ::access(a.booksim.c_str(), X_OK) != 0))
     refuse(fmt::format("sim: --booksim '{}': expected the path of its program", a.booksim));
   BenchDocument document("sim", a.json);
   if (!document.quiet())

@@ -38,7 +38,8 @@ base::KernelTrace record(const WorkloadKind& kind, int scale, std::uint64_t most
   }
   recorder.copied(base::KernelStep::Kind::to_gpu, workload->copied_in() - copied_in);
   recorder.copied(base::KernelStep::Kind::to_host, workload->copied_out());
-  for (const Result& result : workload->results()) recorder.copied(base::KernelStep::Kind::to_host, result.bytes);
+  for (const Result& result : workload->results())
+    if (!result.on_host) recorder.copied(base::KernelStep::Kind::to_host, result.bytes);
   base::KernelTrace trace = recorder.take();
   trace.program = kind.name;
   return trace;

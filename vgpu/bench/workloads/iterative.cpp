@@ -89,7 +89,10 @@ class KMeansFeatures final : public Program {
     gpu().copy(found_, now.data(), now.size() * sizeof(float));
   }
   std::vector<Result> results() const override {
-    return {result("nearest", nearest_, objects_), result("centres", found_, centres * features)};
+    Result nearest = result("nearest", nearest_, objects_);
+    Result found = result("centres", found_, centres * features);
+    nearest.on_host = found.on_host = true;
+    return {nearest, found};
   }
 
  private:

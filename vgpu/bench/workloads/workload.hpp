@@ -19,6 +19,7 @@ struct Result {
   const void* data;
   std::size_t bytes;     // a multiple of 4
   double tolerance = 0;  // 0: all bits; else it is floats that may differ so much of their size
+  bool on_host = false;  // the run itself has brought it there, or made it there
 };
 
 // Words of 4 bytes, as they were copied from two results, that differ; all of them where the sizes do.

@@ -58,7 +58,7 @@ const std::vector<SimBenchNetwork>& sim_bench_networks() {
        {0.1, 0.5}},
       {"dragonfly",
        "topology = dragonflynew; k = 2; n = 1; routing_function = min; num_vcs = 2; sample_period = 5000;",
-       {0.1}},
+       {0.1, 0.2}},
       {"large-mesh", "topology = mesh; k = 32; n = 2; routing_function = dor; sample_period = 1000;", {0.02, 0.08}},
   };
   return all;

@@ -59,7 +59,7 @@ class Builder {
          {"routing.table", "requests.trace", "requests.record", "replay.trace", "kernels.trace", "system.trace"}) {
       if (values_.given(key)) made_.files.emplace_back(key, values_.word(key));
     }
-    made_.places.emplace("cycles", values_.where(first_given({"run.max", "run.measure", "run.warmup"})));
+    made_.places.emplace("cycles", values_.where(first_set({"run.max", "run.measure", "run.warmup"})));
     made_.places.emplace("deadlock",
                          values_.where(first_given({"routing.table", "router.vcs_per_class", "routing.algorithm",
                                                     "topology.channels", "topology.kind"})));
@@ -80,6 +80,14 @@ class Builder {
       if (values_.given(key)) return key;
     }
     return *(keys.end() - 1);
+  }
+
+  // The first that a setting gives, as that is what the user has changed; else the first that was given.
+  const char* first_set(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      if (values_.where(key).rfind("--set: ", 0) == 0) return key;
+    }
+    return first_given(keys);
   }
 
   void choose_kind() {

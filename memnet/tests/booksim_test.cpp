@@ -173,6 +173,14 @@ TEST(Booksim, FilesAreLoadedByTheirName) {
   EXPECT_EQ(c.parameters.stages, 2);
   ASSERT_EQ(c.ignored.size(), 1U);
   EXPECT_EQ(c.ignored[0].rfind(file + ":5: alloc_iters = 2: ignored: ", 0), 0U) << c.ignored[0];
+  // A sum that is too large is about the setting, not about run.max, which no user wrote.
+  const Configuration late = load_configuration(file, {"run.warmup=5000000"});
+  try {
+    run_open_loop(late.topology, late.parameters, late.traffic, late.load);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_TRUE(has(late.explain(error).what(), "--set: run.warmup: ")) << late.explain(error).what();
+  }
   EXPECT_EQ(SimulatedNetwork::load(file, {"n=1"}).terminals(), 8);
 }
 

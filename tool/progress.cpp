@@ -21,9 +21,12 @@ void Progress::update(int done, int total, const std::string& note) {
   last_ = now;
   constexpr int width = 40;
   const int filled = static_cast<int>(static_cast<long>(done) * width / total);
-  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3d}%  {:.1f} s{}{}\033[K", label_, "", filled, "", width - filled,
-             static_cast<int>(static_cast<long>(done) * 100 / total),
-             std::chrono::duration<double>(now - begun_).count(), note.empty() ? "" : "  ", note);
+  const double passed = std::chrono::duration<double>(now - begun_).count();
+  constexpr double worth_saying = 5;  // seconds
+  const double left = done > 0 ? passed * (total - done) / done : 0;
+  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3d}%  {:.1f} s{}{}{}\033[K", label_, "", filled, "", width - filled,
+             static_cast<int>(static_cast<long>(done) * 100 / total), passed,
+             left >= worth_saying ? fmt::format(", about {:.0f} s left", left) : "", note.empty() ? "" : "  ", note);
   drawn_ = true;
 }
 

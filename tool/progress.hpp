@@ -1,4 +1,5 @@
-// A progress bar on stderr, where that is a terminal; nothing elsewhere.
+// A progress bar on stderr, with the time that passed and about how much is left, where that is a terminal; nothing
+// elsewhere.
 #pragma once
 
 #include <chrono>

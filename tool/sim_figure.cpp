@@ -32,7 +32,7 @@ struct SimFigureArguments {
   std::string number;
   bool kernels = false;
   std::int64_t blocks = 6144;  // three times what 4 GPUs of Table I hold
-  std::int64_t launches = 8;
+  std::int64_t launches = 16;
   memnet::FigureOptions options;
   std::int64_t seed = 1;
   JsonOption json;
@@ -176,6 +176,13 @@ void add_sim_figure(CLI::App& parent, Action& chosen) {
   app->add_option("--launches", a->launches,
                   "With --kernels: launches of a kernel in one size that are simulated, at most; the rest takes "
                   "their mean; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40))
+      ->capture_default_str();
+  app->add_option(
+         "--requests", a->options.kernel_requests,
+         "With --kernels: requests to memory of each GPU, on average, at which a launch is cut off; or 1024 times "
+         "as many instructions and lines; 0: all")
       ->type_name("N")
       ->check(whole_number(0, std::int64_t{1} << 40))
       ->capture_default_str();

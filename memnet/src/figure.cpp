@@ -70,6 +70,7 @@ SystemModel system_of(const FigureOptions& options) {
   }
   SystemModel model;
   model.sample_requests = options.sample_requests;
+  model.kernel_requests = options.kernel_requests;
   model.seed = options.seed;
   if (options.change_system) options.change_system(model);
   return model;
@@ -142,14 +143,15 @@ std::vector<std::string> assumptions(const std::vector<Subject>& subjects) {
         "kernels of our own, after the algorithms of Table II, run instruction by instruction; a sample of each "
         "launch's blocks is simulated, and the rest goes at its pace; of a kernel's launches in one size a sample, "
         "too, and the rest takes their mean",
+        "a launch is cut off once GPUs have made so many requests to memory each, as the command says, or done 1024 "
+        "times as much in instructions and lines; what is left goes at the pace of the second half",
         "cores: 4 cycles from an instruction of a warp to its next, 20 of an L1 hit, 32 lines outstanding a core; 10 "
-        "ns "
-        "from a core to the L2; 8 banks of L2; 512 requests outstanding a GPU",
+        "ns from a core to the L2; 8 banks of L2; 512 requests outstanding a GPU",
         pages};
     for (const Subject& one : subjects)
       if (const auto blocks = sampled(*one.trace); blocks.second < blocks.first)
         all.push_back(one.name + ": " + std::to_string(blocks.second) + " of " + std::to_string(blocks.first) +
-                      " blocks simulated");
+                      " blocks recorded");
     return all;
   }
   std::vector<Workload> used;

@@ -60,6 +60,8 @@ using KernelTraces = std::map<std::string, base::KernelTrace, std::less<>>;
 struct FigureOptions {
   // Of figures 14 to 17 and 19: these kernels run in place of the traffic models of all workloads. Null: the models.
   const KernelTraces* traces = nullptr;
+  // Of each GPU and launch of kernels: then the launch is cut off. Four times the lines of an L2; 0: none is.
+  std::int64_t kernel_requests = 65536;
   std::int64_t sample_requests = 4000;  // of each GPU in a simulation: some windows of 512
   std::uint64_t seed = 1;               // of the first
   int seeds = 1;                        // simulations of each row, each with the next seed

@@ -28,6 +28,7 @@ GpuState::GpuState(KernelRun& its_run, std::size_t its_number, const GpuCores& i
       run(its_run),
       number(its_number),
       result(its_result),
+      work(its_run.work(its_number)),
       slots_a_cycle(model.clock_ghz / network_ghz),
       l1_cycles(cycles_of(model.l1_latency / slots_a_cycle)),
       crossbar_cycles(cycles_of(model.crossbar_ns * network_ghz)),
@@ -44,8 +45,24 @@ void GpuCore::begin_launch() {
   blocks_.assign(blocks, {});
   warps_.assign(blocks * warps_of_block_, {});
   ready_.assign((warps_.size() + 63) / 64, 0);
+  access_ = ready_;
   next_ = 0;
   room_ = true;
+}
+
+void GpuCore::abandon() {
+  std::fill(ready_.begin(), ready_.end(), 0);
+  std::fill(blocks_.begin(), blocks_.end(), Resident{});
+  resident_ = 0;
+  room_ = false;
+  accesses_.clear();
+  misses_.clear();
+  missing_ = 0;
+  stalled_ = false;
+  hits_.clear();
+  hits_late_ = {};
+  fills_ = {};
+  writes_ = 0;
 }
 
 // Cores of a GPU get blocks in turns: each call places one.
@@ -85,7 +102,7 @@ void GpuCore::settle(std::size_t index) {
         warp.left = warp.event.kind == Kind::issue ? warp.event.count : 1;
         warp.state = Warp::State::ready;
         if (warp.left == 0) continue;
-        set_ready(index, true);
+        set_ready(index, true, warp.event.kind != Kind::issue);
         return;
       case Kind::use: {
         if (warp.event.count == 0 || warp.event.count > warp.loads.size()) continue;
@@ -148,7 +165,7 @@ void GpuCore::arrived(Waiter waiter) {
 
 // One line of the access that came first.
 void GpuCore::access_cache(std::int64_t now) {
-  if (accesses_.empty()) return;
+  if (accesses_.empty() || stalled_) return;
   AccessOfWarp& access = accesses_.front();
   const Touch touch = access.touches[access.at];
   L2Request request{
@@ -160,19 +177,26 @@ void GpuCore::access_cache(std::int64_t now) {
       if (l1_.touch(touch.line)) {
         ++gpu_.result.l1_hits;
         hits_.push_back({now + gpu_.l1_cycles, waiter});
-      } else if (const auto found = misses_.find(touch.line); found != misses_.end()) {
-        found->second.push_back(waiter);
-      } else if (misses_.size() < static_cast<std::size_t>(gpu_.model.l1_misses)) {
-        misses_[touch.line] = {waiter};
-        gpu_.send(request);
-      } else {
-        --gpu_.result.l1_reads;  // it tries again
-        return;
+        break;
       }
+      std::size_t miss = 0;
+      while (miss < missing_ && misses_[miss].line != touch.line) ++miss;
+      if (miss == missing_) {
+        if (missing_ == static_cast<std::size_t>(gpu_.model.l1_misses)) {
+          --gpu_.result.l1_reads;  // it tries again
+          stalled_ = true;
+          return;
+        }
+        if (missing_++ == misses_.size()) misses_.emplace_back();
+        misses_[miss].line = touch.line;
+        gpu_.send(request);
+      }
+      misses_[miss].waiters.push_back(waiter);
       break;
     }
     case Kind::store:
-      if (writes_ >= gpu_.model.l1_misses) return;
+      stalled_ = writes_ >= gpu_.model.l1_misses;
+      if (stalled_) return;
       ++writes_;
       static_cast<void>(l1_.touch(touch.line));
       gpu_.send(request);
@@ -185,14 +209,32 @@ void GpuCore::access_cache(std::int64_t now) {
       }
       break;
   }
+  ++gpu_.work;
   if (++access.at == access.touches.size()) accesses_.pop_front();
+}
+
+bool GpuCore::full() const { return accesses_.size() >= queued_accesses; }
+
+void GpuCore::begin_access(Warp& warp, std::size_t index) {
+  AccessOfWarp access{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(warp.loads.size()), warp.event.kind,
+                      std::move(warp.event.touches), 0};
+  if (access.kind != Kind::store) {
+    std::size_t parts = access.touches.size();
+    if (access.kind == Kind::atomic) {
+      parts = 0;
+      for (const Touch& touch : access.touches) parts += static_cast<std::size_t>(std::popcount(touch.sectors));
+    }
+    warp.loads.push_back(static_cast<std::uint32_t>(parts));
+    warp.outstanding += static_cast<std::uint32_t>(parts);
+  }
+  if (!access.touches.empty()) accesses_.push_back(std::move(access));
 }
 
 // One instruction of the next warp in turn that has one.
 void GpuCore::issue(std::int64_t now) {
   for (std::size_t i = 0; i <= ready_.size(); ++i) {
     const std::size_t word = (next_ / 64 + i) % ready_.size();
-    std::uint64_t warps = ready_[word];
+    std::uint64_t warps = issuable(word);
     if (i == 0) warps &= ~std::uint64_t{0} << next_ % 64;
     if (i == ready_.size()) warps &= ~(~std::uint64_t{0} << next_ % 64);
     if (warps != 0 && issue_from(warps, word * 64, now)) return;
@@ -204,30 +246,29 @@ bool GpuCore::issue_from(std::uint64_t warps, std::size_t first, std::int64_t no
     const std::size_t index = first + static_cast<std::size_t>(std::countr_zero(warps));
     Warp& warp = warps_[index];
     if (warp.ready_at > static_cast<double>(now)) continue;
-    const bool is_access = warp.event.kind != Kind::issue;
-    if (is_access && accesses_.size() >= queued_accesses) continue;
-    if (is_access) {
-      const bool waits = warp.event.kind != Kind::store;
-      AccessOfWarp access{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(warp.loads.size()),
-                          warp.event.kind, std::move(warp.event.touches), 0};
-      if (waits) {
-        std::size_t parts = access.touches.size();
-        if (access.kind == Kind::atomic) {
-          parts = 0;
-          for (const Touch& touch : access.touches) parts += static_cast<std::size_t>(std::popcount(touch.sectors));
-        }
-        warp.loads.push_back(static_cast<std::uint32_t>(parts));
-        warp.outstanding += static_cast<std::uint32_t>(parts);
-      }
-      if (!access.touches.empty()) accesses_.push_back(std::move(access));
-    }
+    if (warp.event.kind != Kind::issue) begin_access(warp, index);
     ++gpu_.result.instructions;
+    ++gpu_.work;
     warp.ready_at = std::max(warp.ready_at, static_cast<double>(now) - 1) + gpu_.issue_cycles;
     next_ = (index + 1) % warps_.size();
     if (--warp.left == 0) settle(index);
     return true;
   }
   return false;
+}
+
+void GpuCore::fill_line(std::uint64_t line) {
+  stalled_ = false;
+  l1_.insert(line);
+  for (std::size_t i = 0; i < missing_; ++i) {
+    if (misses_[i].line != line) continue;
+    --missing_;
+    std::swap(misses_[i], misses_[missing_]);
+    std::vector<Waiter>& waiters = misses_[missing_].waiters;
+    for (const Waiter& waiter : waiters) arrived(waiter);
+    waiters.clear();
+    return;
+  }
 }
 
 std::int64_t GpuCore::cycle(std::int64_t now) {
@@ -245,12 +286,7 @@ std::int64_t GpuCore::cycle(std::int64_t now) {
   while (!fills_.empty() && fills_.top().cycle <= now) {
     const std::uint64_t line = fills_.top().line;
     fills_.pop();
-    l1_.insert(line);
-    const auto found = misses_.find(line);
-    if (found == misses_.end()) continue;
-    const std::vector<Waiter> waiters = std::move(found->second);
-    misses_.erase(found);
-    for (const Waiter& waiter : waiters) arrived(waiter);
+    fill_line(line);
   }
   if (room_) place_blocks();
   if (resident_ == 0 && accesses_.empty()) return next_cycle(now);
@@ -263,10 +299,14 @@ std::int64_t GpuCore::cycle(std::int64_t now) {
 }
 
 std::int64_t GpuCore::next_cycle(std::int64_t now) const {
-  if (room_ || !accesses_.empty()) return now + 1;
-  for (const std::uint64_t warps : ready_)
-    if (warps != 0) return now + 1;
+  if (room_ || (!accesses_.empty() && !stalled_)) return now + 1;
   std::int64_t next = no_event;
+  for (std::size_t word = 0; word < ready_.size(); ++word)
+    for (std::uint64_t warps = issuable(word); warps != 0; warps &= warps - 1) {
+      const Warp& warp = warps_[word * 64 + static_cast<std::size_t>(std::countr_zero(warps))];
+      next = std::min(next, static_cast<std::int64_t>(std::ceil(warp.ready_at)));
+      if (next <= now + 1) return now + 1;
+    }
   if (!hits_.empty()) next = std::min(next, std::max(now + 1, hits_.front().cycle));
   if (!hits_late_.empty()) next = std::min(next, std::max(now + 1, hits_late_.top().cycle));
   if (!fills_.empty()) next = std::min(next, std::max(now + 1, fills_.top().cycle));

@@ -12,7 +12,6 @@
 #include <deque>
 #include <functional>
 #include <queue>
-#include <unordered_map>
 #include <vector>
 
 namespace dcgn::memnet {
@@ -48,6 +47,7 @@ struct GpuState {
   KernelRun& run;
   const std::size_t number;
   KernelResult& result;
+  std::int64_t& work;          // KernelRun::work()
   const double slots_a_cycle;  // of a core, in a cycle of the network
   const std::int64_t l1_cycles, crossbar_cycles;
   const double issue_cycles;
@@ -61,10 +61,15 @@ class GpuCore {
   // Returns the next cycle at which it does anything by itself; INT64_MAX: none, until one of those below.
   std::int64_t cycle(std::int64_t now);
   bool idle() const { return resident_ == 0 && accesses_.empty() && writes_ == 0; }
+  // Drops all that it was to do in this launch, and forgets what it waits for.
+  void abandon();
 
   void fill(std::uint64_t line, std::int64_t cycle) { fills_.push({cycle, line}); }
   void atomic_done(Waiter waiter, std::int64_t cycle) { hits_late_.push({cycle, waiter}); }
-  void write_done() { --writes_; }
+  void write_done() {
+    --writes_;
+    stalled_ = false;
+  }
 
  private:
   std::int64_t next_cycle(std::int64_t now) const;
@@ -92,6 +97,10 @@ class GpuCore {
     std::vector<base::Touch> touches;
     std::size_t at = 0;
   };
+  struct Miss {  // a line that is to come
+    std::uint64_t line = 0;
+    std::vector<Waiter> waiters;
+  };
   struct Fill {
     std::int64_t cycle;
     std::uint64_t line;
@@ -105,13 +114,19 @@ class GpuCore {
 
   void place_blocks();
   void settle(std::size_t index);
-  void set_ready(std::size_t index, bool ready) {
+  void set_ready(std::size_t index, bool ready, bool is_access = false) {
     const std::uint64_t bit = std::uint64_t{1} << index % 64;
     ready_[index / 64] = ready ? ready_[index / 64] | bit : ready_[index / 64] & ~bit;
+    access_[index / 64] = is_access ? access_[index / 64] | bit : access_[index / 64] & ~bit;
   }
+  // Those of 64 warps that have an instruction, and room for it.
+  std::uint64_t issuable(std::size_t word) const { return full() ? ready_[word] & ~access_[word] : ready_[word]; }
+  bool full() const;  // no access may be issued
   void arrived(Waiter waiter);
+  void fill_line(std::uint64_t line);
   void end(std::size_t index);
   void open(Resident& block);
+  void begin_access(Warp& warp, std::size_t index);
   void issue(std::int64_t now);
   bool issue_from(std::uint64_t warps, std::size_t first, std::int64_t now);
   void access_cache(std::int64_t now);
@@ -120,12 +135,15 @@ class GpuCore {
   const int number_;
   Cache l1_;
   std::vector<Warp> warps_;
-  std::vector<std::uint64_t> ready_;  // a bit for each warp that has an instruction
+  // A bit for each warp that has an instruction, and for each whose instruction is an access.
+  std::vector<std::uint64_t> ready_, access_;
   std::vector<Resident> blocks_;
   std::size_t resident_ = 0, warps_of_block_ = 0, next_ = 0;
   bool room_ = false;  // for another block, which there may be
   std::deque<AccessOfWarp> accesses_;
-  std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;
+  bool stalled_ = false;      // its first access waits for a fill, or for the end of a write
+  std::vector<Miss> misses_;  // the first `missing_`; the others keep their memory
+  std::size_t missing_ = 0;
   std::deque<Hit> hits_;
   std::priority_queue<Hit, std::vector<Hit>, std::greater<>> hits_late_;
   std::priority_queue<Fill, std::vector<Fill>, std::greater<>> fills_;

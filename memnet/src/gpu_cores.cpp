@@ -40,14 +40,13 @@ class Gpu final : public AccessSource, public GpuState {
   }
 
   void advance(std::int64_t now) override {
+    if (number == 0) run.watch(now);
     if (number == 0 && run.launch() && run.all_ended() &&
-        std::all_of(all_.begin(), all_.end(), [](const auto& gpu) { return gpu->idle(); })) {
-      std::int64_t requests = 0;
-      for (const auto& gpu : all_) requests += std::exchange(gpu->requests_, 0);
-      run.next_launch(now, requests);
-    }
+        std::all_of(all_.begin(), all_.end(), [](const auto& gpu) { return gpu->idle(); }))
+      run.next_launch(now);
     if (!run.launch()) return;
     if (run.number() != launch_) begin_launch();
+    if (run.is_cut()) return abandon();
     for (std::size_t i = 0; i < wakes_.size(); ++i)
       if (wakes_[i] <= now) wakes_[i] = cores_[i]->cycle(now);
     // Each is the first in its turn: the way to memory has room for some.
@@ -59,12 +58,17 @@ class Gpu final : public AccessSource, public GpuState {
     if (to_memory_.empty()) return Next::later;
     access = to_memory_.front();
     to_memory_.pop_front();
-    ++requests_;
+    run.request();
     return Next::access;
   }
   void completed(const Access& access, std::int64_t now) override {
     const Waiting waiting = std::exchange(waiting_[access.tag], {});
     free_.push_back(access.tag);
+    --outstanding_;
+    if (run.is_cut()) {  // nobody waits for it
+      if (waiting.kind == Kind::load) misses_.erase(access.address / cached_line_bytes);
+      return;
+    }
     const std::int64_t back = now + crossbar_cycles;
     switch (waiting.kind) {
       case Kind::load: {
@@ -78,9 +82,11 @@ class Gpu final : public AccessSource, public GpuState {
         cores_[static_cast<std::size_t>(waiting.core)]->atomic_done(waiting.waiter, back);
         wake(waiting.core, back);
         break;
-      default: cores_[static_cast<std::size_t>(waiting.core)]->write_done(); break;
+      default:
+        cores_[static_cast<std::size_t>(waiting.core)]->write_done();
+        wake(waiting.core, now);
+        break;
     }
-    --outstanding_;
   }
   std::int64_t next_cycle(std::int64_t now) const override {
     if (!run.launch()) return no_cycle;
@@ -122,9 +128,17 @@ class Gpu final : public AccessSource, public GpuState {
 
   void begin_launch() {
     launch_ = run.number();
+    abandoned_ = false;
     l2_.clear();
     wakes_.assign(cores_.size(), 0);
     for (const auto& core : cores_) core->begin_launch();
+  }
+
+  // What is on its way to memory still gets there.
+  void abandon() {
+    if (std::exchange(abandoned_, true)) return;
+    for (const auto& core : cores_) core->abandon();
+    for (Bank& bank : banks_) bank.queue.clear();
   }
 
   void serve(Bank& bank, std::int64_t now) {
@@ -197,6 +211,7 @@ class Gpu final : public AccessSource, public GpuState {
 
   const std::vector<std::shared_ptr<Gpu>>& all_;
   std::size_t launch_ = 0;
+  bool abandoned_ = false;  // this launch
   Cache l2_;
   std::vector<Bank> banks_;
   const double l2_slots_a_cycle_;
@@ -207,7 +222,7 @@ class Gpu final : public AccessSource, public GpuState {
   std::deque<Access> to_memory_;
   std::vector<Waiting> waiting_;  // by tag
   std::vector<std::uint64_t> free_;
-  std::int64_t outstanding_ = 0, requests_ = 0;
+  std::int64_t outstanding_ = 0;
 };
 
 }  // namespace
@@ -259,10 +274,11 @@ double KernelResult::all_requests() const {
 
 KernelResult run_kernels(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                          const std::vector<int>& gpus, const GpuCores& cores, const base::KernelTrace& trace,
-                         BlockSchedule schedule, const Progress& progress, std::int64_t max_cycles) {
+                         BlockSchedule schedule, const Progress& progress, std::int64_t max_cycles,
+                         std::int64_t most_requests) {
   cores.validate();
   KernelResult result;
-  KernelRun run(trace, gpus.size(), cores, schedule, progress);
+  KernelRun run(trace, gpus.size(), cores, schedule, progress, most_requests);
   std::vector<std::shared_ptr<Gpu>> sources;
   std::vector<Requester> requesters;
   for (std::size_t g = 0; g < gpus.size(); ++g) {

@@ -54,8 +54,8 @@ struct LaunchResult {
   std::string kernel;
   double cycles = 0;  // of the network's clock, for all blocks
   std::int64_t simulated_cycles = 0;
-  std::uint64_t blocks = 0, simulated_blocks = 0;
-  double requests = 0;  // to memory, for all blocks
+  std::uint64_t blocks = 0, simulated_blocks = 0;  // of a launch that is cut off: those that began
+  double requests = 0;                             // to memory, for all blocks
 };
 
 struct KernelResult {
@@ -71,11 +71,13 @@ struct KernelResult {
 };
 
 // Runs all launches of a trace, one after the other, on `gpus`: terminals of the topology, of which GPU g has placement
-// g, or all have the one that there is. Throws Error(configuration) for a block that no core has room for, for a
+// g, or all have the one that there is. With `most_requests`, a launch is cut off when GPUs have made so many requests
+// each, on average, or done 1024 times as much as that in instructions and lines: what is left goes at the pace of the
+// second half. Throws Error(configuration) for a block that no core has room for, for a
 // trace that has not ended by `max_cycles` of the network, and what run_closed_loop() throws.
 KernelResult run_kernels(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
                          const std::vector<int>& gpus, const GpuCores& cores, const base::KernelTrace& trace,
                          BlockSchedule schedule = BlockSchedule::chunks, const Progress& progress = {},
-                         std::int64_t max_cycles = 100'000'000);
+                         std::int64_t max_cycles = 100'000'000, std::int64_t most_requests = 0);
 
 }  // namespace dcgn::memnet

@@ -4,6 +4,7 @@
 #include "memnet/src/topology.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace dcgn::memnet {
@@ -31,6 +32,25 @@ bool same_shape(const base::LaunchTrace& a, const base::LaunchTrace& b) {
   return a.kernel == b.kernel && same(a.grid, b.grid) && same(a.block, b.block) && a.shared_bytes == b.shared_bytes;
 }
 
+// Of what computes and asks for little: instructions and lines that count as a request.
+constexpr std::int64_t work_of_request = 1024;
+
+std::uint64_t work_of(const base::BlockTrace& block) {
+  if (block.work != 0) return block.work;
+  std::uint64_t work = 0;
+  base::WarpEvent event;
+  for (std::size_t w = 0; w < block.warps(); ++w)
+    for (base::WarpReader reader = block.warp(w); reader.next(event);) switch (event.kind) {
+        case base::WarpEvent::Kind::issue: work += event.count; break;
+        case base::WarpEvent::Kind::load:
+        case base::WarpEvent::Kind::store:
+        case base::WarpEvent::Kind::atomic: work += 1 + event.touches.size(); break;
+        case base::WarpEvent::Kind::use:
+        case base::WarpEvent::Kind::barrier: break;
+      }
+  return work;
+}
+
 // What goes on at the pace of a sample needs one that fills the cores several times.
 constexpr std::size_t least_fillings = 3;
 void check_sample(const base::LaunchTrace& launch, std::size_t filling, std::size_t gpus) {
@@ -46,8 +66,13 @@ void check_sample(const base::LaunchTrace& launch, std::size_t filling, std::siz
 }  // namespace
 
 KernelRun::KernelRun(const base::KernelTrace& trace, std::size_t gpus, const GpuCores& cores, BlockSchedule schedule,
-                     const Progress& progress)
-    : cores_(cores), schedule_(schedule), progress_(progress), parts_(gpus) {
+                     const Progress& progress, std::int64_t most_requests)
+    : cores_(cores),
+      schedule_(schedule),
+      progress_(progress),
+      most_requests_(most_requests),
+      parts_(gpus),
+      work_(gpus) {
   for (const base::KernelStep& step : trace.steps) {
     if (step.kind != base::KernelStep::Kind::launch) continue;
     all_.push_back(&step.launch);
@@ -73,6 +98,11 @@ std::size_t KernelRun::number_in_trace() const {
 void KernelRun::begin(std::int64_t now) {
   began_ = now;
   ends_.clear();
+  requests_ = 0;
+  std::fill(work_.begin(), work_.end(), 0);
+  cut_ = false;
+  taken_ = 0;
+  half_ = {};
   const base::LaunchTrace* const its = launch();
   if (!its) return;
   resident_ = resident_blocks(cores_, *its);
@@ -87,12 +117,18 @@ void KernelRun::begin(std::int64_t now) {
 }
 
 const base::BlockTrace* KernelRun::take(std::size_t gpu) {
+  if (cut_) return nullptr;
   Part& own = parts_[gpu];
-  if (own.next < own.end) return &launch()->blocks[own.next++];
+  if (own.next < own.end) {
+    ++taken_;
+    return &launch()->blocks[own.next++];
+  }
   if (schedule_ == BlockSchedule::chunks) return nullptr;
   Part& most = *std::max_element(parts_.begin(), parts_.end(),
                                  [](const Part& a, const Part& b) { return a.end - a.next < b.end - b.next; });
-  return most.next < most.end ? &launch()->blocks[--most.end] : nullptr;
+  if (most.next == most.end) return nullptr;
+  ++taken_;
+  return &launch()->blocks[--most.end];
 }
 
 void KernelRun::ended(std::int64_t now) {
@@ -101,20 +137,58 @@ void KernelRun::ended(std::int64_t now) {
   if (++done_ % between == 0 && progress_) progress_(static_cast<double>(done_) / static_cast<double>(blocks_));
 }
 
-// What was not simulated goes at the pace at which blocks ended in the middle of the run.
-double KernelRun::cycles_of_all(std::int64_t simulated) const {
-  const double left = static_cast<double>(launch()->block_count()) - static_cast<double>(simulated_);
-  if (left <= 0) return static_cast<double>(simulated);
-  const std::size_t first = simulated_ / 4, last = simulated_ * 3 / 4;
-  return static_cast<double>(simulated) +
-         left * static_cast<double>(ends_[last] - ends_[first]) / static_cast<double>(last - first);
+void KernelRun::watch(std::int64_t now) {
+  if (most_requests_ == 0 || cut_ || !launch()) return;
+  const std::int64_t work = std::accumulate(work_.begin(), work_.end(), std::int64_t{0}),
+                     most = most_requests_ * static_cast<std::int64_t>(parts_.size()),
+                     done = std::max(requests_, work / work_of_request);
+  if (half_.work.empty() && done >= most / 2) half_ = {now - began_, requests_, work_};
+  if (done < most || now - began_ == half_.cycle) return;
+  end_ = {now - began_, requests_, work_};
+  cut_ = true;
 }
 
-void KernelRun::next_launch(std::int64_t now, std::int64_t requests) {
+// What was not simulated goes at the pace at which blocks ended in the middle of the run.
+LaunchResult KernelRun::whole(std::int64_t simulated) const {
+  const base::LaunchTrace& its = *launch();
+  const double left = static_cast<double>(its.block_count()) - static_cast<double>(simulated_);
+  double cycles = static_cast<double>(simulated);
+  if (left > 0) {
+    const std::size_t first = simulated_ / 4, last = simulated_ * 3 / 4;
+    cycles += left * static_cast<double>(ends_[last] - ends_[first]) / static_cast<double>(last - first);
+  }
+  const double grown = static_cast<double>(its.block_count()) / static_cast<double>(simulated_);
+  return {its.kernel, cycles, simulated, its.block_count(), simulated_, static_cast<double>(requests_) * grown};
+}
+
+// Each GPU goes on at its pace in the second half of what was simulated, and so do requests. The launch ends when the
+// GPU with the most left ends; blocks that may be stolen are everybody's.
+LaunchResult KernelRun::of_cut() const {
   const base::LaunchTrace& its = *launch();
   const double grown = static_cast<double>(its.block_count()) / static_cast<double>(simulated_);
-  results_.push_back({its.kernel, cycles_of_all(now - began_), now - began_, its.block_count(), simulated_,
-                      static_cast<double>(requests) * grown});
+  const double cycles = static_cast<double>(end_.cycle - half_.cycle);
+  double all_left = 0, all_done = 0, longest = 0;
+  std::size_t block = 0;
+  for (std::size_t g = 0; g < parts_.size(); ++g) {
+    const std::uint64_t end = its.block_count() * (g + 1) / parts_.size();
+    double work = 0;
+    for (; block < its.blocks.size() && its.blocks[block].number < end; ++block)
+      work += static_cast<double>(work_of(its.blocks[block]));
+    const auto total = static_cast<double>(end_.work[g]), late = total - static_cast<double>(half_.work[g]);
+    const double left = std::max(0.0, work * grown - total);
+    if (late > 0) longest = std::max(longest, left * cycles / late);
+    all_left += left;
+    all_done += late;
+  }
+  const double of_all = all_left * cycles / all_done;  // all GPUs at their common pace
+  const double left = schedule_ == BlockSchedule::chunks ? std::max(longest, of_all) : of_all;
+  const double more = static_cast<double>(end_.requests - half_.requests) * all_left / all_done;
+  return {its.kernel, static_cast<double>(end_.cycle) + left,   end_.cycle, its.block_count(),
+          taken_,     static_cast<double>(end_.requests) + more};
+}
+
+void KernelRun::next_launch(std::int64_t now) {
+  results_.push_back(cut_ ? of_cut() : whole(now - began_));
   ++at_;
   begin(now);
 }

@@ -164,11 +164,13 @@ Phase simulate(const Topology& topology, const Parameters& parameters, const Sys
   return phase;
 }
 
-KernelPhase run_trace(const Topology& topology, const Parameters& parameters, const MemorySystem& memory,
-                      const GpuCores& cores, const base::KernelTrace& trace, const Progress& progress) {
+KernelPhase run_trace(const Topology& topology, const Parameters& parameters, const SystemModel& model,
+                      const MemorySystem& memory, const GpuCores& cores, const base::KernelTrace& trace,
+                      const Progress& progress) {
   KernelPhase made;
+  constexpr std::int64_t most_cycles = 100'000'000;
   made.kernels = run_kernels(topology, parameters, memory, terminals_of(topology, TerminalKind::gpu), cores, trace,
-                             BlockSchedule::chunks, progress);
+                             BlockSchedule::chunks, progress, most_cycles, model.kernel_requests);
   Phase& phase = made.phase;
   phase.requests = made.kernels.all_requests();
   phase.ns = made.kernels.cycles() / parameters.clock_ghz;
@@ -289,8 +291,8 @@ KernelPhase kernel_phase(Organisation organisation, const SystemModel& model, co
   // Copied data are in the GPUs' memories alone.
   if (organisation == Organisation::pcie || organisation == Organisation::cmn)
     weights.front().insert(weights.front().begin(), 0.0);
-  return run_trace(topology, parameters_of(model, on_pcie(organisation, false)), memory_of(model, weights), cores,
-                   trace, progress);
+  return run_trace(topology, parameters_of(model, on_pcie(organisation, false)), model, memory_of(model, weights),
+                   cores, trace, progress);
 }
 
 Phase network_kernel(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {
@@ -307,7 +309,8 @@ KernelPhase network_kernel(const MemoryNetwork& network, const SystemModel& mode
   SystemModel its = model;
   its.hmcs_per_cluster = network.hmcs_per_cluster;
   const std::vector<double> weights(static_cast<std::size_t>(network.gpus + network.cpus), 1.0);
-  return run_trace(memory_network(network), parameters_of(its, false), memory_of(its, {weights}), cores, trace, {});
+  return run_trace(memory_network(network), parameters_of(its, false), its, memory_of(its, {weights}), cores, trace,
+                   {});
 }
 
 Phase network_host(const MemoryNetwork& network, const SystemModel& model, const Workload& workload) {

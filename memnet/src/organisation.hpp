@@ -41,6 +41,7 @@ struct SystemModel {
   GpuModel gpu;
   DramTiming dram;
   std::int64_t sample_requests = 4000;  // of each GPU in a simulation; a phase with fewer is simulated in full
+  std::int64_t kernel_requests = 0;     // of recorded kernels: run_kernels()'s most_requests; 0: all
   std::uint64_t seed = 1;
 };
 

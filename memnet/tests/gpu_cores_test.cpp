@@ -214,6 +214,49 @@ TEST(GpuCores, LaunchesThatWereNotRecordedTakeTheMeanOfTheirKind) {
                        "kernel kernel: no block was recorded, of any launch of 256 blocks"));
 }
 
+KernelResult cut_off(const Machine& machine, const KernelTrace& trace, std::int64_t most_requests,
+                     BlockSchedule schedule = BlockSchedule::chunks) {
+  return run_kernels(machine.topology, Parameters(), machine.memory, machine.terminals, machine.cores, trace, schedule,
+                     {}, 100'000'000, most_requests);
+}
+
+// Blocks that all begin at once, so that no sample of them would do. How a launch ends is not seen: a few percent.
+TEST(GpuCores, ALaunchThatIsCutOffGoesOnAtItsPace) {
+  constexpr unsigned blocks = 64, warps = 8;
+  const LaunchTrace launch = launch_of(blocks, warps, [](WarpWriter& writer, unsigned b, unsigned w) {
+    for (std::uint64_t i = 0; i < 120; ++i) {
+      writer.issue(2);
+      writer.access(load, 0, {{(i * blocks + b) * warps + w, 15}});
+      writer.use(1);
+    }
+  });
+  const auto trace = trace_of({launch, launch});
+  const Machine machine(2);
+  const KernelResult whole = machine.run(trace), cut = cut_off(machine, trace, 8192);
+  ASSERT_EQ(cut.launches.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const LaunchResult &all = whole.launches[i], &its = cut.launches[i];
+    EXPECT_LT(its.simulated_cycles, all.simulated_cycles / 3) << i;
+    EXPECT_NEAR(its.cycles, all.cycles, 0.06 * all.cycles) << i;
+    EXPECT_NEAR(its.requests, all.requests, 0.02 * all.requests) << i;
+    EXPECT_EQ(its.simulated_blocks, blocks) << i;
+  }
+  EXPECT_NEAR(cut.energy.active_pj, whole.energy.active_pj, 0.02 * whole.energy.active_pj);
+  EXPECT_EQ(cut_off(machine, trace, 10'000'000).cycles(), whole.cycles());
+}
+
+// The first GPU has nine times the work of the second one, which ends early; or gives away what it cannot begin.
+TEST(GpuCores, ALaunchThatIsCutOffEndsWithTheGpuThatHasMostLeft) {
+  const auto trace = trace_of({launch_of(4096, 1, [](WarpWriter& writer, unsigned b, unsigned) {
+    for (int i = 0; i < (b < 2048 ? 18 : 2); ++i) writer.issue(100);
+  })});
+  const Machine machine(2);
+  for (const BlockSchedule schedule : {BlockSchedule::chunks, BlockSchedule::stealing}) {
+    const double whole = machine.run(trace, schedule).cycles();
+    EXPECT_NEAR(cut_off(machine, trace, 256, schedule).cycles(), whole, 0.1 * whole) << to_string(schedule);
+  }
+}
+
 TEST(GpuCores, ARunThatIsTooLongIsRefused) {
   const Machine machine(1);
   const auto trace = trace_of({reading(1, 1, 1, 1), reading(64, 4, 100, 1)});

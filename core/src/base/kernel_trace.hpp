@@ -70,6 +70,7 @@ struct BlockTrace {
   std::uint64_t number = 0;         // in its grid, x first
   std::vector<std::uint32_t> ends;  // by warp, in `bytes`
   std::vector<std::uint8_t> bytes;
+  std::uint64_t work = 0;  // its warps' instructions, and the lines that they touch; 0: not counted
 
   std::size_t warps() const { return ends.size(); }
   WarpReader warp(std::size_t index) const {

@@ -167,8 +167,10 @@ void WarpRecorder::step(Warp& warp, const Op& op, Mask mask, unsigned depth) {
       }
   }
   ++issued_;
+  ++work_;
   if (mask == 0 || !touches_memory(op)) return;
   touch(warp, op, mask);
+  work_ += touches_.size();
   if (touches_.empty()) return;
   writer_.issue(std::exchange(issued_, 0) - 1);
   const auto count = static_cast<std::uint32_t>(__builtin_popcount(mask));
@@ -210,6 +212,7 @@ void WarpRecorder::barrier() {
 
 void WarpRecorder::finish(base::BlockTrace& block) {
   writer_.issue(std::exchange(issued_, 0));
+  block.work += std::exchange(work_, 0);
   block.bytes.insert(block.bytes.end(), writer_.bytes().begin(), writer_.bytes().end());
   block.ends.push_back(static_cast<std::uint32_t>(block.bytes.size()));
   writer_.clear();

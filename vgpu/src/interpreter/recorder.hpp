@@ -94,6 +94,7 @@ class WarpRecorder {
   Recorder& recorder_;
   base::WarpWriter writer_;
   std::uint32_t issued_ = 0;  // since the last event
+  std::uint64_t work_ = 0;    // of the warp: BlockTrace::work
   std::uint32_t loads_ = 0;
   std::vector<Pending> pending_;
   std::vector<std::uint32_t> copies_;              // asynchronous ones, of no group yet

@@ -95,11 +95,13 @@ std::vector<Subject> subjects(const FigureOptions& options, const std::vector<st
   std::vector<Subject> all;
   const auto add = [&](std::string_view name) {
     bool changed = false;
+    GpuCores cores;
+    if (options.change_cores) options.change_cores(cores);
     const Workload one = changed_workload(options, name, &changed);
     if (!options.traces) {
-      all.push_back({std::string(name), one, nullptr, changed ? nullptr : options.known});
+      all.push_back({std::string(name), one, nullptr, changed ? nullptr : options.known, cores});
     } else if (const auto found = options.traces->find(name); found != options.traces->end()) {
-      all.push_back({std::string(name), one, &found->second, nullptr});
+      all.push_back({std::string(name), one, &found->second, nullptr, cores});
     }
   };
   for (const std::string_view name : names) add(name);
@@ -125,13 +127,13 @@ Phase known_or_simulated(const Subject& subject, const std::string& where, const
 }  // namespace
 
 Phase kernels_of(const Subject& subject, const MemoryNetwork& network, const SystemModel& model) {
-  if (subject.trace) return network_kernel(network, model, GpuCores(), *subject.trace).phase;
+  if (subject.trace) return network_kernel(network, model, subject.cores, *subject.trace).phase;
   const std::string where = std::string(to_string(network.kind)) + ' ' + std::to_string(network.gpus) + ' ' +
                             std::to_string(network.pair_channels);
   return known_or_simulated(subject, where, model, [&] { return network_kernel(network, model, subject.workload); });
 }
 Phase kernels_of(const Subject& subject, Organisation organisation, const SystemModel& model) {
-  if (subject.trace) return kernel_phase(organisation, model, GpuCores(), *subject.trace).phase;
+  if (subject.trace) return kernel_phase(organisation, model, subject.cores, *subject.trace).phase;
   return known_or_simulated(subject, std::string(to_string(organisation)), model,
                             [&] { return kernel_phase(organisation, model, subject.workload); });
 }

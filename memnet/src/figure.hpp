@@ -16,6 +16,7 @@
 
 namespace dcgn::memnet {
 
+struct GpuCores;
 struct Phase;
 struct SystemModel;
 struct Workload;
@@ -70,6 +71,7 @@ struct FigureOptions {
 
   // What tests change of the inputs; null: nothing.
   std::function<void(SystemModel&)> change_system = {};
+  std::function<void(GpuCores&)> change_cores = {};     // of recorded kernels
   std::function<bool(Workload&)> change_workload = {};  // of each workload: whether it changed that one
   // Phases of kernels, which are not simulated again where a workload was not changed. With one thread, and with the
   // same change_system for all that are in it.

@@ -86,9 +86,10 @@ std::vector<Figure> figures_16_and_17(const FigureOptions& options) {
     least = least && energy.value("sFBFLY", "MEAN") < energy.value(other, "MEAN");
   }
   energy.claims.push_back({"sFBFLY takes the least energy", least});
-  const double best = energy.value("sFBFLY", "BP");
-  energy.claims.push_back({"no workload saves more by sFBFLY than BP (to 2 %)",
-                           best <= *std::min_element(energies[4].begin(), energies[4].end()) + 0.02});
+  for (std::size_t w = 0; w < used.size(); ++w)
+    if (used[w].name == "BP")
+      energy.claims.push_back({"no workload saves more by sFBFLY than BP (to 2 %)",
+                               energies[4][w] <= *std::min_element(energies[4].begin(), energies[4].end()) + 0.02});
   speed.assumed = energy.assumed = assumptions(used);
   energy.assumed.emplace_back("energy of channels between HMCs and of GPUs, during kernels");
   return {std::move(speed), std::move(energy)};

@@ -25,6 +25,7 @@ struct Subject {
   Workload workload;
   const base::KernelTrace* trace = nullptr;
   std::map<std::string, Phase>* known = nullptr;  // FigureOptions::known, of a workload that was not changed
+  GpuCores cores = {};                            // that run the trace
 
   double copied_in() const { return trace ? copied(*trace, base::KernelStep::Kind::to_gpu) : workload.copied_in; }
   double copied_out() const { return trace ? copied(*trace, base::KernelStep::Kind::to_host) : workload.copied_out; }

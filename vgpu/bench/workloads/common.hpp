@@ -159,17 +159,18 @@ inline std::vector<float> random_pattern(std::size_t count, float low, float hig
   return random_floats(std::min(count, pattern), low, high, seed);
 }
 
-// How many of something: `at_one` at scale 1, `at_zero` at scale 0, `in_paper` in the paper's Table II.
+// How many of something: `at_one` at scale 1, `at_zero` at scale 0, `in_paper` at paper_scale: Table II.
 inline std::size_t scaled(int scale, std::size_t at_one, std::size_t at_zero, std::size_t in_paper) {
-  return scale == paper_scale ? in_paper : scale == 0 ? at_zero : at_one * static_cast<std::size_t>(scale);
+  if (scale < 0) return in_paper * static_cast<std::size_t>(-scale) / 100;
+  return scale == 0 ? at_zero : at_one * static_cast<std::size_t>(scale);
 }
 inline int scaled(int scale, int at_one, int at_zero, int in_paper) {
-  return scale == paper_scale ? in_paper : scale == 0 ? at_zero : at_one * scale;
+  return scale < 0 ? in_paper * -scale / 100 : scale == 0 ? at_zero : at_one * scale;
 }
 // The same, but that larger scales have no more.
 template <class Number>
 Number fixed(int scale, Number at_one, Number at_zero, Number in_paper) {
-  return scale == paper_scale ? in_paper : scale == 0 ? at_zero : at_one;
+  return scale < 0 ? in_paper : scale == 0 ? at_zero : at_one;
 }
 
 template <class One>

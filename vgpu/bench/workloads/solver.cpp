@@ -23,7 +23,7 @@ class ConjugateGradient final : public Program {
         direction_(kernel("direction")) {
     std::vector<int> first{0}, column;
     std::vector<double> value;
-    for (const Row& row : scale == paper_scale ? scattered() : laplacian()) {
+    for (const Row& row : scale < 0 ? scattered() : laplacian()) {
       for (const auto& [at, v] : row) {
         column.push_back(at);
         value.push_back(v);

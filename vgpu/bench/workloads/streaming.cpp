@@ -142,7 +142,9 @@ class Fourier final : public Program {
   };
   Fourier(VirtualGpu& gpu, int scale)
       : Program(gpu, "fourier"),
-        size_(scaled(scale, std::size_t{4} * 64 * 64 * 64, std::size_t{2} * 64 * 64, std::size_t{64} * 64 * 64)),
+        // Whole cubes.
+        size_(scaled(scale < 0 ? paper_scale : scale, std::size_t{4} * 64 * 64 * 64, std::size_t{2} * 64 * 64,
+                     std::size_t{64} * 64 * 64)),
         strides_(scale == 0 ? std::vector<int>{1, 64} : std::vector<int>{1, 64, 64 * 64}),
         transform_(kernel("fourier")) {
     data_ = allocate<Complex>(size_);

@@ -59,13 +59,14 @@ class Workload {
   virtual Snapshot snapshot() const = 0;
 };
 
-// The problem of the 2014 paper's Table II, as far as the kernels are those.
-inline constexpr int paper_scale = -1;
+// The problem of the 2014 paper's Table II, as far as the kernels are those. Other negative scales are as many
+// hundredths of it, in one dimension, where a problem has any number of elements.
+inline constexpr int paper_scale = -100;
 
 struct WorkloadKind {
   const char *name, *paper;  // "vector-add"; as the paper's table has it
   // About `scale` times as much work as at scale 1, which has buffers of some MB. Scale 0 is for emulated GPUs: some
-  // blocks for each part, whose buffers have several pages. Or paper_scale. Throws what VirtualGpu does.
+  // blocks for each part, whose buffers have several pages. Negative: see paper_scale. Throws what VirtualGpu does.
   std::unique_ptr<Workload> (*make)(VirtualGpu& gpu, int scale);
   // For each GPU: some GiB of what streams, some milliseconds of what computes. 0: no measurement on GPUs has it.
   int scale_of_gpu;

@@ -118,7 +118,7 @@ const std::vector<Key>& table() {
       {"requests.record", text, R"("")", 0, 0, "", "a file to write what was asked for to"},
 
       {"replay.trace", text, "", 0, 0, "",
-       "a file of packets, by the trace format or as text, .txt, which are sent at their cycles"},
+       "a file of packets, each sent at its cycle: by the trace format, or as text, .txt"},
 
       {"kernels.trace", text, "", 0, 0, "",
        "a file of `dcgn sim record` or `dcgn vgpu run --record`, which all GPUs run"},

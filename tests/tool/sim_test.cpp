@@ -344,24 +344,26 @@ TEST_F(Sim, PlotsOrSaysWhatIsMissing) {
 
 TEST_F(Sim, SpeedStandsBesideTheOtherSimulator) {
   const std::string fake = scratch_folder() + "/booksim";
-  const auto make = [&](const std::string& prints) {
-    std::ofstream(fake) << "#!/bin/sh\ngrep -q 'injection_rate = 0.1;' \"$1\" && printf '" << prints << "'\nexit 255\n";
+  // Prints what it is given for the load of its configuration.
+  const auto make = [&](const std::string& at_tenth, const std::string& at_fifth) {
+    std::ofstream(fake) << "#!/bin/sh\ngrep -q 'injection_rate = 0.1;' \"$1\" && printf '" << at_tenth
+                        << "'\ngrep -q 'injection_rate = 0.2;' \"$1\" && printf '" << at_fifth << "'\nexit 255\n";
     std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
   };
-  make(
-      "Time taken is 30043 cycles\\nPacket latency average = 15.6 (1 samples)\\n"
-      "Accepted flit rate average = 0.1 (1 samples)\\nHops average = 3.3 (1 samples)\\n");
+  const auto result = [](const std::string& latency, const std::string& rate) {
+    return "Time taken is 30043 cycles\\nPacket latency average = " + latency +
+           " (1 samples)\\nAccepted flit rate average = " + rate + " (1 samples)\\nHops average = 3.3 (1 samples)\\n";
+  };
+  make(result("15.6", "0.1"), result("16.3", "0.2"));
   const std::string arguments = "bench sim --networks dragonfly --rounds 1 --booksim " + fake;
   const Result both = run_dcgn(arguments + " --json speed.json");
   EXPECT_EQ(both.code, 0) << both.out << both.err;
   const std::string document = content_of("speed.json");
   for (const char* part : {"\"booksim2\"", "\"ratio\"", "\"flit_hops\"", "\"million_flit_hops_per_s\""})
     EXPECT_TRUE(contains(document, part)) << part << document;
-  make(
-      "Time taken is 30043 cycles\\nPacket latency average = 17.1 (1 samples)\\n"
-      "Accepted flit rate average = 0.1 (1 samples)\\nHops average = 3.3 (1 samples)\\n");
+  make(result("17.1", "0.1"), result("16.3", "0.2"));
   EXPECT_EQ(run_dcgn(arguments).code, 1) << "latencies that differ";
-  make("Unknown topology\\n");
+  make("Unknown topology\\n", "");
   const Result none = run_dcgn(arguments);
   EXPECT_EQ(none.code, 1);
   EXPECT_TRUE(contains(none.err, "printed no \"Time taken is \"")) << none.err;

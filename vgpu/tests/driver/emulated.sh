@@ -58,7 +58,7 @@ __global__ void wait_for(volatile unsigned* go) {
 }
 __global__ void add(float* data) {
   volatile float* const mine = data + 1024 * (blockIdx.x * blockDim.x + threadIdx.x);
-  for (int i = 0; i < 100; ++i) *mine += 0.25f;
+  for (int i = 0; i < 10; ++i) *mine += 0.25f;
 }
 int main(int argc, char**) {
   constexpr int threads = 1 << 10, launches = 1200;
@@ -77,7 +77,7 @@ END
 build ahead $ptx -cudart shared "$work/ahead.cu"
 DCGN_TEST_EMULATED_US=100 DCGN_TEST_EMULATED_SPLIT_US=50 emulate "launches ahead of the GPU" 0 "tried split [1-9]" \
   --gpus 2 --split=measured "$work/ahead"
-grep -q "^ahead 30000$" "$work/out" || fail "launches ahead of the GPU: another result"
+grep -q "^ahead 3000$" "$work/out" || fail "launches ahead of the GPU: another result"
 # Of a program that is done at once no launch is timed: three tries, as a machine may be busy.
 cat >"$work/short.cu" <<'END'
 __global__ void nothing() {}
@@ -95,7 +95,7 @@ for _ in 1 2 3; do
   [ $timed = 0 ] && break
 done
 [ $timed = 0 ] || fail "launches of a short program are timed"
-emulate "launches behind a kernel that waits for the host" 0 "^ahead 30000$" --gpus 2 --split=measured "$work/ahead" waits
+emulate "launches behind a kernel that waits for the host" 0 "^ahead 3000$" --gpus 2 --split=measured "$work/ahead" waits
 emulate "GPUs that the program knows, measured" 0 "^two_devices 2" --gpus 2 --split=measured -q "$work/static" two_devices
 emulate "GPUs unasked" 0 "2 GPUs as one" "$work/shared" atomics
 emulate "a part each" 0 "twice.*  *1  *1  *0" --gpus 0,1 "$work/static" streams

@@ -168,7 +168,7 @@ std::string booksim_run(BooksimValues& values) {
   constexpr std::int64_t most_cycles = 100000000000;  // a tenth of what run.max takes
   const std::int64_t period = values.whole("sample_period", 1, 100000000);
   const std::int64_t periods = values.whole("warmup_periods", 0, 1000);
-  const std::int64_t warmup = period * periods;
+  const std::int64_t warmup = std::max<std::int64_t>(1, period * periods);  // 0 would be: as long as it takes
   if (warmup + 3 * period > most_cycles) {
     values.refuse("sample_period", "at most " + std::to_string(most_cycles / (periods + 3)) +
                                        " with warmup_periods = " + std::to_string(periods));

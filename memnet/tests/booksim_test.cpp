@@ -57,6 +57,7 @@ TEST(Booksim, AMeshHasThePublicLatency) {
   EXPECT_EQ(c.parameters.vc_buffer_flits(), 8);
   EXPECT_EQ(c.parameters.measure_cycles, 6000);
   EXPECT_EQ(c.parameters.warmup_cycles, 6000);
+  EXPECT_EQ(parsed_booksim(booksim_mesh + "warmup_periods = 0;").parameters.warmup_cycles, 1);
   const Result r = run_open_loop(c.topology, c.parameters, c.traffic, c.load);
   EXPECT_NEAR(r.latency.mean, 29.3157, 0.02 * 29.3157);  // booksim2's, of 30,000 cycles
 }

@@ -56,7 +56,8 @@ class SimulatedNetwork {
   // and [routing] count, and the program is the traffic. `settings`: "key=value", which come before the text. Throws
   // Error(configuration), naming line and key, also for a network that could deadlock.
   explicit SimulatedNetwork(const std::string& toml, const std::vector<std::string>& settings = {});
-  // The same from a file. Throws Error(io), too, where it cannot be read.
+  // The same from a file, which may be a booksim2 configuration, FILE.cfg. Throws Error(io), too, where it cannot be
+  // read.
   static SimulatedNetwork load(const std::string& file, const std::vector<std::string>& settings = {});
   // What was moved from may be assigned to or destroyed, and no more.
   SimulatedNetwork(SimulatedNetwork&&) noexcept;

@@ -122,6 +122,9 @@ void Network::Core::build_ports() {
     };
     for (const int channel : inputs_of[r]) add_input(channel_sender_[channel]);
     for (const auto& [port, terminal] : entries[r]) add_input(router_outputs_ + port);
+    if (inputs_.size() - (router.first_vc >> shift_) > 64) {
+      fail("simulate", "router " + topology_.routers()[r].name + " has more than 64 ports, expected at most 64");
+    }
     router.inputs = static_cast<std::uint8_t>(inputs_.size() - (router.first_vc >> shift_));
     router.words = static_cast<std::uint8_t>(((router.inputs << shift_) + 63) / 64);
     waiting_.resize(waiting_.size() + router.words, 0);

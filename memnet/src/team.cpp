@@ -2,7 +2,10 @@
 #include "memnet/src/team.hpp"
 
 #include <dcgn/arch/relax.hpp>
+#include <dcgn/error.hpp>
 
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace dcgn::memnet {
@@ -13,10 +16,20 @@ constexpr int looks = 2000;  // for the next round, before a member sleeps
 }  // namespace
 
 Team::Team(int members, std::function<void(int)> work) : work_(std::move(work)) {
-  for (int member = 1; member < members; ++member) threads_.emplace_back([this, member] { serve(member); });
+  for (int member = 1; member < members; ++member) {
+    try {
+      threads_.emplace_back([this, member] { serve(member); });
+    } catch (const std::system_error& error) {
+      end();
+      throw Error(Code::configuration, "simulate",
+                  "threads is " + std::to_string(members) + ", expected as many as can be started: " + error.what());
+    }
+  }
 }
 
-Team::~Team() {
+Team::~Team() { end(); }
+
+void Team::end() {
   ends_ = true;
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
@@ -29,12 +42,14 @@ void Team::run() {
   round_.notify_all();
   do_work(0);
   while (busy_.load(std::memory_order_acquire) > 0) relax();
+  detail::relax_reset_host();
   if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void Team::serve(int member) {
   for (std::uint32_t seen = 0;; ++seen) {
     for (int i = 0; i < looks && round_.load(std::memory_order_acquire) == seen; ++i) relax();
+    detail::relax_reset_host();
     round_.wait(seen, std::memory_order_acquire);
     if (ends_) return;
     do_work(member);

@@ -13,7 +13,8 @@ namespace dcgn::memnet {
 
 class Team {
  public:
-  // In each round `work(i)` is called once for each i below `members`, for 0 by the thread that calls run().
+  // Throws Error(configuration) where so many threads cannot be started. In each round `work(i)` is called once for
+  // each i below `members`, for 0 by the thread that calls run().
   Team(int members, std::function<void(int)> work);
   ~Team();
   Team(const Team&) = delete;
@@ -24,6 +25,7 @@ class Team {
 
  private:
   void serve(int member);
+  void end();
   void do_work(int member) noexcept;
 
   std::function<void(int)> work_;

@@ -143,7 +143,8 @@ void KernelRun::watch(std::int64_t now) {
                      most = most_requests_ * static_cast<std::int64_t>(parts_.size()),
                      done = std::max(requests_, work / work_of_request);
   if (half_.work.empty() && done >= most / 2) half_ = {now - began_, requests_, work_};
-  if (done < most || now - began_ == half_.cycle) return;
+  // Without work between the two there is no pace: what is left then is on its way already.
+  if (done < most || now - began_ == half_.cycle || work_ == half_.work) return;
   end_ = {now - began_, requests_, work_};
   cut_ = true;
 }

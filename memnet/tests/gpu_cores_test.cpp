@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -254,6 +256,16 @@ TEST(GpuCores, ALaunchThatIsCutOffEndsWithTheGpuThatHasMostLeft) {
   for (const BlockSchedule schedule : {BlockSchedule::chunks, BlockSchedule::stealing}) {
     const double whole = machine.run(trace, schedule).cycles();
     EXPECT_NEAR(cut_off(machine, trace, 256, schedule).cycles(), whole, 0.1 * whole) << to_string(schedule);
+  }
+}
+
+// A cut at which all work has begun has no pace of its own.
+TEST(GpuCores, ALaunchIsNotCutOffWhereNothingIsLeftToBegin) {
+  const auto trace = trace_of({reading(256, 1, 1, 1)});
+  const Machine machine(1);
+  for (std::int64_t most = 16; most <= 4096; most *= 2) {
+    const KernelResult cut = cut_off(machine, trace, most);
+    ASSERT_TRUE(std::isfinite(cut.cycles()) && std::isfinite(cut.launches.at(0).requests)) << most;
   }
 }
 
